@@ -1,0 +1,46 @@
+// A command's side of a conversation in frames (rpc/frame.h): blocking, with deadlines. One thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/fd.h"
+
+namespace google::protobuf {
+class MessageLite;
+}
+
+namespace minke::rpc {
+
+class Channel {
+ public:
+  // Errors: errno of connect(2) as the code.
+  static Result<Channel> connect(const std::string& socket_path);
+  explicit Channel(os::UniqueFd socket);
+
+  // Sends one frame, with descriptors to pass along (they stay open here).
+  Status send(const google::protobuf::MessageLite& message, std::span<const int> descriptors = {});
+
+  // Receives one frame into `message`. Code ECONNRESET: the peer is gone; ETIMEDOUT; EPROTO: the peer speaks
+  // another protocol version (the message says which), or sent what is no message.
+  Status receive(google::protobuf::MessageLite& message,
+                 std::optional<std::chrono::milliseconds> timeout = std::nullopt);
+
+  int fd() const { return socket_.get(); }
+  bool has_buffered_frame() const;  // receive() would not have to wait
+
+ private:
+  Result<size_t> fill(std::optional<std::chrono::steady_clock::time_point> deadline);
+  os::UniqueFd socket_;
+  std::string input_;
+  size_t consumed_ = 0;
+  bool greeting_sent_ = false;
+  bool greeting_received_ = false;
+};
+
+}  // namespace minke::rpc

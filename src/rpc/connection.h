@@ -1,0 +1,58 @@
+// One side of a conversation in frames (rpc/frame.h), non-blocking, on an event loop. For daemon and launcher;
+// commands use the blocking rpc/channel.h.
+//
+// Belongs to the event loop's thread. Callbacks may call send() and close(). After on_close nothing is called.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/event_loop.h"
+#include "os/fd.h"
+
+namespace google::protobuf {
+class MessageLite;
+}
+
+namespace minke::rpc {
+
+struct Peer {  // from the kernel (SO_PEERCRED)
+  pid_t pid = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+class Connection {
+ public:
+  struct Callbacks {
+    // One whole frame and the descriptors that came with it.
+    std::function<void(std::string_view frame, std::vector<os::UniqueFd> descriptors)> on_frame;
+    // Closed by the peer (no error), or for an error: protocol version (message says both), frame over the limit.
+    std::function<void(Status why)> on_close;
+  };
+
+  // Takes the socket over and sends the greeting. `max_frame_bytes` bounds what is received.
+  static std::unique_ptr<Connection> start(os::EventLoop& loop, os::UniqueFd socket, size_t max_frame_bytes,
+                                           Callbacks callbacks);
+  virtual ~Connection() = default;  // closes; allowed inside callbacks
+
+  virtual const Peer& peer() const = 0;
+  // Queues a frame. The descriptors are duplicated or kept until sent. Never blocks.
+  virtual void send(const google::protobuf::MessageLite& message, std::vector<os::UniqueFd> descriptors = {}) = 0;
+  virtual size_t unsent_bytes() const = 0;
+  // Called whenever everything queued has been sent: for replies that are produced in pieces.
+  virtual void on_drained(std::function<void()> callback) = 0;
+};
+
+// A listening Unix socket (mode as given; an existing dead socket file is replaced).
+Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode);
+std::unique_ptr<os::EventLoop::Watch> accept_on(os::EventLoop& loop, int listening_fd,
+                                                std::function<void(os::UniqueFd)> on_connection);
+
+}  // namespace minke::rpc

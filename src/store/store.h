@@ -1,0 +1,114 @@
+// Durable state: one SQLite database (WAL, synchronous=FULL) under the cluster's home.
+//
+// Invariants
+// - What a commit's callback has reported as done survives a crash of the program and of the machine.
+// - Commits are grouped: everything handed over while a transaction is being synced goes into the next
+//   one, so that one fsync serves everybody who waits. Batches are applied in the order they were handed in.
+// - A batch is atomic.
+// - The last write of a row wins inside a group, so a job that starts and ends within one group is one write.
+//
+// Threads: open() and load() before the threads start; commit() and the queries from one thread (the owner
+// of the cluster's state). Commits run on the store's writer thread, queries on its reader thread with a
+// connection of its own, so that a long report delays neither commits nor the owner. Callbacks are called on
+// those threads: they must only post to the owner's event loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/job.pb.h"
+
+namespace minke::store {
+
+// Identifies immutable contents (a script, an environment) by its SHA-256, so that 5,000 submissions of one
+// script keep one copy.
+using ContentHash = std::string;  // 32 bytes
+
+ContentHash hash_content(std::string_view bytes);
+
+struct JobRow {
+  model::JobRecord record;     // spec left empty: it is stored once per submission, see SpecRow
+  uint32_t spec_id = 0;        // job id of the submission (of the array, for its tasks)
+  ContentHash script;          // empty for interactive allocations
+  ContentHash environment;
+  std::string owner;           // opaque to the store: e.g. which process owns an interactive allocation
+};
+
+struct SpecRow {
+  uint32_t spec_id = 0;
+  model::JobSpec spec;
+};
+
+// One atomic change. Everything is an upsert; nothing is ever deleted here (retention comes later).
+struct Batch {
+  std::vector<JobRow> jobs;                 // key: (job_id, restarts)
+  std::vector<SpecRow> specs;
+  std::vector<model::StepRecord> steps;     // key: (job_id, restarts, kind, step_id)
+  std::vector<std::pair<ContentHash, std::string>> contents;   // already stored ones are skipped
+  std::vector<std::pair<std::string, uint32_t>> submissions;   // submission key (16 bytes) -> job id
+  std::vector<std::pair<std::string, std::string>> settings;   // e.g. "next_job_id", node states
+  bool empty() const;
+};
+
+struct Loaded {
+  std::vector<JobRow> active_jobs;          // pending, running, suspended; ordered by job id
+  std::vector<SpecRow> specs;               // those that active_jobs name
+  std::vector<model::StepRecord> active_steps;
+  std::vector<std::pair<std::string, std::string>> settings;
+  uint32_t highest_job_id = 0;              // of all jobs ever stored
+};
+
+struct AccountingQuery {
+  std::vector<uint32_t> job_ids;            // job or array ids; empty: all
+  int64_t from = 0;                         // jobs that ended at or after it, or have not ended
+  int64_t until = 0;                        // jobs submitted before it; 0: no bound
+  std::vector<uint32_t> uids;               // empty: all
+  std::vector<std::string> names;           // job names; empty: all
+  bool with_steps = false;
+  bool duplicates = false;                  // earlier runs of requeued jobs too
+  int64_t ended_since = 0;                  // not 0: only jobs that ended at or after it (squeue --states=all)
+};
+struct AccountedJob {
+  JobRow job;
+  model::JobSpec spec;
+  std::vector<model::StepRecord> steps;
+};
+
+struct Options {
+  bool in_memory_sync = true;  // false: synchronous=OFF, for measuring only
+};
+
+class Store {
+ public:
+  // Creates the database (0600) where there is none and migrates an older schema. Errors: not writable, not a
+  // database, damaged, written by a newer version; each with the path and what to do.
+  static Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options = {});
+  virtual ~Store() = default;  // waits for what was handed in
+
+  virtual Result<Loaded> load() = 0;
+
+  // `done` gets the group's outcome. A failed commit (disk full) leaves the database as it was; the batch is
+  // kept by the caller's choice: the caller decides whether to try again or to refuse.
+  virtual void commit(Batch batch, std::function<void(Status)> done) = 0;
+
+  // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts), then once with an
+  // empty vector: the end. An error ends it at once.
+  virtual void query(AccountingQuery query,
+                     std::function<void(Result<std::vector<AccountedJob>>)> chunk) = 0;
+
+  // Small synchronous reads from the reader's connection, for the state's owner.
+  virtual Result<std::optional<std::string>> content(const ContentHash& hash) = 0;
+  virtual Result<std::optional<uint32_t>> submission(const std::string& key) = 0;
+  virtual Result<std::optional<JobRow>> job(uint32_t job_id) = 0;   // its latest run
+  // State of the tasks of an array that have ended: how many in all, how many with exit code 0.
+  struct ArrayOutcome { uint64_t ended = 0; uint64_t succeeded = 0; };
+  virtual Result<ArrayOutcome> array_outcome(uint32_t array_job_id) = 0;
+};
+
+}  // namespace minke::store
