@@ -4,8 +4,6 @@
 // Belongs to the event loop's thread. Callbacks may call send() and close(). After on_close nothing is called.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,18 +13,13 @@
 #include "base/result.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
+#include "rpc/socket.h"
 
 namespace google::protobuf {
 class MessageLite;
 }
 
 namespace minke::rpc {
-
-struct Peer {  // from the kernel (SO_PEERCRED)
-  pid_t pid = 0;
-  uid_t uid = 0;
-  gid_t gid = 0;
-};
 
 class Connection {
  public:
@@ -46,12 +39,12 @@ class Connection {
   // Queues a frame. The descriptors are duplicated or kept until sent. Never blocks.
   virtual void send(const google::protobuf::MessageLite& message, std::vector<os::UniqueFd> descriptors = {}) = 0;
   virtual size_t unsent_bytes() const = 0;
-  // Called whenever everything queued has been sent: for replies that are produced in pieces.
+  // Called whenever everything queued has been sent: for replies that are produced in pieces. Replaces the
+  // earlier callback; nullptr ends it.
   virtual void on_drained(std::function<void()> callback) = 0;
 };
 
-// A listening Unix socket (mode as given; an existing dead socket file is replaced).
-Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode);
+// Calls back with every connection made to a listening socket (rpc/socket.h).
 std::unique_ptr<os::EventLoop::Watch> accept_on(os::EventLoop& loop, int listening_fd,
                                                 std::function<void(os::UniqueFd)> on_connection);
 

@@ -2,8 +2,9 @@
 //
 // Greeting, once in each direction, before anything else: the bytes "MINKE", then the protocol version as two
 // bytes, low first. It never changes its form, so that programs of different versions can always tell each
-// other so. Then frames: the length of the message in bytes (four bytes, low first), then the message.
-// Descriptors travel (SCM_RIGHTS) with the first byte of the frame they belong to.
+// other so. Then frames: the length of the message in bytes and the number of descriptors
+// that belong to it (four bytes each, low first), then the message. Descriptors travel (SCM_RIGHTS) with the
+// first byte of their frame; the kernel may deliver them with the end of the frame before, hence the number.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace minke::rpc {
 
 constexpr uint16_t kProtocolVersion = 1;
 constexpr size_t kGreetingBytes = 7;
-constexpr size_t kFrameHeaderBytes = 4;
+constexpr size_t kFrameHeaderBytes = 8;
 constexpr size_t kMaxRequestBytes = size_t{16} << 20;  // a 4 MiB script, its environment, and room to spare
 constexpr size_t kMaxReplyBytes = size_t{64} << 20;
 constexpr size_t kMaxDescriptors = 250;                // SCM_MAX_FD is 253
@@ -23,5 +24,13 @@ constexpr size_t kMaxDescriptors = 250;                // SCM_MAX_FD is 253
 std::string greeting();
 // The peer's protocol version; 0 where the bytes are no greeting.
 uint16_t parse_greeting(std::string_view bytes);
+std::string version_mismatch(uint16_t theirs);  // for people
+
+struct FrameHeader {
+  size_t message_bytes = 0;
+  size_t descriptors = 0;
+};
+std::string frame_header(const FrameHeader& header);      // kFrameHeaderBytes bytes
+FrameHeader parse_frame_header(std::string_view bytes);   // of at least kFrameHeaderBytes; any values may come out
 
 }  // namespace minke::rpc

@@ -1,0 +1,169 @@
+#include "os/event_loop.h"
+
+#include <fcntl.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minke::os {
+
+namespace asio = boost::asio;
+
+struct EventLoop::Implementation {
+  asio::io_context context{1};  // one thread runs it
+  asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
+  std::vector<std::function<void()>> deferred;
+  uint64_t wake_ups = 0;
+};
+
+namespace {
+
+// Handlers outlive the object that set them up when that object is destroyed inside a callback, or with a
+// handler already queued: `alive` tells them.
+template <typename Source>
+struct Subscription {
+  template <typename... Arguments>
+  explicit Subscription(std::function<void()> work, Arguments&&... arguments)
+      : source(std::forward<Arguments>(arguments)...), callback(std::move(work)) {}
+  Source source;
+  std::function<void()> callback;
+  bool alive = true;
+};
+
+class DescriptorWatch : public EventLoop::Watch {
+ public:
+  using State = Subscription<asio::posix::stream_descriptor>;
+  // A duplicate of the descriptor is watched: reading and writing can be watched side by side, and the
+  // caller may close its own at any time.
+  DescriptorWatch(asio::io_context& context, int fd, asio::posix::stream_descriptor::wait_type type,
+                  std::function<void()> callback) {
+    int duplicate = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    MINKE_CHECK(duplicate >= 0);
+    state_ = std::make_shared<State>(std::move(callback), context, duplicate);
+    wait(state_, type);
+  }
+  ~DescriptorWatch() override {
+    state_->alive = false;
+    state_->source.close();
+  }
+
+ private:
+  static void wait(const std::shared_ptr<State>& state, asio::posix::stream_descriptor::wait_type type) {
+    state->source.async_wait(type, [state, type](const boost::system::error_code& error) {
+      if (!state->alive || error == asio::error::operation_aborted) return;
+      state->callback();
+      if (state->alive) wait(state, type);
+    });
+  }
+  std::shared_ptr<State> state_;
+};
+
+class SignalWatch : public EventLoop::Watch {
+ public:
+  using State = Subscription<asio::signal_set>;
+  SignalWatch(asio::io_context& context, int signal_number, std::function<void()> callback)
+      : state_(std::make_shared<State>(std::move(callback), context, signal_number)) {
+    wait(state_);
+  }
+  ~SignalWatch() override {
+    state_->alive = false;
+    state_->source.cancel();
+  }
+
+ private:
+  static void wait(const std::shared_ptr<State>& state) {
+    state->source.async_wait([state](const boost::system::error_code& error, int) {
+      if (!state->alive || error) return;
+      state->callback();
+      if (state->alive) wait(state);
+    });
+  }
+  std::shared_ptr<State> state_;
+};
+
+class TimerImplementation : public EventLoop::Timer {
+ public:
+  using State = Subscription<asio::steady_timer>;
+  TimerImplementation(asio::io_context& context, std::function<void()> callback)
+      : state_(std::make_shared<State>(std::move(callback), context)) {}
+  ~TimerImplementation() override {
+    state_->alive = false;
+    state_->source.cancel();
+  }
+  void set_after(std::chrono::nanoseconds delay) override {
+    state_->source.expires_after(delay);
+    const uint64_t generation = ++generation_;
+    state_->source.async_wait([this, state = state_, generation](const boost::system::error_code& error) {
+      // An expiry that was already queued when the timer was set anew is not the one asked for.
+      if (error || !state->alive || generation != generation_) return;
+      state->callback();
+    });
+  }
+  void cancel() override {
+    ++generation_;
+    state_->source.cancel();
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace
+
+EventLoop::EventLoop() : implementation_(std::make_unique<Implementation>()) {}
+EventLoop::~EventLoop() = default;
+
+void EventLoop::run() {
+  asio::io_context& context = implementation_->context;
+  while (!context.stopped()) {
+    if (context.run_one() == 0) break;
+    ++implementation_->wake_ups;
+    // Everything at hand, then what was deferred; bounded, so that a flood cannot keep the deferred work waiting.
+    for (int handled = 0; handled < 2000 && context.poll_one() != 0; ++handled) {
+    }
+    while (!implementation_->deferred.empty()) {
+      for (auto& work : std::exchange(implementation_->deferred, {})) work();
+    }
+  }
+}
+
+void EventLoop::stop() { implementation_->context.stop(); }
+
+void EventLoop::post(std::function<void()> work) { asio::post(implementation_->context, std::move(work)); }
+
+void EventLoop::defer(std::function<void()> work) {
+  // Outside run() nothing would come to run it: the post makes sure that the loop turns.
+  if (implementation_->deferred.empty()) post([] {});
+  implementation_->deferred.push_back(std::move(work));
+}
+
+std::unique_ptr<EventLoop::Watch> EventLoop::on_readable(int fd, std::function<void()> callback) {
+  return std::make_unique<DescriptorWatch>(implementation_->context, fd,
+                                           asio::posix::stream_descriptor::wait_read, std::move(callback));
+}
+
+std::unique_ptr<EventLoop::Watch> EventLoop::on_writable(int fd, std::function<void()> callback) {
+  return std::make_unique<DescriptorWatch>(implementation_->context, fd,
+                                           asio::posix::stream_descriptor::wait_write, std::move(callback));
+}
+
+std::unique_ptr<EventLoop::Watch> EventLoop::on_signal(int signal_number, std::function<void()> callback) {
+  return std::make_unique<SignalWatch>(implementation_->context, signal_number, std::move(callback));
+}
+
+std::unique_ptr<EventLoop::Timer> EventLoop::make_timer(std::function<void()> callback) {
+  return std::make_unique<TimerImplementation>(implementation_->context, std::move(callback));
+}
+
+uint64_t EventLoop::wake_ups() const { return implementation_->wake_ups; }
+
+}  // namespace minke::os

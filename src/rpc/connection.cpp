@@ -1,0 +1,199 @@
+#include "rpc/connection.h"
+
+#include <fcntl.h>
+#include <google/protobuf/message_lite.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+#include "rpc/frame.h"
+
+namespace minke::rpc {
+
+namespace {
+
+class SocketConnection : public Connection {
+ public:
+  SocketConnection(os::EventLoop& loop, os::UniqueFd socket, size_t max_frame_bytes, Callbacks callbacks)
+      : loop_(loop),
+        socket_(std::move(socket)),
+        peer_(peer_of(socket_.get())),
+        max_frame_bytes_(max_frame_bytes),
+        callbacks_(std::move(callbacks)) {
+    ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
+    readable_ = loop_.on_readable(socket_.get(), [this] { receive(); });
+    output_.push_back({greeting(), {}});
+    unsent_ = kGreetingBytes;
+    flush();
+  }
+
+  const Peer& peer() const override { return peer_; }
+
+  void send(const google::protobuf::MessageLite& message, std::vector<os::UniqueFd> descriptors) override {
+    if (closed_) return;
+    const FrameHeader header{message.ByteSizeLong(), descriptors.size()};
+    const size_t size = header.message_bytes;
+    // Small messages share a chunk; one with descriptors starts its own, for they travel with its first byte.
+    if (output_.empty() || !descriptors.empty() || output_.back().bytes.size() > kChunkBytes) {
+      output_.push_back({{}, std::move(descriptors)});
+    }
+    std::string& bytes = output_.back().bytes;
+    const size_t start = bytes.size();
+    bytes.append(frame_header(header));
+    bytes.resize(start + kFrameHeaderBytes + size);
+    message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(bytes.data() + start + kFrameHeaderBytes));
+    unsent_ += kFrameHeaderBytes + size;
+    // Sending waits for the end of the burst, so that what is said together travels together.
+    if (!flush_scheduled_ && !writable_) {
+      flush_scheduled_ = true;
+      loop_.defer([this, alive = std::weak_ptr<bool>(alive_)] {
+        if (alive.expired()) return;
+        flush_scheduled_ = false;
+        flush();
+      });
+    }
+  }
+
+  size_t unsent_bytes() const override { return unsent_; }
+  void on_drained(std::function<void()> callback) override { drained_ = std::move(callback); }
+
+ private:
+  static constexpr size_t kChunkBytes = 256 << 10;
+
+  struct Chunk {
+    std::string bytes;
+    std::vector<os::UniqueFd> descriptors;
+  };
+
+  void close_with(Status why) {
+    if (closed_) return;
+    closed_ = true;
+    readable_.reset();
+    writable_.reset();
+    auto on_close = std::move(callbacks_.on_close);
+    if (on_close) on_close(std::move(why));  // may destroy this
+  }
+
+  void flush() {
+    while (!output_.empty() && !closed_) {
+      Chunk& chunk = output_.front();
+      std::vector<int> descriptors;
+      for (const os::UniqueFd& fd : chunk.descriptors) descriptors.push_back(fd.get());
+      const std::string_view rest = std::string_view(chunk.bytes).substr(sent_of_front_);
+      const ssize_t sent = send_bytes(socket_.get(), rest, descriptors, MSG_DONTWAIT);
+      if (sent < 0) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+          if (!writable_) writable_ = loop_.on_writable(socket_.get(), [this] { flush(); });
+          return;
+        }
+        // The reading side reports the loss, after what the peer still said; here there is only nothing to send to.
+        output_.clear();
+        unsent_ = 0;
+        writable_.reset();
+        return;
+      }
+      chunk.descriptors.clear();
+      sent_of_front_ += static_cast<size_t>(sent);
+      unsent_ -= static_cast<size_t>(sent);
+      if (sent_of_front_ == chunk.bytes.size()) {
+        output_.pop_front();
+        sent_of_front_ = 0;
+      }
+    }
+    writable_.reset();
+    if (drained_ && !closed_) {
+      auto callback = drained_;
+      callback();
+    }
+  }
+
+  void receive() {
+    const std::weak_ptr<bool> alive = alive_;
+    char buffer[64 << 10];
+    const ssize_t received = receive_bytes(socket_.get(), buffer, sizeof(buffer), descriptors_, MSG_DONTWAIT);
+    if (received < 0) {
+      if (errno != EAGAIN && errno != EWOULDBLOCK) close_with(failure_from_errno("receive", errno));
+      return;
+    }
+    if (received == 0) {
+      close_with(input_.empty() ? Status() : failure("the message was cut off", EPROTO));
+      return;
+    }
+    input_.append(buffer, static_cast<size_t>(received));
+    if (!greeted_) {
+      if (input_.size() < kGreetingBytes) return;
+      const uint16_t version = parse_greeting(input_);
+      if (version != kProtocolVersion) {
+        close_with(failure(version_mismatch(version), EPROTO));
+        return;
+      }
+      greeted_ = true;
+      input_.erase(0, kGreetingBytes);
+    }
+    size_t consumed = 0;
+    while (input_.size() - consumed >= kFrameHeaderBytes) {
+      const FrameHeader header = parse_frame_header(std::string_view(input_).substr(consumed));
+      const size_t length = header.message_bytes;
+      if (length > max_frame_bytes_) {
+        close_with(failure("a message of " + std::to_string(length) + " bytes is over the limit of " +
+                               std::to_string(max_frame_bytes_),
+                           EMSGSIZE));
+        return;
+      }
+      if (input_.size() - consumed < kFrameHeaderBytes + length) break;
+      const std::string_view frame = std::string_view(input_).substr(consumed + kFrameHeaderBytes, length);
+      consumed += kFrameHeaderBytes + length;
+      if (header.descriptors > descriptors_.size()) {
+        close_with(failure("a message came without the descriptors it announced", EPROTO));
+        return;
+      }
+      const auto end = descriptors_.begin() + static_cast<ptrdiff_t>(header.descriptors);
+      std::vector<os::UniqueFd> own(std::make_move_iterator(descriptors_.begin()), std::make_move_iterator(end));
+      descriptors_.erase(descriptors_.begin(), end);
+      callbacks_.on_frame(frame, std::move(own));
+      if (alive.expired()) return;
+      if (closed_) return;
+    }
+    input_.erase(0, consumed);
+  }
+
+  os::EventLoop& loop_;
+  os::UniqueFd socket_;
+  Peer peer_;
+  size_t max_frame_bytes_;
+  Callbacks callbacks_;
+  std::unique_ptr<os::EventLoop::Watch> readable_;
+  std::unique_ptr<os::EventLoop::Watch> writable_;
+  std::function<void()> drained_;
+  std::deque<Chunk> output_;
+  size_t sent_of_front_ = 0;
+  size_t unsent_ = 0;
+  bool flush_scheduled_ = false;
+  std::string input_;
+  std::vector<os::UniqueFd> descriptors_;
+  bool greeted_ = false;
+  bool closed_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
+std::unique_ptr<Connection> Connection::start(os::EventLoop& loop, os::UniqueFd socket, size_t max_frame_bytes,
+                                              Callbacks callbacks) {
+  return std::make_unique<SocketConnection>(loop, std::move(socket), max_frame_bytes, std::move(callbacks));
+}
+
+std::unique_ptr<os::EventLoop::Watch> accept_on(os::EventLoop& loop, int listening_fd,
+                                                std::function<void(os::UniqueFd)> on_connection) {
+  return loop.on_readable(listening_fd, [listening_fd, on_connection = std::move(on_connection)] {
+    for (;;) {
+      os::UniqueFd socket(::accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket) return;  // none left, or out of descriptors: those in the backlog wait
+      on_connection(std::move(socket));
+    }
+  });
+}
+
+}  // namespace minke::rpc

@@ -1,0 +1,112 @@
+#include "rpc/socket.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "rpc/frame.h"
+
+namespace minke::rpc {
+
+namespace {
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return failure("the socket path " + path + " is longer than the " +
+                       std::to_string(sizeof(address.sun_path) - 1) + " bytes that the system allows; set MINKE_HOME to a shorter one",
+                   ENAMETOOLONG);
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+}  // namespace
+
+Peer peer_of(int socket) {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  MINKE_CHECK(getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0);
+  return Peer{credentials.pid, credentials.uid, credentials.gid};
+}
+
+Result<os::UniqueFd> connect_to(const std::string& path) {
+  auto address = address_of(path);
+  if (!address) return failure(address.error());
+  os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return failure_from_errno("socket", errno);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    return failure_from_errno(path, errno);
+  }
+  return socket;
+}
+
+Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode) {
+  auto address = address_of(path);
+  if (!address) return failure(address.error());
+  os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return failure_from_errno("socket", errno);
+  ::unlink(path.c_str());
+  // The file appears with the right mode at once: there is no moment at which others could connect.
+  const mode_t previous = ::umask(0777 & ~mode);
+  const int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
+  const int error_number = errno;
+  ::umask(previous);
+  if (bound != 0) return failure_from_errno(path, error_number);
+  if (::listen(socket.get(), 4096) != 0) return failure_from_errno(path, errno);
+  return socket;
+}
+
+ssize_t send_bytes(int socket, std::string_view bytes, std::span<const int> descriptors, int flags) {
+  iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
+  if (!descriptors.empty()) {
+    MINKE_CHECK(descriptors.size() <= kMaxDescriptors);
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  }
+  ssize_t sent;
+  do {
+    sent = ::sendmsg(socket, &message, flags | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent;
+}
+
+ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::UniqueFd>& descriptors, int flags) {
+  iovec part{buffer, size};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  ssize_t received;
+  do {
+    received = ::recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return received;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+      descriptors.emplace_back(fd);
+    }
+  }
+  return received;
+}
+
+}  // namespace minke::rpc
