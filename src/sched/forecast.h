@@ -1,0 +1,48 @@
+// When will it start? The pass, run forward on a copy of the state: time jumps from one expected end to the
+// next, and what would start then is written down. So the forecast follows the very policy that will decide.
+// Jobs that end before their limits make it pessimistic; jobs submitted later with a higher priority are not
+// foreseen. Pure; work is bounded by the options. Any thread, on values that nobody changes meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sched/machine.h"
+#include "sched/pass.h"
+#include "sched/pending_queue.h"
+#include "sched/running_set.h"
+
+namespace minke::sched {
+
+struct ForecastOptions {
+  std::uint32_t max_entries = 1000;  // the first ones of the queue; those behind get no forecast
+  std::uint32_t max_starts = 20000;  // tasks of large arrays count one by one
+  std::uint32_t max_passes = 2000;
+  PassOptions pass;
+};
+
+struct ExpectedStart {
+  EntryId entry = 0;
+  std::int64_t start = 0;  // s since the epoch; an array's: of its first task
+  Placement placement;
+};
+
+// In the order of their starts. Entries that the bounds cut off, or that need nodes which are not available,
+// are missing.
+std::vector<ExpectedStart> forecast(const Machine& machine, const PendingQueue& queue,
+                                    const RunningSet& running, std::int64_t now,
+                                    const ForecastOptions& options = {});
+
+// For one entry of the queue, however far behind (what lies beyond max_entries before it is left out).
+std::optional<ExpectedStart> forecast_entry(const Machine& machine, const PendingQueue& queue,
+                                            const RunningSet& running, EntryId entry, std::int64_t now,
+                                            const ForecastOptions& options = {});
+
+// For a job that is not in the queue (sbatch --test-only), as if submitted last with this priority.
+std::optional<ExpectedStart> forecast_request(const Machine& machine, const PendingQueue& queue,
+                                              const RunningSet& running, const Request& request,
+                                              std::uint64_t priority, std::int64_t now,
+                                              const ForecastOptions& options = {});
+
+}  // namespace minke::sched

@@ -1,0 +1,29 @@
+// Dense numbers for the things that the scheduler compares all the time. They are given out by one
+// MachineLayout in the order of its input, and mean nothing to another layout.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace minke::sched {
+
+using NodeId = std::uint32_t;
+using PartitionId = std::uint32_t;
+using FeatureId = std::uint16_t;
+using GresNameId = std::uint16_t;  // "gpu"
+using GresKindId = std::uint16_t;  // "gpu" of type "a100": one name and one (perhaps empty) type
+using EntryId = std::uint64_t;     // of a pending job or array, chosen by the caller
+using RunKey = std::uint64_t;      // of a running job, chosen by the caller
+
+inline constexpr GresKindId kAnyKind = std::numeric_limits<GresKindId>::max();
+inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+
+// A job without a time limit is planned as if it ran for a year, as Slurm does: else a job that waits for
+// its nodes could never be given a start, and would starve.
+inline constexpr std::int64_t kUnlimitedSeconds = 365LL * 24 * 3600;
+
+inline constexpr std::int64_t limit_seconds(std::uint32_t time_limit_minutes) {
+  return time_limit_minutes == kUnlimited ? kUnlimitedSeconds : std::int64_t{time_limit_minutes} * 60;
+}
+
+}  // namespace minke::sched

@@ -1,0 +1,119 @@
+// MachineLayout: what the cluster consists of, as far as scheduling cares. Immutable once built, and so
+// shared by a Machine and all its copies. When nodes, partitions or what they offer change, a new one is
+// built, and with it a new Machine and a new PendingQueue (ids and requests belong to one layout).
+//
+// `rank` is a node's place in the order in which nodes are filled: by weight, then as given. Sets of nodes
+// are bit sets over ranks, so that whole words of unsuitable nodes are skipped at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/cluster.pb.h"
+#include "sched/ids.h"
+
+namespace minke::sched {
+
+// One bit for each rank.
+class RankSet {
+ public:
+  RankSet() = default;
+  explicit RankSet(std::size_t size) : words_((size + 63) / 64) {}
+  void set(std::size_t rank) { words_[rank / 64] |= std::uint64_t{1} << (rank % 64); }
+  void clear(std::size_t rank) { words_[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); }
+  bool test(std::size_t rank) const { return (words_[rank / 64] >> (rank % 64)) & 1; }
+  std::size_t word_count() const { return words_.size(); }
+  std::uint64_t word(std::size_t index) const { return words_[index]; }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+// The nodes of a partition, already expanded from its hostlist.
+struct PartitionNodes {
+  std::string name;
+  std::vector<std::string> nodes;
+};
+
+struct GresKind {
+  GresNameId name = 0;
+  std::string type;  // may be empty
+};
+
+// Devices of one kind on one node.
+struct GresPool {
+  GresKindId kind = 0;
+  GresNameId name = 0;
+  std::uint64_t devices = 0;  // indices count up through all kinds of the name, in the order offered
+};
+
+struct LayoutNode {
+  std::string name;
+  std::uint32_t cpus = 0;
+  std::uint32_t sockets = 1;
+  std::uint32_t cores = 1;
+  std::uint64_t memory_mib = 0;
+  std::uint64_t tmp_mib = 0;
+  std::uint32_t weight = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t first_pool = 0;  // in pools()
+  std::uint32_t pool_count = 0;
+};
+
+struct LayoutPartition {
+  std::string name;
+  RankSet members;
+  std::uint32_t size = 0;
+};
+
+class MachineLayout {
+ public:
+  static constexpr std::uint32_t kMaxDevices = 64;  // of one GRES name on one node
+  static constexpr std::uint32_t kMaxPoolsPerNode = 16;
+
+  // Fails, naming the culprit, on: two nodes or partitions of one name, a partition's node that is not
+  // there, a node without CPUs, more devices or kinds on a node than the limits above.
+  static Result<MachineLayout> build(std::span<const model::NodeRecord> nodes,
+                                     std::span<const PartitionNodes> partitions);
+
+  const std::vector<LayoutNode>& nodes() const { return nodes_; }
+  const std::vector<LayoutPartition>& partitions() const { return partitions_; }
+  const std::vector<GresPool>& pools() const { return pools_; }
+  std::span<const GresPool> pools_of(NodeId node) const {
+    return std::span(pools_).subspan(nodes_[node].first_pool, nodes_[node].pool_count);
+  }
+  NodeId node_at_rank(std::size_t rank) const { return by_rank_[rank]; }
+  const std::vector<GresKind>& gres_kinds() const { return kinds_; }
+  const std::string& gres_name(GresNameId id) const { return gres_names_[id]; }
+  const RankSet& nodes_with_feature(FeatureId id) const { return feature_nodes_[id]; }
+  const std::string& feature_name(FeatureId id) const { return features_[id]; }
+
+  std::optional<NodeId> find_node(std::string_view name) const;
+  std::optional<PartitionId> find_partition(std::string_view name) const;
+  std::optional<FeatureId> find_feature(std::string_view name) const;
+  std::optional<GresNameId> find_gres_name(std::string_view name) const;
+  std::optional<GresKindId> find_gres_kind(GresNameId name, std::string_view type) const;
+
+ private:
+  Status add_node(const model::NodeRecord& record);
+  Status add_partition(const PartitionNodes& partition);
+  void rank_nodes(std::span<const model::NodeRecord> records);
+
+  std::vector<LayoutNode> nodes_;
+  std::vector<NodeId> by_rank_;
+  std::vector<GresPool> pools_;
+  std::vector<GresKind> kinds_;
+  std::vector<std::string> gres_names_;
+  std::vector<std::string> features_;
+  std::vector<RankSet> feature_nodes_;
+  std::vector<LayoutPartition> partitions_;
+  std::unordered_map<std::string, NodeId> node_ids_;  // looked up only, never walked
+};
+
+}  // namespace minke::sched

@@ -1,0 +1,83 @@
+// Machine: what is free where. It answers whether a request fits now and where, and books it.
+//
+// Invariants: what is free plus what the allocations hold is what the layout offers (adopt() may book more
+// than there is; it is then negative until released); no device is held twice. allocate() then release() of
+// one placement restores every bit. Copies share the layout and are cheap: they serve as scratch pads.
+// Owned by one thread; deterministic, no clock, no I/O.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "sched/ids.h"
+#include "sched/layout.h"
+#include "sched/placement.h"
+#include "sched/request.h"
+
+namespace minke::sched {
+
+class Machine {
+ public:
+  explicit Machine(MachineLayout layout);
+  static Result<Machine> build(std::span<const model::NodeRecord> nodes,
+                               std::span<const PartitionNodes> partitions);
+
+  const MachineLayout& layout() const { return *layout_; }
+
+  // A place for the request on what is free now, or nothing. It takes the fewest nodes, of those the ones
+  // of lower weight, then in the order of the layout; tasks fill the nodes in that order (block
+  // distribution), each node getting at least one; devices with the lowest numbers.
+  std::optional<Placement> place(const Request& request) const;
+  // On an otherwise idle machine, with the nodes that are available now.
+  bool could_on_available(const Request& request) const;
+  // On an idle machine with all nodes available; the error (2014 mostly) says what exactly there is not.
+  Status could_ever(const Request& request) const;
+
+  // The placement must be free: one that place() gave since the last allocate().
+  void allocate(const Placement& placement);
+  // Books what already runs, even where the machine has shrunk since it was placed.
+  void adopt(const Placement& placement);
+  // The placement must be held. What an unavailable node gets back stays unusable with it.
+  void release(const Placement& placement);
+
+  // Down and drained nodes are not available: nothing new is placed there. What runs keeps its resources.
+  void set_available(NodeId node, bool available);
+  bool available(NodeId node) const { return nodes_[node].available; }
+  // A partition that is not UP starts nothing. All are at first.
+  void set_schedulable(PartitionId partition, bool schedulable);
+  bool schedulable(PartitionId partition) const { return schedulable_[partition] != 0; }
+
+  std::int64_t free_cpus(NodeId node) const { return nodes_[node].free_cpus; }
+  std::int64_t free_memory_mib(NodeId node) const { return nodes_[node].free_memory_mib; }
+  std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
+  // Nodes with a CPU to give, and available.
+  const RankSet& usable() const { return usable_; }
+  // Grows whenever something becomes free or available: what did not fit at one value cannot fit later
+  // at the same value.
+  std::uint64_t growth() const { return growth_; }
+
+  bool operator==(const Machine& other) const;  // what is free and available; the layout must be the same
+
+ private:
+  struct NodeState {
+    std::int64_t free_cpus = 0;
+    std::int64_t free_memory_mib = 0;
+    bool available = true;
+    bool operator==(const NodeState&) const = default;
+  };
+  void book(const Placement& placement, bool may_exceed);
+  void update_usable(NodeId node);
+
+  std::shared_ptr<const MachineLayout> layout_;
+  std::vector<NodeState> nodes_;
+  std::vector<std::uint64_t> free_devices_;
+  RankSet usable_;
+  std::vector<std::uint8_t> schedulable_;
+  std::uint64_t growth_ = 1;
+};
+
+}  // namespace minke::sched

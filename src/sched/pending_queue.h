@@ -1,0 +1,133 @@
+// PendingQueue: the jobs that could start if there were room. Held and dependent jobs, and arrays that are at
+// their throttle, are not in it: whoever owns it inserts a job when it becomes eligible and removes it when
+// it no longer is.
+//
+// Entries are grouped by class (equal Requests), because what blocks one of a class blocks all: a pass over a
+// million jobs of one shape looks at those that it starts and at one more. Order: priority (higher first),
+// then `order` (lower first; the caller makes it unique), then id. Invariants: an entry's startable count is
+// at least 1; a class exists while it has entries. Costs: insert, remove, update O(log n); about 70 bytes for
+// each entry. Owned by one thread. A queue belongs to one Machine: its layout gives the ids in the Requests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "sched/ids.h"
+#include "sched/request.h"
+
+namespace minke::sched {
+
+struct PendingEntry {
+  EntryId id = 0;
+  std::uint64_t priority = 0;   // partition's PriorityTier in the upper 32 bits, the job's priority below
+  std::uint64_t order = 0;      // of submission
+  std::uint32_t startable = 1;  // tasks of an array that may start now; 1 for a job
+};
+
+class PendingQueue {
+ public:
+  using ClassId = std::uint32_t;
+
+  // The id must not be in the queue, and startable not 0.
+  void insert(const PendingEntry& entry, const Request& request);
+  // These return false where the id is not in the queue.
+  bool remove(EntryId id);
+  bool set_priority(EntryId id, std::uint64_t priority);
+  bool set_startable(EntryId id, std::uint32_t startable);  // 0 removes it
+
+  std::optional<PendingEntry> find(EntryId id) const;
+  const Request* request_of(EntryId id) const;  // valid until the next change; null if not there
+  std::size_t size() const { return index_.size(); }
+  std::size_t class_count() const { return live_classes_; }
+  std::size_t entries_of_class(const Request& request) const;
+
+  // ---- for the pass, the forecast and the reasons ----
+  std::size_t class_slots() const { return classes_.size(); }  // ClassIds are below this; some may be dead
+  bool class_alive(ClassId id) const { return id < classes_.size() && !classes_[id].heap.empty(); }
+  const Request& request(ClassId id) const { return classes_[id].request; }
+  PendingEntry head(ClassId id) const { return entry(classes_[id].heap.front()); }
+  std::optional<ClassId> class_of(EntryId id) const;
+  // Takes `count` (at most the startable ones) from the head of a class.
+  void take_from_head(ClassId id, std::uint32_t count = 1);
+  // Machine::growth() at which the class was last seen not to fit.
+  std::uint64_t blocked_at(ClassId id) const { return classes_[id].blocked_at; }
+  void set_blocked_at(ClassId id, std::uint64_t growth) { classes_[id].blocked_at = growth; }
+
+  static bool before(const PendingEntry& a, const PendingEntry& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.order != b.order) return a.order < b.order;
+    return a.id < b.id;
+  }
+
+  // Walks all entries in order without changing the queue: O(log n) a step after O(classes) to begin.
+  // The queue must not change meanwhile.
+  class Cursor {
+   public:
+    explicit Cursor(const PendingQueue& queue);
+    struct Item {
+      PendingEntry entry;
+      ClassId class_id = 0;
+    };
+    std::optional<Item> next();
+
+   private:
+    struct Candidate {
+      PendingEntry entry;
+      ClassId class_id = 0;
+      std::uint32_t position = 0;  // in the heap of its class
+    };
+    void push(ClassId class_id, std::uint32_t position);
+    const PendingQueue& queue_;
+    std::vector<Candidate> frontier_;
+  };
+
+ private:
+  struct Slot {
+    EntryId id = 0;
+    std::uint64_t priority = 0;
+    std::uint64_t order = 0;
+    std::uint32_t startable = 0;
+    std::uint32_t position = 0;  // in the heap of its class; next free slot where unused
+    ClassId class_id = 0;
+  };
+  struct Class {
+    Request request;
+    std::vector<std::uint32_t> heap;  // binary heap of slots, best at the front
+    std::uint64_t blocked_at = 0;
+  };
+  // id -> slot, open addressing: half the memory of a node-based map.
+  class Index {
+   public:
+    std::size_t size() const { return size_; }
+    std::optional<std::uint32_t> find(EntryId id, const std::vector<Slot>& slots) const;
+    void insert(EntryId id, std::uint32_t slot, const std::vector<Slot>& slots);
+    void erase(EntryId id, const std::vector<Slot>& slots);
+
+   private:
+    static constexpr std::uint32_t kEmpty = 0xffffffff;
+    std::size_t probe(EntryId id, const std::vector<Slot>& slots) const;
+    std::vector<std::uint32_t> cells_;  // a power of two, at most half full
+    std::size_t size_ = 0;
+  };
+
+  PendingEntry entry(std::uint32_t slot) const {
+    const Slot& s = slots_[slot];
+    return {s.id, s.priority, s.order, s.startable};
+  }
+  bool slot_before(std::uint32_t a, std::uint32_t b) const { return before(entry(a), entry(b)); }
+  void sift_up(Class& group, std::uint32_t position);
+  void sift_down(Class& group, std::uint32_t position);
+  void erase_slot(std::uint32_t slot);
+
+  std::vector<Slot> slots_;
+  std::uint32_t free_slot_ = 0xffffffff;
+  Index index_;
+  std::vector<Class> classes_;
+  std::vector<ClassId> free_classes_;
+  std::size_t live_classes_ = 0;
+  std::unordered_map<Request, ClassId, RequestHash> class_ids_;  // looked up only, never walked
+};
+
+}  // namespace minke::sched

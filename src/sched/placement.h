@@ -1,0 +1,48 @@
+// Placement: what one job holds, or would hold, on each of its nodes.
+//
+// Invariants: at least one node; each node once, in the order in which tasks are laid out (lower weight
+// first, then the order of the nodes in the layout); cpus >= 1 and tasks >= 1 on each; `devices` is never 0.
+// A plain value, free of the machine that made it. Any thread.
+#pragma once
+
+#include <google/protobuf/repeated_field.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "model/job.pb.h"
+#include "sched/ids.h"
+
+namespace minke::sched {
+
+class MachineLayout;
+
+struct GresShare {
+  GresKindId kind = 0;
+  std::uint64_t devices = 0;  // bit i: device i of that GRES name on that node
+  bool operator==(const GresShare&) const = default;
+};
+
+struct NodeShare {
+  NodeId node = 0;
+  std::uint32_t cpus = 0;
+  std::uint64_t memory_mib = 0;
+  std::uint32_t tasks = 0;
+  std::vector<GresShare> gres;  // ascending by kind
+  bool operator==(const NodeShare&) const = default;
+};
+
+struct Placement {
+  std::vector<NodeShare> nodes;
+  bool operator==(const Placement&) const = default;
+};
+
+using NodeAllocations = google::protobuf::RepeatedPtrField<model::NodeAllocation>;
+
+// The stored form and back. from_model() is for what a restart finds running: it fails where a node is no
+// longer part of the layout, and leaves out devices that the node no longer offers.
+NodeAllocations to_model(const MachineLayout& layout, const Placement& placement);
+Result<Placement> from_model(const MachineLayout& layout, const NodeAllocations& allocations);
+
+}  // namespace minke::sched
