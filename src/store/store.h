@@ -7,10 +7,12 @@
 // - A batch is atomic.
 // - The last write of a row wins inside a group, so a job that starts and ends within one group is one write.
 //
-// Threads: open() and load() before the threads start; commit() and the queries from one thread (the owner
-// of the cluster's state). Commits run on the store's writer thread, queries on its reader thread with a
-// connection of its own, so that a long report delays neither commits nor the owner. Callbacks are called on
-// those threads: they must only post to the owner's event loop.
+// - A group takes some ten thousand rows at most; a batch is never split.
+//
+// Threads: every function from one thread, the owner of the cluster's state. Commits run on the store's
+// writer thread, queries on its reader thread, the owner's small reads on a third connection, so that a long
+// report delays neither commits nor the owner. Callbacks are called on the store's threads: they must only
+// post to the owner's event loop. Both threads sleep while there is nothing to do.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,11 +36,11 @@ using ContentHash = std::string;  // 32 bytes
 ContentHash hash_content(std::string_view bytes);
 
 struct JobRow {
-  model::JobRecord record;     // spec left empty: it is stored once per submission, see SpecRow
-  uint32_t spec_id = 0;        // job id of the submission (of the array, for its tasks)
-  ContentHash script;          // empty for interactive allocations
+  model::JobRecord record;  // spec is not stored: it is kept once per submission, see SpecRow
+  uint32_t spec_id = 0;     // job id of the submission (of the array, for its tasks); one of the row's ids
+  ContentHash script;       // empty for interactive allocations
   ContentHash environment;
-  std::string owner;           // opaque to the store: e.g. which process owns an interactive allocation
+  std::string owner;  // opaque to the store: e.g. which process owns an interactive allocation
 };
 
 struct SpecRow {
@@ -47,67 +50,78 @@ struct SpecRow {
 
 // One atomic change. Everything is an upsert; nothing is ever deleted here (retention comes later).
 struct Batch {
-  std::vector<JobRow> jobs;                 // key: (job_id, restarts)
-  std::vector<SpecRow> specs;
-  std::vector<model::StepRecord> steps;     // key: (job_id, restarts, kind, step_id)
-  std::vector<std::pair<ContentHash, std::string>> contents;   // already stored ones are skipped
-  std::vector<std::pair<std::string, uint32_t>> submissions;   // submission key (16 bytes) -> job id
-  std::vector<std::pair<std::string, std::string>> settings;   // e.g. "next_job_id", node states
+  std::vector<JobRow> jobs = {};  // key: (job_id, restarts)
+  std::vector<SpecRow> specs = {};
+  std::vector<model::StepRecord> steps = {};                       // key: (job_id, restarts, kind, step_id)
+  std::vector<std::pair<ContentHash, std::string>> contents = {};  // already stored ones are skipped
+  std::vector<std::pair<std::string, uint32_t>> submissions = {};  // submission key (16 bytes) -> job id
+  std::vector<std::pair<std::string, std::string>> settings = {};  // e.g. "next_job_id", node states
   bool empty() const;
 };
 
 struct Loaded {
-  std::vector<JobRow> active_jobs;          // pending, running, suspended; ordered by job id
-  std::vector<SpecRow> specs;               // those that active_jobs name
-  std::vector<model::StepRecord> active_steps;
+  std::vector<JobRow> active_jobs;  // pending, running, suspended or completing; ordered by job id
+  std::vector<SpecRow> specs;       // those that active_jobs name; ordered by spec id
+  std::vector<model::StepRecord>
+      active_steps;  // all steps of active_jobs, those that have ended too; by job id
   std::vector<std::pair<std::string, std::string>> settings;
-  uint32_t highest_job_id = 0;              // of all jobs ever stored
+  uint32_t highest_job_id = 0;  // of all jobs ever stored
 };
 
+// Without `duplicates` a job is shown by its latest run among those submitted before `until`.
 struct AccountingQuery {
-  std::vector<uint32_t> job_ids;            // job or array ids; empty: all
-  int64_t from = 0;                         // jobs that ended at or after it, or have not ended
-  int64_t until = 0;                        // jobs submitted before it; 0: no bound
-  std::vector<uint32_t> uids;               // empty: all
-  std::vector<std::string> names;           // job names; empty: all
+  std::vector<uint32_t> job_ids;   // job or array ids; empty: all
+  int64_t from = 0;                // jobs that ended at or after it, or have not ended
+  int64_t until = 0;               // jobs submitted before it; 0: no bound
+  std::vector<uint32_t> uids;      // empty: all
+  std::vector<std::string> names;  // job names; empty: all
   bool with_steps = false;
-  bool duplicates = false;                  // earlier runs of requeued jobs too
-  int64_t ended_since = 0;                  // not 0: only jobs that ended at or after it (squeue --states=all)
+  bool duplicates = false;  // earlier runs of requeued jobs too
+  int64_t ended_since = 0;  // not 0: only jobs that ended at or after it (squeue --states=all)
 };
 struct AccountedJob {
   JobRow job;
   model::JobSpec spec;
-  std::vector<model::StepRecord> steps;
+  std::vector<model::StepRecord> steps;  // ordered by (kind, step_id)
 };
 
 struct Options {
-  bool in_memory_sync = true;  // false: synchronous=OFF, for measuring only
+  bool sync = true;  // false: synchronous=OFF, for measuring only
+  std::string vfs;   // SQLite's name of the file layer to use; empty: its default. For fault injection.
 };
 
 class Store {
  public:
-  // Creates the database (0600) where there is none and migrates an older schema. Errors: not writable, not a
-  // database, damaged, written by a newer version; each with the path and what to do.
+  // Creates the database (0600) where there is none and migrates an older schema. Holds PATH-lock until
+  // destroyed. Errors: in use by another process, not writable, not a database, damaged, written by a newer
+  // version; each with the path and what to do.
   static Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options = {});
-  virtual ~Store() = default;  // waits for what was handed in
+  // Waits for the commits handed in; queries that still run end with an error.
+  virtual ~Store() = default;
 
   virtual Result<Loaded> load() = 0;
 
-  // `done` gets the group's outcome. A failed commit (disk full) leaves the database as it was; the batch is
-  // kept by the caller's choice: the caller decides whether to try again or to refuse.
+  // `done` gets the group's outcome, in the order of the commits. A failed commit (disk full: ENOSPC as the
+  // code) leaves the database as it was; the batch is kept by the caller's choice: the caller decides whether
+  // to try again or to refuse. Only where the disk itself fails (EIO) and the machine stops right after, the
+  // batch may be found whole after all. An empty batch is done once all before it are.
   virtual void commit(Batch batch, std::function<void(Status)> done) = 0;
 
   // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts), then once with an
-  // empty vector: the end. An error ends it at once.
-  virtual void query(AccountingQuery query,
-                     std::function<void(Result<std::vector<AccountedJob>>)> chunk) = 0;
+  // empty vector: the end. An error ends it at once. Queries take turns, chunk by chunk. Each chunk is read
+  // as of its own moment, so that a report of any length keeps neither memory nor the log of commits.
+  virtual void query(AccountingQuery query, std::function<void(Result<std::vector<AccountedJob>>)> chunk) = 0;
 
-  // Small synchronous reads from the reader's connection, for the state's owner.
+  // Small synchronous reads; they see everything reported as committed.
   virtual Result<std::optional<std::string>> content(const ContentHash& hash) = 0;
   virtual Result<std::optional<uint32_t>> submission(const std::string& key) = 0;
-  virtual Result<std::optional<JobRow>> job(uint32_t job_id) = 0;   // its latest run
-  // State of the tasks of an array that have ended: how many in all, how many with exit code 0.
-  struct ArrayOutcome { uint64_t ended = 0; uint64_t succeeded = 0; };
+  virtual Result<std::optional<JobRow>> job(uint32_t job_id) = 0;  // its latest run
+  // Of the records of an array, each by its latest run: how many have ended, how many of them JOB_COMPLETE
+  // with exit code 0. Tasks that were cancelled while they waited in one record count as one.
+  struct ArrayOutcome {
+    uint64_t ended = 0;
+    uint64_t succeeded = 0;
+  };
   virtual Result<ArrayOutcome> array_outcome(uint32_t array_job_id) = 0;
 };
 

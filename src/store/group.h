@@ -1,0 +1,36 @@
+// What several batches come to when they are written together: of each row its last write, in the order of
+// the keys, so that a job that starts and ends within one group is written once and pages are filled in
+// order.
+//
+// Pure; points into the batches, which must outlive it.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "store/store.h"
+
+namespace minke::store {
+
+struct PendingCommit {
+  Batch batch;
+  std::function<void(Status)> done;
+};
+
+size_t row_count(const Batch& batch);
+
+struct Group {
+  std::vector<const JobRow*> jobs;
+  std::vector<const SpecRow*> specs;
+  std::vector<const model::StepRecord*> steps;
+  std::vector<const std::pair<ContentHash, std::string>*> contents;
+  std::vector<const std::pair<std::string, uint32_t>*> submissions;
+  std::vector<const std::pair<std::string, std::string>*> settings;
+};
+
+Group merge(const std::vector<PendingCommit>& commits);
+
+}  // namespace minke::store

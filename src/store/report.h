@@ -1,0 +1,66 @@
+// One accounting query in progress, read chunk by chunk.
+//
+// Two ways to find the jobs, decided at the start: where the query names jobs, or a window of time with few
+// jobs in it, the keys of the runs that may match are collected first, from indexes; else all jobs are read
+// in order. Either way every row is then tested against the whole query, so the keys need only be a superset.
+// Memory: one chunk, and the keys (kMostCandidates × 8 bytes at most).
+//
+// Used by the reader's thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/rows.h"
+#include "store/sqlite.h"
+#include "store/store.h"
+
+namespace minke::store {
+
+// The statements of all reports on one connection.
+struct ReportStatements {
+  static Result<ReportStatements> prepare(Connection& connection);
+
+  Statement begin, end;
+  Statement run, runs_after;                                            // whole rows
+  Statement runs_of_job, runs_of_array, runs_ended_since, runs_active;  // keys only
+  Statement later_run, spec_ids_of_name, spec, steps;
+};
+
+class Report {
+ public:
+  static constexpr size_t kChunkJobs = 256;
+  static constexpr size_t kRowsPerTurn = 20'000;  // read at most, so that other reports get their turns
+  static constexpr size_t kMostCandidates = 1U << 18;
+
+  explicit Report(AccountingQuery query);
+
+  struct Part {
+    std::vector<AccountedJob> jobs;  // may be empty although there are more
+    bool finished = false;
+  };
+  Result<Part> next(ReportStatements& statements);
+
+ private:
+  Status collect_candidates(ReportStatements& statements);
+  Status collect(Statement& keys);
+  Status collect_jobs(ReportStatements& statements, const std::vector<uint32_t>& ids);
+  Status read_candidates(ReportStatements& statements, Part& part);
+  Status read_in_order(ReportStatements& statements, Part& part);
+  Status consider(ReportStatements& statements, const Statement& row, Part& part);
+  bool selects(const Statement& row) const;
+  Result<bool> is_superseded(ReportStatements& statements, int64_t run);
+  Status load_spec(ReportStatements& statements, uint32_t spec_id);
+
+  AccountingQuery query_;  // its lists sorted
+  bool started_ = false;
+  bool too_many_ = false;                           // candidates
+  std::optional<std::vector<int64_t>> candidates_;  // none: read all in order
+  size_t next_candidate_ = 0;
+  int64_t last_run_ = -1;            // read in order: the last one seen
+  std::optional<uint32_t> spec_id_;  // the spec at hand: tasks of an array share one
+  model::JobSpec spec_;
+};
+
+}  // namespace minke::store

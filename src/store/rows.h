@@ -1,0 +1,44 @@
+// How the rows of store.h stand in the tables of schema.h: writing and reading each kind.
+//
+// Used by the thread that owns the connection at hand.
+#pragma once
+
+#include <string>
+
+#include "store/schema.h"
+#include "store/sqlite.h"
+#include "store/store.h"
+
+namespace minke::store {
+
+// Pending, running, suspended, or ended with processes still being cleared away.
+bool is_active(const model::JobRecord& record);
+bool has_ended(const model::JobRecord& record);
+int64_t step_key(const model::StepRecord& step);
+
+// The statements that write, kept prepared. The record buffers are reused.
+class RowWriter {
+ public:
+  static Result<RowWriter> prepare(Connection& connection);
+
+  Status put(const JobRow& row);  // its record has no spec
+  Status put(const SpecRow& row);
+  Status put(const model::StepRecord& step);
+  Status put_content(const ContentHash& hash, const std::string& bytes);
+  Status put_submission(const std::string& key, uint32_t job_id);
+  Status put_setting(const std::string& name, const std::string& value);
+
+ private:
+  Statement job_, spec_, step_, content_, submission_, setting_;
+  std::string buffer_;
+};
+
+// The columns that read_job wants first in a row, in its order.
+inline constexpr const char* kJobColumns = "run, spec_id, script, environment, owner, record";
+inline constexpr int kJobColumnCount = 6;
+
+Result<JobRow> read_job(const Statement& row);
+Result<model::JobSpec> read_spec(const Statement& row, int column, uint32_t spec_id);
+Result<model::StepRecord> read_step(const Statement& row, int column);
+
+}  // namespace minke::store

@@ -1,0 +1,53 @@
+// The thread that commits. It takes all that waits, writes it in one transaction, and reports to everybody.
+//
+// Invariants: a batch is reported done only after its group was synced; groups are written in the order
+// handed in; a group that fails leaves nothing behind. The thread sleeps on a condition variable while
+// nothing waits.
+//
+// Checkpoints (copying the log into the database) are made here too, after the reports, so that nobody waits
+// for them who was there before.
+//
+// commit() and the destructor: the owner's thread.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "store/group.h"
+#include "store/rows.h"
+#include "store/sqlite.h"
+
+namespace minke::store {
+
+class Writer {
+ public:
+  // `connection` is prepared (schema.h).
+  static Result<std::unique_ptr<Writer>> start(std::unique_ptr<Connection> connection);
+  ~Writer();  // commits what waits
+
+  void commit(Batch batch, std::function<void(Status)> done);
+
+ private:
+  Writer(std::unique_ptr<Connection> connection, RowWriter rows);
+  void work();
+  std::vector<PendingCommit> take_group();  // blocks; empty: the end
+  Status write(const std::vector<PendingCommit>& commits);
+  Status write_rows(const std::vector<PendingCommit>& commits);
+  void checkpoint_if_due();
+
+  std::unique_ptr<Connection> connection_;
+  RowWriter rows_;
+  Statement begin_, commit_, rollback_;
+  int log_pages_ = 0;  // of the write-ahead log, after the last commit
+
+  std::mutex mutex_;
+  std::condition_variable handed_in_;
+  std::deque<PendingCommit> waiting_;  // guarded by mutex_
+  bool stop_ = false;                  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace minke::store
