@@ -1,0 +1,1 @@
+"""What is measured, one question a file. Each has NAME, and measure(context, report)."""

@@ -1,0 +1,1 @@
+"""What Minke is measured against, one program a file."""
