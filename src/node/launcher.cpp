@@ -1,0 +1,180 @@
+#include "node/launcher.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "node/launch.pb.h"
+#include "node/supervisor.h"
+#include "os/event_loop.h"
+#include "os/fd.h"
+#include "rpc/connection.h"
+#include "rpc/frame.h"
+
+namespace minke::node {
+namespace {
+
+// Talks to the daemon; what is to be done, the supervisor does.
+class Launcher {
+ public:
+  Launcher(os::EventLoop& loop, os::UniqueFd listening, std::unique_ptr<Supervisor> supervisor)
+      : loop_(loop), listening_(std::move(listening)), supervisor_(std::move(supervisor)) {
+    accepting_ =
+        rpc::accept_on(loop_, listening_.get(), [this](os::UniqueFd socket) { accept(std::move(socket)); });
+    child_watch_ = loop_.on_signal(SIGCHLD, [this] { supervisor_->reap(); });
+    loop_.post([this] { supervisor_->reap(); });  // those that ended before the watch
+  }
+
+ private:
+  void accept(os::UniqueFd socket) {
+    rpc::Peer peer = rpc::peer_of(socket.get());
+    if (peer.uid != ::geteuid()) {
+      log_line("refused a connection of uid " + std::to_string(peer.uid));
+      return;
+    }
+    rpc::Connection::Callbacks callbacks;
+    callbacks.on_frame = [this](std::string_view frame, std::vector<os::UniqueFd> descriptors) {
+      receive(frame, std::move(descriptors));
+    };
+    callbacks.on_close = [this](const Status& why) {
+      if (!why) log_line("connection closed: " + why.error().message);
+      disconnect();
+    };
+    disconnect();
+    daemon_ = rpc::Connection::start(loop_, std::move(socket), rpc::kMaxReplyBytes, std::move(callbacks));
+  }
+
+  void disconnect() {
+    supervisor_->set_daemon(nullptr, 0);
+    daemon_.reset();
+  }
+
+  void receive(std::string_view frame, std::vector<os::UniqueFd> descriptors) {
+    DaemonMessage message;
+    if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
+      log_line("received what is no message");
+      disconnect();
+      return;
+    }
+    switch (message.body_case()) {
+      case DaemonMessage::kLaunch:
+        return supervisor_->launch(std::move(*message.mutable_launch()), std::move(descriptors));
+      case DaemonMessage::kSignal:
+        return supervisor_->signal(message.signal());
+      case DaemonMessage::kEndJob:
+        return supervisor_->end_job(message.end_job());
+      case DaemonMessage::kCollect:
+        return supervisor_->collect(message.collect());
+      case DaemonMessage::kInventory:
+        return tell_inventory();
+      case DaemonMessage::kShutdown:
+        if (supervisor_->idle()) loop_.stop();
+        return;
+      case DaemonMessage::BODY_NOT_SET:
+        log_line("received a message of an unknown kind");
+        return;
+    }
+  }
+
+  void tell_inventory() {
+    LauncherMessage message;
+    *message.mutable_inventory() = supervisor_->inventory();
+    daemon_->send(message);
+    supervisor_->set_daemon([this](const LauncherMessage& event) { daemon_->send(event); },
+                            daemon_->peer().pid);
+  }
+
+  os::EventLoop& loop_;
+  os::UniqueFd listening_;
+  std::unique_ptr<Supervisor> supervisor_;
+  std::unique_ptr<os::EventLoop::Watch> accepting_;
+  std::unique_ptr<os::EventLoop::Watch> child_watch_;
+  std::unique_ptr<rpc::Connection> daemon_;
+};
+
+int fail(const std::string& what) {
+  log_line(what);
+  return kLauncherFailed;
+}
+
+// A launcher's 0, 1 and 2 are always open: what it opens never gets one of those numbers (node/spawn.h relies
+// on it).
+void open_standard_streams() {
+  int fd;
+  do fd = ::open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= 2);
+  if (fd >= 0) ::close(fd);
+}
+
+// A lock of this process alone (not flock): children that outlive a killed launcher by a moment do not hold
+// it.
+bool take_lock(int file) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return ::fcntl(file, F_SETLK, &whole) == 0;
+}
+
+void say_ready() {
+  std::fputs("ready\n", stdout);
+  std::fflush(stdout);
+  os::UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null) ::dup2(null.get(), STDOUT_FILENO);
+}
+
+}  // namespace
+
+std::string launcher_socket_path(const std::string& home) {
+  return home + "/launcher.sock";
+}
+std::string launcher_journal_path(const std::string& home) {
+  return home + "/launcher.journal";
+}
+
+std::string launcher_home_id(const std::string& home) {
+  std::unique_ptr<char, void (*)(void*)> real(::realpath(home.c_str(), nullptr), std::free);
+  std::string path = real ? real.get() : home;
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+int run_launcher(const LauncherOptions& options) {
+  open_standard_streams();
+  std::string lock_path = options.home + "/launcher.lock";
+  os::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) return fail(lock_path + ": " + failure_from_errno("cannot open", errno).value().message);
+  if (!take_lock(lock.get())) {
+    log_line("another launcher serves " + options.home);
+    return kLauncherExists;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return fail("this kernel has no child subreapers");
+
+  os::EventLoop loop;
+  Supervisor::Options supervising;
+  supervising.journal_path = launcher_journal_path(options.home);
+  supervising.home_id = launcher_home_id(options.home);
+  supervising.use_kernel_child_list = options.use_kernel_child_list;
+  auto supervisor = Supervisor::create(loop, std::move(supervising));
+  if (!supervisor) return fail(supervisor.error().message);
+  auto listening = rpc::listen_at(launcher_socket_path(options.home), 0600);
+  if (!listening) return fail(listening.error().message);
+  Launcher launcher(loop, std::move(*listening), std::move(*supervisor));
+  say_ready();
+  loop.run();
+  ::unlink(launcher_socket_path(options.home).c_str());
+  return kLauncherStopped;
+}
+
+}  // namespace minke::node

@@ -1,0 +1,292 @@
+#include "node/spawn.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <unordered_set>
+
+#include "base/result.h"
+#include "node/raw_syscall.h"
+#include "node/spawn_child.h"
+
+namespace minke::node {
+namespace {
+
+constexpr size_t kStackBytes = 64 * 1024;  // the child needs one or two KiB; untouched pages cost nothing
+constexpr size_t kMostFreeStacks = 64;
+constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
+
+constexpr struct {
+  const char* name;
+  int resource;
+} kLimits[] = {
+    {"CPU", RLIMIT_CPU},         {"FSIZE", RLIMIT_FSIZE}, {"DATA", RLIMIT_DATA},   {"STACK", RLIMIT_STACK},
+    {"CORE", RLIMIT_CORE},       {"RSS", RLIMIT_RSS},     {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE},
+    {"MEMLOCK", RLIMIT_MEMLOCK}, {"AS", RLIMIT_AS},
+};
+
+std::string_view name_of(std::string_view variable) {
+  return variable.substr(0, variable.find('='));
+}
+
+// The environment's entries, each ended by NUL (the last one by the string's own).
+template <typename Visitor>
+void for_each_variable(const std::string& block, Visitor visit) {
+  for (size_t at = 0; at < block.size();) {
+    std::string_view variable(block.data() + at);
+    if (!variable.empty()) visit(variable);
+    at += variable.size() + 1;
+  }
+}
+
+// One task's storage. Strings that the order holds are pointed to where they are.
+struct TaskStart {
+  ChildBlock block;
+  std::vector<char*> argv;
+  std::vector<char*> environment;
+  std::string path_list;  // candidates, each ended by NUL
+  std::vector<const char*> programs;
+  char task_pid[sizeof "SLURM_TASK_PID=" + 11] = "SLURM_TASK_PID=";
+  std::unique_ptr<char[]> stack;
+  pid_t pid = 0;
+};
+
+void prepare_environment(TaskStart& task, const LaunchOrder& order, const TaskOrder& task_order,
+                         const std::string& marker) {
+  std::unordered_set<std::string_view> replaced = {name_of(task.task_pid), name_of(marker)};
+  for (const std::string& variable : task_order.environment()) replaced.insert(name_of(variable));
+  auto add = [&](const char* variable) { task.environment.push_back(const_cast<char*>(variable)); };
+  for_each_variable(order.environment(), [&](std::string_view variable) {
+    if (!replaced.contains(name_of(variable))) add(variable.data());
+  });
+  // The last of several entries of one name is the one that counts.
+  std::unordered_set<std::string_view> seen = {name_of(task.task_pid), name_of(marker)};
+  for (int i = task_order.environment_size() - 1; i >= 0; --i) {
+    const std::string& variable = task_order.environment(i);
+    if (seen.insert(name_of(variable)).second) add(variable.c_str());
+  }
+  add(task.task_pid);
+  add(marker.c_str());
+  task.environment.push_back(nullptr);
+}
+
+// Candidates in the order of PATH, as execvp tries them. Nothing is looked at here: that is the child's
+// business.
+void prepare_programs(TaskStart& task, const std::string& program) {
+  if (program.empty() || program.find('/') != std::string::npos) {
+    task.path_list = program;
+    task.programs = {task.path_list.c_str(), nullptr};
+    return;
+  }
+  std::string_view path = kDefaultPath;
+  for (const char* variable : task.environment) {
+    if (variable != nullptr && std::strncmp(variable, "PATH=", 5) == 0) path = variable + 5;
+  }
+  std::vector<size_t> starts;
+  for (size_t at = 0; at <= path.size();) {
+    size_t end = std::min(path.find(':', at), path.size());
+    starts.push_back(task.path_list.size());
+    std::string_view directory = path.substr(at, end - at);
+    task.path_list.append(directory.empty() ? "." : directory).append("/").append(program).push_back('\0');
+    at = end + 1;
+  }
+  for (size_t start : starts) task.programs.push_back(task.path_list.data() + start);
+  task.programs.push_back(nullptr);
+}
+
+void prepare_stream(ChildStream& stream, const StreamOrder& order, int direction,
+                    const std::vector<os::UniqueFd>& descriptors) {
+  if (order.has_descriptor()) {
+    MINKE_CHECK(order.descriptor() < descriptors.size());
+    stream.descriptor = descriptors[order.descriptor()].get();
+  } else if (!order.path().empty()) {
+    stream.path = order.path().c_str();
+    stream.flags = direction | O_CLOEXEC | O_NOCTTY;
+    if (direction == O_WRONLY) stream.flags |= O_CREAT | (order.append() ? O_APPEND : O_TRUNC);
+  }
+}
+
+void prepare_streams(ChildBlock& block, const TaskOrder& order,
+                     const std::vector<os::UniqueFd>& descriptors) {
+  prepare_stream(block.streams[0], order.stdin(), O_RDONLY, descriptors);
+  prepare_stream(block.streams[1], order.stdout(), O_WRONLY, descriptors);
+  const StreamOrder& out = order.stdout();
+  const StreamOrder& err = order.stderr();
+  bool same_file =
+      !err.has_descriptor() && !out.has_descriptor() && !err.path().empty() && err.path() == out.path();
+  if (err.same_as_stdout() || same_file) {
+    block.streams[2].same_as_stdout = true;
+  } else {
+    prepare_stream(block.streams[2], err, O_WRONLY, descriptors);
+  }
+}
+
+bool failed_before_execution(const ChildBlock& block) {
+  return block.error != 0 && block.phase != static_cast<int>(StartPhase::kExecute);
+}
+
+std::string describe_failure(const ChildBlock& block) {
+  std::string reason = std::strerror(block.error);
+  if (block.phase == static_cast<int>(StartPhase::kDirectory))
+    return "couldn't chdir to /tmp either: " + reason;
+  static constexpr const char* kStreamNames[] = {"stdin", "stdout", "stderr"};
+  const char* path = block.streams[block.stream].path;
+  return std::string("Could not open ") + kStreamNames[block.stream] + " file " +
+         (path ? path : "(descriptor)") + ": " + reason;
+}
+
+}  // namespace
+
+struct Spawner::Start {
+  LaunchOrder order;
+  std::string marker;
+  std::vector<ChildLimit> limits;
+  std::vector<TaskStart> tasks;  // never resized once started
+
+  void prepare_limits();
+  void share_files();
+};
+
+void Spawner::Start::prepare_limits() {
+  for (const auto& asked : order.resource_limits()) {
+    for (const auto& known : kLimits) {
+      if (asked.name() == known.name) limits.push_back({known.resource, asked.soft()});
+    }
+  }
+}
+
+// Tasks that write to one file: the first truncates it where that is asked for, the others append, and open
+// it only after the one before them has.
+void Spawner::Start::share_files() {
+  std::unordered_map<std::string_view, size_t> opened;  // path -> task that opens it first
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    for (int number = 1; number <= 2; ++number) {
+      ChildStream& stream = tasks[i].block.streams[number];
+      if (stream.path == nullptr) continue;
+      auto [first, is_new] = opened.try_emplace(stream.path, i);
+      if (is_new || first->second == i) continue;
+      stream.flags = (stream.flags & ~O_TRUNC) | O_APPEND;
+      for (int other = 1; other <= 2; ++other) {
+        ChildStream& earlier = tasks[first->second].block.streams[other];
+        if (earlier.path != nullptr && std::string_view(earlier.path) == stream.path)
+          earlier.flags |= O_APPEND;
+      }
+      tasks[i].block.after = &tasks[i - 1].block.alive;
+    }
+  }
+}
+
+Spawner::Spawner(std::string marker)
+    : marker_(std::move(marker)), null_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
+  MINKE_CHECK(null_.get() > 2);  // 0, 1 and 2 are open in a launcher
+}
+
+Spawner::~Spawner() {
+  // Children that still share this memory must not see it go away: they are our own process's last concern.
+  sweep();
+  for (auto& start : starting_) {
+    for (const TaskStart& task : start->tasks) {
+      if (shares_memory(task.block)) ::kill(task.pid, SIGKILL);
+    }
+    for (const TaskStart& task : start->tasks) {
+      while (shares_memory(task.block)) ::sched_yield();
+    }
+  }
+}
+
+std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::UniqueFd> descriptors) {
+  sweep();
+  auto start = std::make_unique<Start>();
+  start->order = std::move(launch_order);
+  const LaunchOrder& order = start->order;
+  start->marker = marker_ + std::to_string(order.id().job_id()) + "." + std::to_string(order.id().run());
+  start->prepare_limits();
+  start->tasks = std::vector<TaskStart>(order.tasks_size());
+  for (int i = 0; i < order.tasks_size(); ++i) {
+    TaskStart& task = start->tasks[i];
+    for (const std::string& argument : order.argv()) task.argv.push_back(const_cast<char*>(argument.c_str()));
+    task.argv.push_back(nullptr);
+    prepare_environment(task, order, order.tasks(i), start->marker);
+    prepare_programs(task, order.argv(0));
+    prepare_streams(task.block, order.tasks(i), descriptors);
+    task.block.parent = ::getpid();
+    task.block.null = null_.get();
+    task.block.work_dir = order.work_dir().c_str();
+    task.block.umask = order.umask();
+    task.block.controlling_terminal = order.controlling_terminal();
+    task.block.limits = start->limits.data();
+    task.block.limit_count = start->limits.size();
+    task.block.pid_digits = task.task_pid + sizeof "SLURM_TASK_PID=" - 1;
+    task.block.argv = task.argv.data();
+    task.block.environment = task.environment.data();
+    task.block.programs = task.programs.data();
+    task.block.error_prefix = order.script_error_prefix().c_str();
+  }
+  start->share_files();
+
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  std::vector<pid_t> pids;
+  constexpr int kFlags =
+      CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD | (kRawSyscalls ? 0 : CLONE_VFORK);
+  for (TaskStart& task : start->tasks) {
+    if (stacks_.empty()) {
+      task.stack.reset(new char[kStackBytes]);
+    } else {
+      task.stack = std::move(stacks_.back());
+      stacks_.pop_back();
+    }
+    auto* alive = const_cast<int*>(&task.block.alive);
+    int pid = ::clone(run_child, task.stack.get() + kStackBytes, kFlags, &task.block, alive, nullptr, alive);
+    if (pid < 0) {
+      task.block.alive = 0;
+      pids.push_back(-errno);
+      continue;
+    }
+    task.pid = pid;
+    pids.push_back(pid);
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  starting_.push_back(std::move(start));
+  return pids;  // the children have copies of `descriptors`; ours close here
+}
+
+// Gives back what the children of a launch needed, once all of them have executed their program or ended.
+void Spawner::sweep() {
+  for (auto at = starting_.begin(); at != starting_.end();) {
+    auto& tasks = (*at)->tasks;
+    if (std::any_of(tasks.begin(), tasks.end(), [](const auto& task) { return shares_memory(task.block); })) {
+      ++at;
+      continue;
+    }
+    for (TaskStart& task : tasks) {
+      if (task.pid != 0 && failed_before_execution(task.block))
+        failures_[task.pid] = describe_failure(task.block);
+      if (stacks_.size() < kMostFreeStacks) stacks_.push_back(std::move(task.stack));
+    }
+    at = starting_.erase(at);
+  }
+}
+
+std::optional<std::string> Spawner::failure_of(pid_t pid) {
+  sweep();
+  if (auto node = failures_.extract(pid); !node.empty()) return std::move(node.mapped());
+  for (auto& start : starting_) {  // others of its launch are still on their way
+    for (TaskStart& task : start->tasks) {
+      if (task.pid != pid) continue;
+      task.pid = 0;
+      if (failed_before_execution(task.block)) return describe_failure(task.block);
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace minke::node

@@ -1,0 +1,178 @@
+#include "node/spawn_child.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+#include "node/raw_syscall.h"
+
+// This runs in memory shared with a launcher that runs on: no allocation, no errno, no locks, no
+// instrumentation.
+#define MINKE_SHARED_MEMORY __attribute__((no_sanitize("address", "undefined", "thread")))
+
+namespace minke::node {
+namespace {
+
+MINKE_SHARED_MEMORY inline long address(const volatile void* pointer) {
+  return reinterpret_cast<long>(const_cast<const void*>(pointer));
+}
+
+MINKE_SHARED_MEMORY size_t length_of(const char* text) {
+  size_t length = 0;
+  while (text[length] != '\0') ++length;
+  return length;
+}
+
+template <size_t kCount>
+MINKE_SHARED_MEMORY void say(const char* const (&parts)[kCount]) {
+  iovec pieces[kCount];
+  for (size_t i = 0; i < kCount; ++i) {
+    pieces[i].iov_base = const_cast<char*>(parts[i]);
+    pieces[i].iov_len = length_of(parts[i]);
+  }
+  raw_syscall(SYS_writev, 2, address(pieces), kCount);
+}
+
+[[noreturn]] MINKE_SHARED_MEMORY void leave(int status) {
+  for (;;) raw_syscall(SYS_exit_group, status);
+}
+
+[[noreturn]] MINKE_SHARED_MEMORY void give_up(ChildBlock& child, StartPhase phase, int error,
+                                              int stream = 0) {
+  child.phase = static_cast<int>(phase);
+  child.stream = stream;
+  child.error = error;
+  leave(1);
+}
+
+MINKE_SHARED_MEMORY void reset_signals() {
+  // The kernel's own struct sigaction, all zero: the default.
+  const long default_action[8] = {};
+  for (int number = 1; number <= 64; ++number) {
+    raw_syscall(SYS_rt_sigaction, number, address(default_action), 0, 8);
+  }
+}
+
+MINKE_SHARED_MEMORY void wait_for(const volatile int* alive) {
+  for (int value; (value = *alive) != 0;) {
+    raw_syscall(SYS_futex, address(alive), FUTEX_WAIT, value);
+  }
+}
+
+MINKE_SHARED_MEMORY void open_streams(ChildBlock& child) {
+  for (int target = 0; target < 3; ++target) {
+    const ChildStream& stream = child.streams[target];
+    long source = stream.descriptor;
+    if (stream.same_as_stdout) {
+      source = 1;
+    } else if (stream.path != nullptr) {
+      do {
+        source = raw_syscall(SYS_openat, AT_FDCWD, address(stream.path), stream.flags, 0666);
+      } while (source == -EINTR);
+      if (source < 0) give_up(child, StartPhase::kStreams, static_cast<int>(-source), target);
+    } else if (source < 0) {
+      source = child.null;
+    }
+    // The launcher keeps its own 0, 1 and 2 open, so that source is none of those it may yet overwrite here.
+    long result = raw_syscall(SYS_dup3, source, target, 0);
+    if (result < 0 && result != -EINVAL) {
+      give_up(child, StartPhase::kStreams, static_cast<int>(-result), target);
+    }
+  }
+}
+
+MINKE_SHARED_MEMORY void set_limits(const ChildBlock& child) {
+  for (size_t i = 0; i < child.limit_count; ++i) {
+    uint64_t current[2];  // soft, hard
+    if (raw_syscall(SYS_prlimit64, 0, child.limits[i].resource, 0, address(current)) < 0) continue;
+    current[0] = child.limits[i].soft < current[1] ? child.limits[i].soft : current[1];
+    raw_syscall(SYS_prlimit64, 0, child.limits[i].resource, address(current), 0);
+  }
+}
+
+MINKE_SHARED_MEMORY void enter_directory(ChildBlock& child) {
+  long result = raw_syscall(SYS_chdir, address(child.work_dir));
+  if (result == 0) return;
+  const char* reason = strerrordesc_np(static_cast<int>(-result));
+  say({child.error_prefix, "couldn't chdir to `", child.work_dir, "': ", reason,
+       ": going to /tmp instead\n"});
+  result = raw_syscall(SYS_chdir, address("/tmp"));
+  if (result < 0) give_up(child, StartPhase::kDirectory, static_cast<int>(-result));
+}
+
+MINKE_SHARED_MEMORY void write_pid(char* digits) {
+  long pid = raw_syscall(SYS_getpid);
+  char reversed[12];
+  int count = 0;
+  do reversed[count++] = static_cast<char>('0' + pid % 10);
+  while ((pid /= 10) != 0);
+  while (count > 0) *digits++ = reversed[--count];
+  *digits = '\0';
+}
+
+// A script whose interpreter is missing fails with ENOENT, though the script is there: Slurm says which it
+// is.
+MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char* program,
+                                             const char* reason) {
+  long file = raw_syscall(SYS_openat, AT_FDCWD, address(program), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;
+  char line[256];
+  long count = raw_syscall(SYS_read, file, address(line), sizeof line - 1);
+  if (count < 3 || line[0] != '#' || line[1] != '!') return false;
+  long end = 2;
+  while (end < count && line[end] != '\n') ++end;
+  line[end] = '\0';
+  say({child.error_prefix, "execve(): bad interpreter(", line + 2, "): ", reason, "\n"});
+  return true;
+}
+
+[[noreturn]] MINKE_SHARED_MEMORY void execute(ChildBlock& child) {
+  long error = ENOENT;
+  const char* tried = child.programs[0];
+  for (const char* const* program = child.programs; *program != nullptr; ++program) {
+    long result =
+        -raw_syscall(SYS_execve, address(*program), address(child.argv), address(child.environment));
+    bool not_there = result == ENOENT || result == ENOTDIR;
+    // As execvp does: what may not be executed is passed over, but remembered.
+    if (!not_there || error == ENOENT) {
+      error = result;
+      tried = *program;
+    }
+    if (!not_there && result != EACCES) break;
+  }
+  const char* reason = strerrordesc_np(static_cast<int>(error));
+  if (error != ENOENT || !say_bad_interpreter(child, tried, reason)) {
+    say({child.error_prefix, "execve(): ", child.argv[0], ": ", reason, "\n"});
+  }
+  child.phase = static_cast<int>(StartPhase::kExecute);
+  child.error = static_cast<int>(error);
+  leave(static_cast<int>(error));
+}
+
+}  // namespace
+
+MINKE_SHARED_MEMORY int run_child(void* child_block) {
+  ChildBlock& child = *static_cast<ChildBlock*>(child_block);
+  raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+  if (raw_syscall(SYS_getppid) != child.parent) leave(1);
+  raw_syscall(SYS_setsid);
+  reset_signals();
+  raw_syscall(SYS_umask, child.umask);
+  if (child.after != nullptr) wait_for(child.after);
+  open_streams(child);
+  raw_syscall(SYS_close_range, 3, ~0U, 0);
+  enter_directory(child);
+  if (child.controlling_terminal) raw_syscall(SYS_ioctl, 0, TIOCSCTTY, 0);
+  set_limits(child);
+  write_pid(child.pid_digits);
+  const uint64_t nothing_blocked = 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, address(&nothing_blocked), 0, 8);
+  execute(child);
+}
+
+}  // namespace minke::node

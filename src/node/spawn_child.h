@@ -1,0 +1,56 @@
+// The child's side of a spawn (node/spawn.h): what happens between clone and execve.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace minke::node {
+
+struct ChildStream {
+  const char* path = nullptr;
+  int descriptor = -1;  // where there is no path
+  int flags = 0;        // of open(2)
+  bool same_as_stdout = false;
+};
+
+struct ChildLimit {
+  int resource = 0;
+  uint64_t soft = 0;
+};
+
+enum class StartPhase : int { kStreams, kDirectory, kExecute };
+
+// Prepared by the parent; all pointers stay valid while `alive` is not zero.
+struct ChildBlock {
+  volatile int alive = 0;  // the child's pid; the kernel zeroes it when the memory is shared no more
+  const volatile int* after = nullptr;  // `alive` of the task that opens the same files before this one
+  pid_t parent = 0;
+  int null = -1;
+  ChildStream streams[3];
+  const char* work_dir = nullptr;
+  mode_t umask = 0;
+  bool controlling_terminal = false;
+  const ChildLimit* limits = nullptr;
+  size_t limit_count = 0;
+  char* pid_digits = nullptr;  // where the digits of SLURM_TASK_PID go; room for 11
+  char* const* argv = nullptr;
+  char* const* environment = nullptr;
+  const char* const* programs = nullptr;  // paths to try, in order; ends with a null pointer
+  const char* error_prefix = nullptr;
+
+  // Left by the child. phase and stream mean something where error is not zero.
+  volatile int error = 0;
+  volatile int phase = 0;
+  volatile int stream = 0;
+};
+
+inline bool shares_memory(const ChildBlock& child) {
+  return __atomic_load_n(&child.alive, __ATOMIC_ACQUIRE) != 0;
+}
+
+// Never returns.
+int run_child(void* child_block);
+
+}  // namespace minke::node

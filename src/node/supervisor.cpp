@@ -1,0 +1,333 @@
+#include "node/supervisor.h"
+
+#include <signal.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "node/launcher.h"
+#include "node/tmp_dir.h"
+
+namespace minke::node {
+namespace {
+
+int64_t now_seconds() {
+  return std::time(nullptr);
+}
+
+std::string random_name() {
+  unsigned char bytes[8] = {};
+  MINKE_CHECK(::getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
+  std::string name;
+  for (unsigned char byte : bytes) {
+    name += "0123456789abcdef"[byte >> 4];
+    name += "0123456789abcdef"[byte & 15];
+  }
+  return name;
+}
+
+bool descriptors_in_range(const LaunchOrder& order, size_t count) {
+  auto fits = [count](const StreamOrder& stream) {
+    return !stream.has_descriptor() || stream.descriptor() < count;
+  };
+  return std::all_of(order.tasks().begin(), order.tasks().end(), [&](const TaskOrder& task) {
+    return fits(task.stdin()) && fits(task.stdout()) && fits(task.stderr());
+  });
+}
+
+JournalRecord launching_record(const LaunchOrder& order) {
+  JournalRecord record;
+  Launching& launching = *record.mutable_launching();
+  *launching.mutable_id() = order.id();
+  launching.set_start_time(now_seconds());
+  launching.set_tag(order.tag());
+  for (const TaskOrder& task : order.tasks()) launching.add_ranks(task.rank());
+  launching.set_tmp_dir(order.tmp_dir());
+  launching.set_ends_job(order.ends_job());
+  launching.set_boot_ticks(boot_ticks_now());
+  return record;
+}
+
+// What of the job a signal is for.
+bool is_target(const SignalOrder& order, const LaunchKey& key) {
+  switch (order.target()) {
+    case SignalOrder::STEPS:
+      return key.kind != model::STEP_BATCH;
+    case SignalOrder::BATCH_SHELL:
+    case SignalOrder::BATCH_SESSION:
+      return key.kind == model::STEP_BATCH;
+    case SignalOrder::ONE_STEP:
+      return key.kind == model::STEP_NORMAL && key.step_id == order.step_id();
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+void log_line(const std::string& line) {
+  char time[32];
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  std::strftime(time, sizeof time, "%FT%T", ::localtime_r(&now, &parts));
+  std::fprintf(stderr, "[%s] launcher: %s\n", time, line.c_str());
+}
+
+void signal_group(pid_t root, int signal_number) {
+  if (::kill(-root, signal_number) != 0 && errno == ESRCH) ::kill(root, signal_number);
+}
+
+Result<std::unique_ptr<Supervisor>> Supervisor::create(os::EventLoop& loop, Options options) {
+  auto contents = Journal::read(options.journal_path);
+  if (!contents && contents.error().code == EILSEQ) {
+    std::string aside = options.journal_path + ".damaged";
+    log_line(contents.error().message + "; moved to " + aside);
+    if (std::rename(options.journal_path.c_str(), aside.c_str()) != 0)
+      return failure_from_errno(aside, errno);
+    contents = JournalContents{};
+  }
+  if (!contents) return failure(contents.error());
+  LaunchTable table;
+  for (const JournalRecord& record : contents->records) table.apply(record);
+  JournalHeader header;
+  header.set_boot_id(boot_id());
+  bool same_boot = contents->header.boot_id() == header.boot_id();
+  if (!same_boot) {  // its pids are nobody's now
+    JournalRecord record;
+    for (auto& [key, launch] : table.all()) {
+      if (launch.ended()) continue;
+      *record.mutable_lost()->mutable_id() = key.id();
+      record.mutable_lost()->set_end_time(now_seconds());
+      table.apply(record);
+    }
+  }
+  auto journal = Journal::create(options.journal_path, header, table.records());
+  if (!journal) return failure(journal.error());
+  std::unique_ptr<Supervisor> supervisor(
+      new Supervisor(loop, std::move(options), std::move(*journal), std::move(table)));
+  supervisor->recover(same_boot);
+  return supervisor;
+}
+
+Supervisor::Supervisor(os::EventLoop& loop, Options options, Journal journal, LaunchTable table)
+    : loop_(loop),
+      options_(std::move(options)),
+      instance_(random_name()),
+      table_(std::move(table)),
+      journal_(std::move(journal)),
+      spawner_(std::string(kLaunchMarker) + "=" + options_.home_id + "/"),
+      child_list_(options_.use_kernel_child_list),
+      timer_(loop.make_timer([this] { schedule_clearing(); })) {}
+
+void Supervisor::set_daemon(Sink sink, pid_t daemon) {
+  sink_ = std::move(sink);
+  daemon_ = daemon;
+  if (sink_) return;
+  if (auto status = journal_.sync(); !status) log_line(status.error().message);
+}
+
+void Supervisor::record(const JournalRecord& record) {
+  if (auto status = journal_.append(record); !status) log_line(status.error().message);
+  table_.apply(record);
+  if (sink_ || sync_scheduled_) return;
+  // No daemon is there to commit it: it must survive a power cut here. One sync for a burst.
+  sync_scheduled_ = true;
+  loop_.defer([this] {
+    sync_scheduled_ = false;
+    if (auto status = journal_.sync(); !status) log_line(status.error().message);
+  });
+}
+
+Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors) {
+  if (order.argv().empty() || order.tasks().empty()) return failure("nothing to run", EINVAL);
+  if (!descriptors_in_range(order, descriptors)) return failure("a file descriptor is missing", EBADF);
+  JobKey key{order.id().job_id(), order.id().run()};
+  auto [at, is_new] = jobs_.try_emplace(key);
+  Job& job = at->second;
+  if (job.ending) return failure("the job is ending", EBUSY);
+  if (is_new) {
+    job.key = key;
+    job.start = std::chrono::steady_clock::now();
+  }
+  if (!order.tmp_dir().empty() && job.tmp_dir.empty()) {
+    if (auto made = make_tmp_dir(order.tmp_dir()); !made) return made;
+    job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
+  }
+  return {};
+}
+
+void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors) {
+  LaunchKey key = LaunchKey::of(order.id());
+  if (const LaunchState* known = table_.find(key)) {
+    known->announced ? tell_ended(*known) : tell_started(*known);
+    return;
+  }
+  JournalRecord launching = launching_record(order);
+  // What is not in the journal is not launched: a launcher that comes after this one would not know of it.
+  Status ready = journal_.append(launching);
+  table_.apply(launching);
+  LaunchState& launch = *table_.find(key);
+  if (ready) ready = prepare(order, descriptors.size());
+  if (ready) {
+    start_tasks(launch, std::move(order), std::move(descriptors));
+    return;
+  }
+  JournalRecord record_of_failure;
+  LaunchFailed& failed = *record_of_failure.mutable_failed();
+  *failed.mutable_id() = key.id();
+  failed.set_launch_error(ready.error().message);
+  failed.set_end_time(now_seconds());
+  record(record_of_failure);
+  launch_ended(launch);
+}
+
+void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors) {
+  Job& job = jobs_.at(launch.key.job);
+  std::vector<pid_t> pids = spawner_.spawn(std::move(order), std::move(descriptors));
+  JournalRecord record_of_pids;
+  Running& running = *record_of_pids.mutable_running();
+  *running.mutable_id() = launch.key.id();
+  running.set_boot_ticks(boot_ticks_now());
+  for (pid_t pid : pids) running.add_pids(static_cast<uint32_t>(std::max(pid, 0)));
+  record(record_of_pids);
+  for (uint32_t position = 0; position < pids.size(); ++position) {
+    pid_t pid = pids[position];
+    if (pid <= 0) {
+      task_failed(launch, position, std::string("cannot fork: ") + std::strerror(-pid));
+      continue;
+    }
+    roots_[pid] = {launch.key, position};
+    sessions_[pid] = job.key;
+    job.sessions.push_back(pid);
+    ++job.live_roots;
+  }
+  launch.ended() ? launch_ended(launch) : tell_started(launch);
+}
+
+void Supervisor::task_failed(LaunchState& launch, uint32_t position, const std::string& error) {
+  JournalRecord record_of_end;
+  TaskEnded& ended = *record_of_end.mutable_task_ended();
+  *ended.mutable_id() = launch.key.id();
+  ended.set_position(position);
+  ended.mutable_end()->set_rank(launch.tasks[position].rank);
+  ended.mutable_end()->set_status(1 << 8);
+  ended.mutable_end()->set_end_time(now_seconds());
+  ended.mutable_end()->set_error(error);
+  record(record_of_end);
+}
+
+void Supervisor::launch_ended(LaunchState& launch) {
+  auto job = jobs_.find(launch.key.job);
+  if (launch.ends_job && job != jobs_.end()) {
+    job->second.ended.push_back(launch.key);
+    begin_end(job->second);
+    return;
+  }
+  kill_rest_of(launch);
+  launch.announced = true;
+  tell_ended(launch);
+}
+
+void Supervisor::signal(const SignalOrder& order) {
+  auto job = jobs_.find({order.job_id(), order.run()});
+  if (job == jobs_.end()) return;
+  int number = static_cast<int>(order.signal());
+  std::vector<pid_t> roots;
+  std::set<pid_t> sessions;
+  for (const LaunchState* launch : table_.launches_of(job->first)) {
+    if (!is_target(order, launch->key)) continue;
+    for (pid_t root : live_roots(*launch)) roots.push_back(root);
+    for (const auto& task : launch->tasks) sessions.insert(task.pid);
+  }
+  if (order.target() == SignalOrder::BATCH_SHELL) {
+    for (pid_t root : roots) ::kill(root, number);
+    return;
+  }
+  // First who else there is: the signal may make them end, and their children somebody else's.
+  std::vector<pid_t> others;
+  if (order.target() != SignalOrder::BATCH_SESSION) {
+    std::vector<pid_t> tops = roots;
+    for (pid_t orphan : read_orphans()) {
+      bool wanted = order.target() == SignalOrder::ALL ? is_of(job->second, orphan, false)
+                                                       : sessions.contains(classify(orphan).session);
+      if (!wanted) continue;
+      tops.push_back(orphan);
+      if (std::find(roots.begin(), roots.end(), ::getpgid(orphan)) == roots.end()) others.push_back(orphan);
+    }
+    for (const Process& process : descendants(snapshot(), tops)) {
+      if (std::find(roots.begin(), roots.end(), process.group) == roots.end()) others.push_back(process.pid);
+    }
+  }
+  for (pid_t root : roots) signal_group(root, number);
+  for (pid_t other : others) {
+    if (other != daemon_) ::kill(other, number);
+  }
+}
+
+void Supervisor::end_job(const EndJobOrder& order) {
+  JobKey key{order.job_id(), order.run()};
+  auto [at, is_new] = jobs_.try_emplace(key);
+  Job& job = at->second;
+  if (is_new) {  // all its steps were collected: perhaps it had some under an earlier launcher
+    job.key = key;
+    job.start = std::chrono::steady_clock::now();
+    job.of_earlier_launcher = true;
+  }
+  if (job.tmp_dir.empty()) job.tmp_dir = order.tmp_dir();
+  job.asked_to_end = true;
+  begin_end(job);
+}
+
+void Supervisor::collect(const CollectOrder& order) {
+  JournalRecord collected;
+  for (const LaunchId& id : order.ids()) {
+    const LaunchState* launch = table_.find(LaunchKey::of(id));
+    if (launch != nullptr && launch->announced) *collected.mutable_collected()->add_ids() = id;
+  }
+  if (!collected.has_collected()) return;
+  record(collected);
+  if (!journal_.overgrown()) return;
+  if (auto status = journal_.rewrite(table_.records()); !status) log_line(status.error().message);
+}
+
+Inventory Supervisor::inventory() {
+  Inventory inventory;
+  inventory.set_instance(instance_);
+  inventory.set_pid(static_cast<uint32_t>(::getpid()));
+  for (const auto& [key, launch] : table_.all()) *inventory.add_launches() = to_message(launch, true);
+  return inventory;
+}
+
+bool Supervisor::idle() const {
+  return roots_.empty() && jobs_.empty() && table_.empty();
+}
+
+void Supervisor::tell_started(const LaunchState& launch) {
+  if (!sink_) return;
+  LauncherMessage message;
+  *message.mutable_started() = to_message(launch, false);
+  sink_(message);
+}
+
+void Supervisor::tell_ended(const LaunchState& launch) {
+  if (!sink_) return;
+  LauncherMessage message;
+  *message.mutable_ended() = to_message(launch, false);
+  sink_(message);
+}
+
+std::vector<pid_t> Supervisor::live_roots(const LaunchState& launch) const {
+  std::vector<pid_t> pids;
+  for (const auto& task : launch.tasks) {
+    // The pid may be somebody else's where the task ended.
+    if (task.pid != 0 && !task.end && roots_.contains(task.pid)) pids.push_back(task.pid);
+  }
+  return pids;
+}
+
+}  // namespace minke::node

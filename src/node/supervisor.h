@@ -1,0 +1,146 @@
+// What the launcher does, apart from talking: it carries out a daemon's orders and follows its child
+// processes. node/launcher.h has the invariants.
+//
+// A job run has an entry in jobs_ from its first launch until everything of it is cleared away. Clearing it
+// goes in steps that may each take any time, driven by SIGCHLD, and by a timer where that may not come: kill
+// the roots (the tasks that the launcher started), kill what their deaths leave to the launcher (orphans),
+// remove the temporary directory, tell the daemon.
+//
+// One thread, that of the event loop.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "node/journal.h"
+#include "node/launch_table.h"
+#include "node/process_tree.h"
+#include "node/spawn.h"
+#include "os/event_loop.h"
+#include "os/fd.h"
+
+namespace minke::node {
+
+class Supervisor {
+ public:
+  struct Options {
+    std::string journal_path;
+    std::string home_id;
+    bool use_kernel_child_list = true;
+  };
+  // Recovers from the journal: launches of an earlier launcher that had not ended are cleared away and then
+  // lost. The process must be a child subreaper already. Errors: the journal cannot be read or written.
+  static Result<std::unique_ptr<Supervisor>> create(os::EventLoop& loop, Options options);
+
+  // Where messages for the daemon go; empty: there is none. `daemon`: its pid, which is never killed, even
+  // where it was started from within a job.
+  using Sink = std::function<void(const LauncherMessage&)>;
+  void set_daemon(Sink sink, pid_t daemon);
+
+  void launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors);
+  void signal(const SignalOrder& order);
+  void end_job(const EndJobOrder& order);
+  void collect(const CollectOrder& order);
+  Inventory inventory();
+  bool idle() const;  // nothing runs, nothing is left to clear away or to collect
+  void reap();        // on SIGCHLD
+
+ private:
+  struct Root {  // a task that the launcher started
+    LaunchKey launch;
+    uint32_t position = 0;
+  };
+  struct Job {
+    JobKey key;
+    std::string tmp_dir;
+    std::vector<pid_t> sessions;  // of its tasks, ended ones too
+    uint32_t live_roots = 0;
+    std::chrono::steady_clock::time_point start;
+    bool ending = false;
+    bool of_earlier_launcher = false;
+    bool asked_to_end = false;     // the daemon waits for JobEnded
+    std::vector<LaunchKey> ended;  // to be told when the job is cleared away
+    pid_t removal = 0;             // the process that empties the temporary directory
+    bool tmp_dir_gone = false;
+  };
+  // A child of the launcher that it did not start.
+  struct Orphan {
+    enum Owner { kNobodys, kUnmarked, kOfJob } owner = kNobodys;
+    JobKey job;
+    pid_t session = 0;
+  };
+
+  Supervisor(os::EventLoop& loop, Options options, Journal journal, LaunchTable table);
+
+  // supervisor.cpp: orders
+  void record(const JournalRecord& record);
+  Status prepare(const LaunchOrder& order, size_t descriptors);
+  void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors);
+  void task_failed(LaunchState& launch, uint32_t position, const std::string& error);
+  void launch_ended(LaunchState& launch);
+  void tell_started(const LaunchState& launch);
+  void tell_ended(const LaunchState& launch);
+  std::vector<pid_t> live_roots(const LaunchState& launch) const;
+
+  // supervisor_reaping.cpp: children, and clearing jobs away
+  void root_exits(const Root& root, pid_t pid, int status, const rusage& usage);  // it is still a zombie
+  void root_reaped(const Root& root);
+  void begin_end(Job& job);
+  void schedule_clearing();
+  void clear_jobs();
+  bool cleared(Job& job, const std::vector<pid_t>& orphans,
+               const std::map<JobKey, std::vector<pid_t>>& survivors);
+  bool kill_orphans(const Job& job, const std::vector<pid_t>& orphans);
+  void kill_rest_of(const LaunchState& launch);
+  bool remove_tmp_dir_of(Job& job);
+  void finish(Job& job);
+
+  // supervisor_orphans.cpp: whose process is that?
+  std::vector<pid_t> read_orphans(pid_t since = 0);
+  pid_t first_pid_worth_reading() const;
+  const Orphan& classify(pid_t orphan);
+  bool is_of(const Job& job, pid_t orphan, bool guess);
+  const std::vector<Process>& snapshot();
+  std::map<JobKey, std::vector<pid_t>> survivors_of_earlier_launcher();
+  std::optional<JobKey> marked_job(pid_t pid) const;
+  void recover(bool same_boot);
+
+  os::EventLoop& loop_;
+  Options options_;
+  std::string instance_;
+  LaunchTable table_;
+  Journal journal_;
+  Spawner spawner_;
+  ChildList child_list_;
+  Sink sink_;
+  pid_t daemon_ = 0;
+
+  std::unordered_map<pid_t, Root> roots_;
+  std::unordered_map<pid_t, JobKey> sessions_;  // of all jobs_
+  std::unordered_map<pid_t, JobKey> removals_;
+  std::unordered_map<pid_t, Orphan> orphans_;  // true until it is reaped: till then nobody else has its pid
+  std::optional<std::vector<Process>> snapshot_;  // of this turn of the loop
+  std::map<JobKey, Job> jobs_;
+  std::set<JobKey> ending_;
+  bool clearing_scheduled_ = false;
+  bool sync_scheduled_ = false;
+  std::unique_ptr<os::EventLoop::Timer> timer_;
+  std::chrono::milliseconds delay_{0};  // until the next look at what does not die
+};
+
+// Signals the process group of a root; the root alone while it has none yet.
+void signal_group(pid_t root, int signal_number);
+
+// To standard error, the launcher's log.
+void log_line(const std::string& line);
+
+}  // namespace minke::node

@@ -1,0 +1,229 @@
+// The launcher's children end, and jobs are cleared away.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "node/supervisor.h"
+#include "node/tmp_dir.h"
+
+namespace minke::node {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestDelay{1000};
+
+int wait_status(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return (info.si_status & 0xff) << 8;
+  return info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
+}
+
+uint64_t microseconds(const timeval& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+}
+
+void fill_usage(const rusage& from, model::Usage& usage) {
+  usage.set_user_microseconds(microseconds(from.ru_utime));
+  usage.set_system_microseconds(microseconds(from.ru_stime));
+  usage.set_max_rss_kib(static_cast<uint64_t>(from.ru_maxrss));
+  usage.set_read_bytes(static_cast<uint64_t>(from.ru_inblock) * 512);
+  usage.set_write_bytes(static_cast<uint64_t>(from.ru_oublock) * 512);
+  usage.set_major_faults(static_cast<uint64_t>(from.ru_majflt));
+}
+
+}  // namespace
+
+void Supervisor::reap() {
+  for (;;) {
+    // Look first: while it is a zombie, its pid and its process group are nobody else's.
+    siginfo_t info{};
+    rusage usage{};
+    long result = ::syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT, &usage);
+    if (result != 0 || info.si_pid == 0) break;
+    pid_t pid = info.si_pid;
+    auto root = roots_.find(pid);
+    if (root != roots_.end()) root_exits(root->second, pid, wait_status(info), usage);
+    siginfo_t reaped{};
+    ::waitid(P_PID, static_cast<id_t>(pid), &reaped, WEXITED | WNOHANG);
+    snapshot_.reset();
+    if (root != roots_.end()) {
+      Root gone = root->second;
+      roots_.erase(root);
+      root_reaped(gone);
+      continue;
+    }
+    orphans_.erase(pid);
+    if (auto removal = removals_.extract(pid); !removal.empty()) {
+      Job& job = jobs_.at(removal.mapped());
+      job.removal = 0;
+      job.tmp_dir_gone = true;  // or as good as: the process has logged why not
+    }
+  }
+  if (!ending_.empty()) schedule_clearing();
+}
+
+void Supervisor::root_exits(const Root& root, pid_t pid, int status, const rusage& usage) {
+  LaunchState& launch = *table_.find(root.launch);
+  JournalRecord record_of_end;
+  TaskEnded& ended = *record_of_end.mutable_task_ended();
+  *ended.mutable_id() = launch.key.id();
+  ended.set_position(root.position);
+  TaskEnd& end = *ended.mutable_end();
+  end.set_rank(launch.tasks[root.position].rank);
+  end.set_status(status);
+  end.set_end_time(std::time(nullptr));
+  fill_usage(usage, *end.mutable_usage());
+  if (auto error = spawner_.failure_of(pid)) end.set_error(*error);
+  record(record_of_end);
+  // The last task takes what it left in its group along. What others left is found as the launcher's
+  // children.
+  if (launch.ended()) ::kill(-pid, SIGKILL);
+}
+
+void Supervisor::root_reaped(const Root& root) {
+  LaunchState& launch = *table_.find(root.launch);
+  --jobs_.at(root.launch.job).live_roots;
+  if (sink_ && launch.tasks.size() > 1) {
+    LauncherMessage message;
+    *message.mutable_task_ended()->mutable_id() = launch.key.id();
+    *message.mutable_task_ended()->add_ended_tasks() = *launch.tasks[root.position].end;
+    sink_(message);
+  }
+  if (launch.ended()) launch_ended(launch);
+}
+
+void Supervisor::begin_end(Job& job) {
+  if (!job.ending) {
+    job.ending = true;
+    ending_.insert(job.key);
+    for (const LaunchState* launch : table_.launches_of(job.key)) {
+      for (pid_t root : live_roots(*launch)) signal_group(root, SIGKILL);
+    }
+  }
+  schedule_clearing();
+}
+
+void Supervisor::schedule_clearing() {
+  if (clearing_scheduled_) return;
+  clearing_scheduled_ = true;
+  loop_.defer([this] { clear_jobs(); });
+}
+
+void Supervisor::clear_jobs() {
+  clearing_scheduled_ = false;
+  if (ending_.empty()) return;
+  snapshot_.reset();
+  std::vector<pid_t> orphans = read_orphans(first_pid_worth_reading());
+  auto survivors = survivors_of_earlier_launcher();
+  bool processes_left = false;
+  for (const JobKey& key : std::vector<JobKey>(ending_.begin(), ending_.end())) {
+    Job& job = jobs_.at(key);
+    if (cleared(job, orphans, survivors)) {
+      finish(job);
+    } else if (job.removal == 0) {
+      processes_left = true;
+    }
+  }
+  snapshot_.reset();
+  if (processes_left) {
+    delay_ = std::clamp(delay_ * 2, std::chrono::milliseconds(1), kLongestDelay);
+    timer_->set_after(delay_);
+  } else {
+    delay_ = std::chrono::milliseconds(0);
+    timer_->cancel();
+  }
+}
+
+bool Supervisor::cleared(Job& job, const std::vector<pid_t>& orphans,
+                         const std::map<JobKey, std::vector<pid_t>>& survivors) {
+  bool left = kill_orphans(job, orphans) || job.live_roots > 0;
+  if (auto found = survivors.find(job.key); found != survivors.end()) {
+    for (pid_t pid : found->second) {
+      if (::kill(pid, SIGKILL) == 0) left = true;
+    }
+  }
+  return !left && remove_tmp_dir_of(job);
+}
+
+// True where it found one that it could kill.
+bool Supervisor::kill_orphans(const Job& job, const std::vector<pid_t>& orphans) {
+  std::vector<pid_t> tops;
+  for (pid_t orphan : orphans) {
+    if (is_of(job, orphan, true)) tops.push_back(orphan);
+  }
+  if (tops.empty()) return false;
+  bool killed = false;
+  for (const Process& process : descendants(snapshot(), tops)) {
+    if (process.pid != daemon_) ::kill(process.pid, SIGKILL);
+  }
+  for (pid_t orphan : tops) {
+    if (::kill(orphan, SIGKILL) == 0) {
+      killed = true;
+    } else if (errno == EPERM) {
+      log_line("process " + std::to_string(orphan) + " of job " + std::to_string(job.key.job_id) +
+               " runs as another user and cannot be killed");
+      orphans_[orphan].owner = Orphan::kNobodys;
+    }
+  }
+  return killed;
+}
+
+// What a step's tasks left in their sessions.
+void Supervisor::kill_rest_of(const LaunchState& launch) {
+  std::vector<pid_t> tops;
+  for (pid_t orphan : read_orphans(first_pid_worth_reading())) {
+    const Orphan& known = classify(orphan);
+    if (known.owner != Orphan::kOfJob || known.job != launch.key.job) continue;
+    for (const auto& task : launch.tasks) {
+      if (task.pid == known.session) tops.push_back(orphan);
+    }
+  }
+  if (tops.empty()) return;
+  for (const Process& process : descendants(snapshot(), tops)) {
+    if (process.pid != daemon_) ::kill(process.pid, SIGKILL);
+  }
+  for (pid_t orphan : tops) ::kill(orphan, SIGKILL);
+}
+
+// True when it is gone.
+bool Supervisor::remove_tmp_dir_of(Job& job) {
+  if (job.removal != 0) return false;
+  if (job.tmp_dir_gone || job.tmp_dir.empty() || remove_empty_tmp_dir(job.tmp_dir)) return true;
+  pid_t pid = fork_tmp_dir_removal(job.tmp_dir);
+  if (pid < 0) return false;  // no process to be had now; the timer comes back to it
+  job.removal = pid;
+  removals_[pid] = job.key;
+  return false;
+}
+
+void Supervisor::finish(Job& job) {
+  for (const LaunchKey& key : job.ended) {
+    LaunchState* launch = table_.find(key);
+    if (launch == nullptr) continue;
+    if (!launch->ended()) {
+      JournalRecord lost;
+      *lost.mutable_lost()->mutable_id() = key.id();
+      lost.mutable_lost()->set_end_time(std::time(nullptr));
+      record(lost);
+    }
+    launch->announced = true;
+    tell_ended(*launch);
+  }
+  if (job.asked_to_end && sink_) {
+    LauncherMessage message;
+    message.mutable_job_ended()->set_job_id(job.key.job_id);
+    message.mutable_job_ended()->set_run(job.key.run);
+    sink_(message);
+  }
+  for (pid_t session : job.sessions) {
+    auto found = sessions_.find(session);
+    if (found != sessions_.end() && found->second == job.key) sessions_.erase(found);
+  }
+  ending_.erase(job.key);
+  jobs_.erase(job.key);
+}
+
+}  // namespace minke::node

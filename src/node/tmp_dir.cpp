@@ -1,0 +1,127 @@
+#include "node/tmp_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "os/fd.h"
+
+namespace minke::node {
+namespace {
+
+// Directories deeper than this are moved up to the top first, so that neither descriptors nor stack run out.
+constexpr int kDeepest = 64;
+
+struct Removal {
+  int top = -1;
+  unsigned moved = 0;  // in all: names are never used twice
+  unsigned moved_before = 0;
+  int first_error = 0;
+};
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+Directory open_directory(int parent, const char* name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  int fd = ::openat(parent, name, kFlags);
+  if (fd < 0 && errno == EACCES) {
+    // chmod follows a symbolic link put there meanwhile; AT_SYMLINK_NOFOLLOW makes it refuse.
+    ::fchmodat(parent, name, 0700, AT_SYMLINK_NOFOLLOW);
+    fd = ::openat(parent, name, kFlags);
+  }
+  if (fd < 0) return {nullptr, ::closedir};
+  ::fchmod(fd, 0700);  // to unlink in it
+  DIR* directory = ::fdopendir(fd);
+  if (directory == nullptr) ::close(fd);
+  return {directory, ::closedir};
+}
+
+void empty_directory(Removal& removal, DIR* directory, int depth);
+
+void remove_entry(Removal& removal, int parent, const char* name, int depth) {
+  auto note_error = [&] {
+    if (errno != ENOENT && removal.first_error == 0) removal.first_error = errno;
+  };
+  if (::unlinkat(parent, name, 0) == 0) return;
+  if (errno != EISDIR && errno != EPERM) return note_error();
+  if (::unlinkat(parent, name, AT_REMOVEDIR) == 0) return;
+  if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES) return note_error();
+  if (depth >= kDeepest) {
+    std::string up = ".minke-remove-" + std::to_string(removal.moved++);
+    if (::renameat(parent, name, removal.top, up.c_str()) != 0) note_error();
+    return;
+  }
+  if (Directory directory = open_directory(parent, name)) {
+    empty_directory(removal, directory.get(), depth + 1);
+  } else {
+    return note_error();
+  }
+  if (::unlinkat(parent, name, AT_REMOVEDIR) != 0) note_error();
+}
+
+void empty_directory(Removal& removal, DIR* directory, int depth) {
+  while (dirent* entry = ::readdir(directory)) {
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    remove_entry(removal, ::dirfd(directory), entry->d_name, depth);
+  }
+}
+
+}  // namespace
+
+Status make_tmp_dir(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return {};
+  int error = errno;
+  struct stat info {};
+  if (error == EEXIST && ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+      info.st_uid == ::geteuid()) {
+    return {};
+  }
+  return failure_from_errno("cannot make the temporary directory " + path, error);
+}
+
+bool remove_empty_tmp_dir(const std::string& path) {
+  return ::rmdir(path.c_str()) == 0 || errno == ENOENT;
+}
+
+Status remove_tmp_dir(const std::string& path) {
+  Removal removal;
+  for (bool first = true;; first = false) {
+    if (remove_empty_tmp_dir(path)) return {};
+    int error = errno;
+    // Another round for what was moved up, as long as something is.
+    if (error == ENOTDIR || (!first && removal.moved == removal.moved_before)) {
+      return failure_from_errno(path, removal.first_error != 0 ? removal.first_error : error);
+    }
+    removal.moved_before = removal.moved;
+    removal.first_error = 0;
+    Directory directory = open_directory(AT_FDCWD, path.c_str());
+    if (!directory) return failure_from_errno(path, errno);
+    removal.top = ::dirfd(directory.get());
+    empty_directory(removal, directory.get(), 0);
+  }
+}
+
+pid_t fork_tmp_dir_removal(const std::string& path) {
+  pid_t parent = ::getpid();
+  // A SIGTERM for the launcher's group is none for this one, and its descriptors (the lock!) stay its own.
+  pid_t pid = ::fork();
+  if (pid < 0) return -errno;
+  if (pid > 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  ::setsid();
+  ::close_range(3, ~0U, 0);
+  auto status = remove_tmp_dir(path);
+  if (!status) std::fprintf(stderr, "launcher: cannot remove %s\n", status.error().message.c_str());
+  ::_exit(status ? 0 : 1);
+}
+
+}  // namespace minke::node

@@ -1,0 +1,29 @@
+// A job's private temporary directory ($SLURM_TMPDIR).
+//
+// Removing never follows a symbolic link, and never leaves the directory. Its content is the user's: there
+// may be any number of files, any depth, and directories without permissions.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/result.h"
+
+namespace minke::node {
+
+// Makes the last component, 0700. One that is there already and belongs to this user is fine.
+Status make_tmp_dir(const std::string& path);
+
+// True: it is gone (it was empty, or was not there). False: there is something in it. Does not block for
+// long.
+bool remove_empty_tmp_dir(const std::string& path);
+
+// Removes it with everything in it. May take long; the launcher does it in a process of its own.
+Status remove_tmp_dir(const std::string& path);
+
+// Forks a process that does so and ends with 0 when it is gone, or dies with its parent. Returns its pid;
+// negated errno: no process.
+pid_t fork_tmp_dir_removal(const std::string& path);
+
+}  // namespace minke::node
