@@ -101,7 +101,7 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const 
   if (!connection) return failure(connection.error());
   if (auto prepared = prepare_database(**connection, options.sync); !prepared)
     return failure(prepared.error());
-  auto writer = Writer::start(std::move(*connection));
+  auto writer = Writer::start(std::move(*connection), options.checkpoint_pages);
   if (!writer) return failure(writer.error());
   store->writer_ = std::move(*writer);
 

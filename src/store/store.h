@@ -88,6 +88,9 @@ struct AccountedJob {
 struct Options {
   bool sync = true;  // false: synchronous=OFF, for measuring only
   std::string vfs;   // SQLite's name of the file layer to use; empty: its default. For fault injection.
+  // Length of the log, in pages of 4 KiB, at which it is folded into the database. A page that many commits
+  // change is then copied once.
+  int checkpoint_pages = 1000;
 };
 
 class Store {

@@ -57,12 +57,16 @@ void Commit(benchmark::State& state) {
   Database database(state.range(1) != 0);
   commit_batches(state, database);
 }
-BENCHMARK(Commit)->ArgsProduct({{1, 10, 1000, 10'000}, {1}})->Args({10'000, 0})->UseRealTime();
+BENCHMARK(Commit)
+    ->ArgsProduct({{1, 10, 1000, 10'000}, {1}})
+    ->Args({10'000, 0})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 void CommitToAMillion(benchmark::State& state) {
   commit_batches(state, full_database());
 }
-BENCHMARK(CommitToAMillion)->Arg(1)->Arg(10)->Arg(1000)->Arg(10'000)->UseRealTime();
+BENCHMARK(CommitToAMillion)->Arg(1)->Arg(10)->Arg(1000)->Arg(10'000)->MeasureProcessCPUTime()->UseRealTime();
 
 // The life of a job whose states are committed one by one: waits, runs, has ended.
 void CommitThreeStates(benchmark::State& state) {
@@ -80,7 +84,7 @@ void CommitThreeStates(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * state.range(0) * 3);
 }
-BENCHMARK(CommitThreeStates)->Arg(1000)->UseRealTime();
+BENCHMARK(CommitThreeStates)->Arg(1000)->MeasureProcessCPUTime()->UseRealTime();
 
 void ReportAMillion(benchmark::State& state) {
   Database& database = full_database();
@@ -96,7 +100,7 @@ void ReportAMillion(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<int64_t>(jobs));
 }
-BENCHMARK(ReportAMillion)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(ReportAMillion)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // What squeue --states=all and sacct since a moment ago ask, in a database of a million.
 void ReportTheLastHundred(benchmark::State& state) {
@@ -105,13 +109,13 @@ void ReportTheLastHundred(benchmark::State& state) {
   query.ended_since = 1'700'000'200 + database.next_job_id - 100;
   for (auto _ : state) MINKE_CHECK(testing::query(*database.store, query)->jobs.size() == 100);
 }
-BENCHMARK(ReportTheLastHundred)->UseRealTime();
+BENCHMARK(ReportTheLastHundred)->MeasureProcessCPUTime()->UseRealTime();
 
 void ArrayOutcomeOf100kTasks(benchmark::State& state) {
   Database& database = full_database();
   for (auto _ : state) MINKE_CHECK(database.store->array_outcome(3)->ended == 100'000);
 }
-BENCHMARK(ArrayOutcomeOf100kTasks)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(ArrayOutcomeOf100kTasks)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void Submission(benchmark::State& state) {
   Database& database = full_database();

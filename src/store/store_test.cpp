@@ -332,9 +332,13 @@ TEST_F(StoreTest, AReadOnlyDirectoryIsReported) {
     if (!exists) std::filesystem::remove(database);
     ASSERT_EQ(::chmod(directory_.path().c_str(), 0555), 0);
     const uid_t uid = ::geteuid();
-    if (uid == 0) ASSERT_EQ(::seteuid(65534), 0);
+    if (uid == 0) {
+      ASSERT_EQ(::seteuid(65534), 0);
+    }
     const std::string message = open_error();
-    if (uid == 0) ASSERT_EQ(::seteuid(0), 0);
+    if (uid == 0) {
+      ASSERT_EQ(::seteuid(0), 0);
+    }
     ASSERT_EQ(::chmod(directory_.path().c_str(), 0755), 0);
     EXPECT_THAT(message, HasSubstr("Permission denied"));
     EXPECT_THAT(message, HasSubstr(database));
@@ -343,12 +347,16 @@ TEST_F(StoreTest, AReadOnlyDirectoryIsReported) {
 
 TEST_F(StoreTest, AReadOnlyFileIsReported) {
   if (::geteuid() == 0 && ::chown(directory_.path().c_str(), 65534, 65534) != 0) FAIL();
-  if (::geteuid() == 0) ASSERT_EQ(::seteuid(65534), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
   reopen();
   store_.reset();
   ASSERT_EQ(::chmod(path().c_str(), 0400), 0);
   const std::string message = open_error();
-  if (::getuid() == 0) ASSERT_EQ(::seteuid(0), 0);
+  if (::getuid() == 0) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
   EXPECT_THAT(message, HasSubstr("not writable"));
 }
 

@@ -7,12 +7,10 @@ namespace {
 
 // Bounds the time that a commit may have to wait for the group before it, and the log.
 constexpr size_t kRowsPerGroup = 20'000;
-// 4 MiB of log: a page that many commits change is then copied into the database once.
-constexpr int kCheckpointPages = 1000;
 
 }  // namespace
 
-Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Connection> connection) {
+Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Connection> connection, int checkpoint_pages) {
   // The log file is written over from its start after a checkpoint and keeps its blocks, up to this size.
   auto set = connection->execute(
       "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -2000");
@@ -24,7 +22,7 @@ Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Connection> connec
   auto rollback = connection->prepare("ROLLBACK");
   if (!begin || !commit || !rollback) return connection->error(SQLITE_ERROR);
 
-  std::unique_ptr<Writer> writer(new Writer(std::move(connection), std::move(*rows)));
+  std::unique_ptr<Writer> writer(new Writer(std::move(connection), std::move(*rows), checkpoint_pages));
   writer->begin_ = std::move(*begin);
   writer->commit_ = std::move(*commit);
   writer->rollback_ = std::move(*rollback);
@@ -40,8 +38,8 @@ Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Connection> connec
   return writer;
 }
 
-Writer::Writer(std::unique_ptr<Connection> connection, RowWriter rows)
-    : connection_(std::move(connection)), rows_(std::move(rows)) {}
+Writer::Writer(std::unique_ptr<Connection> connection, RowWriter rows, int checkpoint_pages)
+    : connection_(std::move(connection)), rows_(std::move(rows)), checkpoint_pages_(checkpoint_pages) {}
 
 Writer::~Writer() {
   {
@@ -122,7 +120,7 @@ Status Writer::write_rows(const std::vector<PendingCommit>& commits) {
 }
 
 void Writer::checkpoint_if_due() {
-  if (log_pages_ < kCheckpointPages) return;
+  if (log_pages_ < checkpoint_pages_) return;
   // An error (disk full, a reader in the way) harms nothing: the log keeps everything, and the next commit
   // brings us here again.
   sqlite3_wal_checkpoint_v2(connection_->handle(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);

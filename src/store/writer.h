@@ -25,13 +25,13 @@ namespace minke::store {
 class Writer {
  public:
   // `connection` is prepared (schema.h).
-  static Result<std::unique_ptr<Writer>> start(std::unique_ptr<Connection> connection);
+  static Result<std::unique_ptr<Writer>> start(std::unique_ptr<Connection> connection, int checkpoint_pages);
   ~Writer();  // commits what waits
 
   void commit(Batch batch, std::function<void(Status)> done);
 
  private:
-  Writer(std::unique_ptr<Connection> connection, RowWriter rows);
+  Writer(std::unique_ptr<Connection> connection, RowWriter rows, int checkpoint_pages);
   void work();
   std::vector<PendingCommit> take_group();  // blocks; empty: the end
   Status write(const std::vector<PendingCommit>& commits);
@@ -41,6 +41,7 @@ class Writer {
   std::unique_ptr<Connection> connection_;
   RowWriter rows_;
   Statement begin_, commit_, rollback_;
+  const int checkpoint_pages_;
   int log_pages_ = 0;  // of the write-ahead log, after the last commit
 
   std::mutex mutex_;
