@@ -12,7 +12,7 @@ using PartitionId = std::uint32_t;
 using FeatureId = std::uint16_t;
 using GresNameId = std::uint16_t;  // "gpu"
 using GresKindId = std::uint16_t;  // "gpu" of type "a100": one name and one (perhaps empty) type
-using EntryId = std::uint64_t;     // of a pending job or array, chosen by the caller
+using EntryId = std::uint64_t;     // of a pending job or array, chosen by the caller; not 2^64-1
 using RunKey = std::uint64_t;      // of a running job, chosen by the caller
 
 inline constexpr GresKindId kAnyKind = std::numeric_limits<GresKindId>::max();

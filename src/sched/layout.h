@@ -99,9 +99,12 @@ class MachineLayout {
   std::optional<FeatureId> find_feature(std::string_view name) const;
   std::optional<GresNameId> find_gres_name(std::string_view name) const;
   std::optional<GresKindId> find_gres_kind(GresNameId name, std::string_view type) const;
+  // The name "gpu", which --cpus-per-gpu and --mem-per-gpu count; nothing where no node has one.
+  std::optional<GresNameId> gpu_name() const { return gpu_name_; }
 
  private:
   Status add_node(const model::NodeRecord& record);
+  Status add_gres(const model::NodeRecord& record, LayoutNode& node);
   Status add_partition(const PartitionNodes& partition);
   void rank_nodes(std::span<const model::NodeRecord> records);
 
@@ -110,6 +113,7 @@ class MachineLayout {
   std::vector<GresPool> pools_;
   std::vector<GresKind> kinds_;
   std::vector<std::string> gres_names_;
+  std::optional<GresNameId> gpu_name_;
   std::vector<std::string> features_;
   std::vector<RankSet> feature_nodes_;
   std::vector<LayoutPartition> partitions_;

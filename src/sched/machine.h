@@ -70,6 +70,7 @@ class Machine {
     bool operator==(const NodeState&) const = default;
   };
   void book(const Placement& placement, bool may_exceed);
+  std::size_t pool_index(NodeId node, GresKindId kind) const;
   void update_usable(NodeId node);
 
   std::shared_ptr<const MachineLayout> layout_;

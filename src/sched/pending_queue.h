@@ -108,7 +108,7 @@ class PendingQueue {
    private:
     static constexpr std::uint32_t kEmpty = 0xffffffff;
     std::size_t probe(EntryId id, const std::vector<Slot>& slots) const;
-    std::vector<std::uint32_t> cells_;  // a power of two, at most half full
+    std::vector<std::uint32_t> cells_;  // a power of two, at most three quarters full
     std::size_t size_ = 0;
   };
 
@@ -122,7 +122,9 @@ class PendingQueue {
   void erase_slot(std::uint32_t slot);
 
   std::vector<Slot> slots_;
-  std::uint32_t free_slot_ = 0xffffffff;
+  static constexpr std::uint32_t kNoSlot = 0xffffffff;
+  static constexpr std::size_t kKeptSlots = 4096;
+  std::uint32_t free_slot_ = kNoSlot;
   Index index_;
   std::vector<Class> classes_;
   std::vector<ClassId> free_classes_;

@@ -2,7 +2,6 @@
 // that a pass need not touch the jobs that it does not start.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "model/job.pb.h"
@@ -17,16 +16,15 @@ class WaitReasons {
  public:
   WaitReasons(const Machine& machine, const PendingQueue& queue);
 
-  // Resources for the first of its partition, Priority for those behind it, PartitionDown, or ReqNodeNotAvail
-  // where even the idle machine would not do because nodes are down or drained. None where the entry is not
-  // in the queue.
+  // Resources for the first of its partition, Priority for those behind it; PartitionDown, or ReqNodeNotAvail
+  // where even the idle machine would not do because nodes are down or drained: these hold nobody up.
+  // None where the entry is not in the queue.
   model::StateReason of(EntryId entry) const;
 
  private:
-  const Machine& machine_;
   const PendingQueue& queue_;
-  std::vector<std::optional<PendingEntry>> first_;  // by partition
-  std::vector<model::StateReason> class_reason_;    // by class: WAIT_NO_REASON where it could start
+  std::vector<EntryId> first_;                    // by partition; of those that wait for resources
+  std::vector<model::StateReason> class_reason_;  // by class; WAIT_PRIORITY where it depends on the entry
 };
 
 }  // namespace minke::sched

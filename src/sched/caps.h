@@ -1,0 +1,53 @@
+// Caps: what a reservation leaves on its nodes to jobs that will still be there when it begins.
+//
+// A cap holds for jobs whose run [from, end) contains its start; jobs that end before are free to use
+// everything. GRES are counted by kind, not by device: which devices a reservation gets is settled when it
+// starts. Internal to sched; owned by one pass.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sched/layout.h"
+#include "sched/placement.h"
+
+namespace minke::sched {
+
+// What a node can give: counts[i] is of the i-th pool of the node.
+struct NodeSupply {
+  std::int64_t cpus = 0;
+  std::int64_t memory_mib = 0;
+  std::array<std::int32_t, MachineLayout::kMaxPoolsPerNode> counts;  // set up to the node's pool_count
+};
+
+class Caps {
+ public:
+  explicit Caps(const MachineLayout& layout) : layout_(&layout) {}
+
+  bool empty() const { return caps_.empty(); }
+  void add(NodeId node, std::int64_t start, const NodeSupply& supply);
+  // Lowers `supply` to what a job that runs in [from, end) may use of the node.
+  void limit(NodeId node, std::int64_t from, std::int64_t end, NodeSupply& supply) const;
+  // Whether a job that runs in [from, end) may have this place.
+  bool allow(const Placement& placement, std::int64_t from, std::int64_t end) const;
+  // Books a job that runs in [from, end) on all caps that hold for it.
+  void consume(const Placement& placement, std::int64_t from, std::int64_t end);
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  struct Cap {
+    std::int64_t start = 0;
+    NodeSupply left;
+    std::size_t next = kNone;  // of the same node
+  };
+  // Calls visit(index in caps_) for those of the node that hold for [from, end).
+  template <typename Visit>
+  void each(NodeId node, std::int64_t from, std::int64_t end, Visit visit) const;
+
+  const MachineLayout* layout_;
+  std::vector<std::size_t> first_;  // by node; empty while there are no caps
+  std::vector<Cap> caps_;
+};
+
+}  // namespace minke::sched

@@ -1,0 +1,106 @@
+#include "sched/forecast.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+namespace minke::sched {
+namespace {
+
+// A copy of the state that lives through its own future.
+class Simulation {
+ public:
+  Simulation(const Machine& machine, const RunningSet& running, const ForecastOptions& options)
+      : machine_(machine), running_(running), options_(options) {
+    for (const auto& [end, placement] : running.by_end()) next_key_ = std::max(next_key_, end.key);
+  }
+
+  void add(const PendingEntry& entry, const Request& request) {
+    if (!queue_.find(entry.id)) queue_.insert(entry, request);
+  }
+
+  // Until `wanted` has started, if given, or nothing more can be said.
+  std::vector<ExpectedStart> run(std::int64_t now, std::optional<EntryId> wanted) {
+    std::uint64_t starts = 0;
+    std::uint64_t tests = 0;
+    for (std::uint32_t pass = 0; pass < options_.max_passes && tests < options_.max_tests; ++pass) {
+      PassOptions pass_options = options_.pass;
+      pass_options.max_starts = static_cast<std::uint32_t>(options_.max_starts - starts);
+      const PassResult result = run_pass(machine_, queue_, running_, now, pass_options,
+                                         [&](EntryId entry, const Placement& placement, std::int64_t) {
+                                           if (seen_.insert(entry).second)
+                                             expected_.push_back({entry, now, placement});
+                                           return ++next_key_;
+                                         });
+      starts += result.started;
+      tests += result.tested;
+      if (starts >= options_.max_starts || queue_.size() == 0 || running_.size() == 0) break;
+      if (wanted && seen_.contains(*wanted)) break;
+      now = std::max(now + 1, running_.by_end().begin()->first.time);
+      while (running_.size() > 0 && running_.by_end().begin()->first.time <= now) {
+        machine_.release(*running_.remove(running_.by_end().begin()->first.key));
+      }
+    }
+    return std::move(expected_);
+  }
+
+ private:
+  Machine machine_;
+  RunningSet running_;
+  PendingQueue queue_;
+  const ForecastOptions& options_;
+  RunKey next_key_ = 0;
+  std::unordered_set<EntryId> seen_;  // looked up only
+  std::vector<ExpectedStart> expected_;
+};
+
+void add_first_entries(Simulation& simulation, const PendingQueue& queue, std::uint32_t count) {
+  PendingQueue::Cursor cursor(queue);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto item = cursor.next();
+    if (!item) break;
+    simulation.add(item->entry, queue.request(item->class_id));
+  }
+}
+
+std::optional<ExpectedStart> start_of(EntryId entry, std::vector<ExpectedStart> expected) {
+  for (auto& start : expected) {
+    if (start.entry == entry) return std::move(start);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<ExpectedStart> forecast(const Machine& machine, const PendingQueue& queue,
+                                    const RunningSet& running, std::int64_t now,
+                                    const ForecastOptions& options) {
+  Simulation simulation(machine, running, options);
+  add_first_entries(simulation, queue, options.max_entries);
+  return simulation.run(now, std::nullopt);
+}
+
+std::optional<ExpectedStart> forecast_entry(const Machine& machine, const PendingQueue& queue,
+                                            const RunningSet& running, EntryId entry, std::int64_t now,
+                                            const ForecastOptions& options) {
+  const auto wanted = queue.find(entry);
+  if (!wanted) return std::nullopt;
+  Simulation simulation(machine, running, options);
+  add_first_entries(simulation, queue, options.max_entries);
+  simulation.add(*wanted, *queue.request_of(entry));
+  return start_of(entry, simulation.run(now, entry));
+}
+
+std::optional<ExpectedStart> forecast_request(const Machine& machine, const PendingQueue& queue,
+                                              const RunningSet& running, const Request& request,
+                                              std::uint64_t priority, std::int64_t now,
+                                              const ForecastOptions& options) {
+  constexpr EntryId kHypothetical = ~EntryId{0};
+  MINKE_CHECK(!queue.find(kHypothetical));
+  Simulation simulation(machine, running, options);
+  add_first_entries(simulation, queue, options.max_entries);
+  simulation.add({kHypothetical, priority, ~std::uint64_t{0}, 1}, request);
+  return start_of(kHypothetical, simulation.run(now, kHypothetical));
+}
+
+}  // namespace minke::sched

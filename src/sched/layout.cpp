@@ -1,0 +1,162 @@
+#include "sched/layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "model/error.h"
+
+namespace minke::sched {
+namespace {
+
+// The id of `text` in `known`, which grows when it is new.
+template <typename Id>
+Id intern(std::vector<std::string>& known, const std::string& text) {
+  const auto found = std::find(known.begin(), known.end(), text);
+  if (found != known.end()) return static_cast<Id>(found - known.begin());
+  known.push_back(text);
+  return static_cast<Id>(known.size() - 1);
+}
+
+template <typename Items, typename Predicate>
+auto index_of(const Items& items, Predicate predicate) -> std::optional<std::size_t> {
+  const auto found = std::find_if(items.begin(), items.end(), predicate);
+  if (found == items.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - items.begin());
+}
+
+std::uint64_t low_bits(std::uint32_t count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+}  // namespace
+
+Result<MachineLayout> MachineLayout::build(std::span<const model::NodeRecord> nodes,
+                                           std::span<const PartitionNodes> partitions) {
+  MachineLayout layout;
+  for (const auto& record : nodes) {
+    if (auto added = layout.add_node(record); !added) return failure(added.error());
+  }
+  layout.rank_nodes(nodes);
+  for (const auto& partition : partitions) {
+    if (auto added = layout.add_partition(partition); !added) return failure(added.error());
+  }
+  if (const auto gpu = layout.find_gres_name("gpu")) layout.gpu_name_ = *gpu;
+  return layout;
+}
+
+Status MachineLayout::add_node(const model::NodeRecord& record) {
+  const auto id = static_cast<NodeId>(nodes_.size());
+  if (record.cpus() == 0) return failure("node " + record.name() + " has no CPUs");
+  if (!node_ids_.emplace(record.name(), id).second)
+    return failure("node " + record.name() + " is given twice");
+  LayoutNode node;
+  node.name = record.name();
+  node.cpus = record.cpus();
+  node.sockets = std::max(1u, record.sockets());
+  node.cores = std::max(1u, node.sockets * std::max(1u, record.cores_per_socket()));
+  node.memory_mib = record.memory_mib();
+  node.tmp_mib = record.tmp_disk_mib();
+  node.weight = record.weight();
+  if (auto added = add_gres(record, node); !added) return added;
+  nodes_.push_back(std::move(node));
+  return {};
+}
+
+Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node) {
+  node.first_pool = static_cast<std::uint32_t>(pools_.size());
+  std::vector<std::uint32_t> devices_of_name;  // by GresNameId, on this node
+  for (const auto& gres : record.gres()) {
+    if (gres.count() == 0) continue;
+    const auto name = intern<GresNameId>(gres_names_, gres.name());
+    auto kind = find_gres_kind(name, gres.type());
+    if (!kind) {
+      kind = static_cast<GresKindId>(kinds_.size());
+      kinds_.push_back({name, gres.type()});
+    }
+    devices_of_name.resize(gres_names_.size());
+    std::uint32_t& taken = devices_of_name[name];
+    if (gres.count() > kMaxDevices - taken) {
+      return failure("node " + record.name() + " offers more than " + std::to_string(kMaxDevices) + " " +
+                     gres.name());
+    }
+    const std::uint64_t devices = low_bits(taken + gres.count()) & ~low_bits(taken);
+    taken += gres.count();
+    const auto first = pools_.begin() + node.first_pool;
+    const auto pool = std::find_if(first, pools_.end(), [&](const GresPool& p) { return p.kind == *kind; });
+    if (pool != pools_.end()) {
+      pool->devices |= devices;
+    } else {
+      pools_.push_back({*kind, name, devices});
+      ++node.pool_count;
+    }
+  }
+  if (node.pool_count > kMaxPoolsPerNode) {
+    return failure("node " + record.name() + " offers more than " + std::to_string(kMaxPoolsPerNode) +
+                   " kinds of GRES");
+  }
+  return {};
+}
+
+void MachineLayout::rank_nodes(std::span<const model::NodeRecord> records) {
+  by_rank_.resize(nodes_.size());
+  std::iota(by_rank_.begin(), by_rank_.end(), 0u);
+  std::stable_sort(by_rank_.begin(), by_rank_.end(),
+                   [&](NodeId a, NodeId b) { return nodes_[a].weight < nodes_[b].weight; });
+  for (std::uint32_t rank = 0; rank < by_rank_.size(); ++rank) nodes_[by_rank_[rank]].rank = rank;
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    for (const auto& feature : records[id].features()) {
+      const auto feature_id = intern<FeatureId>(features_, feature);
+      if (feature_nodes_.size() <= feature_id) feature_nodes_.emplace_back(nodes_.size());
+      feature_nodes_[feature_id].set(nodes_[id].rank);
+    }
+  }
+}
+
+Status MachineLayout::add_partition(const PartitionNodes& partition) {
+  if (find_partition(partition.name)) return failure("partition " + partition.name + " is given twice");
+  LayoutPartition made{partition.name, RankSet(nodes_.size()), 0};
+  for (const auto& name : partition.nodes) {
+    const auto node = find_node(name);
+    if (!node) {
+      return failure("partition " + partition.name + ": there is no node " + name, model::kInvalidNodeName);
+    }
+    if (made.members.test(nodes_[*node].rank)) continue;
+    made.members.set(nodes_[*node].rank);
+    ++made.size;
+  }
+  partitions_.push_back(std::move(made));
+  return {};
+}
+
+std::optional<NodeId> MachineLayout::find_node(std::string_view name) const {
+  const auto found = node_ids_.find(std::string(name));
+  if (found == node_ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<PartitionId> MachineLayout::find_partition(std::string_view name) const {
+  const auto found = index_of(partitions_, [&](const LayoutPartition& p) { return p.name == name; });
+  if (!found) return std::nullopt;
+  return static_cast<PartitionId>(*found);
+}
+
+std::optional<FeatureId> MachineLayout::find_feature(std::string_view name) const {
+  const auto found = index_of(features_, [&](const std::string& f) { return f == name; });
+  if (!found) return std::nullopt;
+  return static_cast<FeatureId>(*found);
+}
+
+std::optional<GresNameId> MachineLayout::find_gres_name(std::string_view name) const {
+  const auto found = index_of(gres_names_, [&](const std::string& g) { return g == name; });
+  if (!found) return std::nullopt;
+  return static_cast<GresNameId>(*found);
+}
+
+std::optional<GresKindId> MachineLayout::find_gres_kind(GresNameId name, std::string_view type) const {
+  const auto found = index_of(kinds_, [&](const GresKind& k) { return k.name == name && k.type == type; });
+  if (!found) return std::nullopt;
+  return static_cast<GresKindId>(*found);
+}
+
+}  // namespace minke::sched

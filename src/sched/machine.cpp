@@ -1,0 +1,121 @@
+#include "sched/machine.h"
+
+#include <algorithm>
+
+#include "sched/explain.h"
+#include "sched/placer.h"
+
+namespace minke::sched {
+
+Machine::Machine(MachineLayout layout) : layout_(std::make_shared<const MachineLayout>(std::move(layout))) {
+  nodes_.resize(layout_->nodes().size());
+  usable_ = RankSet(nodes_.size());
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    nodes_[id].free_cpus = layout_->nodes()[id].cpus;
+    nodes_[id].free_memory_mib = static_cast<std::int64_t>(layout_->nodes()[id].memory_mib);
+    update_usable(id);
+  }
+  for (const GresPool& pool : layout_->pools()) free_devices_.push_back(pool.devices);
+  schedulable_.assign(layout_->partitions().size(), 1);
+}
+
+Result<Machine> Machine::build(std::span<const model::NodeRecord> nodes,
+                               std::span<const PartitionNodes> partitions) {
+  auto layout = MachineLayout::build(nodes, partitions);
+  if (!layout) return failure(layout.error());
+  Machine machine(std::move(*layout));
+  for (NodeId id = 0; id < nodes.size(); ++id)
+    machine.set_available(id, nodes[id].state() == model::NODE_IDLE);
+  return machine;
+}
+
+std::optional<Placement> Machine::place(const Request& request) const {
+  Placer placer(*this, View::kFree);
+  if (!placer.select(request)) return std::nullopt;
+  return placer.placement();
+}
+
+bool Machine::could_on_available(const Request& request) const {
+  return Placer(*this, View::kIdleAvailable).select(request);
+}
+
+Status Machine::could_ever(const Request& request) const {
+  if (Placer(*this, View::kIdle).select(request)) return {};
+  return explain_impossible(*this, request);
+}
+
+void Machine::allocate(const Placement& placement) {
+  book(placement, false);
+}
+void Machine::adopt(const Placement& placement) {
+  book(placement, true);
+}
+
+void Machine::book(const Placement& placement, bool may_exceed) {
+  for (const NodeShare& share : placement.nodes) {
+    NodeState& node = nodes_[share.node];
+    node.free_cpus -= share.cpus;
+    node.free_memory_mib -= static_cast<std::int64_t>(share.memory_mib);
+    MINKE_CHECK(may_exceed || (node.free_cpus >= 0 && (share.memory_mib == 0 || node.free_memory_mib >= 0)));
+    for (const GresShare& gres : share.gres) {
+      std::uint64_t& free = free_devices_[pool_index(share.node, gres.kind)];
+      MINKE_CHECK((gres.devices & ~free) == 0);
+      free &= ~gres.devices;
+    }
+    update_usable(share.node);
+  }
+}
+
+void Machine::release(const Placement& placement) {
+  for (const NodeShare& share : placement.nodes) {
+    NodeState& node = nodes_[share.node];
+    const LayoutNode& offered = layout_->nodes()[share.node];
+    node.free_cpus += share.cpus;
+    node.free_memory_mib += static_cast<std::int64_t>(share.memory_mib);
+    MINKE_CHECK(node.free_cpus <= offered.cpus);
+    MINKE_CHECK(node.free_memory_mib <= static_cast<std::int64_t>(offered.memory_mib));
+    for (const GresShare& gres : share.gres) {
+      const std::size_t pool = pool_index(share.node, gres.kind);
+      MINKE_CHECK((gres.devices & free_devices_[pool]) == 0);
+      MINKE_CHECK((gres.devices & ~layout_->pools()[pool].devices) == 0);
+      free_devices_[pool] |= gres.devices;
+    }
+    update_usable(share.node);
+  }
+  ++growth_;
+}
+
+void Machine::set_available(NodeId node, bool available) {
+  if (nodes_[node].available == available) return;
+  nodes_[node].available = available;
+  update_usable(node);
+  if (available) ++growth_;
+}
+
+void Machine::set_schedulable(PartitionId partition, bool schedulable) {
+  schedulable_[partition] = schedulable ? 1 : 0;
+}
+
+std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
+  const auto pools = layout_->pools_of(node);
+  const auto found =
+      std::find_if(pools.begin(), pools.end(), [&](const GresPool& p) { return p.kind == kind; });
+  MINKE_CHECK(found != pools.end());
+  return layout_->nodes()[node].first_pool + static_cast<std::size_t>(found - pools.begin());
+}
+
+void Machine::update_usable(NodeId id) {
+  const std::uint32_t rank = layout_->nodes()[id].rank;
+  if (nodes_[id].available && nodes_[id].free_cpus > 0) {
+    usable_.set(rank);
+  } else {
+    usable_.clear(rank);
+  }
+}
+
+bool Machine::operator==(const Machine& other) const {
+  return layout_ == other.layout_ && nodes_ == other.nodes_ && free_devices_ == other.free_devices_ &&
+         schedulable_ == other.schedulable_;
+}
+
+}  // namespace minke::sched

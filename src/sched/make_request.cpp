@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <string>
+
+#include "model/error.h"
+#include "sched/constraint.h"
+#include "sched/explain.h"
+#include "sched/machine.h"
+#include "sched/request.h"
+#include "sched/request_gres.h"
+
+namespace minke::sched {
+namespace {
+
+// Beyond any machine, and small enough that products of two of them do not overflow.
+constexpr std::uint32_t kMaxCount = 1u << 20;
+constexpr std::uint64_t kMaxMemoryMib = std::uint64_t{1} << 40;
+
+bool unlimited(std::uint32_t limit) {
+  return limit == 0 || limit == kUnlimited;
+}  // 0: not configured
+
+std::string minutes_text(std::uint32_t minutes) {
+  return minutes == kUnlimited ? "UNLIMITED" : std::to_string(minutes) + " min";
+}
+
+class Maker {
+ public:
+  Maker(const model::JobSpec& spec, const model::PartitionRecord& partition, const Machine& machine,
+        const NodeNames& names)
+      : spec_(spec), partition_(partition), machine_(machine), layout_(machine.layout()), names_(names) {}
+
+  Result<Request> make() {
+    const auto id = layout_.find_partition(partition_.name());
+    if (!id) return failure("there is no partition " + partition_.name(), model::kInvalidPartitionName);
+    request_.partition = *id;
+    request_.exclusive =
+        spec_.exclusive() || partition_.exclusive() || partition_.oversubscribe() == "EXCLUSIVE";
+    for (const auto step : {&Maker::time_limit, &Maker::constraint, &Maker::node_names, &Maker::gres,
+                            &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory}) {
+      if (auto done = (this->*step)(); !done) return failure(done.error());
+    }
+    if (auto possible = machine_.could_ever(request_); !possible) return failure(possible.error());
+    return std::move(request_);
+  }
+
+ private:
+  Status time_limit() {
+    const std::uint32_t most =
+        unlimited(partition_.max_time_minutes()) ? kUnlimited : partition_.max_time_minutes();
+    std::uint32_t limit = partition_.default_time_minutes() == 0 ? most : partition_.default_time_minutes();
+    if (spec_.has_time_limit_minutes()) {
+      limit = spec_.time_limit_minutes() == 0 ? kUnlimited : spec_.time_limit_minutes();
+      if (limit > most) {
+        return failure("--time=" + minutes_text(limit) + ": partition " + partition_.name() +
+                           " allows at most " + minutes_text(most),
+                       model::kInvalidTimeLimit);
+      }
+    }
+    if (spec_.has_time_min_minutes() && spec_.time_min_minutes() > limit) {
+      return failure("--time-min is above the time limit of " + minutes_text(limit),
+                     model::kInvalidTimeLimit);
+    }
+    request_.time_limit_minutes = std::min(limit, most);
+    return {};
+  }
+
+  Status constraint() {
+    if (spec_.constraint().empty()) return {};
+    auto any_of = parse_constraint(spec_.constraint(), layout_);
+    if (!any_of) return failure(any_of.error());
+    request_.any_of = std::move(*any_of);
+    return {};
+  }
+
+  Status resolve_names(const std::vector<std::string>& names, const std::string& option,
+                       std::vector<NodeId>& ids) {
+    for (const auto& name : names) {
+      const auto node = layout_.find_node(name);
+      if (!node) return failure("--" + option + ": there is no node " + name, model::kInvalidNodeName);
+      ids.push_back(*node);
+    }
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return {};
+  }
+
+  Status node_names() {
+    if (!spec_.node_list().empty() && names_.required.empty()) {
+      return failure("--nodelist=" + spec_.node_list() + " names no node", model::kInvalidNodeName);
+    }
+    if (auto done = resolve_names(names_.required, "nodelist", request_.required); !done) return done;
+    if (auto done = resolve_names(names_.excluded, "exclude", request_.excluded); !done) return done;
+    for (const NodeId node : request_.required) {
+      const LayoutNode& known = layout_.nodes()[node];
+      if (!layout_.partitions()[request_.partition].members.test(known.rank)) {
+        return failure("--nodelist: node " + known.name + " is not in partition " + partition_.name(),
+                       model::kNodesNotInPartition);
+      }
+      if (std::binary_search(request_.excluded.begin(), request_.excluded.end(), node)) {
+        return failure("node " + known.name + " is in --nodelist and in --exclude", model::kInvalidNodeName);
+      }
+    }
+    return {};
+  }
+
+  Status gres() {
+    auto terms = resolve_gres(spec_, layout_);
+    if (!terms) return failure(terms.error());
+    request_.gres = terms->demands;
+    gres_ = std::move(*terms);
+    return {};
+  }
+
+  Status tasks() {
+    for (const std::uint32_t count : {spec_.ntasks(), spec_.ntasks_per_node(), spec_.min_nodes()}) {
+      if (count > kMaxCount) return failure(std::to_string(count) + " is out of range", model::kBadTaskCount);
+    }
+    if (spec_.has_ntasks() && spec_.ntasks() == 0) {
+      return failure("--ntasks=0: a job has at least one task", model::kBadTaskCount);
+    }
+    request_.tasks = spec_.has_ntasks() ? spec_.ntasks() : gres_.tasks.value_or(0);
+    request_.tasks_per_node =
+        spec_.ntasks_per_node() > 0 ? spec_.ntasks_per_node() : gres_.tasks_per_node.value_or(0);
+    request_.tasks_per_socket = spec_.ntasks_per_socket();
+    request_.tasks_per_core = spec_.ntasks_per_core();
+    return {};
+  }
+
+  tl::unexpected<Error> bad_node_count(const std::string& problem) const {
+    return failure(problem, model::kInvalidNodeCount);
+  }
+
+  Status nodes() {
+    const auto named = static_cast<std::uint32_t>(request_.required.size());
+    const std::uint32_t most_allowed =
+        unlimited(partition_.max_nodes()) ? kUnlimited : partition_.max_nodes();
+    const std::uint32_t job_gres = job_wide_gres();
+    std::uint32_t least = std::max(1u, named);
+    std::uint32_t most = least;
+    bool range = false;
+    if (spec_.has_min_nodes()) {
+      if (spec_.min_nodes() == 0) return bad_node_count("--nodes=0: a job has at least one node");
+      least = spec_.min_nodes();
+      most = spec_.max_nodes() > 0 ? spec_.max_nodes() : least;
+      range = most > least;
+      if (most < least) return bad_node_count("--nodes: the most is below the least");
+      if (named > most) return bad_node_count("--nodelist names more nodes than --nodes allows");
+      least = std::max(least, named);
+    } else if (gres_.nodes) {
+      least = most = std::max(*gres_.nodes, named);
+    } else if (request_.tasks > 0) {
+      if (request_.tasks_per_node > 0) {
+        least = std::max(least, (request_.tasks + request_.tasks_per_node - 1) / request_.tasks_per_node);
+      }
+      most = request_.tasks;
+    } else if (job_gres > 0) {
+      most = job_gres;
+    }
+    if (gres_.nodes && (*gres_.nodes < least || *gres_.nodes > most)) {
+      return bad_node_count("--gpus and the GPUs for each node make " + std::to_string(*gres_.nodes) +
+                            " nodes, which --nodes or --nodelist does not allow");
+    }
+    if (gres_.nodes) least = most = *gres_.nodes;
+    if (request_.tasks > 0) {
+      if (request_.tasks < named) {
+        return failure(
+            "--ntasks=" + std::to_string(request_.tasks) + " leaves nodes of --nodelist without a task",
+            model::kBadTaskCount);
+      }
+      least = std::min(least, request_.tasks);  // as sbatch does, with a warning
+      most = std::min(most, request_.tasks);
+    }
+    if (job_gres > 0 && job_gres < least) {
+      return failure("--gpus=" + std::to_string(job_gres) + " does not give each of " +
+                         std::to_string(least) + " nodes one",
+                     model::kInvalidGres);
+    }
+    if (least > most_allowed) {
+      return bad_node_count("--nodes=" + std::to_string(least) + ": partition " + partition_.name() +
+                            " allows at most " + std::to_string(most_allowed));
+    }
+    if (most < partition_.min_nodes()) {
+      return bad_node_count("--nodes=" + std::to_string(most) + ": partition " + partition_.name() +
+                            " wants at least " + std::to_string(partition_.min_nodes()));
+    }
+    least = std::max(least, partition_.min_nodes());
+    // No more than there are, so that requests that differ only beyond that are of one class.
+    most = std::min(most, std::max(layout_.partitions()[request_.partition].size, least));
+    request_.min_nodes = least;
+    request_.max_nodes = std::max(least, std::min(most, most_allowed));
+    request_.as_many_nodes = range && request_.max_nodes > least;
+    if (spec_.contiguous() && request_.max_nodes > 1) {
+      return failure("--contiguous is not supported for more than one node", model::kNotSupported);
+    }
+    return {};
+  }
+
+  std::uint32_t job_wide_gres() const {
+    for (const GresDemand& demand : request_.gres) {
+      if (demand.per_job > 0) return demand.per_job;
+    }
+    return 0;
+  }
+
+  Status cpus() {
+    request_.cpus_per_task = spec_.has_cpus_per_task() ? spec_.cpus_per_task() : 1;
+    request_.min_cpus_per_node = std::max(1u, spec_.min_cpus());
+    request_.cpus_per_gpu = spec_.cpus_per_gpu();
+    if (request_.cpus_per_task == 0) return failure("--cpus-per-task=0 is invalid", model::kInvalidCpuCount);
+    for (const auto& [count, option] : {std::pair{request_.cpus_per_task, "--cpus-per-task="},
+                                        std::pair{request_.min_cpus_per_node, "--mincpus="},
+                                        std::pair{request_.cpus_per_gpu, "--cpus-per-gpu="}}) {
+      if (count > kMaxCount)
+        return failure(option + std::to_string(count) + " is out of range", model::kInvalidCpuCount);
+    }
+    return {};
+  }
+
+  Status memory() {
+    const auto demand = [&](MemoryDemand kind, std::uint64_t mib) {
+      request_.memory = kind;
+      request_.memory_mib = mib;
+    };
+    const bool has_gpus = std::any_of(request_.gres.begin(), request_.gres.end(),
+                                      [&](const GresDemand& d) { return layout_.gpu_name() == d.name; });
+    if (spec_.has_mem_per_gpu_mib() && has_gpus) {
+      demand(MemoryDemand::kPerGpu, spec_.mem_per_gpu_mib());
+    } else if (spec_.has_mem_per_cpu_mib()) {
+      demand(MemoryDemand::kPerCpu, spec_.mem_per_cpu_mib());
+    } else if (spec_.has_mem_per_node_mib()) {
+      demand(MemoryDemand::kPerNode, spec_.mem_per_node_mib());
+    } else if (partition_.has_default_mem_per_cpu_mib()) {
+      demand(MemoryDemand::kPerCpu, partition_.default_mem_per_cpu_mib());
+    } else if (partition_.has_default_mem_per_node_mib()) {
+      demand(MemoryDemand::kPerNode, partition_.default_mem_per_node_mib());
+    }
+    if (request_.memory != MemoryDemand::kNone && request_.memory_mib == 0)
+      demand(MemoryDemand::kWholeNode, 0);
+    if (request_.memory_mib > kMaxMemoryMib || spec_.tmp_mib() > kMaxMemoryMib) {
+      return failure(
+          "--mem=" + memory_text(std::max(request_.memory_mib, spec_.tmp_mib())) + " is out of range",
+          model::kInvalidTaskMemory);
+    }
+    request_.tmp_mib = spec_.tmp_mib();
+    return {};
+  }
+
+  const model::JobSpec& spec_;
+  const model::PartitionRecord& partition_;
+  const Machine& machine_;
+  const MachineLayout& layout_;
+  const NodeNames& names_;
+  GresTerms gres_;
+  Request request_;
+};
+
+}  // namespace
+
+Result<Request> make_request(const model::JobSpec& spec, const model::PartitionRecord& partition,
+                             const Machine& machine, const NodeNames& names) {
+  return Maker(spec, partition, machine, names).make();
+}
+
+}  // namespace minke::sched

@@ -1,0 +1,165 @@
+#include "sched/pass.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "sched/placer.h"
+#include "sched/planner.h"
+
+namespace minke::sched {
+namespace {
+
+using ClassId = PendingQueue::ClassId;
+
+class Pass {
+ public:
+  Pass(Machine& machine, PendingQueue& queue, RunningSet& running, std::int64_t now,
+       const PassOptions& options, const StartCallback& on_start)
+      : machine_(machine),
+        queue_(queue),
+        running_(running),
+        now_(now),
+        options_(options),
+        on_start_(on_start),
+        blocked_in_(machine.layout().partitions().size()) {}
+
+  PassResult run() {
+    for (ClassId id = 0; id < queue_.class_slots(); ++id) {
+      if (queue_.class_alive(id) && machine_.schedulable(queue_.request(id).partition)) {
+        turns_.push_back({queue_.head(id), id, 0, 0, false});
+      }
+    }
+    std::make_heap(turns_.begin(), turns_.end(), later);
+    while (!turns_.empty() && !result_.more && !tests_used_up()) {
+      std::pop_heap(turns_.begin(), turns_.end(), later);
+      Turn turn = turns_.back();
+      turns_.pop_back();
+      serve(turn);
+    }
+    if (planner_) result_.reservations = planner_->reservations();
+    return std::move(result_);
+  }
+
+ private:
+  // A class and the entry that speaks for it. The ranks are where the Placer may resume: what is free only
+  // shrinks during a pass.
+  struct Turn {
+    PendingEntry head;
+    ClassId class_id = 0;
+    std::uint32_t resume = 0;
+    std::uint32_t resume_capped = 0;
+    bool capped = false;  // the free choice went against the caps once: choose under them
+  };
+  static bool later(const Turn& a, const Turn& b) { return PendingQueue::before(b.head, a.head); }
+
+  // Starts what the class may start, until it is blocked, used up, or another class's turn.
+  void serve(Turn& turn) {
+    const PartitionId partition = queue_.request(turn.class_id).partition;
+    for (;;) {
+      if (!queue_.class_alive(turn.class_id)) return;
+      // The callback may have changed the head.
+      turn.head = queue_.head(turn.class_id);
+      if (!turns_.empty() && PendingQueue::before(turns_.front().head, turn.head)) {
+        turns_.push_back(turn);
+        std::push_heap(turns_.begin(), turns_.end(), later);
+        return;
+      }
+      if (blocked_in_[partition] > 0 && !options_.backfill) return;
+      if (options_.max_starts > 0 && result_.started >= options_.max_starts) {
+        result_.more = true;
+        return;
+      }
+      auto placement = find_place(turn);
+      if (!placement) return block(turn);
+      start(turn, std::move(*placement));
+      if (tests_used_up()) return;
+    }
+  }
+
+  std::optional<Placement> find_place(Turn& turn) {
+    const Request& request = queue_.request(turn.class_id);
+    const std::int64_t end = now_ + limit_seconds(request.time_limit_minutes);
+    if (queue_.blocked_at(turn.class_id) == machine_.growth()) return std::nullopt;
+    if (!turn.capped) {
+      auto placement = place(request, nullptr, end, turn.resume);
+      if (!placement) {
+        queue_.set_blocked_at(turn.class_id, machine_.growth());
+        return std::nullopt;
+      }
+      reserve_for_blocked();
+      if (!planner_ || planner_->caps().allow(*placement, now_, end)) return placement;
+      turn.capped = true;
+    }
+    reserve_for_blocked();
+    return place(request, &planner_->caps(), end, turn.resume_capped);
+  }
+
+  std::optional<Placement> place(const Request& request, const Caps* caps, std::int64_t end,
+                                 std::uint32_t& resume) {
+    ++result_.tested;
+    if (any_blocked_) ++backfill_tests_;
+    Placer placer(machine_, View::kFree, caps, now_, end);
+    if (!placer.select(request, resume)) return std::nullopt;
+    resume = placer.resume_rank();
+    return placer.placement();
+  }
+
+  void start(const Turn& turn, Placement placement) {
+    const std::int64_t end = now_ + limit_seconds(queue_.request(turn.class_id).time_limit_minutes);
+    machine_.allocate(placement);
+    if (planner_) planner_->started(placement, end);
+    queue_.take_from_head(turn.class_id);
+    ++result_.started;
+    const RunKey key = on_start_(turn.head.id, placement, end);
+    running_.add(key, end, std::move(placement));
+  }
+
+  // The first ones of a partition that cannot start are owed a reservation. It is made only when something
+  // else could start, since mostly nothing can; nothing will have changed by then.
+  void block(const Turn& turn) {
+    const Request& request = queue_.request(turn.class_id);
+    std::uint32_t& blocked = blocked_in_[request.partition];
+    any_blocked_ = true;
+    if (options_.backfill && blocked >= options_.reservations_per_partition) return;
+    // What needs nodes that are down waits for them, and holds nobody up.
+    if (!machine_.could_on_available(request)) return;
+    ++blocked;
+    if (options_.backfill) owed_.push_back({turn.head.id, turn.class_id});
+  }
+
+  void reserve_for_blocked() {
+    for (const auto& [entry, class_id] : owed_) {
+      if (!planner_) planner_.emplace(machine_, running_, now_);
+      planner_->reserve(entry, queue_.request(class_id), options_.backfill_window_seconds);
+    }
+    owed_.clear();
+  }
+
+  bool tests_used_up() const {
+    return options_.max_backfill_tests > 0 && backfill_tests_ >= options_.max_backfill_tests;
+  }
+
+  Machine& machine_;
+  PendingQueue& queue_;
+  RunningSet& running_;
+  const std::int64_t now_;
+  const PassOptions& options_;
+  const StartCallback& on_start_;
+  PassResult result_;
+  std::vector<Turn> turns_;                // a heap, best at the front
+  std::vector<std::uint32_t> blocked_in_;  // by partition
+  bool any_blocked_ = false;
+  std::uint64_t backfill_tests_ = 0;
+  std::vector<std::pair<EntryId, ClassId>> owed_;
+  std::optional<Planner> planner_;
+};
+
+}  // namespace
+
+PassResult run_pass(Machine& machine, PendingQueue& queue, RunningSet& running, std::int64_t now,
+                    const PassOptions& options, const StartCallback& on_start) {
+  return Pass(machine, queue, running, now, options, on_start).run();
+}
+
+}  // namespace minke::sched

@@ -1,0 +1,236 @@
+#include "sched/pending_queue.h"
+
+#include <algorithm>
+
+namespace minke::sched {
+
+// ---- id -> slot -----------------------------------------------------------------------------------
+
+namespace {
+std::size_t scatter(EntryId id) {  // ids are often consecutive; neighbours must not cluster
+  std::uint64_t x = id + 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return static_cast<std::size_t>(x ^ (x >> 31));
+}
+}  // namespace
+
+std::size_t PendingQueue::Index::probe(EntryId id, const std::vector<Slot>& slots) const {
+  std::size_t cell = scatter(id) & (cells_.size() - 1);
+  while (cells_[cell] != kEmpty && slots[cells_[cell]].id != id) cell = (cell + 1) & (cells_.size() - 1);
+  return cell;
+}
+
+std::optional<std::uint32_t> PendingQueue::Index::find(EntryId id, const std::vector<Slot>& slots) const {
+  if (cells_.empty()) return std::nullopt;
+  const std::uint32_t slot = cells_[probe(id, slots)];
+  if (slot == kEmpty) return std::nullopt;
+  return slot;
+}
+
+void PendingQueue::Index::insert(EntryId id, std::uint32_t slot, const std::vector<Slot>& slots) {
+  if ((size_ + 1) * 4 > cells_.size() * 3) {
+    std::vector<std::uint32_t> old(std::max<std::size_t>(16, cells_.size() * 2), kEmpty);
+    old.swap(cells_);
+    for (const std::uint32_t moved : old) {
+      if (moved != kEmpty) cells_[probe(slots[moved].id, slots)] = moved;
+    }
+  }
+  cells_[probe(id, slots)] = slot;
+  ++size_;
+}
+
+void PendingQueue::Index::erase(EntryId id, const std::vector<Slot>& slots) {
+  const std::size_t mask = cells_.size() - 1;
+  std::size_t hole = probe(id, slots);
+  cells_[hole] = kEmpty;
+  --size_;
+  // Close the gap: what would no longer be found from its home cell moves into it.
+  for (std::size_t cell = (hole + 1) & mask; cells_[cell] != kEmpty; cell = (cell + 1) & mask) {
+    const std::size_t home = scatter(slots[cells_[cell]].id) & mask;
+    if (((cell - home) & mask) < ((cell - hole) & mask)) continue;
+    cells_[hole] = cells_[cell];
+    cells_[cell] = kEmpty;
+    hole = cell;
+  }
+}
+
+// ---- entries --------------------------------------------------------------------------------------
+
+void PendingQueue::insert(const PendingEntry& entry, const Request& request) {
+  MINKE_CHECK(entry.startable > 0 && !index_.find(entry.id, slots_));
+  auto [known, is_new] = class_ids_.try_emplace(request, 0);
+  if (is_new) {
+    if (free_classes_.empty()) {
+      known->second = static_cast<ClassId>(classes_.size());
+      classes_.emplace_back();
+    } else {
+      known->second = free_classes_.back();
+      free_classes_.pop_back();
+    }
+    classes_[known->second].request = request;
+    classes_[known->second].blocked_at = 0;
+    ++live_classes_;
+  }
+  const ClassId class_id = known->second;
+  Class& group = classes_[class_id];
+
+  std::uint32_t slot = free_slot_;
+  if (slot == kNoSlot) {
+    slot = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    free_slot_ = slots_[slot].position;
+  }
+  const auto position = static_cast<std::uint32_t>(group.heap.size());
+  slots_[slot] = {entry.id, entry.priority, entry.order, entry.startable, position, class_id};
+  index_.insert(entry.id, slot, slots_);
+  group.heap.push_back(slot);
+  sift_up(group, position);
+}
+
+bool PendingQueue::remove(EntryId id) {
+  const auto slot = index_.find(id, slots_);
+  if (!slot) return false;
+  erase_slot(*slot);
+  return true;
+}
+
+bool PendingQueue::set_priority(EntryId id, std::uint64_t priority) {
+  const auto slot = index_.find(id, slots_);
+  if (!slot) return false;
+  slots_[*slot].priority = priority;
+  Class& group = classes_[slots_[*slot].class_id];
+  sift_up(group, slots_[*slot].position);
+  sift_down(group, slots_[*slot].position);
+  return true;
+}
+
+bool PendingQueue::set_startable(EntryId id, std::uint32_t startable) {
+  const auto slot = index_.find(id, slots_);
+  if (!slot) return false;
+  slots_[*slot].startable = startable;
+  if (startable == 0) erase_slot(*slot);
+  return true;
+}
+
+std::optional<PendingEntry> PendingQueue::find(EntryId id) const {
+  const auto slot = index_.find(id, slots_);
+  if (!slot) return std::nullopt;
+  return entry(*slot);
+}
+
+std::optional<PendingQueue::ClassId> PendingQueue::class_of(EntryId id) const {
+  const auto slot = index_.find(id, slots_);
+  if (!slot) return std::nullopt;
+  return slots_[*slot].class_id;
+}
+
+const Request* PendingQueue::request_of(EntryId id) const {
+  const auto class_id = class_of(id);
+  return class_id ? &classes_[*class_id].request : nullptr;
+}
+
+std::size_t PendingQueue::entries_of_class(const Request& request) const {
+  const auto known = class_ids_.find(request);
+  return known == class_ids_.end() ? 0 : classes_[known->second].heap.size();
+}
+
+void PendingQueue::take_from_head(ClassId id, std::uint32_t count) {
+  MINKE_CHECK(class_alive(id));
+  const std::uint32_t slot = classes_[id].heap.front();
+  MINKE_CHECK(count <= slots_[slot].startable);
+  slots_[slot].startable -= count;
+  if (slots_[slot].startable == 0) erase_slot(slot);
+}
+
+void PendingQueue::erase_slot(std::uint32_t slot) {
+  const ClassId class_id = slots_[slot].class_id;
+  Class& group = classes_[class_id];
+  const std::uint32_t position = slots_[slot].position;
+  const std::uint32_t last = group.heap.back();
+  group.heap.pop_back();
+  if (last != slot) {
+    group.heap[position] = last;
+    slots_[last].position = position;
+    sift_up(group, position);
+    sift_down(group, slots_[last].position);
+  }
+  index_.erase(slots_[slot].id, slots_);
+  slots_[slot] = {};
+  slots_[slot].position = free_slot_;
+  free_slot_ = slot;
+  if (group.heap.empty()) {
+    class_ids_.erase(group.request);
+    group = {};
+    free_classes_.push_back(class_id);
+    --live_classes_;
+  } else if (group.heap.capacity() > 64 && group.heap.size() < group.heap.capacity() / 4) {
+    group.heap.shrink_to_fit();
+  }
+  if (size() == 0 && slots_.capacity() > kKeptSlots) {  // give back what a long queue took
+    slots_ = {};
+    free_slot_ = kNoSlot;
+    index_ = {};
+  }
+}
+
+// ---- the heap of a class --------------------------------------------------------------------------
+
+void PendingQueue::sift_up(Class& group, std::uint32_t position) {
+  const std::uint32_t slot = group.heap[position];
+  while (position > 0) {
+    const std::uint32_t parent = (position - 1) / 2;
+    if (!slot_before(slot, group.heap[parent])) break;
+    group.heap[position] = group.heap[parent];
+    slots_[group.heap[position]].position = position;
+    position = parent;
+  }
+  group.heap[position] = slot;
+  slots_[slot].position = position;
+}
+
+void PendingQueue::sift_down(Class& group, std::uint32_t position) {
+  const std::uint32_t slot = group.heap[position];
+  for (;;) {
+    std::uint32_t child = position * 2 + 1;
+    if (child >= group.heap.size()) break;
+    if (child + 1 < group.heap.size() && slot_before(group.heap[child + 1], group.heap[child])) ++child;
+    if (!slot_before(group.heap[child], slot)) break;
+    group.heap[position] = group.heap[child];
+    slots_[group.heap[position]].position = position;
+    position = child;
+  }
+  group.heap[position] = slot;
+  slots_[slot].position = position;
+}
+
+// ---- walking in order -----------------------------------------------------------------------------
+
+PendingQueue::Cursor::Cursor(const PendingQueue& queue) : queue_(queue) {
+  for (ClassId id = 0; id < queue.class_slots(); ++id) {
+    if (queue.class_alive(id)) push(id, 0);
+  }
+}
+
+void PendingQueue::Cursor::push(ClassId class_id, std::uint32_t position) {
+  const auto& heap = queue_.classes_[class_id].heap;
+  if (position >= heap.size()) return;
+  frontier_.push_back({queue_.entry(heap[position]), class_id, position});
+  std::push_heap(frontier_.begin(), frontier_.end(),
+                 [](const Candidate& a, const Candidate& b) { return before(b.entry, a.entry); });
+}
+
+std::optional<PendingQueue::Cursor::Item> PendingQueue::Cursor::next() {
+  if (frontier_.empty()) return std::nullopt;
+  std::pop_heap(frontier_.begin(), frontier_.end(),
+                [](const Candidate& a, const Candidate& b) { return before(b.entry, a.entry); });
+  const Candidate best = frontier_.back();
+  frontier_.pop_back();
+  // An entry's children in the heap come after it, and only they can become the next best of their class.
+  push(best.class_id, best.position * 2 + 1);
+  push(best.class_id, best.position * 2 + 2);
+  return Item{best.entry, best.class_id};
+}
+
+}  // namespace minke::sched

@@ -1,0 +1,59 @@
+#include "sched/placement.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sched/layout.h"
+
+namespace minke::sched {
+
+NodeAllocations to_model(const MachineLayout& layout, const Placement& placement) {
+  NodeAllocations allocations;
+  for (const NodeShare& share : placement.nodes) {
+    model::NodeAllocation& allocation = *allocations.Add();
+    allocation.set_node(layout.nodes()[share.node].name);
+    allocation.set_cpus(share.cpus);
+    allocation.set_memory_mib(share.memory_mib);
+    allocation.set_tasks(share.tasks);
+    for (const GresShare& gres : share.gres) {
+      const GresKind& kind = layout.gres_kinds()[gres.kind];
+      model::GresAllocation& devices = *allocation.add_gres();
+      devices.set_name(layout.gres_name(kind.name));
+      devices.set_type(kind.type);
+      for (std::uint64_t left = gres.devices; left != 0; left &= left - 1) {
+        devices.add_indices(static_cast<std::uint32_t>(std::countr_zero(left)));
+      }
+    }
+  }
+  return allocations;
+}
+
+Result<Placement> from_model(const MachineLayout& layout, const NodeAllocations& allocations) {
+  Placement placement;
+  for (const auto& allocation : allocations) {
+    const auto node = layout.find_node(allocation.node());
+    if (!node) return failure("there is no node " + allocation.node() + " any more");
+    NodeShare share{*node, allocation.cpus(), allocation.memory_mib(), allocation.tasks(), {}};
+    for (const auto& gres : allocation.gres()) {
+      const auto name = layout.find_gres_name(gres.name());
+      const auto kind = name ? layout.find_gres_kind(*name, gres.type()) : std::nullopt;
+      if (!kind) continue;
+      std::uint64_t devices = 0;
+      for (const std::uint32_t index : gres.indices()) {
+        if (index < MachineLayout::kMaxDevices) devices |= std::uint64_t{1} << index;
+      }
+      std::uint64_t offered = 0;
+      for (const GresPool& pool : layout.pools_of(*node)) {
+        if (pool.kind == *kind) offered = pool.devices;
+      }
+      if ((devices & offered) != 0) share.gres.push_back({*kind, devices & offered});
+    }
+    std::sort(share.gres.begin(), share.gres.end(),
+              [](const GresShare& a, const GresShare& b) { return a.kind < b.kind; });
+    placement.nodes.push_back(std::move(share));
+  }
+  if (placement.nodes.empty()) return failure("an allocation without nodes");
+  return placement;
+}
+
+}  // namespace minke::sched

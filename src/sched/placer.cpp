@@ -1,0 +1,271 @@
+#include "sched/placer.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace minke::sched {
+namespace {
+
+std::uint32_t job_wide_gres(const Request& request) {
+  for (const GresDemand& demand : request.gres) {
+    if (demand.per_job > 0) return demand.per_job;
+  }
+  return 0;
+}
+
+std::uint64_t demanded(const GresDemand& demand, std::uint64_t tasks, std::uint64_t job_gres) {
+  return demand.per_node + demand.per_task * tasks + (demand.per_job > 0 ? job_gres : 0);
+}
+
+std::uint64_t gpus_demanded(const MachineLayout& layout, const Request& request, std::uint64_t tasks,
+                            std::uint64_t job_gres) {
+  std::uint64_t gpus = 0;
+  for (const GresDemand& demand : request.gres) {
+    if (layout.gpu_name() == demand.name) gpus += demanded(demand, tasks, job_gres);
+  }
+  return gpus;
+}
+
+struct NodeNeed {
+  std::uint64_t cpus = 0;
+  std::uint64_t memory_mib = 0;
+};
+
+NodeNeed need_of(const MachineLayout& layout, const Request& request, const LayoutNode& node,
+                 std::uint64_t tasks, std::uint64_t job_gres) {
+  NodeNeed need;
+  const bool counts_gpus = request.cpus_per_gpu > 0 || request.memory == MemoryDemand::kPerGpu;
+  const std::uint64_t gpus = counts_gpus ? gpus_demanded(layout, request, tasks, job_gres) : 0;
+  need.cpus = std::max<std::uint64_t>(
+      {tasks * request.cpus_per_task, request.min_cpus_per_node, gpus * request.cpus_per_gpu});
+  switch (request.memory) {
+    case MemoryDemand::kNone:
+      break;
+    case MemoryDemand::kPerNode:
+      need.memory_mib = request.memory_mib;
+      break;
+    case MemoryDemand::kPerCpu:
+      need.memory_mib = request.memory_mib * need.cpus;
+      break;
+    case MemoryDemand::kPerGpu:
+      need.memory_mib = request.memory_mib * gpus;
+      break;
+    case MemoryDemand::kWholeNode:
+      need.memory_mib = node.memory_mib;
+      break;
+  }
+  return need;
+}
+
+// The largest value in [low, high] that fits, given that `low` does and that fitting is monotone.
+template <typename Fits>
+std::uint32_t largest_fitting(std::uint32_t low, std::uint32_t high, Fits fits) {
+  if (fits(high)) return high;
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+std::uint64_t lowest_bits(std::uint64_t set, std::uint32_t count) {
+  std::uint64_t result = 0;
+  for (; count > 0 && set != 0; --count) {
+    const std::uint64_t lowest = set & -set;
+    result |= lowest;
+    set ^= lowest;
+  }
+  return result;
+}
+
+}  // namespace
+
+Placer::Placer(const Machine& machine, View view, const Caps* caps, std::int64_t from, std::int64_t end)
+    : machine_(machine), layout_(machine.layout()), view_(view), caps_(caps), from_(from), end_(end) {}
+
+bool Placer::load(NodeId id, NodeSupply& supply) const {
+  const LayoutNode& node = layout_.nodes()[id];
+  if (view_ == View::kFree) {
+    if (!machine_.available(id) || machine_.free_cpus(id) <= 0) return false;
+    supply.cpus = machine_.free_cpus(id);
+    supply.memory_mib = machine_.free_memory_mib(id);
+    for (std::uint32_t i = 0; i < node.pool_count; ++i) {
+      supply.counts[i] = std::popcount(machine_.free_devices(node.first_pool + i));
+    }
+  } else {
+    if (view_ == View::kIdleAvailable && !machine_.available(id)) return false;
+    supply.cpus = node.cpus;
+    supply.memory_mib = static_cast<std::int64_t>(node.memory_mib);
+    for (std::uint32_t i = 0; i < node.pool_count; ++i) {
+      supply.counts[i] = std::popcount(layout_.pools()[node.first_pool + i].devices);
+    }
+  }
+  if (caps_ != nullptr) caps_->limit(id, from_, end_, supply);
+  return true;
+}
+
+bool Placer::fits(const Request& request, const LayoutNode& node, const NodeSupply& supply,
+                  std::uint64_t tasks, std::uint64_t job_gres) const {
+  const NodeNeed need = need_of(layout_, request, node, tasks, job_gres);
+  if (static_cast<std::int64_t>(need.cpus) > supply.cpus) return false;
+  if (need.memory_mib > 0 && static_cast<std::int64_t>(need.memory_mib) > supply.memory_mib) return false;
+  std::int64_t typed = 0;  // of the name at hand; typed demands of a name precede the untyped one
+  for (std::size_t i = 0; i < request.gres.size(); ++i) {
+    const GresDemand& demand = request.gres[i];
+    if (i == 0 || request.gres[i - 1].name != demand.name) typed = 0;
+    const auto wanted = static_cast<std::int64_t>(demanded(demand, tasks, job_gres));
+    std::int64_t there = 0;
+    for (std::uint32_t p = 0; p < node.pool_count; ++p) {
+      const GresPool& pool = layout_.pools()[node.first_pool + p];
+      if (demand.kind == kAnyKind ? pool.name == demand.name : pool.kind == demand.kind)
+        there += supply.counts[p];
+    }
+    if (demand.kind == kAnyKind) there -= typed;
+    if (there < wanted) return false;
+    typed += wanted;
+  }
+  return true;
+}
+
+bool Placer::capacity(NodeId id, const Request& request, Capacity& result) const {
+  const LayoutNode& node = layout_.nodes()[id];
+  NodeSupply supply;
+  if (request.tmp_mib > node.tmp_mib || !load(id, supply)) return false;
+  if (request.exclusive && supply.cpus != node.cpus) return false;  // whatever runs here has a CPU
+  std::uint64_t most = kNoLimit;
+  if (request.tasks_per_socket > 0) most = std::uint64_t{request.tasks_per_socket} * node.sockets;
+  if (request.tasks_per_core > 0) most = std::min(most, std::uint64_t{request.tasks_per_core} * node.cores);
+  const std::uint32_t job_gres = job_wide_gres(request);
+  const std::uint32_t one = job_gres > 0 ? 1 : 0;
+
+  std::uint32_t fewest_tasks = 1;
+  result.rank = node.rank;
+  if (request.tasks == 0) {
+    fewest_tasks = std::max(1u, request.tasks_per_node);
+    if (fewest_tasks > most || !fits(request, node, supply, fewest_tasks, one)) return false;
+    result.tasks = fewest_tasks;
+  } else {
+    if (request.tasks_per_node > 0) most = std::min<std::uint64_t>(most, request.tasks_per_node);
+    most = std::min<std::uint64_t>(most, request.tasks);
+    most = std::min(
+        most, static_cast<std::uint64_t>(std::max<std::int64_t>(0, supply.cpus)) / request.cpus_per_task);
+    if (most == 0 || !fits(request, node, supply, 1, one)) return false;
+    result.tasks = largest_fitting(1, static_cast<std::uint32_t>(most), [&](std::uint32_t tasks) {
+      return fits(request, node, supply, tasks, one);
+    });
+  }
+  result.job_gres = job_gres == 0 ? 0 : largest_fitting(1, job_gres, [&](std::uint32_t count) {
+    return fits(request, node, supply, fewest_tasks, count);
+  });
+  return true;
+}
+
+std::uint64_t Placer::suitable_word(const Request& request, std::size_t word) const {
+  std::uint64_t set = layout_.partitions()[request.partition].members.word(word);
+  if (view_ == View::kFree) set &= machine_.usable().word(word);
+  if (set == 0 || request.any_of.empty()) return set;
+  std::uint64_t featured = 0;
+  for (const auto& all_of : request.any_of) {
+    std::uint64_t term = set;
+    for (const FeatureId feature : all_of) term &= layout_.nodes_with_feature(feature).word(word);
+    featured |= term;
+  }
+  return featured;
+}
+
+bool Placer::select(const Request& request, std::uint32_t first_rank) {
+  request_ = &request;
+  tasks_on_each_ = request.tasks == 0 ? std::max(1u, request.tasks_per_node) : 0;
+  job_gres_ = job_wide_gres(request);
+  chosen_.clear();
+  const bool one_may_do = request.min_nodes <= 1 && request.required.size() <= 1 && !request.as_many_nodes;
+  if (one_may_do && select_one(first_rank)) return true;
+  return request.max_nodes > 1 && select_several();
+}
+
+bool Placer::select_one(std::uint32_t first_rank) {
+  const Request& request = *request_;
+  const std::uint32_t tasks = std::max(request.tasks, tasks_on_each_);
+  const std::size_t words = machine_.usable().word_count();
+  for (std::size_t word = first_rank / 64; word < words; ++word) {
+    std::uint64_t set = suitable_word(request, word);
+    if (word == first_rank / 64) set &= ~std::uint64_t{0} << (first_rank % 64);
+    for (; set != 0; set &= set - 1) {
+      const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
+      if (!request.required.empty() && request.required.front() != node) continue;
+      if (std::binary_search(request.excluded.begin(), request.excluded.end(), node)) continue;
+      Capacity found;
+      if (!capacity(node, request, found) || found.tasks < tasks || found.job_gres < job_gres_) continue;
+      chosen_.push_back(found);
+      return true;
+    }
+  }
+  return false;
+}
+
+Placement Placer::placement() const {
+  MINKE_CHECK(view_ == View::kFree && !chosen_.empty());
+  Placement result;
+  result.nodes.reserve(chosen_.size());
+  std::uint32_t tasks_left = request_->tasks;
+  std::uint32_t gres_left = job_gres_;
+  auto nodes_after = static_cast<std::uint32_t>(chosen_.size());
+  for (const Capacity& node : chosen_) {
+    --nodes_after;  // each of which must get at least one
+    const std::uint32_t tasks =
+        tasks_on_each_ > 0 ? tasks_on_each_ : std::min(node.tasks, tasks_left - nodes_after);
+    const std::uint32_t gres = job_gres_ == 0 ? 0 : std::min(node.job_gres, gres_left - nodes_after);
+    if (tasks_on_each_ == 0) tasks_left -= tasks;
+    gres_left -= gres;
+    result.nodes.push_back(share(node, tasks, gres));
+  }
+  MINKE_CHECK(tasks_left == 0 && gres_left == 0);
+  return result;
+}
+
+NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32_t job_gres) const {
+  NodeShare result;
+  result.node = layout_.node_at_rank(chosen.rank);
+  const LayoutNode& node = layout_.nodes()[result.node];
+  const NodeNeed need = need_of(layout_, *request_, node, tasks, job_gres);
+  result.cpus = request_->exclusive ? node.cpus : static_cast<std::uint32_t>(need.cpus);
+  result.memory_mib = need.memory_mib;
+  result.tasks = tasks;
+  if (node.pool_count == 0) return result;
+  if (request_->exclusive) {
+    for (const GresPool& pool : layout_.pools_of(result.node))
+      result.gres.push_back({pool.kind, pool.devices});
+  } else if (!request_->gres.empty()) {
+    pick_devices(result.node, tasks, job_gres, result);
+  }
+  std::sort(result.gres.begin(), result.gres.end(),
+            [](const GresShare& a, const GresShare& b) { return a.kind < b.kind; });
+  return result;
+}
+
+void Placer::pick_devices(NodeId id, std::uint32_t tasks, std::uint32_t job_gres, NodeShare& result) const {
+  const LayoutNode& node = layout_.nodes()[id];
+  NodeSupply supply;
+  MINKE_CHECK(load(id, supply));
+  std::array<std::int32_t, MachineLayout::kMaxPoolsPerNode> taken{};
+  for (const GresDemand& demand : request_->gres) {
+    auto wanted = static_cast<std::int32_t>(demanded(demand, tasks, job_gres));
+    for (std::uint32_t p = 0; p < node.pool_count && wanted > 0; ++p) {
+      const GresPool& pool = layout_.pools()[node.first_pool + p];
+      if (demand.kind == kAnyKind ? pool.name != demand.name : pool.kind != demand.kind) continue;
+      const std::int32_t now = std::min(wanted, supply.counts[p] - taken[p]);
+      if (now <= 0) continue;
+      taken[p] += now;
+      wanted -= now;
+    }
+    MINKE_CHECK(wanted == 0);
+  }
+  for (std::uint32_t p = 0; p < node.pool_count; ++p) {
+    if (taken[p] == 0) continue;
+    const std::uint64_t free = machine_.free_devices(node.first_pool + p);
+    result.gres.push_back(
+        {layout_.pools()[node.first_pool + p].kind, lowest_bits(free, static_cast<std::uint32_t>(taken[p]))});
+  }
+}
+
+}  // namespace minke::sched

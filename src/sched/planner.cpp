@@ -1,0 +1,156 @@
+#include "sched/planner.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "sched/placer.h"
+
+namespace minke::sched {
+namespace {
+constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
+}
+
+bool Planner::reserve(EntryId entry, const Request& request, std::int64_t window_seconds) {
+  future_ = machine_;
+  releases_.clear();
+  next_release_ = running_.by_end().begin();
+  released_ = 0;
+  active_.clear();
+  auto found = earliest(request);
+  if (!found || (window_seconds > 0 && found->start > now_ + window_seconds)) return false;
+  found->entry = entry;
+  protect(*found, found->start + limit_seconds(request.time_limit_minutes));
+  return true;
+}
+
+// Times between which the same reservations are active, and the same ones lie ahead within the job's run.
+std::vector<std::int64_t> Planner::breakpoints(std::int64_t duration) const {
+  std::vector<std::int64_t> times{now_ + 1};
+  for (std::size_t i = 0; i < reservations_.size(); ++i) {
+    for (const std::int64_t time :
+         {reservations_[i].start - duration + 1, reservations_[i].start, ends_[i]}) {
+      if (time > now_) times.push_back(time);
+    }
+  }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+std::optional<Reservation> Planner::earliest(const Request& request) {
+  const std::vector<std::int64_t> times = breakpoints(limit_seconds(request.time_limit_minutes));
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    enter(times[i]);
+    if (auto placement = try_at(request, times[i])) return Reservation{0, times[i], std::move(*placement)};
+    const std::int64_t until = i + 1 < times.size() ? times[i + 1] : kForever;
+    const auto within = [&](std::size_t count) { return reach(count) && releases_[count - 1].time < until; };
+    // In growing strides to the first state that will do, then back by halves.
+    for (std::size_t stride = 1; within(released_ + 1); stride *= 2) {
+      const std::size_t fails = released_;
+      std::size_t target = fails + stride;
+      while (!within(target)) target = fails + (target - fails + 1) / 2;
+      move_to(target);
+      auto placement = try_at(request, releases_[target - 1].time);
+      if (!placement) continue;
+      auto first = bisect(request, fails, std::move(*placement));
+      return Reservation{0, releases_[released_ - 1].time, std::move(*first)};
+    }
+  }
+  return std::nullopt;
+}
+
+// `fails` releases are too few, and the present number gives `found`: leaves the machine at the first time
+// that does.
+std::optional<Placement> Planner::bisect(const Request& request, std::size_t fails, Placement found) {
+  std::size_t fits = released_;
+  while (fits - fails > 1) {
+    const std::size_t middle = fails + (fits - fails) / 2;
+    move_to(middle);
+    auto placement = try_at(request, releases_[middle - 1].time);
+    (placement ? fits : fails) = middle;
+    if (placement) found = std::move(*placement);
+  }
+  // All that ends at that very time is free by then.
+  const std::int64_t time = releases_[fits - 1].time;
+  while (reach(fits + 1) && releases_[fits].time == time) ++fits;
+  move_to(fits);
+  if (auto placement = try_at(request, time)) return placement;
+  return found;
+}
+
+void Planner::enter(std::int64_t time) {
+  std::erase_if(active_, [&](const Booking& booking) {
+    if (ends_[booking.reservation] > time) return false;
+    future_->release(booking.placement);
+    return true;
+  });
+  std::size_t count = released_;
+  while (reach(count + 1) && releases_[count].time <= time) ++count;
+  move_to(count);
+  for (std::size_t i = 0; i < reservations_.size(); ++i) {
+    if (reservations_[i].start != time) continue;
+    active_.push_back({i, rebind(reservations_[i].placement)});
+    future_->allocate(active_.back().placement);
+  }
+}
+
+// Whether there are so many releases at all.
+bool Planner::reach(std::size_t count) {
+  for (; releases_.size() < count && next_release_ != running_.by_end().end(); ++next_release_) {
+    releases_.push_back({std::max(next_release_->first.time, now_ + 1), &next_release_->second});
+  }
+  return releases_.size() >= count;
+}
+
+void Planner::move_to(std::size_t count) {
+  for (; released_ < count; ++released_) future_->release(*releases_[released_].placement);
+  for (; released_ > count; --released_) future_->adopt(*releases_[released_ - 1].placement);
+}
+
+std::optional<Placement> Planner::try_at(const Request& request, std::int64_t time) const {
+  Placer placer(*future_, View::kFree, &caps_, time, time + limit_seconds(request.time_limit_minutes));
+  if (!placer.select(request)) return std::nullopt;
+  return placer.placement();
+}
+
+// The same amounts on the same nodes, with devices that are free by then: caps keep counts, not devices.
+Placement Planner::rebind(const Placement& reserved) const {
+  Placement bound = reserved;
+  for (NodeShare& share : bound.nodes) {
+    const LayoutNode& node = future_->layout().nodes()[share.node];
+    for (GresShare& gres : share.gres) {
+      for (std::uint32_t p = node.first_pool; p < node.first_pool + node.pool_count; ++p) {
+        if (future_->layout().pools()[p].kind != gres.kind) continue;
+        std::uint64_t free = future_->free_devices(p);
+        while (std::popcount(free) > std::popcount(gres.devices)) free &= ~std::bit_floor(free);
+        MINKE_CHECK(std::popcount(free) == std::popcount(gres.devices));
+        gres.devices = free;
+      }
+    }
+  }
+  return bound;
+}
+
+void Planner::protect(const Reservation& made, std::int64_t end) {
+  caps_.consume(made.placement, made.start, end);  // of those that begin while this one runs
+  const MachineLayout& layout = machine_.layout();
+  for (const NodeShare& share : made.placement.nodes) {
+    const LayoutNode& node = layout.nodes()[share.node];
+    NodeSupply left;
+    left.cpus = future_->free_cpus(share.node) - share.cpus;
+    left.memory_mib = future_->free_memory_mib(share.node) - static_cast<std::int64_t>(share.memory_mib);
+    for (std::uint32_t i = 0; i < node.pool_count; ++i) {
+      left.counts[i] = std::popcount(future_->free_devices(node.first_pool + i));
+      for (const GresShare& gres : share.gres) {
+        if (gres.kind == layout.pools()[node.first_pool + i].kind)
+          left.counts[i] -= std::popcount(gres.devices);
+      }
+    }
+    caps_.add(share.node, made.start, left);
+  }
+  reservations_.push_back(made);
+  ends_.push_back(end);
+}
+
+}  // namespace minke::sched

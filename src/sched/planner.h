@@ -1,0 +1,68 @@
+// Planner: the future of a machine within one pass: what runs ends, what is reserved begins and ends.
+//
+// It finds the earliest start of a request and protects it. Exact with respect to the Placer: between the
+// times at which reservations begin, end, or come within reach, what is free only grows, so that the first
+// time that will do is found by bisection. Internal to sched; owned by one pass.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sched/caps.h"
+#include "sched/machine.h"
+#include "sched/pass.h"
+#include "sched/running_set.h"
+
+namespace minke::sched {
+
+class Planner {
+ public:
+  // Machine and running set are the pass's own, as they change.
+  Planner(const Machine& machine, const RunningSet& running, std::int64_t now)
+      : machine_(machine), running_(running), now_(now), caps_(machine.layout()) {}
+
+  // Reserves the earliest start after `now`, unless it is later than now + window_seconds (0: no bound) or
+  // there is none. The request must not fit now, under the caps.
+  bool reserve(EntryId entry, const Request& request, std::int64_t window_seconds);
+  // Tells it of a job that starts now.
+  void started(const Placement& placement, std::int64_t end) { caps_.consume(placement, now_, end); }
+
+  const Caps& caps() const { return caps_; }
+  const std::vector<Reservation>& reservations() const { return reservations_; }
+
+ private:
+  struct Release {
+    std::int64_t time = 0;
+    const Placement* placement = nullptr;
+  };
+  struct Booking {  // of a reservation that is active at the time under consideration
+    std::size_t reservation = 0;
+    Placement placement;
+  };
+  std::optional<Reservation> earliest(const Request& request);
+  std::optional<Placement> bisect(const Request& request, std::size_t fails, Placement found);
+  std::vector<std::int64_t> breakpoints(std::int64_t duration) const;
+  void enter(std::int64_t time);
+  bool reach(std::size_t count);
+  void move_to(std::size_t count);
+  std::optional<Placement> try_at(const Request& request, std::int64_t time) const;
+  Placement rebind(const Placement& reserved) const;
+  void protect(const Reservation& made, std::int64_t end);
+
+  const Machine& machine_;
+  const RunningSet& running_;
+  const std::int64_t now_;
+  Caps caps_;
+  std::vector<Reservation> reservations_;
+  std::vector<std::int64_t> ends_;  // of the reservations
+
+  // The scratch pad of one search: the machine after the first `released_` releases.
+  std::optional<Machine> future_;
+  std::vector<Release> releases_;  // as far as anybody looked
+  RunningSet::Ordered::const_iterator next_release_;
+  std::size_t released_ = 0;
+  std::vector<Booking> active_;
+};
+
+}  // namespace minke::sched

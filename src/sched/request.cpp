@@ -1,0 +1,42 @@
+#include "sched/request.h"
+
+namespace minke::sched {
+namespace {
+
+struct Mixer {
+  std::uint64_t state = 0x9e3779b97f4a7c15;
+  void add(std::uint64_t value) {  // splitmix64's finalizer
+    state += value + 0x9e3779b97f4a7c15;
+    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
+    state = (state ^ (state >> 27)) * 0x94d049bb133111eb;
+    state ^= state >> 31;
+  }
+};
+
+}  // namespace
+
+std::size_t RequestHash::operator()(const Request& r) const {
+  Mixer mixer;
+  for (const std::uint64_t value :
+       {std::uint64_t{r.partition}, std::uint64_t{r.time_limit_minutes}, std::uint64_t{r.min_nodes},
+        std::uint64_t{r.max_nodes}, std::uint64_t{r.tasks}, std::uint64_t{r.tasks_per_node},
+        std::uint64_t{r.cpus_per_task}, std::uint64_t{r.min_cpus_per_node}, std::uint64_t{r.cpus_per_gpu},
+        r.memory_mib,
+        static_cast<std::uint64_t>(r.memory) | (r.exclusive ? 256u : 0u) | (r.as_many_nodes ? 512u : 0u)}) {
+    mixer.add(value);
+  }
+  for (const GresDemand& d : r.gres) {
+    mixer.add(std::uint64_t{d.name} << 16 | d.kind);
+    mixer.add(std::uint64_t{d.per_node} << 32 | d.per_task);
+    mixer.add(d.per_job);
+  }
+  for (const auto& term : r.any_of) {
+    for (const FeatureId feature : term) mixer.add(feature);
+    mixer.add(~std::uint64_t{0});
+  }
+  for (const NodeId node : r.required) mixer.add(node);
+  for (const NodeId node : r.excluded) mixer.add(~std::uint64_t{node});
+  return static_cast<std::size_t>(mixer.state);
+}
+
+}  // namespace minke::sched
