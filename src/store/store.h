@@ -70,11 +70,11 @@ struct Loaded {
 
 // Without `duplicates` a job is shown by its latest run among those submitted before `until`.
 struct AccountingQuery {
-  std::vector<uint32_t> job_ids;   // job or array ids; empty: all
-  int64_t from = 0;                // jobs that ended at or after it, or have not ended
-  int64_t until = 0;               // jobs submitted before it; 0: no bound
-  std::vector<uint32_t> uids;      // empty: all
-  std::vector<std::string> names;  // job names; empty: all
+  std::vector<uint32_t> job_ids = {};   // job or array ids; empty: all
+  int64_t from = 0;                     // jobs that ended at or after it, or have not ended
+  int64_t until = 0;                    // jobs submitted before it; 0: no bound
+  std::vector<uint32_t> uids = {};      // empty: all
+  std::vector<std::string> names = {};  // job names = {}; empty: all
   bool with_steps = false;
   bool duplicates = false;  // earlier runs of requeued jobs too
   int64_t ended_since = 0;  // not 0: only jobs that ended at or after it (squeue --states=all)
