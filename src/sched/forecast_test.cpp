@@ -1,0 +1,127 @@
+#include "sched/forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sched/test_cluster.h"
+#include "sched/wait_reason.h"
+
+namespace minke::sched {
+namespace {
+
+using testing::Random;
+
+Request job(std::uint32_t cpus, std::uint32_t minutes) {
+  Request request;
+  request.cpus_per_task = cpus;
+  request.time_limit_minutes = minutes;
+  return request;
+}
+
+struct World {
+  explicit World(Machine m) : machine(std::move(m)) {}
+  void pass(std::int64_t now) {
+    run_pass(machine, queue, running, now, {}, [&](EntryId entry, const Placement&, std::int64_t) {
+      starts.try_emplace(entry, now);
+      return ++last_key;
+    });
+  }
+  void end_until(std::int64_t now) {
+    while (running.size() > 0 && running.by_end().begin()->first.time <= now) {
+      machine.release(*running.remove(running.by_end().begin()->first.key));
+    }
+  }
+  Machine machine;
+  PendingQueue queue;
+  RunningSet running;
+  std::map<EntryId, std::int64_t> starts;
+  RunKey last_key = 0;
+};
+
+// When every job runs to its limit and nobody submits more, the forecast comes true, to the second.
+TEST(Forecast, ComesTrueWhenNothingUnforeseenHappens) {
+  std::size_t compared = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    World world(testing::random_machine(random, 5, true));
+    for (EntryId id = 1; id <= 15; ++id) {
+      world.queue.insert({id, random.up_to(2), id, random.between(1, 3)},
+                         testing::random_request(random, world.machine));
+      if (id == 7) world.pass(0);
+    }
+    const Machine machine_before = world.machine;
+    world.starts.clear();
+    const auto expected = forecast(world.machine, world.queue, world.running, 0);
+    EXPECT_TRUE(world.machine == machine_before);
+    for (const auto& start : expected) {
+      const auto alone = forecast_entry(world.machine, world.queue, world.running, start.entry, 0);
+      ASSERT_TRUE(alone);
+      EXPECT_EQ(alone->start, start.start);
+      EXPECT_EQ(alone->placement, start.placement);
+    }
+    for (std::int64_t now = 0; world.queue.size() > 0;) {
+      world.pass(now);
+      if (world.running.size() == 0) break;
+      now = world.running.by_end().begin()->first.time;
+      world.end_until(now);
+    }
+    ASSERT_EQ(expected.size(), world.starts.size());
+    for (const auto& start : expected) EXPECT_EQ(world.starts.at(start.entry), start.start);
+    compared += expected.size();
+  }
+  EXPECT_GT(compared, 1500u);
+}
+
+TEST(Forecast, OfAJobThatIsNotSubmitted) {
+  World world(testing::uniform_machine(1, 4, 0));
+  world.queue.insert({1, 1, 1, 1}, job(4, 10));
+  world.pass(100);
+  world.queue.insert({2, 1, 2, 1}, job(4, 20));
+  EXPECT_EQ(forecast_request(world.machine, world.queue, world.running, job(2, 5), 1, 100)->start,
+            100 + 600 + 1200);
+  EXPECT_EQ(forecast_request(world.machine, world.queue, world.running, job(2, 5), 9, 100)->start, 100 + 600);
+  EXPECT_EQ(world.queue.size(), 1u);
+}
+
+TEST(Forecast, IsBounded) {
+  World world(testing::uniform_machine(1, 1, 0));
+  world.queue.insert({1, 1, 1, 1000000}, job(1, 1));
+  world.queue.insert({2, 1, 2, 1}, job(1, 1));
+  world.queue.insert({3, 1, 3, 1}, job(1, 1));
+  ForecastOptions options;
+  options.max_starts = 10;
+  const auto expected = forecast(world.machine, world.queue, world.running, 0, options);
+  ASSERT_EQ(expected.size(), 1u);
+  EXPECT_EQ(expected[0].start, 0);
+  EXPECT_FALSE(forecast_entry(world.machine, world.queue, world.running, 2, 0, options));
+  ASSERT_TRUE(world.queue.remove(1));
+  options.max_entries = 1;
+  EXPECT_EQ(forecast(world.machine, world.queue, world.running, 0, options).size(), 1u);
+  EXPECT_EQ(forecast_entry(world.machine, world.queue, world.running, 3, 0, options)->start, 60);
+}
+
+TEST(WaitReasons, FirstOfAPartitionWaitsForResourcesTheOthersForPriority) {
+  World world(testing::uniform_machine(2, 4, 0));
+  world.queue.insert({1, 1, 1, 2}, job(4, 10));
+  world.pass(0);
+  world.queue.insert({2, 1, 2, 1}, job(1, 10));
+  world.queue.insert({3, 5, 3, 1}, job(2, 10));
+  world.queue.insert({4, 1, 4, 1}, job(2, 10));
+  Request down = job(1, 10);
+  down.min_nodes = down.max_nodes = 2;
+  world.machine.set_available(1, false);
+  world.queue.insert({5, 9, 5, 1}, down);
+  const WaitReasons reasons(world.machine, world.queue);
+  EXPECT_EQ(reasons.of(2), model::WAIT_PRIORITY);
+  EXPECT_EQ(reasons.of(3), model::WAIT_RESOURCES);
+  EXPECT_EQ(reasons.of(4), model::WAIT_PRIORITY);
+  EXPECT_EQ(reasons.of(5), model::WAIT_NODE_NOT_AVAIL);
+  EXPECT_EQ(reasons.of(1), model::WAIT_NO_REASON);
+  world.machine.set_schedulable(0, false);
+  EXPECT_EQ(WaitReasons(world.machine, world.queue).of(3), model::WAIT_PART_DOWN);
+}
+
+}  // namespace
+}  // namespace minke::sched
