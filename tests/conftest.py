@@ -1,0 +1,45 @@
+"""Fixtures. A test that asks for `cluster` gets one of its own; nothing of it is left when the test ends."""
+import pytest
+
+from cluster import Cluster, Machine, Reference
+
+
+def pytest_addoption(parser):
+    parser.addoption("--reference", action="store_true", help="run what is Slurm's on a real Slurm, not on Minke")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--reference"):
+        for item in items:
+            if item.get_closest_marker("minke_only") or "cluster" not in item.fixturenames:
+                item.add_marker(pytest.mark.skip(reason="about Minke itself"))
+
+
+def machine_of(request) -> Machine:
+    marker = request.node.get_closest_marker("machine")
+    return Machine(**(marker.kwargs if marker else {}))
+
+
+@pytest.fixture
+def cluster(request, tmp_path):
+    """Two nodes of two processors and 2000 MiB each, unless @pytest.mark.machine says otherwise."""
+    if request.config.getoption("--reference"):
+        one = Reference(machine_of(request))
+    else:
+        one = Cluster(tmp_path, machine_of(request))
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def new_cluster(tmp_path):
+    """A function that makes more clusters: new_cluster("name", Machine(...))."""
+    made = []
+
+    def make(name: str, machine: Machine | None = None) -> Cluster:
+        made.append(Cluster(tmp_path / name, machine))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

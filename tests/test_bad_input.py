@@ -1,0 +1,175 @@
+"""What cannot be done is refused in one go: Slurm's words on stderr, Slurm's exit code, and nothing half submitted."""
+import os
+import pathlib
+
+import pytest
+
+
+def refused(cluster, *command, code: int, says: str, **options):
+    done = cluster.run(*command, **options)
+    assert done.returncode == code, f"{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    assert says in done.stderr, done.stderr
+    assert done.stdout == ""
+    return done.stderr
+
+
+@pytest.mark.parametrize("option, code, says", [
+    ("--foo", 255, "sbatch: unrecognized option '--foo'\nTry \"sbatch --help\" for more information\n"),
+    ("-%", 255, "sbatch: invalid option -- '%'\nTry \"sbatch --help\" for more information\n"),
+    ("--mem=abc", 255, "sbatch: error: Invalid --mem specification\n"),
+    ("--time=abc", 255, "sbatch: error: Invalid --time specification\n"),
+    ("--signal=FOO", 255, "sbatch: error: Invalid --signal specification\n"),
+    ("--mail-type=BOGUS", 255, "sbatch: error: Invalid --mail-type specification\n"),
+    ("--open-mode=x", 255, "sbatch: error: Invalid --open-mode specification\n"),
+    ("--begin=nonsense", 255, "sbatch: error: Invalid --begin specification\n"),
+    ("--ntasks=0", 1, 'sbatch: error: Invalid numeric value "0" for --ntasks.\n'),
+    ("--cpus-per-task=x", 1, 'sbatch: error: Invalid numeric value "x" for --cpus-per-task.\n'),
+    ("--array=a-b", 1, "sbatch: error: Batch job submission failed: Invalid job array specification\n"),
+    ("--dependency=bogus:1", 1, "sbatch: error: Batch job submission failed: Job dependency problem\n"),
+    ("--partition=nosuch", 1, "sbatch: error: Batch job submission failed: Invalid partition name specified\n"),
+    ("--nodelist=nosuch", 1, "sbatch: error: Batch job submission failed: Invalid node name specified\n"),
+    ("--constraint=nosuch", 1, "sbatch: error: Batch job submission failed: Invalid feature specification\n"),
+    ("--gres=gpu:1", 1, "Invalid generic resource (gres) specification\n"),
+    ("--mem=10T", 1, "sbatch: error: Memory specification can not be satisfied\n"
+                     "sbatch: error: Batch job submission failed: Requested node configuration is not available\n"),
+])
+def test_sbatch_options(cluster, option, code, says):
+    refused(cluster, "sbatch", option, cluster.script("true"), code=code, says=says)
+    assert cluster.queue("--states=all") == [] or cluster.is_reference  # Slurm keeps a record of some
+
+
+@pytest.mark.parametrize("option", ["--nodes=99", "--cpus-per-task=1000", "--ntasks=99", "--nodes=1 --ntasks=4"])
+@pytest.mark.minke_only  # Slurm of this age queues them for ever, with reason PartitionConfig
+def test_impossible_requests_are_refused_at_once(cluster, option):
+    stderr = refused(cluster, "sbatch", *option.split(), cluster.script("true"), code=1, says="sbatch: error: Batch job submission failed: ")
+    assert cluster.queue("--states=all") == []
+    assert "unavailable" in stderr or "not available" in stderr or "not satisfy" in stderr or "More processors" in stderr, stderr
+
+
+@pytest.mark.parametrize("content, says", [
+    (b"", "sbatch: error: Batch script is empty!\n"),
+    (b"echo hello\n", "sbatch: error: This does not look like a batch script.  The first\n"
+                      "sbatch: error: line must start with #! followed by the path to an interpreter.\n"
+                      "sbatch: error: For instance: #!/bin/sh\n"),
+    (pathlib.Path("/bin/true").read_bytes(), "sbatch: error: This does not look like a batch script."),
+    (b"#!/bin/sh\r\ntrue\r\n", "sbatch: error: Batch script contains DOS line breaks (\\r\\n)\n"
+                               "sbatch: error: instead of expected UNIX line breaks (\\n).\n"),
+    (b"#!/bin/sh\n" + b"#" * (5 << 20) + b"\n", "sbatch: error: Batch job submission failed: "),
+], ids=["empty", "no #!", "binary", "CRLF", "over 4 MiB"])
+def test_scripts(cluster, content, says):
+    path = cluster.work / "script"
+    path.write_bytes(content)
+    refused(cluster, "sbatch", path, code=1, says=says)
+    assert cluster.queue("--states=all") == []
+
+
+def test_null_bytes_in_a_script(cluster):
+    path = cluster.work / "script"
+    path.write_bytes(b"#!/bin/sh\nprintf one\\n\n\0\0\nprintf two\n")
+    done = cluster.run("sbatch", path)
+    assert done.returncode in (0, 1)
+    if done.returncode == 1:
+        assert "sbatch: error: " in done.stderr
+        assert cluster.queue("--states=all") == []
+
+
+def test_files_that_are_not_there(cluster):
+    refused(cluster, "sbatch", "nosuchfile.sh", code=1, says="sbatch: error: Unable to open file nosuchfile.sh\n")
+    refused(cluster, "sbatch", "/tmp", code=1, says="sbatch: error: ")
+
+
+def test_wrap_takes_no_arguments(cluster):
+    refused(cluster, "sbatch", "--wrap=true", "extra", code=1,
+            says="sbatch: error: Script arguments not permitted with --wrap option\n")
+    refused(cluster, "sbatch", "--wrap", code=255, says="sbatch: option '--wrap' requires an argument\n")
+
+
+def test_bad_directive_is_refused(cluster):
+    refused(cluster, "sbatch", cluster.script("#SBATCH --foo\ntrue\n"), code=255, says="unrecognized option '--foo'")
+    refused(cluster, "sbatch", cluster.script("#SBATCH --time=soon\ntrue\n"), code=255, says="Invalid --time specification")
+    assert cluster.queue("--states=all") == []
+
+
+def test_output_that_cannot_be_written_fails_the_job(cluster):
+    job = cluster.submit("true", "--output=/nonexistent/directory/out")
+    fields = cluster.wait_state(job, "FAILED")
+    assert fields["Reason"] in ("JobLaunchFailure", "NonZeroExitCode", "RaisedSignal:53(Real-time_signal_19)")
+
+
+def test_directory_that_is_gone(cluster):
+    job = cluster.sbatch("--chdir=/nonexistent", f"--output={cluster.work}/out.txt", cluster.script("pwd"))
+    text = cluster.output(job, "out.txt")
+    assert "error: couldn't chdir to `/nonexistent': No such file or directory: going to /tmp instead" in text
+    assert text.endswith("\n/tmp\n")
+
+
+def test_interpreter_that_is_not_there(cluster):
+    job = cluster.sbatch(cluster.script("#!/nonexistent/interpreter\ntrue\n"))
+    assert cluster.wait_end(job)["JobState"] == "FAILED"
+    text = (cluster.work / f"slurm-{job}.out").read_text()
+    assert "No such file or directory" in text
+
+
+def test_array_too_large(cluster):
+    refused(cluster, "sbatch", "--array=0-99999999", cluster.script("true"), code=1,
+            says="sbatch: error: Batch job submission failed: Invalid job array specification\n")
+
+
+@pytest.mark.parametrize("command, code, says", [
+    ("scancel abc", 1, "scancel: error: Invalid job id abc\n"),
+    ("scancel", 1, "scancel: error: No job identification provided\n"),
+    ("squeue -j 99999", 1, "slurm_load_jobs error: Invalid job id specified\n"),
+    ("squeue -j abc", 1, "squeue: error: Invalid job id: abc\n"),
+    ("squeue --foo", 1, "squeue: unrecognized option '--foo'\nTry \"squeue --help\" for more information\n"),
+    ("sinfo --foo", 1, "sinfo: unrecognized option '--foo'\nTry \"sinfo --help\" for more information\n"),
+    ("scontrol show job 99999", 1, "slurm_load_jobs error: Invalid job id specified\n"),
+    ("scontrol hold 99999", 1, "Invalid job id specified"),
+    ("scontrol release 99999", 1, "Invalid job id specified"),
+    ("scontrol requeue 99999", 1, "Invalid job id specified for job 99999\n"),
+    ("scontrol update jobid=99999 timelimit=5", 1, "Invalid job id specified for job 99999\n"),
+    ("scontrol bogus", 1, "invalid keyword: bogus\n"),
+    ("srun --jobid=99999 true", 1, "Invalid job id specified"),
+    ("srun --mem=10T true", 1, "srun: error: Unable to allocate resources: Requested node configuration is not available\n"),
+    ("srun", 1, "No command given to execute.\n"),
+    ("salloc --mem=10T true", 1, "salloc: error: Job submit/allocate failed: Requested node configuration is not available\n"),
+    ("salloc --bogus", 255, "salloc: unrecognized option '--bogus'\nTry \"salloc --help\" for more information\n"),
+])
+def test_other_commands(cluster, command, code, says):
+    done = cluster.run(*command.split())
+    assert done.returncode == code, done.stdout + done.stderr
+    assert says in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("what", ["node", "partition"])
+def test_showing_what_is_not_there(cluster, what):
+    done = cluster.run("scontrol", "show", what, "nosuch")
+    assert done.returncode == 1
+    assert f"{what.capitalize()} nosuch not found" in done.stdout + done.stderr
+
+
+def test_cancelling_what_is_not_there_is_no_error(cluster):
+    assert cluster.run("scancel", "99999").returncode == 0
+
+
+def test_updating_what_cannot_be(cluster):
+    job = cluster.submit("true", "--hold")
+    done = cluster.run("scontrol", "update", f"jobid={job}", "bogus=1")
+    assert done.returncode == 1
+    assert "Update of this parameter is not supported: bogus=1" in done.stderr
+    done = cluster.run("scontrol", "update", f"jobid={job}", "timelimit=never")
+    assert done.returncode == 1
+    cluster.run("scancel", job)
+
+
+@pytest.mark.minke_only
+def test_minke_suggests_what_was_meant(cluster):
+    done = cluster.run("minke", "statsu")
+    assert done.returncode != 0 and "status" in done.stderr
+
+
+def test_text_that_is_not_utf8_comes_through(cluster):
+    name = os.fsdecode(b"caf\xe9-\xff")
+    done = cluster.run("bash", "-c", 'sbatch --parsable --job-name="$1" --comment="$1" --wrap "printf %s \\"$1\\""', "-", name)
+    job = int(done.stdout)
+    cluster.wait_end(job)
+    assert (cluster.work / f"slurm-{job}.out").read_bytes() == b"caf\xe9-\xff"

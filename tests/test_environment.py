@@ -1,0 +1,111 @@
+"""What a job and its steps find in their environment, as the programs that run in them read it."""
+import os
+import pathlib
+
+import pytest
+
+PRINT = "env -0 > environment"
+
+
+def environment_of(cluster, *options, script=PRINT, name="environment") -> dict[str, str]:
+    job = cluster.submit(script, *options)
+    assert cluster.wait_end(job)["JobState"] == "COMPLETED", (cluster.work / f"slurm-{job}.out").read_text()
+    pairs = (cluster.work / name).read_bytes().decode().split("\0")
+    return dict(pair.split("=", 1) for pair in pairs if pair) | {"id": str(job)}
+
+
+def test_batch_script(cluster):
+    found = environment_of(cluster, "--job-name=named", "--ntasks=2", "--nodes=2", "--ntasks-per-node=1",
+                           "--cpus-per-task=2", "--mem=100M")
+    job = found["id"]
+    expected = {
+        "SLURM_JOB_ID": job, "SLURM_JOBID": job, "SLURM_JOB_NAME": "named", "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_NNODES": "2", "SLURM_NTASKS": "2", "SLURM_NPROCS": "2", "SLURM_NTASKS_PER_NODE": "1",
+        "SLURM_CPUS_PER_TASK": "2", "SLURM_JOB_CPUS_PER_NODE": "2(x2)", "SLURM_TASKS_PER_NODE": "1(x2)",
+        "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_NODELIST": "n[1-2]", "SLURM_SUBMIT_DIR": str(cluster.work),
+        "SLURM_JOB_PARTITION": "main", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NODEID": "0",
+        "SLURMD_NODENAME": "n1", "SLURM_CPUS_ON_NODE": "2", "SLURM_MEM_PER_NODE": "100", "SLURM_JOB_UID": str(os.getuid()),
+        "SLURM_GTIDS": "0"}
+    assert {name: found.get(name) for name in expected} == expected
+    assert found["SLURM_CLUSTER_NAME"] and found["SLURM_SUBMIT_HOST"] and found["SLURM_JOB_USER"]
+    assert "SLURM_RESTART_COUNT" not in found and "SLURM_ARRAY_JOB_ID" not in found
+
+
+def test_single_task(cluster):
+    """Lightning takes SLURM_NTASKS for a sign of several processes: without --ntasks it must not be there."""
+    found = environment_of(cluster)
+    assert "SLURM_NTASKS" not in found and "SLURM_CPUS_PER_TASK" not in found
+    assert found["SLURM_TASKS_PER_NODE"] == "1" and found["SLURM_JOB_CPUS_PER_NODE"] == "1"
+
+
+def test_array_task(cluster):
+    found = environment_of(cluster, "--array=4-8:4", script='env -0 > "environment.$SLURM_ARRAY_TASK_ID"', name="environment.8")
+    expected = {"SLURM_ARRAY_JOB_ID": found["id"], "SLURM_ARRAY_TASK_ID": "8", "SLURM_ARRAY_TASK_COUNT": "2",
+                "SLURM_ARRAY_TASK_MIN": "4", "SLURM_ARRAY_TASK_MAX": "8", "SLURM_ARRAY_TASK_STEP": "4"}
+    assert {name: found.get(name) for name in expected} == expected
+    assert found["SLURM_JOB_ID"] == found["SLURM_JOBID"]
+
+
+def test_step(cluster):
+    found = environment_of(cluster, "--ntasks=3", "--nodes=2", script='srun sh -c \'env -0 > "environment.$SLURM_PROCID"\'',
+                           name="environment.2")
+    expected = {"SLURM_PROCID": "2", "SLURM_STEP_ID": "0", "SLURM_STEPID": "0", "SLURM_NTASKS": "3",
+                "SLURM_STEP_NUM_TASKS": "3", "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_NODELIST": "n[1-2]",
+                "SLURM_JOB_ID": found["id"]}
+    assert {name: found.get(name) for name in expected} == expected
+    pairs = [(cluster.work / f"environment.{rank}").read_text() for rank in range(3)]
+    seen = [(value["SLURM_NODEID"], value["SLURM_LOCALID"], value["SLURMD_NODENAME"])
+            for value in (dict(pair.split("=", 1) for pair in text.split("\0") if pair) for text in pairs)]
+    assert sorted(seen) in ([("0", "0", "n1"), ("0", "1", "n1"), ("1", "0", "n2")],
+                            [("0", "0", "n1"), ("1", "0", "n2"), ("1", "1", "n2")])
+
+
+def test_mem_per_cpu(cluster):
+    found = environment_of(cluster, "--mem-per-cpu=50M")
+    assert found["SLURM_MEM_PER_CPU"] == "50" and "SLURM_MEM_PER_NODE" not in found
+
+
+def test_restart_count(cluster):
+    job = cluster.submit("if [ -z \"$SLURM_RESTART_COUNT\" ]; then touch first; sleep 60; fi; echo $SLURM_RESTART_COUNT",
+                         "--requeue", "--output=out.txt")
+    from cluster import poll
+    poll(lambda: (cluster.work / "first").exists())
+    cluster.run("scontrol", "requeue", job, check=0)
+    if cluster.is_reference:
+        pytest.skip("Slurm waits two minutes before it starts a requeued job again")
+    assert cluster.output(job, "out.txt").endswith("1\n")
+
+
+@pytest.mark.minke_only
+def test_tmpdir_is_private_and_gone_afterwards(cluster):
+    job = cluster.submit('echo "$SLURM_TMPDIR"; stat -c %a "$SLURM_TMPDIR"; echo data > "$SLURM_TMPDIR/file"; '
+                         'srun cat "$SLURM_TMPDIR/file"')
+    path, mode, data = cluster.output(job).splitlines()
+    assert mode == "700" and data == "data"
+    from cluster import poll
+    poll(lambda: not pathlib.Path(path).exists(), 5, "the end of the job's directory")
+
+
+@pytest.mark.minke_only
+@pytest.mark.parametrize("ending", ["exit 3", "kill -9 $$", "cd \"$SLURM_TMPDIR\"; mkdir -p a/b; chmod 0 a; sleep 60"])
+def test_tmpdir_is_gone_however_the_job_ends(cluster, ending):
+    job = cluster.submit('echo "$SLURM_TMPDIR"; touch "$SLURM_TMPDIR/file"\n' + ending, "--output=out.txt")
+    from cluster import poll
+    path = poll(lambda: (cluster.work / "out.txt").exists() and (cluster.work / "out.txt").read_text().strip())
+    if "sleep" in ending:
+        cluster.run("scancel", job, check=0)
+    cluster.wait_end(job)
+    poll(lambda: not pathlib.Path(path).exists(), 5, "the end of the job's directory")
+
+
+@pytest.mark.minke_only
+def test_each_job_has_its_own_tmpdir(cluster):
+    job = cluster.submit('echo "$SLURM_TMPDIR"; touch "$SLURM_TMPDIR/x" && ls "$SLURM_TMPDIR" | wc -l', "--array=0-3")
+    cluster.wait_end(job)
+    texts = [(cluster.work / f"slurm-{job}_{index}.out").read_text().split() for index in range(4)]
+    assert len({path for path, _ in texts}) == 4 and {count for _, count in texts} == {"1"}
+
+
+def test_a_job_that_a_job_submits_has_its_own_number(cluster):
+    job = cluster.submit("sbatch --parsable --wait -o inner.out --wrap 'echo $SLURM_JOB_ID'", "--ntasks=1")
+    assert cluster.output(job) == (cluster.work / "inner.out").read_text() != f"{job}\n"

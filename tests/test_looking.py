@@ -1,0 +1,231 @@
+"""squeue, sinfo, scontrol show, sacct, seff: what they print, in Slurm's columns."""
+import getpass
+import re
+
+import pytest
+
+from cluster import poll
+
+USER = getpass.getuser()
+
+
+def test_queue_as_first_seen(cluster):
+    job = cluster.submit("true", "--hold", "--job-name=a-rather-long-name")
+    assert cluster.run("squeue", check=0).stdout.splitlines() == [
+        "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)",
+        f"{job:>18}      main a-rather {USER[:8]:>8} PD       0:00      1 (JobHeldUser)"]
+
+
+def test_long_queue_format(cluster):
+    job = cluster.submit("true", "--hold", "--time=5", "--job-name=x")
+    lines = cluster.run("squeue", "--long", check=0).stdout.splitlines()
+    assert re.match(r"[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \d{4}$", lines[0])
+    assert lines[1] == "             JOBID PARTITION     NAME     USER    STATE       TIME TIME_LIMI  NODES NODELIST(REASON)"
+    assert lines[2] == f"{job:>18}      main        x {USER[:8]:>8}  PENDING       0:00      5:00      1 (JobHeldUser)"
+
+
+def test_queue_formats(cluster):
+    job = cluster.submit("true", "--hold", "--job-name=x", "--time=1-2:3:4", "--comment=why", "--mem=100M", "--ntasks=2")
+    assert cluster.queue(format="%i|%.10j|%5t|%T|%r|%R|%u|%P|%C|%D|%l|%M|%m|%k|%Z") == [
+        f"{job}|         x|PD   |PENDING|JobHeldUser|(JobHeldUser)|{USER}|main|2|1|1-02:04:00|0:00|100M|why|{cluster.work}"] or \
+        cluster.is_reference
+    done = cluster.run("squeue", "-h", "-O", "jobid:8,name:.5,state:10,reasonlist", check=0)
+    assert done.stdout.startswith(f"{job:<8}    xPENDING   (JobHeldUser)")
+    separated = cluster.run("squeue", "-h", "-O", "jobid:###,name:###,state:###", check=0)
+    assert separated.stdout.strip() == f"{job}###x###PENDING###"
+
+
+def test_queue_selection(cluster):
+    one = cluster.submit("true", "--hold", "--job-name=one")
+    two = cluster.submit("true", "--hold", "--job-name=two")
+    assert cluster.queue("--name=two", format="%i") == [str(two)]
+    assert cluster.queue(f"--jobs={one},{two}", format="%i") != []
+    assert cluster.queue("--me", format="%j") in (["one", "two"], ["two", "one"])
+    assert cluster.queue("--user=nobody") == []
+    assert cluster.queue("--states=RUNNING") == []
+    assert cluster.queue("-t", "PD", "--partition=main", "--sort=i", format="%i") == [str(one), str(two)]
+    assert cluster.queue("--sort=-i", format="%i") == [str(two), str(one)]
+
+
+def test_ended_jobs_are_shown_on_request(cluster):
+    job = cluster.submit("true")
+    cluster.wait_end(job)
+    assert cluster.queue() == []
+    assert cluster.queue("--states=all") == [f"{job} COMPLETED"]
+    assert cluster.queue("--states=CD") == [f"{job} COMPLETED"]
+
+
+def test_queue_environment(cluster):
+    job = cluster.submit("true", "--hold")
+    assert cluster.run("squeue", env={"SQUEUE_FORMAT": "%i %T"}, check=0).stdout == f"JOBID STATE\n{job} PENDING\n"
+
+
+def test_expected_starts(cluster):
+    holder = cluster.submit("sleep 60", "--nodes=2", "--exclusive", "--time=10")
+    cluster.wait_state(holder, "RUNNING")
+    cluster.submit("true", "--nodes=2", "--exclusive")
+    lines = cluster.run("squeue", "--start", check=0).stdout.splitlines()
+    assert lines[0].split() == ["JOBID", "PARTITION", "NAME", "USER", "ST", "START_TIME", "NODES", "SCHEDNODES", "NODELIST(REASON)"]
+    assert len(lines) == 2
+
+
+@pytest.mark.machine(nodes=2, cpus=2, memory=2000, features="fast")
+@pytest.mark.minke_only
+def test_nodes_with_features(cluster):
+    assert cluster.run("sinfo", "-h", "-o", "%f", check=0).stdout == "fast\n"
+    job = cluster.submit("true", "--constraint=fast")
+    cluster.wait_state(job, "COMPLETED")
+
+
+def test_sinfo(cluster):
+    assert cluster.run("sinfo", check=0).stdout == ("PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n"
+                                                    "main*        up   infinite      2   idle n[1-2]\n")
+    assert cluster.run("sinfo", "-s", check=0).stdout == ("PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T) NODELIST\n"
+                                                          "main*        up   infinite          0/2/0/2 n[1-2]\n")
+    assert cluster.run("sinfo", "-aho", "%F/%C", check=0).stdout == "0/2/0/2/0/4/0/4\n"
+    assert cluster.run("sinfo", "-hN", "-o", "%N %t %c %m %P", check=0).stdout == "n1 idle 2 2000 main*\nn2 idle 2 2000 main*\n"
+
+
+def test_sinfo_under_load(cluster):
+    one = cluster.submit("sleep 60", "--nodelist=n1", "--exclusive")
+    two = cluster.submit("sleep 60", "--nodelist=n2", "--ntasks=1", "--mem=100M")
+    cluster.wait_state(one, "RUNNING")
+    cluster.wait_state(two, "RUNNING")
+    assert cluster.run("sinfo", "-hN", "-o", "%N %t %T %C", check=0).stdout == "n1 alloc allocated 2/0/0/2\nn2 mix mixed 1/1/0/2\n"
+    shown = cluster.run("scontrol", "-o", "show", "node", "n2", check=0).stdout
+    assert "State=MIXED" in shown and "CPUAlloc=1" in shown and "AllocMem=100" in shown
+
+
+def test_show_job(cluster):
+    job = cluster.submit("exit 3", "--job-name=named", "--time=5", "--mem=100M")
+    cluster.wait_end(job)
+    fields = cluster.job(job)
+    expected = {"JobId": str(job), "JobName": "named", "JobState": "FAILED", "Reason": "NonZeroExitCode", "ExitCode": "3:0",
+                "TimeLimit": "00:05:00", "Partition": "main", "NodeList": "n1", "BatchHost": "n1", "NumNodes": "1",
+                "NumCPUs": "1", "MinMemoryNode": "100M", "WorkDir": str(cluster.work), "Requeue": "1", "Restarts": "0",
+                "Command": f"{cluster.work}/job.sh", "StdOut": f"{cluster.work}/slurm-{job}.out",
+                "StdErr": f"{cluster.work}/slurm-{job}.out", "StdIn": "/dev/null", "BatchFlag": "1"}
+    assert {name: fields.get(name) for name in expected} == expected
+    assert re.match(rf"{USER}\(\d+\)", fields["UserId"])
+    assert re.search(r"cpu=1,mem=100M,node=1,billing=1", fields["TRES"])
+    assert cluster.run("scontrol", "show", "job", job, check=0).stdout.startswith(f"JobId={job} JobName=named\n   UserId=")
+
+
+def test_show_job_script(cluster):
+    script = cluster.script("echo the script")
+    job = cluster.sbatch("--hold", script)
+    assert "echo the script" in cluster.run("scontrol", "write", "batch_script", job, "-", check=0).stdout
+
+
+def test_show_node_and_partition(cluster):
+    node = cluster.run("scontrol", "show", "node", "n1", check=0).stdout
+    for part in ("NodeName=n1 ", "CPUAlloc=0 ", "CPUTot=2 ", "RealMemory=2000 ", "State=IDLE ", "Partitions=main "):
+        assert part in node
+    partition = cluster.run("scontrol", "show", "partition", "main", check=0).stdout
+    for part in ("PartitionName=main", "Default=YES", "Nodes=n[1-2]", "State=UP", "TotalCPUs=4", "TotalNodes=2", "MaxTime=UNLIMITED"):
+        assert part in partition
+
+
+def test_show_config(cluster):
+    lines = cluster.run("scontrol", "show", "config", check=0).stdout.splitlines()
+    values = dict(re.split(r"\s*=\s*", line, maxsplit=1) for line in lines if "=" in line)
+    assert values["MinJobAge"] == "300 sec" and values["KillWait"] == "2 sec"
+    assert int(values["MaxArraySize"]) > 1000 and values["ClusterName"]
+
+
+def test_hostnames(cluster):
+    assert cluster.run("scontrol", "show", "hostnames", "a[1-3,5],b", check=0).stdout == "a1\na2\na3\na5\nb\n"
+    assert cluster.run("scontrol", "show", "hostnames", env={"SLURM_NODELIST": "n[08-10]"}, check=0).stdout == "n08\nn09\nn10\n"
+    assert cluster.run("scontrol", "show", "hostlist", "a1,a2,a3", check=0).stdout == "a[1-3]\n"
+
+
+def test_ping_and_version(cluster):
+    assert "is UP" in cluster.run("scontrol", "ping", check=0).stdout
+    for command in ("sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel", "salloc", "sacct"):
+        assert re.match(r"slurm\S* \d+\.\d+", cluster.run(command, "--version", check=0).stdout), command
+
+
+@pytest.mark.minke_only
+def test_sacct(cluster):
+    job = cluster.submit("srun true; srun false; exit 3", "--job-name=named", "--account=def-prof")
+    cluster.wait_end(job)
+    lines = cluster.run("sacct", "-j", job, check=0).stdout.splitlines()
+    assert lines[0] == "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode "
+    assert lines[1] == "------------ ---------- ---------- ---------- ---------- ---------- -------- "
+    assert lines[2] == f"{job:<12}      named       main   def-prof          1     FAILED      3:0 "
+    rows = cluster.sacct("-j", job, format="JobID,JobName,State,ExitCode")
+    assert rows == [[f"{job}", "named", "FAILED", "3:0"], [f"{job}.batch", "batch", "FAILED", "3:0"],
+                    [f"{job}.extern", "extern", "COMPLETED", "0:0"], [f"{job}.0", "true", "COMPLETED", "0:0"],
+                    [f"{job}.1", "false", "FAILED", "1:0"]] or \
+        rows == [[f"{job}", "named", "FAILED", "3:0"], [f"{job}.batch", "batch", "FAILED", "3:0"],
+                 [f"{job}.0", "true", "COMPLETED", "0:0"], [f"{job}.1", "false", "FAILED", "1:0"]]
+    assert cluster.sacct("-X", "-j", job) == [[str(job), "FAILED", "3:0"]]
+
+
+@pytest.mark.minke_only
+def test_sacct_measures(cluster):
+    job = cluster.submit("/usr/bin/python3 -c 'x = bytearray(100 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\n"
+                         "import time; t = time.process_time()\nwhile time.process_time() - t < 1: pass'")
+    cluster.wait_end(job)
+    batch, = [row for row in cluster.sacct("-j", job, format="JobID,MaxRSS,TotalCPU,ElapsedRaw") if row[0].endswith(".batch")]
+    assert batch[1].endswith("K") and 100 << 10 <= int(batch[1][:-1]) <= 200 << 10
+    assert re.match(r"00:0[12]\.\d{3}$", batch[2])
+    assert 1 <= int(batch[3]) <= 10
+
+
+@pytest.mark.minke_only
+def test_sacct_of_an_array(cluster):
+    job = cluster.submit("exit $SLURM_ARRAY_TASK_ID", "--array=0-2")
+    cluster.wait_end(job)
+    assert sorted(cluster.sacct("-X", "-j", job)) == [
+        [f"{job}_0", "COMPLETED", "0:0"], [f"{job}_1", "FAILED", "1:0"], [f"{job}_2", "FAILED", "2:0"]]
+    assert cluster.sacct("-X", "-j", f"{job}_1") == [[f"{job}_1", "FAILED", "1:0"]]
+
+
+@pytest.mark.minke_only
+def test_sacct_selection(cluster):
+    good, bad = cluster.submit("true", "--job-name=good"), cluster.submit("false", "--job-name=bad")
+    cluster.wait_end(good)
+    cluster.wait_end(bad)
+    waiting = cluster.submit("true", "--hold", "--job-name=later")
+    ids = lambda *options: sorted(int(row[0]) for row in cluster.sacct("-X", *options))  # noqa: E731
+    assert ids() == [good, bad, waiting]
+    assert ids("--state=FAILED", "-S", "now-1hour", "-E", "now") == [bad]
+    assert ids("--name=good") == [good]
+    assert ids("-S", "now-1hour", "-E", "now-30minutes") == []
+    assert ids("-u", USER) == [good, bad, waiting]
+
+
+@pytest.mark.minke_only
+def test_sacct_of_cancelled_jobs(cluster):
+    import os
+    job = cluster.submit("true", "--hold")
+    cluster.run("scancel", job, check=0)
+    assert cluster.sacct("-X", "-j", job, format="State") == [[f"CANCELLED by {os.getuid()}"]]
+
+
+@pytest.mark.minke_only
+def test_seff(cluster):
+    job = cluster.submit("/usr/bin/python3 -c 'import time; t = time.process_time()\nwhile time.process_time() - t < 1: pass'",
+                         "--mem=100M")
+    cluster.wait_end(job)
+    lines = cluster.run("seff", job, check=0).stdout.splitlines()
+    assert lines[0] == f"Job ID: {job}"
+    assert re.match(r"Cluster: \S+$", lines[1])
+    assert re.match(r"User/Group: \S+/\S+$", lines[2])
+    assert lines[3:5] == ["State: COMPLETED (exit code 0)", "Cores: 1"]
+    assert re.match(r"CPU Utilized: 00:00:0[12]$", lines[5])
+    assert re.match(r"CPU Efficiency: \d+\.\d\d% of 00:00:0\d core-walltime$", lines[6])
+    assert re.match(r"Job Wall-clock time: 00:00:0\d$", lines[7])
+    assert re.match(r"Memory Utilized: \d+\.\d\d [KM]B$", lines[8])
+    assert re.match(r"Memory Efficiency: \d+\.\d\d% of 100\.00 MB", lines[9])
+
+
+@pytest.mark.minke_only
+def test_reason_says_what_is_missing(cluster):
+    holder = cluster.submit("sleep 60", "--nodes=2", "--exclusive")
+    cluster.wait_state(holder, "RUNNING")
+    job = cluster.submit("true")
+    poll(lambda: cluster.queue("-j", str(job), format="%r") == ["Resources"])
+    behind = cluster.submit("true", "--nice=100")
+    poll(lambda: cluster.queue("-j", str(behind), format="%r") in (["Priority"], ["Resources"]))

@@ -1,0 +1,259 @@
+"""sbatch: every way to hand in a job, and what becomes of its options."""
+import getpass
+import os
+import re
+import socket
+
+import pytest
+
+
+def test_prints_the_job_number_as_programs_parse_it(cluster):
+    done = cluster.run("sbatch", cluster.script("true"), check=0)
+    assert re.fullmatch(r"Submitted batch job \d+\n", done.stdout)
+    assert done.stderr == ""
+    assert re.fullmatch(r"\d+\n", cluster.run("sbatch", "--parsable", cluster.script("true"), check=0).stdout)
+
+
+def test_script_gets_its_arguments(cluster):
+    job = cluster.sbatch(cluster.script('printf "%s|" "$@"'), "one", "two three", "--four", "*")
+    assert cluster.output(job) == "one|two three|--four|*|"
+
+
+def test_options_after_the_script_are_its_arguments(cluster):
+    job = cluster.sbatch("--job-name=mine", cluster.script("echo $SLURM_JOB_NAME $1"), "--job-name=other")
+    assert cluster.output(job) == "mine --job-name=other\n"
+
+
+def test_script_on_stdin(cluster):
+    job = cluster.sbatch(input="#!/bin/sh\n#SBATCH --job-name=fromstdin\necho $SLURM_JOB_NAME\n")
+    assert cluster.output(job) == "fromstdin\n"
+
+
+def test_script_on_stdin_is_named_sbatch(cluster):
+    job = cluster.sbatch(input="#!/bin/sh\ntrue\n")
+    assert cluster.job(job)["JobName"] == "sbatch"
+
+
+def test_wrap(cluster):
+    job = cluster.sbatch("--wrap", "echo $0 wrapped; echo \"$SLURM_JOB_NAME\"")
+    text = cluster.output(job)
+    assert "wrapped" in text and text.endswith("wrap\n")
+
+
+def test_script_is_named_after_its_file(cluster):
+    job = cluster.sbatch("--hold", cluster.script("true", "my job.sh"))
+    assert cluster.job(job)["JobName"] == "my job.sh"
+
+
+def test_script_is_taken_as_it_was_at_submission(cluster):
+    script = cluster.script("echo before")
+    job = cluster.sbatch("--hold", script)
+    script.write_text("#!/bin/bash\necho after\n")
+    cluster.run("scontrol", "release", job, check=0)
+    assert cluster.output(job) == "before\n"
+
+
+def test_another_interpreter(cluster):
+    job = cluster.sbatch(cluster.script("#!/usr/bin/python3\nimport sys\nprint('python', len(sys.argv))\n"), "x")
+    assert cluster.output(job) == "python 2\n"
+
+
+def test_directives(cluster):
+    job = cluster.submit("#SBATCH --job-name=named -c 2\n#SBATCH --time=00:07:00 # a remark\n#SBATCH --comment='two words'\n"
+                         "\n# a comment\n#SBATCH --mem=100M\necho done\n", "--hold")
+    fields = cluster.job(job)
+    assert fields["JobName"] == "named"
+    assert fields["TimeLimit"] == "00:07:00"
+    assert fields["Comment"] == "two words"
+    assert fields["CPUs/Task"] == "2"
+
+
+def test_directives_end_where_the_script_begins(cluster):
+    job = cluster.submit("#SBATCH --job-name=before\necho\n#SBATCH --job-name=after\n", "--hold")
+    assert cluster.job(job)["JobName"] == "before"
+
+
+def test_command_line_beats_environment_beats_directive(cluster):
+    script = cluster.script("#SBATCH --job-name=script\n#SBATCH --time=1\n#SBATCH --comment=script\ntrue\n")
+    job = cluster.sbatch("--hold", "--job-name=line", script,
+                         env={"SBATCH_JOB_NAME": "environment", "SBATCH_TIMELIMIT": "2"})
+    fields = cluster.job(job)
+    assert (fields["JobName"], fields["TimeLimit"], fields["Comment"]) == ("line", "00:02:00", "script")
+
+
+def test_abbreviated_options(cluster):
+    job = cluster.sbatch("--hold", "--job-n", "short", "--comm=3", cluster.script("true"))
+    assert cluster.job(job)["JobName"] == "short" and cluster.job(job)["Comment"] == "3"
+
+
+def test_ambiguous_abbreviations_are_refused(cluster):
+    done = cluster.run("sbatch", "--tim=3", cluster.script("true"))
+    assert done.returncode == 255
+    assert done.stderr.startswith("sbatch: option '--tim=3' is ambiguous; possibilities: '--time' '--time-min'")
+
+
+@pytest.mark.parametrize("given, shown", [
+    ("5", "00:05:00"), ("1:30", "00:02:00"), ("01:02:00", "01:02:00"), ("2-0", "2-00:00:00"), ("1-2:3", "1-02:03:00"),
+    ("1-2:3:0", "1-02:03:00"), ("UNLIMITED", "UNLIMITED"), ("infinite", "UNLIMITED"), ("0", "UNLIMITED")])
+def test_time_forms(cluster, given, shown):
+    job = cluster.sbatch("--hold", f"--time={given}", cluster.script("true"))
+    assert cluster.job(job)["TimeLimit"] == shown
+
+
+@pytest.mark.parametrize("given, shown", [("100", "100M"), ("100M", "100M"), ("1G", "1G"), ("2048K", "2M"), ("1500m", "1500M")])
+def test_memory_forms(cluster, given, shown):
+    job = cluster.sbatch("--hold", f"--mem={given}", cluster.script("true"))
+    assert cluster.job(job)["MinMemoryNode"] == shown
+
+
+def test_chdir(cluster):
+    (cluster.work / "elsewhere").mkdir()
+    job = cluster.sbatch("--chdir=elsewhere", cluster.script("pwd"))
+    assert cluster.output(job, "elsewhere/slurm-{}.out") == f"{cluster.work}/elsewhere\n"
+
+
+def test_runs_where_it_was_submitted(cluster):
+    (cluster.work / "below").mkdir()
+    job = cluster.sbatch(cluster.script("pwd; echo $SLURM_SUBMIT_DIR"), cwd=cluster.work / "below")
+    assert cluster.output(job, "below/slurm-{}.out") == f"{cluster.work}/below\n" * 2
+
+
+def test_output_patterns(cluster):
+    name = "o_%j_%4j_%x_%u_%%_%n_%t_%N.txt"
+    job = cluster.sbatch(f"--output={name}", "--job-name=named", cluster.script("echo here"))
+    node = cluster.wait_end(job)["NodeList"]
+    found = next(cluster.work.glob("o_*.txt")).name
+    # %N of a batch script is the host's name on some versions, the node's on others.
+    assert re.fullmatch(rf"o_{job}_{job:04}_named_{getpass.getuser()}_%_0_0_({node}|{socket.gethostname()})\.txt", found)
+
+
+def test_array_output_patterns(cluster):
+    job = cluster.sbatch("--array=3,5", "--output=a_%A_%a_%2a.txt", cluster.script("echo $SLURM_ARRAY_TASK_ID"))
+    cluster.wait_end(job)
+    assert (cluster.work / f"a_{job}_3_03.txt").read_text() == "3\n"
+    assert (cluster.work / f"a_{job}_5_05.txt").read_text() == "5\n"
+
+
+def test_error_file_apart(cluster):
+    job = cluster.sbatch("--output=out.txt", "--error=err.txt", cluster.script("echo out; echo err >&2"))
+    assert cluster.output(job, "out.txt") == "out\n"
+    assert (cluster.work / "err.txt").read_text() == "err\n"
+
+
+def test_error_goes_with_output(cluster):
+    job = cluster.submit("echo out; echo err >&2")
+    assert cluster.output(job) == "out\nerr\n"
+
+
+def test_input_file(cluster):
+    (cluster.work / "input.txt").write_text("from a file\n")
+    job = cluster.sbatch("--input=input.txt", cluster.script("cat"))
+    assert cluster.output(job) == "from a file\n"
+
+
+def test_input_is_empty_by_default(cluster):
+    assert cluster.output(cluster.submit("cat; echo read")) == "read\n"
+
+
+@pytest.mark.parametrize("mode, expected", [("truncate", "new\n"), ("append", "old\nnew\n")])
+def test_open_mode(cluster, mode, expected):
+    (cluster.work / "log.txt").write_text("old\n")
+    job = cluster.sbatch("--output=log.txt", f"--open-mode={mode}", cluster.script("echo new"))
+    assert cluster.output(job, "log.txt") == expected
+
+
+def test_output_is_truncated_by_default(cluster):
+    (cluster.work / "log.txt").write_text("old and longer\n")
+    assert cluster.output(cluster.sbatch("--output=log.txt", cluster.script("echo new")), "log.txt") == "new\n"
+
+
+def test_environment_is_exported(cluster):
+    script = cluster.script('echo "${MINE-unset} ${YOURS-unset}"')
+    env = {"MINE": "a b\nc", "YOURS": "d"}
+    assert cluster.output(cluster.sbatch(script, env=env)) == "a b\nc d\n"
+    assert cluster.output(cluster.sbatch("--export=ALL,YOURS=e", script, env=env)) == "a b\nc e\n"
+    assert cluster.output(cluster.sbatch("--export=YOURS,MINE=f", script, env=env)) == "f d\n"
+    assert cluster.output(cluster.sbatch("--export=NIL", script, env=env)).endswith("unset unset\n")
+
+
+def test_export_none_still_has_slurms_variables(cluster):
+    job = cluster.sbatch("--export=NONE", cluster.script('echo "${MINE-unset} $SLURM_JOB_ID"'), env={"MINE": "x"})
+    assert cluster.output(job) == f"unset {job}\n"
+
+
+def test_umask_and_limits_travel(cluster):
+    script = cluster.script("umask; ulimit -Sn; touch made; stat -c %a made")
+    done = cluster.run("bash", "-c", f"umask 0027; ulimit -Sn 512; sbatch --parsable {script}", check=0)
+    assert cluster.output(int(done.stdout)) == "0027\n512\n640\n"
+
+
+def test_wait_returns_the_exit_code(cluster):
+    assert cluster.run("sbatch", "--wait", cluster.script("exit 9")).returncode == 9
+    assert cluster.run("sbatch", "--wait", cluster.script("exit 0")).returncode == 0
+    assert cluster.run("sbatch", "--wait", "--array=0-2", cluster.script("exit $SLURM_ARRAY_TASK_ID")).returncode == 2
+
+
+def test_test_only_submits_nothing(cluster):
+    done = cluster.run("sbatch", "--test-only", cluster.script("true"), check=0)
+    assert re.match(r"sbatch: Job \d+ to start at \S+ using 1 processors on nodes n1 in partition main", done.stderr)
+    assert cluster.queue("--states=all") == []
+
+
+def test_hold_and_release(cluster):
+    job = cluster.submit("true", "--hold")
+    assert cluster.job(job)["Reason"] == "JobHeldUser"
+    assert cluster.job(job)["JobState"] == "PENDING"
+    cluster.run("scontrol", "release", job, check=0)
+    cluster.wait_state(job, "COMPLETED")
+
+
+def test_begin(cluster):
+    job = cluster.submit("true", "--begin=now+1hour")
+    fields = cluster.job(job)
+    assert fields["JobState"] == "PENDING" and fields["StartTime"] == fields["EligibleTime"] > fields["SubmitTime"]
+    soon = cluster.submit("true", "--begin=now+2")
+    assert cluster.state(soon) == "PENDING"
+    cluster.wait_state(soon, "COMPLETED")
+    assert cluster.state(job) == "PENDING"
+
+
+def test_mail_options_are_accepted(cluster):
+    job = cluster.submit("true", "--mail-type=END,FAIL", "--mail-user=someone@example.org", "--hold")
+    assert cluster.state(job) == "PENDING"
+
+
+def test_account_is_accepted_and_shown(cluster):
+    job = cluster.submit("true", "--account=def-someprof", "--hold")
+    assert cluster.job(job)["Account"] == "def-someprof"
+
+
+def test_large_script_and_environment(cluster):
+    script = cluster.script("wc -c <$0\necho ${#BULK}\n: " + "x" * 3_000_000 + "\n")
+    size = os.path.getsize(script)
+    assert cluster.output(cluster.sbatch(script, env={"BULK": "y" * 100_000})) == f"{size}\n100000\n"
+
+
+def test_gpus_are_counted_and_named(cluster_with_gpus):
+    cluster = cluster_with_gpus
+    one = cluster.submit("echo $SLURM_GPUS_ON_NODE $SLURM_JOB_GPUS; sleep 30", "--gres=gpu:3", "--output=one.out")
+    two = cluster.submit("true", "--gpus=2")
+    cluster.wait_state(one, "RUNNING")
+    assert cluster.job(two)["Reason"] in ("Resources", "Priority", "None")
+    assert "gres/gpu=3" in cluster.job(one)["TRES"]
+    cluster.run("scancel", one, check=0)
+    cluster.wait_state(two, "COMPLETED")
+    assert (cluster.work / "one.out").read_text().splitlines()[0] == "3 0,1,2"
+
+
+@pytest.fixture
+def cluster_with_gpus(new_cluster):
+    from cluster import Machine
+    return new_cluster("gpus", Machine(nodes=1, gpus="a100:4"))
+
+
+def test_typed_gpus(cluster_with_gpus):
+    cluster = cluster_with_gpus
+    job = cluster.submit("true", "--gres=gpu:a100:1")
+    cluster.wait_state(job, "COMPLETED")
+    refused = cluster.run("sbatch", "--gres=gpu:h100:1", cluster.script("true"))
+    assert refused.returncode == 1 and "Batch job submission failed" in refused.stderr
