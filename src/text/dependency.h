@@ -1,0 +1,37 @@
+// Dependencies of jobs: "afterok:1:2,afterany:3_4" and "after:5+10?singleton".
+//
+// Terms are joined by "," (all must hold) or by "?" (one is enough; one "?" makes it so for all, as in
+// Slurm). Pure; may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/job.pb.h"
+
+namespace minke::text {
+
+struct DependencyList {
+  std::vector<model::Dependency> terms;
+  bool any = false;
+};
+
+// A bare number is afterany, "12_*" is job 12, "+minutes" may follow any job. "" is the empty list. Fails
+// with Slurm's "Job dependency problem".
+Result<DependencyList> parse_dependencies(std::string_view text);
+
+// squeue's %E: "afterok:1(unfulfilled),after:5_*+10(unfulfilled)". Fulfilled terms are left out, as Slurm
+// forgets them;
+// "" where none is left. `is_array` tells which jobs are arrays (those are written with "_*"); none where it
+// is empty.
+std::string format_dependencies(const DependencyList& list,
+                                const std::function<bool(uint32_t)>& is_array = {});
+
+// As typed, without states: parse_dependencies reads it back.
+std::string format_dependency_request(const DependencyList& list);
+
+}  // namespace minke::text

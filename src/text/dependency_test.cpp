@@ -1,0 +1,65 @@
+#include "text/dependency.h"
+
+#include <gtest/gtest.h>
+
+namespace minke::text {
+namespace {
+
+// Job 23 is an array, as in the runs of Slurm 22.05 that these forms come from.
+std::string shown(std::string_view text) {
+  auto list = parse_dependencies(text);
+  return list ? format_dependencies(*list, [](uint32_t job_id) { return job_id == 23; })
+              : list.error().message;
+}
+
+TEST(Dependency, ShownAsSqueueShowsThem) {
+  const struct {
+    const char *text, *shown;
+  } cases[] = {
+      {"afterok:23:24,afterany:25",
+       "afterok:23_*(unfulfilled),afterok:24(unfulfilled),afterany:25(unfulfilled)"},
+      {"afterany:23?afterok:24", "afterany:23_*(unfulfilled)?afterok:24(unfulfilled)"},
+      {"singleton", "singleton(unfulfilled)"},
+      {"Singleton", "singleton(unfulfilled)"},
+      {"after:23+10", "after:23_*+10(unfulfilled)"},
+      {"after:24+10:25", "after:24+10(unfulfilled),after:25(unfulfilled)"},
+      {"afternotok:23_1", "afternotok:23_1(unfulfilled)"},
+      {"afterok:23_*", "afterok:23_*(unfulfilled)"},
+      {"aftercorr:23", "aftercorr:23_*(unfulfilled)"},
+      {"AFTEROK:23", "afterok:23_*(unfulfilled)"},
+      {"23", "afterany:23_*(unfulfilled)"},
+      {"singleton,afterok:23", "singleton(unfulfilled),afterok:23_*(unfulfilled)"},
+      {"afterok:23?afterok:24,afterok:25",
+       "afterok:23_*(unfulfilled)?afterok:24(unfulfilled)?afterok:25(unfulfilled)"},
+      {"after:23_1+5", "after:23_1+5(unfulfilled)"},
+      {"afterok: 23", "afterok:23_*(unfulfilled)"},
+      {"", ""},
+  };
+  for (const auto& c : cases) EXPECT_EQ(shown(c.text), c.shown) << c.text;
+}
+
+TEST(Dependency, Refuses) {
+  for (const char* text :
+       {"foo", "foo:1", "afterok", "afterok:", "afterok:x", "afterok:23,", "23:24",
+        "afterok:23:", "singleton:3", "after:23+", "after:23+x", "afterok:0", ",", "?", "afterok:-1",
+        "afterok:4294967296", "afterok:1_", "afterok:1_x", "afterok:1_4000001"}) {
+    EXPECT_EQ(shown(text), "Job dependency problem") << text;
+  }
+}
+
+TEST(Dependency, StatesAreShown) {
+  auto list = *parse_dependencies("afterok:1,afterany:2,afternotok:3");
+  list.terms[0].set_status(model::DEPENDENCY_FULFILLED);
+  list.terms[2].set_status(model::DEPENDENCY_FAILED);
+  EXPECT_EQ(format_dependencies(list), "afterany:2(unfulfilled),afternotok:3(failed)");
+}
+
+TEST(Dependency, RequestsAreReadBack) {
+  for (const char* text :
+       {"afterok:1,afterok:2", "after:5+10?singleton", "afternotok:3_4", "afterburstbuffer:7"}) {
+    EXPECT_EQ(format_dependency_request(*parse_dependencies(text)), text);
+  }
+}
+
+}  // namespace
+}  // namespace minke::text

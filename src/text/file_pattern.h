@@ -1,0 +1,38 @@
+// File name patterns of stdin, stdout and stderr: "slurm-%j.out", "%x-%A_%4a.log".
+//
+//   %%  a percent sign            %N  short host name
+//   %A  job id of the array       %n  number of the node within the job
+//   %a  index in the array        %s  step id
+//   %b  that index modulo 10      %t  rank of the task
+//   %J  job id.step id            %u  user name
+//   %j  job id                    %x  job name
+// Digits after the percent sign pad %A %a %j %J %n %s %t with zeros to that width, at most 10. What is none
+// of these is kept as it stands. A pattern with a backslash is not expanded at all; its backslashes go ("\\"
+// leaves one). Pure; may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace minke::text {
+
+struct FilePatternValues {
+  uint32_t job_id = 0;
+  uint32_t array_job_id = 0;              // 0: not of an array; %A is then the job id
+  std::optional<uint32_t> array_task_id;  // absent: %a is 4294967294, as in Slurm
+  std::string step;  // "0", "batch"; %J adds it behind the job id only when it is a number
+  uint32_t node_index = 0;
+  uint32_t task_rank = 0;
+  std::string host_name;
+  std::string user_name;
+  std::string job_name;
+};
+
+std::string expand_file_pattern(std::string_view pattern, const FilePatternValues& values);
+
+// True where tasks of one step would get different names (%t, %n, %N): they cannot share one open file.
+bool differs_by_task(std::string_view pattern);
+
+}  // namespace minke::text

@@ -1,0 +1,174 @@
+#include "text/hostlist.h"
+
+#include <algorithm>
+#include <compare>
+#include <optional>
+
+#include "text/number.h"
+
+namespace minke::text {
+namespace {
+
+constexpr size_t kMaxDigits = 18;  // a longer number at the end of a name is no number to count with
+
+// "n007": prefix "n", digits "007".
+struct Host {
+  std::string_view prefix, digits;
+  uint64_t number = 0;
+
+  explicit Host(std::string_view name) : prefix(name) {
+    size_t start = name.size();
+    while (start > 0 && is_digit(name[start - 1])) --start;
+    size_t count = name.size() - start;
+    if (count == 0 || count > kMaxDigits) return;
+    prefix = name.substr(0, start);
+    digits = name.substr(start);
+    number = *parse_unsigned(digits);
+  }
+  bool padded() const { return digits.size() > 1 && digits[0] == '0'; }
+};
+
+bool comes_before(const Host& a, const Host& b) {
+  if (int order = a.prefix.compare(b.prefix); order != 0) return order < 0;
+  if (a.digits.size() != b.digits.size()) return a.digits.size() < b.digits.size();
+  return a.number < b.number;
+}
+
+// Numbers that one printf width writes as they stand: unpadded ones allow every width up to their own.
+bool share_width(const Host& first, const Host& next) {
+  if (first.digits.size() == next.digits.size()) return true;
+  if (next.padded()) return false;  // numbers only grow, so a padded one further on needs an equal width
+  return !first.padded() || next.digits.size() >= first.digits.size();
+}
+
+void append_padded(std::string& out, uint64_t number, size_t width) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < width) out.append(width - digits.size(), '0');
+  out += digits;
+}
+
+tl::unexpected<Error> invalid(std::string_view text) {
+  return failure("Invalid hostlist: " + std::string(text));
+}
+
+// One bracket's inside: "1-3,7,010-012", as texts. Empty optional: not of this form, or too many.
+std::optional<std::vector<std::string>> expand_ranges(std::string_view inside) {
+  std::vector<std::string> out;
+  for (std::string_view range : split(inside, ',')) {
+    size_t dash = range.find('-');
+    std::string_view low_text = range.substr(0, dash);
+    std::string_view high_text = dash == std::string_view::npos ? low_text : range.substr(dash + 1);
+    if (low_text.size() > kMaxDigits || high_text.size() > kMaxDigits) return std::nullopt;
+    auto low = parse_unsigned(low_text), high = parse_unsigned(high_text);
+    if (!low || !high || *high < *low || *high - *low >= kMaxHosts - out.size()) return std::nullopt;
+    for (uint64_t number = *low; number <= *high; ++number) {
+      append_padded(out.emplace_back(), number, low_text.size());
+    }
+  }
+  return out;
+}
+
+// One word: "rack[0-1]n[1-2]". Appends its hosts; false where it is invalid.
+bool expand_word(std::string_view word, std::vector<std::string>& out) {
+  std::vector<std::string> stems = {""};
+  while (true) {
+    size_t open = word.find('[');
+    std::string_view literal = word.substr(0, open);
+    if (literal.find(']') != std::string_view::npos) return false;
+    for (std::string& stem : stems) stem += literal;
+    if (open == std::string_view::npos) break;
+    size_t close = word.find(']', open);
+    if (close == std::string_view::npos) return false;
+    auto numbers = expand_ranges(word.substr(open + 1, close - open - 1));
+    if (!numbers || stems.size() * numbers->size() > kMaxHosts) return false;
+    std::vector<std::string> longer;
+    longer.reserve(stems.size() * numbers->size());
+    for (const std::string& stem : stems) {
+      for (const std::string& number : *numbers) longer.push_back(stem + number);
+    }
+    stems = std::move(longer);
+    word.remove_prefix(close + 1);
+    if (word.empty()) break;
+    if (word.find('[') == std::string_view::npos) return false;  // a suffix behind the last bracket
+  }
+  if (out.size() + stems.size() > kMaxHosts) return false;
+  std::move(stems.begin(), stems.end(), std::back_inserter(out));
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
+  std::vector<std::string> hosts;
+  size_t start = 0;
+  int depth = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    char c = i < text.size() ? text[i] : ',';
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (depth < 0 || depth > 1) return invalid(text);
+    bool separates = c == ' ' || c == '\t' || c == '\n' || (c == ',' && (depth == 0 || i == text.size()));
+    if (!separates) continue;
+    if (i > start && !expand_word(text.substr(start, i - start), hosts)) return invalid(text);
+    start = i + 1;
+  }
+  return hosts;
+}
+
+std::string compress_hostlist(std::span<const std::string> hosts) {
+  std::string out;
+  size_t i = 0;
+  while (i < hosts.size()) {
+    // All neighbours with one prefix share one bracket; in it, runs that count upwards become ranges.
+    Host head(hosts[i]);
+    std::string ranges;
+    bool several = false;
+    while (i < hosts.size()) {
+      Host first(hosts[i]);
+      if (first.prefix != head.prefix || first.digits.empty() != head.digits.empty()) break;
+      if (first.digits.empty() && several) break;
+      size_t last = i;
+      uint64_t number = first.number;
+      while (!first.digits.empty() && last + 1 < hosts.size()) {
+        Host next(hosts[last + 1]);
+        if (next.digits.empty() || next.prefix != head.prefix || next.number != number + 1 ||
+            !share_width(first, next)) {
+          break;
+        }
+        ++last;
+        ++number;
+      }
+      if (!ranges.empty()) ranges += ',';
+      ranges += first.digits;
+      if (last > i) {
+        ranges += '-';
+        append_padded(ranges, number, first.digits.size());
+      }
+      several = several || last > i || first.digits.empty();
+      i = last + 1;
+      if (!several && i < hosts.size()) {
+        Host next(hosts[i]);
+        several = !next.digits.empty() && next.prefix == head.prefix;
+      }
+    }
+    if (!out.empty()) out += ',';
+    out += head.prefix;
+    if (head.digits.empty()) continue;
+    if (several) ranges.insert(0, 1, '[').append(1, ']');
+    out += ranges;
+  }
+  return out;
+}
+
+void sort_hosts(std::vector<std::string>& hosts) {
+  std::stable_sort(hosts.begin(), hosts.end(),
+                   [](const std::string& a, const std::string& b) { return comes_before(Host(a), Host(b)); });
+}
+
+std::string compress_hostlist_sorted(std::vector<std::string> hosts) {
+  sort_hosts(hosts);
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return compress_hostlist(hosts);
+}
+
+}  // namespace minke::text

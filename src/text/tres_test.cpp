@@ -1,0 +1,80 @@
+#include "text/tres.h"
+
+#include <gtest/gtest.h>
+
+namespace minke::text {
+namespace {
+
+std::string gres(std::string_view text) {
+  auto list = parse_gres_list(text);
+  return list ? format_gres_list(*list) : list.error().message;
+}
+std::string gpus(std::string_view text) {
+  auto list = parse_gpu_list(text);
+  return list ? format_gres_list(*list) : list.error().message;
+}
+
+TEST(Tres, GresLists) {
+  EXPECT_EQ(gres("gpu"), "gpu:1");
+  EXPECT_EQ(gres("gpu:2"), "gpu:2");
+  EXPECT_EQ(gres("gpu:a100"), "gpu:a100:1");
+  EXPECT_EQ(gres("gpu:a100:2"), "gpu:a100:2");
+  EXPECT_EQ(gres("gres:gpu:2"), "gpu:2");
+  EXPECT_EQ(gres("gres/gpu:a100=2"), "gpu:a100:2");
+  EXPECT_EQ(gres("gres/gpu=2"), "gpu:2");
+  EXPECT_EQ(gres("gpu:a100:2,gpu:v100:1,shard:4"), "gpu:a100:2,gpu:v100:1,shard:4");
+  EXPECT_EQ(gres("gpu:1,gpu:2"), "gpu:3");
+  EXPECT_EQ(gres("craynetwork:2k"), "craynetwork:2048");
+  EXPECT_EQ(gres("gpu:1g.10gb:2"), "gpu:1g.10gb:2");
+  EXPECT_EQ(gres("gpu:0"), "");
+  EXPECT_EQ(gres("none"), "");
+  EXPECT_EQ(gres("NONE"), "");
+  EXPECT_EQ(gres(""), "");
+  for (const char* text :
+       {"gpu:", ":2", "gpu:a100:", "gpu:a100:x", "gpu:-1", "gpu,", "gpu:a:b:c:2", "gpu:4294967296",
+        "gpu:4000m", "g pu:1", "gpu::2", "gres:", "gpu:4294967293,gpu:1"}) {
+    EXPECT_EQ(gres(text), "Invalid generic resource (gres) specification") << text;
+  }
+}
+
+TEST(Tres, GpuLists) {
+  EXPECT_EQ(gpus("2"), "gpu:2");
+  EXPECT_EQ(gpus("a100:2"), "gpu:a100:2");
+  EXPECT_EQ(gpus("a100"), "gpu:a100:1");
+  EXPECT_EQ(gpus("a100:1,v100:2"), "gpu:a100:1,gpu:v100:2");
+  EXPECT_EQ(gpus("gpu:3"), "gpu:3");
+  EXPECT_EQ(gpus("0"), "");
+  for (const char* text : {"", ",", "a100:", "-1", "a100:-1", "a100:2:3:x"}) {
+    EXPECT_EQ(gpus(text), "Invalid generic resource (gres) specification") << text;
+  }
+}
+
+TEST(Tres, Allocations) {
+  model::GresAllocation allocation;
+  allocation.set_name("gpu");
+  allocation.set_type("a100");
+  for (uint32_t index : {3, 0, 1}) allocation.add_indices(index);
+  EXPECT_EQ(format_gres_allocation(std::vector{allocation}), "gpu:a100:3(IDX:0-1,3)");
+  EXPECT_EQ(format_gres_allocation({}), "");
+  EXPECT_EQ(format_tres_per(*parse_gres_list("gpu:a100:2,shard")), "gres:gpu:a100:2,gres:shard:1");
+  EXPECT_EQ(format_indices({}), "");
+}
+
+TEST(Tres, Amounts) {
+  TresAmounts amounts;
+  amounts.cpus = 4;
+  amounts.memory_mib = 16384;
+  amounts.nodes = 1;
+  amounts.billing = 4;
+  EXPECT_EQ(format_tres(amounts, TresOrder::kById), "cpu=4,mem=16G,node=1,billing=4");
+  EXPECT_EQ(format_tres(amounts, TresOrder::kByName), "billing=4,cpu=4,mem=16G,node=1");
+  amounts.gres = *parse_gres_list("gpu:a100:2,gpu:v100:1");
+  EXPECT_EQ(format_tres(amounts, TresOrder::kById),
+            "cpu=4,mem=16G,node=1,billing=4,gres/gpu=3,gres/gpu:a100=2,gres/gpu:v100=1");
+  EXPECT_EQ(format_tres(amounts, TresOrder::kByName),
+            "billing=4,cpu=4,gres/gpu:a100=2,gres/gpu:v100=1,gres/gpu=3,mem=16G,node=1");
+  EXPECT_EQ(format_tres({}, TresOrder::kById), "");
+}
+
+}  // namespace
+}  // namespace minke::text
