@@ -35,6 +35,7 @@ class SqliteStore final : public Store {
   Result<std::optional<uint32_t>> submission(const std::string& key) override;
   Result<std::optional<JobRow>> job(uint32_t job_id) override;
   Result<ArrayOutcome> array_outcome(uint32_t array_job_id) override;
+  Result<std::optional<JobRow>> array_task(uint32_t array_job_id, uint32_t index) override;
 
  private:
   Status prepare_lookups();
@@ -45,7 +46,7 @@ class SqliteStore final : public Store {
   os::UniqueFd lock_;
   std::unique_ptr<Writer> writer_;
   std::unique_ptr<Connection> lookups_;
-  Statement content_, submission_, job_, array_, run_outcome_;
+  Statement content_, submission_, job_, array_, run_outcome_, tasks_;
   std::unique_ptr<Reader> reader_;
 };
 
@@ -128,6 +129,7 @@ Status SqliteStore::prepare_lookups() {
       {&job_, std::string("SELECT ") + kJobColumns +
                   " FROM jobs WHERE run BETWEEN ?1 AND ?2 ORDER BY run DESC LIMIT 1"},
       {&array_, "SELECT run, outcome FROM jobs WHERE array_job_id = ?1"},
+      {&tasks_, std::string("SELECT ") + kJobColumns + " FROM jobs WHERE array_job_id = ?1 ORDER BY run DESC"},
       {&run_outcome_, "SELECT outcome FROM jobs WHERE run = ?1 AND array_job_id = ?2"},
   };
   if (auto set = lookups_->execute("PRAGMA cache_size = -256"); !set) return set;
@@ -246,6 +248,22 @@ Result<Store::ArrayOutcome> SqliteStore::array_outcome(uint32_t array_job_id) {
   }
   if (auto done = subtract_requeued(later_runs, array_job_id, outcome); !done) return failure(done.error());
   return outcome;
+}
+
+Result<std::optional<JobRow>> SqliteStore::array_task(uint32_t array_job_id, uint32_t index) {
+  // Asked for rarely (a dependency on one task that ended long ago), so the index is not worth a column.
+  tasks_.bind(1, static_cast<int64_t>(array_job_id));
+  while (true) {
+    auto row = tasks_.step();
+    if (!row) return failure(row.error());
+    if (!*row) return std::nullopt;
+    auto job = read_job(tasks_);
+    const bool found = job && job->record.has_array_task_id() && job->record.array_task_id() == index;
+    if (job && !found) continue;
+    tasks_.reset();
+    if (!job) return failure(job.error());
+    return std::move(*job);
+  }
 }
 
 Status SqliteStore::subtract_requeued(const std::vector<int64_t>& later_runs, uint32_t array_job_id,

@@ -126,6 +126,7 @@ class Store {
     uint64_t succeeded = 0;
   };
   virtual Result<ArrayOutcome> array_outcome(uint32_t array_job_id) = 0;
+  virtual Result<std::optional<JobRow>> array_task(uint32_t array_job_id, uint32_t index) = 0;  // its latest run
 };
 
 }  // namespace minke::store

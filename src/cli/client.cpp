@@ -1,0 +1,141 @@
+#include "cli/client.h"
+
+#include <poll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <thread>
+
+#include "os/detached.h"
+#include "os/minke_home.h"
+
+namespace minke::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kStartTimeout = 30s;      // a daemon that recovers a long queue takes a moment
+constexpr auto kReconnectTimeout = 60s;
+
+bool nobody_listens(int error_number) { return error_number == ENOENT || error_number == ECONNREFUSED; }
+bool connection_lost(int code) { return code == ECONNRESET || code == EPIPE || code == ENOTCONN; }
+
+}  // namespace
+
+Error error_of(const rpc::Error& error) {
+  Error result{static_cast<int>(error.code()), error.message()};
+  if (!error.detail().empty()) result.message += " (" + error.detail() + ")";
+  return result;
+}
+
+Status start_daemon(const std::string& home) {
+  char self[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
+  if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
+  self[length] = '\0';
+  // A daemon that is started from within a job, or a job's shell, is not part of that job.
+  auto output = os::start_detached({.argv = {self, "daemon", "--home", home},
+                                    .log_path = os::log_path(home),
+                                    .without_variables = {"MINKE_LAUNCH", "SLURM_*", "SBATCH_*"}});
+  if (!output) return failure(output.error());
+  std::string said;
+  const auto deadline = Clock::now() + kStartTimeout;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd descriptor{output->get(), POLLIN, 0};
+    if (left <= 0) return failure("the daemon did not answer within 30 s; see " + os::log_path(home));
+    const int ready = ::poll(&descriptor, 1, static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) continue;
+    char buffer[4096];
+    const ssize_t got = ::read(output->get(), buffer, sizeof(buffer));
+    if (got <= 0) break;
+    said.append(buffer, static_cast<size_t>(got));
+    if (said.find('\n') != std::string::npos) break;
+  }
+  // "ready", "busy" (another one was faster), or why it cannot start.
+  const std::string line = said.substr(0, said.find('\n'));
+  if (line == "ready" || line == "busy") return {};
+  return failure(line.empty() ? "the daemon could not be started; see " + os::log_path(home) : line);
+}
+
+Result<Client> Client::connect(bool start) {
+  auto home = os::minke_home();
+  if (!home) return failure(home.error());
+  Client client;
+  client.home_ = *home;
+  if (!start) {
+    auto channel = rpc::Channel::connect(os::socket_path(*home));
+    if (!channel) return failure("no daemon runs", ECONNREFUSED);
+    client.channel_ = std::make_unique<rpc::Channel>(std::move(*channel));
+    return client;
+  }
+  if (const Status connected = client.reconnect(); !connected) return failure(connected.error());
+  return client;
+}
+
+Status Client::reconnect() {
+  const auto deadline = Clock::now() + kReconnectTimeout;
+  for (auto pause = 1ms;; pause = std::min(pause * 2, 200ms)) {
+    auto channel = rpc::Channel::connect(os::socket_path(home_));
+    if (channel) {
+      channel_ = std::make_unique<rpc::Channel>(std::move(*channel));
+      return {};
+    }
+    if (!nobody_listens(channel.error().code)) {
+      return failure("the daemon cannot be reached: " + channel.error().message, channel.error().code);
+    }
+    if (Clock::now() > deadline) return failure("the daemon cannot be reached: " + channel.error().message);
+    if (const Status started = start_daemon(home_); !started) return started;
+    // Started, or being started by somebody else: soon it listens.
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Status Client::stream(rpc::ClientMessage request, const std::function<Status(rpc::ServerMessage&)>& on_message) {
+  bool delivered = false;
+  for (int attempt = 0;; ++attempt) {
+    const uint32_t id = next_request_id_++;
+    request.set_request_id(id);
+    Status outcome = channel_->send(request);
+    while (outcome) {
+      rpc::ServerMessage message;
+      outcome = channel_->receive(message);
+      if (!outcome) break;
+      if (message.request_id() != id && message.request_id() != 0) continue;
+      if (message.has_error()) return failure(error_of(message.error()));
+      delivered = true;
+      if (const Status taken = on_message(message); !taken) return taken;
+      if (message.last()) return {};
+    }
+    // Half an answer cannot be asked for again, unless it is the kind that only reports a change.
+    if (!connection_lost(outcome.error().code) || attempt >= 100 || (delivered && !request.has_wait_job())) {
+      return outcome;
+    }
+    if (const Status connected = reconnect(); !connected) return connected;
+    if (request.has_submit()) request.mutable_submit()->set_resent(true);
+  }
+}
+
+Result<rpc::ServerMessage> Client::call(rpc::ClientMessage request) {
+  rpc::ServerMessage answer;
+  const Status outcome = stream(std::move(request), [&](rpc::ServerMessage& message) -> Status {
+    answer = std::move(message);
+    return {};
+  });
+  if (!outcome) return failure(outcome.error());
+  return answer;
+}
+
+std::string random_key() {
+  std::string key(16, '\0');
+  MINKE_CHECK(::getrandom(key.data(), key.size(), 0) == static_cast<ssize_t>(key.size()));
+  return key;
+}
+
+}  // namespace minke::cli

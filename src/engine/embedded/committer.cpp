@@ -1,0 +1,125 @@
+#include "engine/embedded/committer.h"
+
+#include <utility>
+
+#include "engine/embedded/job.h"
+#include "engine/embedded/state.h"
+
+namespace minke::engine {
+
+struct Committer::Group {
+  std::vector<uint32_t> jobs;
+  store::Batch other_rows;  // kept until they are durable; those of the jobs are made anew for each try
+  std::vector<std::function<void()>> work;
+};
+
+Committer::Committer(os::EventLoop& loop, store::Store& store, State& state)
+    : loop_(loop), store_(store), state_(state), retry_(loop.make_timer([this] { hand_over(in_flight_); })) {}
+
+void Committer::schedule_flush() {
+  if (flush_scheduled_) return;
+  flush_scheduled_ = true;
+  loop_.defer([this] {
+    flush_scheduled_ = false;
+    flush();
+  });
+}
+
+void Committer::job_changed(uint32_t job_id) {
+  Job* job = state_.find(job_id);
+  MINKE_CHECK(job != nullptr);
+  if (job->dirty) return;
+  job->dirty = true;
+  dirty_jobs_.push_back(job_id);
+  schedule_flush();
+}
+
+void Committer::run_ended(store::JobRow row) {
+  rows_.jobs.push_back(std::move(row));
+  schedule_flush();
+}
+
+void Committer::step_changed(const model::StepRecord& step) {
+  rows_.steps.push_back(step);
+  schedule_flush();
+}
+
+void Committer::spec_changed(store::SpecRow row) {
+  rows_.specs.push_back(std::move(row));
+  schedule_flush();
+}
+
+void Committer::setting_changed(std::string name, std::string value) {
+  rows_.settings.emplace_back(std::move(name), std::move(value));
+  schedule_flush();
+}
+
+void Committer::when_durable(std::function<void()> work) {
+  work_.push_back(std::move(work));
+  schedule_flush();
+}
+
+void Committer::flush() {
+  if (in_flight_) return;  // its end flushes again, with all that has come together until then
+  if (dirty_jobs_.empty() && rows_.empty() && work_.empty()) {
+    if (submissions_in_flight_ == 0) {
+      for (auto& work : std::exchange(idle_work_, {})) work();
+    }
+    return;
+  }
+  in_flight_ = std::make_shared<Group>();
+  in_flight_->jobs = std::exchange(dirty_jobs_, {});
+  in_flight_->other_rows = std::exchange(rows_, {});
+  in_flight_->work = std::exchange(work_, {});
+  hand_over(in_flight_);
+}
+
+void Committer::hand_over(std::shared_ptr<Group> group) {
+  store::Batch batch = group->other_rows;
+  batch.jobs.reserve(batch.jobs.size() + group->jobs.size());
+  for (const uint32_t id : group->jobs) {
+    Job* job = state_.find(id);
+    MINKE_CHECK(job != nullptr);
+    job->dirty = false;
+    batch.jobs.push_back(state_.row_of(*job));
+  }
+  store_.commit(std::move(batch), [this, group](Status outcome) {
+    loop_.post([this, group, outcome = std::move(outcome)]() mutable { finished(group, std::move(outcome)); });
+  });
+}
+
+void Committer::finished(std::shared_ptr<Group> group, Status outcome) {
+  if (!outcome) {
+    problem_ = outcome.error().message;
+    retry_->set_after(std::chrono::seconds(1));
+    return;
+  }
+  problem_.clear();
+  in_flight_.reset();
+  for (const uint32_t id : group->jobs) {
+    const Job* job = state_.find(id);
+    if (job != nullptr && job->ended() && !job->completing && !job->dirty) state_.remove(id);
+  }
+  for (auto& work : group->work) work();
+  schedule_flush();
+}
+
+void Committer::submit(store::Batch batch, std::function<void(Status)> done) {
+  ++submissions_in_flight_;
+  store_.commit(std::move(batch), [this, done = std::move(done)](Status outcome) {
+    loop_.post([this, done, outcome = std::move(outcome)] {
+      --submissions_in_flight_;
+      if (!outcome) problem_ = outcome.error().message;
+      else if (!in_flight_) problem_.clear();
+      done(outcome);
+      if (!idle_work_.empty()) schedule_flush();
+    });
+  });
+}
+
+void Committer::when_idle(std::function<void()> work) {
+  idle_work_.push_back(std::move(work));
+  schedule_flush();
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,63 @@
+// What has changed, on its way to the store.
+//
+// Changes of a burst are collected and handed over once, when the burst has been handled. A job is written as
+// it is at that moment, however often it changed. Where the store cannot commit (a full disk), state changes are
+// kept and tried again every second; new submissions, which go through submit(), are refused instead.
+// Order: what is handed over earlier is durable earlier. Owned by the state's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/event_loop.h"
+#include "store/store.h"
+
+namespace minke::engine {
+
+class State;
+
+class Committer {
+ public:
+  Committer(os::EventLoop& loop, store::Store& store, State& state);
+
+  void job_changed(uint32_t job_id);                  // also when it ended: it leaves memory once that is durable
+  void run_ended(store::JobRow row);                  // of a job that is requeued: its earlier run, for the record
+  void step_changed(const model::StepRecord& step);
+  void spec_changed(store::SpecRow row);
+  void setting_changed(std::string name, std::string value);
+  // Runs `work` when all changes noted so far are durable.
+  void when_durable(std::function<void()> work);
+
+  // A batch of its own, which is not tried again. `done` runs on the state's thread.
+  void submit(store::Batch batch, std::function<void(Status)> done);
+
+  // Why commits fail at the moment; empty: they do not.
+  const std::string& problem() const { return problem_; }
+  // Calls back once nothing is left to be written.
+  void when_idle(std::function<void()> work);
+
+ private:
+  struct Group;
+  void schedule_flush();
+  void flush();
+  void hand_over(std::shared_ptr<Group> group);
+  void finished(std::shared_ptr<Group> group, Status outcome);
+
+  os::EventLoop& loop_;
+  store::Store& store_;
+  State& state_;
+  std::vector<uint32_t> dirty_jobs_;
+  store::Batch rows_;                               // other changes of this burst
+  std::vector<std::function<void()>> work_;
+  bool flush_scheduled_ = false;
+  std::shared_ptr<Group> in_flight_;                // at most one group of state changes at a time
+  unsigned submissions_in_flight_ = 0;
+  std::string problem_;
+  std::unique_ptr<os::EventLoop::Timer> retry_;
+  std::vector<std::function<void()>> idle_work_;
+};
+
+}  // namespace minke::engine

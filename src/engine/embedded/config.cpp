@@ -1,0 +1,321 @@
+#include "engine/embedded/config.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "os/files.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+#include "text/memory.h"
+#include "text/tres.h"
+
+namespace minke::engine {
+
+namespace {
+
+constexpr size_t kMaxFileBytes = size_t{1} << 20;
+
+// Reads the keys of one table, and remembers which ones were asked for: what is left over is a mistake of the
+// user's, and said to be one. The first error stays.
+class Table {
+ public:
+  Table(const toml::table& table, std::string path, std::string what)
+      : table_(table), path_(std::move(path)), what_(std::move(what)) {}
+
+  void text(std::string_view key, const std::function<Status(const std::string&)>& use) {
+    if (const toml::node* node = take(key)) {
+      const auto value = node->value_exact<std::string>();
+      if (!value) return fail(*node, key, "must be text in quotes");
+      if (const Status used = use(*value); !used) fail(*node, key, used.error().message);
+    }
+  }
+  void text(std::string_view key, std::string& value) {
+    text(key, [&](const std::string& given) -> Status {
+      value = given;
+      return {};
+    });
+  }
+  template <typename Set>
+  void number(std::string_view key, int64_t least, int64_t most, Set set) {
+    if (const toml::node* node = take(key)) {
+      const auto value = node->value_exact<int64_t>();
+      if (!value || *value < least || *value > most) {
+        return fail(*node, key, "must be a number from " + std::to_string(least) + " to " + std::to_string(most));
+      }
+      set(*value);
+    }
+  }
+  template <typename Set>
+  void boolean(std::string_view key, Set set) {
+    if (const toml::node* node = take(key)) {
+      const auto value = node->value_exact<bool>();
+      if (!value) return fail(*node, key, "must be true or false");
+      set(*value);
+    }
+  }
+  // One text, or a list of texts.
+  void texts(std::string_view key, const std::function<Status(const std::string&)>& use) {
+    const toml::node* node = take(key);
+    if (node == nullptr) return;
+    const auto one = [&](const toml::node& item) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) return fail(item, key, "must be text in quotes, or a list of such");
+      if (const Status used = use(*value); !used) fail(item, key, used.error().message);
+    };
+    if (const toml::array* list = node->as_array()) {
+      for (const toml::node& item : *list) one(item);
+    } else {
+      one(*node);
+    }
+  }
+  // A length of time: minutes, or Slurm's forms.
+  void minutes(std::string_view key, const std::function<void(uint32_t)>& set) {
+    if (const toml::node* node = table_.get(key); node != nullptr && node->is_integer()) {
+      return number(key, 1, 0xfffffffe, [&](int64_t value) { set(static_cast<uint32_t>(value)); });
+    }
+    text(key, [&](const std::string& given) -> Status {
+      const auto value = minke::text::parse_minutes(given);
+      if (!value) return failure(value.error());
+      set(*value);
+      return {};
+    });
+  }
+  void mib(std::string_view key, const std::function<void(uint64_t)>& set) {
+    if (const toml::node* node = table_.get(key); node != nullptr && node->is_integer()) {
+      return number(key, 0, int64_t{1} << 50, [&](int64_t value) { set(static_cast<uint64_t>(value)); });
+    }
+    text(key, [&](const std::string& given) -> Status {
+      const auto value = minke::text::parse_mib(given);
+      if (!value) return failure(value.error());
+      set(*value);
+      return {};
+    });
+  }
+  const toml::array* tables(std::string_view key) {
+    const toml::node* node = take(key);
+    if (node == nullptr) return nullptr;
+    const toml::array* list = node->as_array();
+    if (list == nullptr || !list->is_homogeneous(toml::node_type::table)) {
+      fail(*node, key, "must be written as [[" + std::string(key) + "]]");
+      return nullptr;
+    }
+    return list;
+  }
+  // To be called last: names keys that nobody asked for.
+  Status finish() {
+    for (const auto& [key, node] : table_) {
+      if (!taken_.contains(std::string(key.str()))) fail(node, key.str(), "is not known in " + what_);
+    }
+    return outcome_;
+  }
+  void fail(const toml::node& node, std::string_view key, const std::string& problem) {
+    if (!outcome_) return;
+    outcome_ = failure(path_ + ":" + std::to_string(node.source().begin.line) + ": " + std::string(key) + " " + problem);
+  }
+  const toml::table& table() const { return table_; }
+
+ private:
+  const toml::node* take(std::string_view key) {
+    taken_.emplace(key);
+    return table_.get(key);
+  }
+
+  const toml::table& table_;
+  std::string path_, what_;
+  std::set<std::string> taken_;
+  Status outcome_;
+};
+
+Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
+                 Configuration& config) {
+  Table table(from, path, "[[node]]");
+  model::NodeRecord node = machine;
+  std::vector<std::string> names;
+  node.clear_features();
+  bool layout_given = false;
+  table.text("name", [&](const std::string& list) -> Status {
+    auto expanded = text::expand_hostlist(list);
+    if (!expanded) return failure(expanded.error());
+    names = std::move(*expanded);
+    return {};
+  });
+  table.number("cpus", 1, 65536, [&](int64_t value) {
+    node.set_cpus(static_cast<uint32_t>(value));
+    layout_given = true;
+  });
+  if (layout_given) {
+    // One socket of single-threaded cores, unless said otherwise.
+    node.set_sockets(1);
+    node.set_threads_per_core(1);
+    node.set_cores_per_socket(node.cpus());
+  }
+  table.number("sockets", 1, 1024, [&](int64_t value) { node.set_sockets(static_cast<uint32_t>(value)); });
+  table.number("cores_per_socket", 1, 65536,
+               [&](int64_t value) { node.set_cores_per_socket(static_cast<uint32_t>(value)); });
+  table.number("threads_per_core", 1, 64,
+               [&](int64_t value) { node.set_threads_per_core(static_cast<uint32_t>(value)); });
+  table.mib("memory", [&](uint64_t value) { node.set_memory_mib(value); });
+  table.mib("tmp_disk", [&](uint64_t value) { node.set_tmp_disk_mib(value); });
+  table.number("weight", 0, 0xfffffffe, [&](int64_t value) { node.set_weight(static_cast<uint32_t>(value)); });
+  table.texts("features", [&](const std::string& feature) -> Status {
+    node.add_features(feature);
+    return {};
+  });
+  bool gpus_given = false;
+  table.texts("gpus", [&](const std::string& given) -> Status {
+    // "2", "a100:4"
+    auto parsed = text::parse_gres("gpu:" + given);
+    if (!parsed) return failure(parsed.error());
+    if (!gpus_given) node.clear_gres();
+    gpus_given = true;
+    for (const model::Gres& gres : *parsed) *node.add_gres() = gres;
+    node.set_virtual_gres(true);
+    return {};
+  });
+  if (const Status finished = table.finish(); !finished) return finished;
+  if (names.empty()) {
+    return failure(path + ":" + std::to_string(from.source().begin.line) + ": a [[node]] needs a name");
+  }
+  for (const std::string& name : names) {
+    node.set_name(name);
+    node.set_address(name);
+    node.set_is_virtual(name != machine.name());
+    config.nodes.push_back(node);
+  }
+  return {};
+}
+
+Status read_partition(const toml::table& from, const std::string& path, Configuration& config) {
+  Table table(from, path, "[[partition]]");
+  model::PartitionRecord partition;
+  std::string name, nodes = "ALL", state = "UP";
+  partition.set_max_time_minutes(text::kUnlimited);
+  partition.set_max_nodes(text::kUnlimited);
+  partition.set_priority_tier(1);
+  partition.set_priority_job_factor(1);
+  partition.set_oversubscribe("NO");
+  table.text("name", name);
+  table.text("nodes", nodes);
+  table.boolean("default", [&](bool value) { partition.set_is_default(value); });
+  table.boolean("hidden", [&](bool value) { partition.set_hidden(value); });
+  table.boolean("exclusive", [&](bool value) {
+    partition.set_exclusive(value);
+    if (value) partition.set_oversubscribe("EXCLUSIVE");
+  });
+  table.minutes("max_time", [&](uint32_t value) { partition.set_max_time_minutes(value); });
+  table.minutes("default_time", [&](uint32_t value) { partition.set_default_time_minutes(value); });
+  table.number("max_nodes", 1, 65536, [&](int64_t value) { partition.set_max_nodes(static_cast<uint32_t>(value)); });
+  table.number("min_nodes", 0, 65536, [&](int64_t value) { partition.set_min_nodes(static_cast<uint32_t>(value)); });
+  table.number("priority_tier", 0, 65533,
+               [&](int64_t value) { partition.set_priority_tier(static_cast<uint32_t>(value)); });
+  table.mib("default_mem_per_cpu", [&](uint64_t value) { partition.set_default_mem_per_cpu_mib(value); });
+  table.mib("default_mem_per_node", [&](uint64_t value) { partition.set_default_mem_per_node_mib(value); });
+  table.text("state", [&](const std::string& given) -> Status {
+    if (given != "UP" && given != "DOWN" && given != "DRAIN" && given != "INACTIVE") {
+      return failure("must be UP, DOWN, DRAIN or INACTIVE");
+    }
+    state = given;
+    return {};
+  });
+  if (const Status finished = table.finish(); !finished) return finished;
+  const std::string where = path + ":" + std::to_string(from.source().begin.line) + ": ";
+  if (name.empty() || name.find_first_of(", \t") != std::string::npos) {
+    return failure(where + "a [[partition]] needs a name without commas and spaces");
+  }
+  std::vector<std::string> members;
+  if (nodes == "ALL") {
+    for (const auto& node : config.nodes) members.push_back(node.name());
+  } else {
+    auto expanded = text::expand_hostlist(nodes);
+    if (!expanded) return failure(where + expanded.error().message);
+    members = std::move(*expanded);
+  }
+  for (const std::string& member : members) {
+    if (std::none_of(config.nodes.begin(), config.nodes.end(), [&](const auto& node) { return node.name() == member; })) {
+      return failure(where + "partition " + name + " names node " + member + ", which no [[node]] declares");
+    }
+  }
+  for (const auto& other : config.partitions) {
+    if (other.name() == name) return failure(where + "there are two partitions " + name);
+  }
+  partition.set_name(name);
+  partition.set_state(state);
+  partition.set_nodes(text::compress_hostlist_sorted(members));
+  config.partitions.push_back(std::move(partition));
+  return {};
+}
+
+}  // namespace
+
+Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
+                                          const model::NodeRecord& machine) {
+  const toml::parse_result parsed = toml::parse(text, path);
+  if (!parsed) {
+    std::ostringstream where;
+    where << path << ":" << parsed.error().source().begin.line << ": " << parsed.error().description();
+    return failure(where.str());
+  }
+  Configuration config;
+  Table table(parsed.table(), path, "minke.toml");
+  table.text("cluster_name", config.cluster_name);
+  table.text("tmp_root", [&](const std::string& given) -> Status {
+    if (given.empty() || given.front() != '/') return failure("must be an absolute path");
+    config.tmp_root = given;
+    return {};
+  });
+  table.number("kill_wait", 0, 65533, [&](int64_t v) { config.kill_wait_seconds = static_cast<uint32_t>(v); });
+  table.number("min_job_age", 2, 1 << 30, [&](int64_t v) { config.min_job_age_seconds = static_cast<uint32_t>(v); });
+  table.number("max_array_size", 1, 4000002, [&](int64_t v) { config.max_array_size = static_cast<uint32_t>(v); });
+  table.number("max_job_count", 1, 100000000, [&](int64_t v) { config.max_job_count = static_cast<uint32_t>(v); });
+  table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
+  const toml::array* nodes = table.tables("node");
+  const toml::array* partitions = table.tables("partition");
+  if (const Status finished = table.finish(); !finished) return failure(finished.error());
+
+  if (nodes != nullptr) {
+    for (const toml::node& node : *nodes) {
+      if (const Status read = read_node(*node.as_table(), path, machine, config); !read) return failure(read.error());
+    }
+  }
+  if (config.nodes.empty()) config.nodes.push_back(machine);
+  std::set<std::string> names;
+  for (const auto& node : config.nodes) {
+    if (!names.insert(node.name()).second) return failure(path + ": there are two nodes " + node.name());
+  }
+  if (partitions != nullptr) {
+    for (const toml::node& partition : *partitions) {
+      if (const Status read = read_partition(*partition.as_table(), path, config); !read) return failure(read.error());
+    }
+  } else if (const Status made = read_partition(toml::table{{"name", "main"}}, path, config); !made) {
+    return failure(made.error());
+  }
+  const auto defaults = std::count_if(config.partitions.begin(), config.partitions.end(),
+                                      [](const auto& partition) { return partition.is_default(); });
+  if (defaults > 1) return failure(path + ": more than one partition is the default");
+  if (defaults == 0) config.partitions.front().set_is_default(true);
+  return config;
+}
+
+Result<Configuration> load_configuration(const std::string& home, const std::string& path,
+                                         const model::NodeRecord& machine) {
+  std::string text;
+  if (!path.empty()) {
+    auto read = os::read_file(path, kMaxFileBytes);
+    if (!read) return failure("the configuration cannot be read: " + read.error().message);
+    text = std::move(*read);
+  }
+  auto config = parse_configuration(text, path.empty() ? "(no configuration)" : path, machine);
+  if (!config) return config;
+  config->home = home;
+  config->source_path = path;
+  if (config->tmp_root.empty()) config->tmp_root = home + "/tmp";
+  return config;
+}
+
+}  // namespace minke::engine

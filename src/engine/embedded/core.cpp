@@ -1,0 +1,33 @@
+#include "engine/embedded/core.h"
+
+#include <utility>
+
+#include "engine/embedded/dependencies.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/steps.h"
+#include "engine/embedded/waiting.h"
+
+namespace minke::engine {
+
+Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store& durable_store,
+           std::function<int64_t()> wall_clock)
+    : loop(event_loop),
+      config(std::move(configuration)),
+      store(durable_store),
+      now(std::move(wall_clock)),
+      committer(event_loop, durable_store, state),
+      alarms(event_loop, now, [this](uint32_t job_id) { lifecycle->alarm(job_id); }),
+      nodes(std::make_unique<Nodes>(*this)),
+      scheduling(std::make_unique<Scheduling>(*this)),
+      launching(std::make_unique<Launching>(*this)),
+      lifecycle(std::make_unique<Lifecycle>(*this)),
+      steps(std::make_unique<Steps>(*this)),
+      dependencies(std::make_unique<Dependencies>(*this)),
+      waiting(std::make_unique<Waiting>(*this)) {}
+
+Core::~Core() = default;
+
+}  // namespace minke::engine

@@ -1,0 +1,54 @@
+// The parts of the daemon that decide things, and what they share.
+//
+// All of them belong to the state's thread and call each other directly: scheduling starts jobs through launching;
+// lifecycle ends, requeues, holds and cancels them; steps run inside jobs; dependencies release what waited for
+// others; waiting tells clients when a job has started or ended. `state` holds the data, `committer` makes every
+// change durable, `alarms` brings back the jobs for which something falls due.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/embedded/alarms.h"
+#include "engine/embedded/committer.h"
+#include "engine/embedded/config.h"
+#include "engine/embedded/state.h"
+#include "node/launcher_client.h"
+#include "os/event_loop.h"
+#include "store/store.h"
+
+namespace minke::engine {
+
+class Dependencies;
+class Launching;
+class Lifecycle;
+class Nodes;
+class Scheduling;
+class Steps;
+class Waiting;
+
+struct Core {
+  Core(os::EventLoop& event_loop, Configuration configuration, store::Store& durable_store,
+       std::function<int64_t()> wall_clock);
+  ~Core();
+
+  os::EventLoop& loop;
+  Configuration config;
+  store::Store& store;
+  std::function<int64_t()> now;  // s since the epoch
+  State state;
+  Committer committer;
+  Alarms alarms;
+  node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
+
+  std::unique_ptr<Nodes> nodes;
+  std::unique_ptr<Scheduling> scheduling;
+  std::unique_ptr<Launching> launching;
+  std::unique_ptr<Lifecycle> lifecycle;
+  std::unique_ptr<Steps> steps;
+  std::unique_ptr<Dependencies> dependencies;
+  std::unique_ptr<Waiting> waiting;
+};
+
+}  // namespace minke::engine

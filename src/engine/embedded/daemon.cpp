@@ -1,0 +1,316 @@
+#include "engine/embedded/daemon.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/embedded/config.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/dependencies.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/server.h"
+#include "engine/embedded/steps.h"
+#include "engine/embedded/waiting.h"
+#include "base/version.h"
+#include "model/error.h"
+#include "node/discovery.h"
+#include "node/launcher_client.h"
+#include "node/stub_launcher.h"
+#include "os/event_loop.h"
+#include "os/files.h"
+#include "os/log.h"
+#include "os/minke_home.h"
+#include "rpc/socket.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+std::string boot_id() {
+  const auto id = os::read_file("/proc/sys/kernel/random/boot_id", 4096);
+  return id ? *id : std::string();
+}
+
+void say(const std::string& line) {
+  const std::string text = line + "\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(null, STDOUT_FILENO);
+  ::close(null);
+}
+
+class Daemon {
+ public:
+  explicit Daemon(DaemonOptions options) : options_(std::move(options)) {}
+
+  Status start();
+  void run() { loop_.run(); }
+
+ private:
+  Status load();
+  void recovered();
+  rpc::StatusReply status() const;
+  void shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
+  void stop_when_idle();
+  uint64_t running_jobs() const;
+
+  DaemonOptions options_;
+  os::EventLoop loop_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<node::LauncherClient> launcher_;
+  std::unique_ptr<Server> server_;
+  std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
+  int64_t start_time_ = 0;
+  uint32_t launcher_pid_ = 0;
+  bool stopping_ = false;
+};
+
+Status Daemon::start() {
+  start_time_ = std::time(nullptr);
+  NodeRecord machine;
+  node::discover(machine);
+  machine.set_version(kVersion);
+  auto config = load_configuration(options_.home, options_.config_path, machine);
+  if (!config) return failure(config.error());
+  auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync});
+  if (!opened) return failure(opened.error());
+  store_ = std::move(*opened);
+  if (const Status made = os::make_directories(config->tmp_root, 0700); !made) return made;
+  core_ = std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
+  if (const Status loaded = load(); !loaded) return loaded;
+
+  auto callbacks = core_->launching->callbacks([this] { recovered(); });
+  callbacks.on_inventory = [this, next = std::move(callbacks.on_inventory)](node::Inventory inventory) {
+    launcher_pid_ = inventory.pid();
+    [[maybe_unused]] const Status written = os::replace_file(options_.home + "/launcher.pid",
+                                            std::to_string(inventory.pid()) + "\n", 0600);
+    next(std::move(inventory));
+  };
+  callbacks.on_lost_connection = [this, next = std::move(callbacks.on_lost_connection)](Status why) {
+    if (stopping_) {
+      loop_.stop();
+    } else {
+      next(std::move(why));
+    }
+  };
+  launcher_ = options_.stub_launch ? node::make_stub_launcher(loop_, std::move(callbacks))
+                                   : node::make_launcher_client(loop_,
+                                                                {.home = options_.home,
+                                                                 .command = {},
+                                                                 .log_path = options_.home + "/launcher.log"},
+                                                                std::move(callbacks));
+  core_->launcher = launcher_.get();
+
+  auto listener = rpc::listen_at(os::socket_path(options_.home), 0600);
+  if (!listener) return failure(listener.error());
+  server_ = std::make_unique<Server>(*core_, std::move(*listener),
+                                     Server::Hooks{[this] { return status(); },
+                                                   [this](rpc::ShutdownRequest::Mode mode, auto reply) {
+                                                     shut_down(mode, std::move(reply));
+                                                   }});
+  for (const int signal_number : {SIGTERM, SIGINT}) {
+    signals_.push_back(loop_.on_signal(signal_number, [this] {
+      os::log_info("told to stop; running jobs go on");
+      shut_down(rpc::ShutdownRequest::KEEP_JOBS, [](const Status&) {});
+    }));
+  }
+  launcher_->start();
+  return {};
+}
+
+Status Daemon::load() {
+  auto loaded = store_->load();
+  if (!loaded) return failure(loaded.error());
+  State& state = core_->state;
+  state.skip_job_ids_to(loaded->highest_job_id);
+  core_->nodes->restore(loaded->settings);
+  const std::string boot = boot_id();
+  std::string previous_boot;
+  for (const auto& [name, value] : loaded->settings) {
+    if (name == "boot_id") previous_boot = value;
+  }
+  if (!previous_boot.empty() && previous_boot != boot) core_->launching->set_rebooted();
+  if (previous_boot != boot) core_->committer.setting_changed("boot_id", boot);
+
+  std::unordered_map<uint32_t, JobSpec*> specs;
+  for (store::SpecRow& row : loaded->specs) specs.emplace(row.spec_id, &row.spec);
+  std::unordered_map<uint32_t, std::shared_ptr<const Submission>> submissions;
+  const std::string default_partition = core_->nodes->default_partition().name();
+  for (const store::JobRow& row : loaded->active_jobs) {
+    std::shared_ptr<const Submission>& submission = submissions[row.spec_id];
+    if (!submission) {
+      const auto spec = specs.find(row.spec_id);
+      if (spec == specs.end()) return failure("the database is damaged: job " + std::to_string(row.record.job_id()) + " has no specification");
+      Submission made = make_submission(row.spec_id, *spec->second, default_partition);
+      if (!row.script.empty()) made.script = state.intern(row.script);
+      made.environment = state.intern(row.environment);
+      submission = std::make_shared<const Submission>(std::move(made));
+    }
+    Job& job = state.add(state.job_of(row, submission));
+    if (job.state == JOB_PENDING) continue;
+    Details& details = job.need_details();
+    details.launched = true;
+    if (job.completing) {
+      details.ending_as = job.state;
+      details.ending_reason = job.reason;
+      details.requeue_when_ended = job.state == JOB_REQUEUED;
+    }
+    if (const Status adopted = core_->scheduling->adopt(job); !adopted) {
+      os::log_warning("job " + std::to_string(job.id) + " runs outside the configured nodes: " + adopted.error().message);
+    }
+    if (job.array_job_id != 0) ++state.find_array(job.array_job_id)->running;
+  }
+  for (const auto& [id, job] : state.jobs()) {
+    if (job->array_job_id == 0) continue;
+    ArrayGroup* group = state.find_array(job->array_job_id);
+    if (group->ended != 0 || *group->jobs.begin() != id) continue;
+    const auto outcome = store_->array_outcome(job->array_job_id);
+    if (!outcome) return failure(outcome.error());
+    group->ended = outcome->ended;
+    group->succeeded = outcome->succeeded;
+  }
+  return {};
+}
+
+void Daemon::recovered() {
+  std::vector<uint32_t> ids;
+  for (const auto& [id, job] : core_->state.jobs()) ids.push_back(id);
+  for (const uint32_t id : ids) {
+    Job* job = core_->state.find(id);
+    if (job == nullptr) continue;
+    core_->dependencies->watch(*job);
+    if (job->submission->interactive && !job->ended()) core_->lifecycle->watch_owner(*job);
+  }
+  for (const uint32_t id : ids) {
+    Job* job = core_->state.find(id);
+    if (job == nullptr) continue;
+    core_->lifecycle->set_alarm(*job);
+    if (job->state == JOB_PENDING) core_->scheduling->update(*job);
+  }
+  server_->open();
+  [[maybe_unused]] const Status written =
+      os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
+  os::log_info("ready: " + std::to_string(ids.size()) + " jobs");
+  say("ready");
+}
+
+uint64_t Daemon::running_jobs() const {
+  uint64_t count = 0;
+  for (const auto& [id, job] : core_->state.jobs()) count += job->state == JOB_RUNNING || job->completing;
+  return count;
+}
+
+rpc::StatusReply Daemon::status() const {
+  rpc::StatusReply reply;
+  reply.set_version(kVersion);
+  reply.set_pid(static_cast<uint32_t>(getpid()));
+  reply.set_launcher_pid(launcher_pid_);
+  reply.set_start_time(start_time_);
+  reply.set_home(options_.home);
+  reply.set_config_path(core_->config.source_path);
+  reply.set_cluster_name(core_->config.cluster_name);
+  uint64_t pending = 0;
+  for (const auto& [id, job] : core_->state.jobs()) {
+    if (job->state == JOB_PENDING) pending += job->array ? job->array->waiting.size() : 1;
+  }
+  reply.set_jobs_pending(pending);
+  reply.set_jobs_running(running_jobs());
+  reply.set_wake_ups(loop_.wake_ups());
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  reply.set_rss_kib(resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 1024);
+  if (!core_->committer.problem().empty()) {
+    reply.add_problems("changes cannot be stored: " + core_->committer.problem());
+  }
+  if (!launcher_->connected()) reply.add_problems("the launcher is not connected; nothing is started");
+  return reply;
+}
+
+void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
+  const uint64_t running = running_jobs();
+  if (mode == rpc::ShutdownRequest::IF_IDLE && running > 0) {
+    reply(failure(std::to_string(running) + (running == 1 ? " job is" : " jobs are") +
+                  " running: --keep-jobs lets them go on without the daemon, --cancel-jobs stops them"));
+    return;
+  }
+  if (mode == rpc::ShutdownRequest::CANCEL_JOBS && running > 0) {
+    core_->scheduling->pause(true);
+    std::vector<uint32_t> ids;
+    for (const auto& [id, job] : core_->state.jobs()) {
+      if (job->state == JOB_RUNNING || job->completing) ids.push_back(id);
+    }
+    const auto left = std::make_shared<size_t>(ids.size());
+    for (const uint32_t id : ids) {
+      core_->waiting->for_end(id, [this, left, reply](const JobRecord&) {
+        if (--*left > 0) return;
+        reply({});
+        stop_when_idle();
+      });
+      core_->lifecycle->cancel(*core_->state.find(id), geteuid());
+    }
+    return;
+  }
+  core_->scheduling->pause(true);
+  reply({});
+  stop_when_idle();
+}
+
+void Daemon::stop_when_idle() {
+  if (stopping_) return;
+  stopping_ = true;
+  core_->committer.when_idle([this] {
+    // The answers still have to leave; the next turn of the loop has sent them.
+    loop_.post([this] {
+      loop_.defer([this] {
+        const bool launcher_stays = running_jobs() > 0 || !launcher_->connected();
+        if (launcher_stays) return loop_.stop();
+        launcher_->shutdown();  // its leaving ends the loop
+      });
+    });
+  });
+}
+
+}  // namespace
+
+int run_daemon(const DaemonOptions& options) {
+  ::umask(0077);
+  std::signal(SIGPIPE, SIG_IGN);
+  auto lock = os::lock_file(os::lock_path(options.home));
+  if (!lock) {
+    say(lock.error().code == EWOULDBLOCK ? "busy" : lock.error().message);
+    return lock.error().code == EWOULDBLOCK ? kDaemonExists : kDaemonFailed;
+  }
+  if (const Status opened = os::open_log(os::log_path(options.home)); !opened) {
+    say(opened.error().message);
+    return kDaemonFailed;
+  }
+  Daemon daemon(options);
+  if (const Status started = daemon.start(); !started) {
+    os::log_error(started.error().message);
+    say(started.error().message);
+    return kDaemonFailed;
+  }
+  daemon.run();
+  os::log_info("stopped");
+  ::unlink(os::socket_path(options.home).c_str());
+  ::unlink(os::pid_path(options.home).c_str());
+  return kDaemonStopped;
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,122 @@
+#include "engine/embedded/job.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+#include "engine/embedded/owner_watch.h"
+
+namespace minke::engine {
+
+Details::Details() = default;
+Details::~Details() = default;
+
+model::JobSpec Submission::spec() const {
+  model::JobSpec parsed;
+  MINKE_CHECK(parsed.ParseFromString(spec_bytes));
+  return parsed;
+}
+
+Submission make_submission(uint32_t spec_id, const model::JobSpec& spec, const std::string& default_partition) {
+  Submission submission;
+  submission.spec_id = spec_id;
+  spec.SerializeToString(&submission.spec_bytes);
+  std::string_view rest = spec.partition();
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    if (!name.empty()) submission.partitions.emplace_back(name);
+  }
+  if (submission.partitions.empty()) submission.partitions.push_back(default_partition);
+  submission.uses_dependencies = spec.dependencies_size() > 0;
+  submission.any_dependency = spec.dependency_any();
+  submission.kill_on_invalid_dependency = spec.kill_on_invalid_dependency();
+  submission.interactive = spec.interactive();
+  submission.deadline = spec.deadline();
+  submission.warning_signal = spec.warning_signal().number();
+  submission.warning_seconds = spec.warning_signal().seconds_before_end();
+  submission.warning_batch_only = spec.warning_signal().batch_only();
+  return submission;
+}
+
+namespace {
+
+uint64_t size_of(const model::IndexRange& range) {
+  return (uint64_t{range.last()} - range.first()) / std::max(1u, range.step()) + 1;
+}
+
+model::IndexRange make_range(uint32_t first, uint32_t last, uint32_t step) {
+  model::IndexRange range;
+  range.set_first(first);
+  range.set_last(last);
+  range.set_step(step);
+  return range;
+}
+
+}  // namespace
+
+TaskSet::TaskSet(const model::ArraySpec& spec) : ranges_(spec.ranges().begin(), spec.ranges().end()) {
+  std::sort(ranges_.begin(), ranges_.end(),
+            [](const auto& a, const auto& b) { return a.first() > b.first(); });
+  for (auto& range : ranges_) {
+    range.set_step(std::max(1u, range.step()));
+    range.set_last(range.first() + static_cast<uint32_t>(size_of(range) - 1) * range.step());
+    count_ += size_of(range);
+  }
+}
+
+uint32_t TaskSet::first() const {
+  MINKE_CHECK(count_ > 0);
+  return ranges_.back().first();
+}
+
+uint32_t TaskSet::pop_first() {
+  MINKE_CHECK(count_ > 0);
+  // Ranges with steps may interleave (0-8:2 and 1-7:2): the one that begins lowest is at the back.
+  model::IndexRange& range = ranges_.back();
+  const uint32_t index = range.first();
+  --count_;
+  if (range.first() == range.last()) {
+    ranges_.pop_back();
+    return index;
+  }
+  range.set_first(index + range.step());
+  for (size_t i = ranges_.size() - 1; i > 0 && ranges_[i].first() > ranges_[i - 1].first(); --i) {
+    ranges_[i].Swap(&ranges_[i - 1]);
+  }
+  return index;
+}
+
+bool TaskSet::contains(uint32_t index) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
+    return index >= range.first() && index <= range.last() && (index - range.first()) % range.step() == 0;
+  });
+}
+
+bool TaskSet::remove(uint32_t index) {
+  if (count_ > 0 && index == first()) {
+    pop_first();
+    return true;
+  }
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    const model::IndexRange range = ranges_[i];
+    if (index < range.first() || index > range.last() || (index - range.first()) % range.step() != 0) continue;
+    ranges_.erase(ranges_.begin() + static_cast<ptrdiff_t>(i));
+    --count_;
+    const auto insert = [&](const model::IndexRange& rest) {
+      const auto place =
+          std::find_if(ranges_.begin(), ranges_.end(), [&](const auto& r) { return r.first() < rest.first(); });
+      ranges_.insert(place, rest);
+    };
+    if (index > range.first()) insert(make_range(range.first(), index - range.step(), range.step()));
+    if (index < range.last()) insert(make_range(index + range.step(), range.last(), range.step()));
+    return true;
+  }
+  return false;
+}
+
+void TaskSet::write(model::ArraySpec& spec) const {
+  spec.clear_ranges();
+  for (auto range = ranges_.rbegin(); range != ranges_.rend(); ++range) *spec.add_ranges() = *range;
+}
+
+}  // namespace minke::engine

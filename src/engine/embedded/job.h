@@ -1,0 +1,132 @@
+// One job as the daemon holds it in memory: small, because hundreds of thousands may wait.
+//
+// What the user asked for (Submission) is immutable, kept in its serialised form, and shared by the tasks of
+// an array; `scontrol update` gives the job another Submission. What only running jobs have is in Details.
+// Jobs that ended are not in memory: the store has them. Owned by the state's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/job.pb.h"
+#include "store/store.h"
+
+namespace minke::engine {
+
+constexpr uint32_t kNoTask = 0xffffffff;
+constexpr uint32_t kUnlimited = 0xffffffff;
+
+struct Submission {
+  uint32_t spec_id = 0;
+  std::string spec_bytes;  // a serialised model::JobSpec
+  // Contents are shared by most submissions of a user: one string each for all of them (State interns them).
+  std::shared_ptr<const store::ContentHash> script;
+  std::shared_ptr<const store::ContentHash> environment;
+  std::vector<std::string> partitions;  // at least one: those asked for, or the default one of the time
+  bool uses_dependencies = false;
+  bool any_dependency = false;          // "?": one of them is enough
+  bool kill_on_invalid_dependency = false;
+  bool interactive = false;
+  int64_t deadline = 0;                 // s since the epoch; 0: none
+  uint32_t warning_signal = 0;          // --signal; 0: none
+  uint32_t warning_seconds = 0;         // before the time limit
+  bool warning_batch_only = false;
+
+  model::JobSpec spec() const;
+};
+
+// `script` and `environment` are left for the caller to set.
+Submission make_submission(uint32_t spec_id, const model::JobSpec& spec, const std::string& default_partition);
+
+// The tasks of an array that wait: disjoint ranges, ascending by first index.
+class TaskSet {
+ public:
+  explicit TaskSet(const model::ArraySpec& spec = {});
+  bool empty() const { return count_ == 0; }
+  uint64_t size() const { return count_; }
+  uint32_t first() const;       // the lowest; must not be empty
+  uint32_t pop_first();
+  bool remove(uint32_t index);  // false where it is not there
+  bool contains(uint32_t index) const;
+  void write(model::ArraySpec& spec) const;  // ranges only
+
+ private:
+  std::vector<model::IndexRange> ranges_;  // reversed: the next to start is at the back
+  uint64_t count_ = 0;
+};
+
+struct ArrayTasks {
+  TaskSet waiting;
+  uint32_t max_running = 0;  // %N; 0: no throttle
+};
+
+// An interactive allocation lives as long as the process that asked for it.
+struct Owner {
+  int32_t pid = 0;
+  uint64_t start_ticks = 0;  // since boot, from /proc/PID/stat: tells a reused pid
+};
+
+class OwnerWatch;
+
+struct Details {
+  Details();
+  ~Details();
+
+
+  std::string reason_detail;
+  std::vector<model::Dependency> dependencies;  // with what has become of them
+  google::protobuf::RepeatedPtrField<model::NodeAllocation> nodes;
+  std::string partition;       // the one it runs in
+  model::Usage usage;          // of the steps that ended
+  Owner owner;
+  std::unique_ptr<OwnerWatch> owner_watch;
+  uint32_t next_step_id = 0;
+  bool launched = false;       // the launcher has been told, or has told us
+  int64_t kill_time = 0;       // SIGKILL is due; 0: not being killed
+  bool warned = false;         // --signal has been sent
+  bool requeue_when_ended = false;
+  bool hold_when_requeued = false;
+  // How it will have ended, once it has: set when it is being stopped. JOB_PENDING: by its own exit code.
+  model::JobState ending_as = model::JOB_PENDING;
+  model::StateReason ending_reason = model::WAIT_NO_REASON;
+};
+
+struct Job {
+  uint32_t id = 0;
+  uint32_t array_job_id = 0;      // 0: not of an array
+  uint32_t array_task = kNoTask;  // kNoTask with array_job_id set: the record of the tasks that wait
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint32_t priority = 0;  // 0: held
+  uint32_t time_limit_minutes = kUnlimited;
+  uint32_t restarts = 0;
+  uint32_t cancelled_by_uid = 0;
+  int32_t exit_code = 0;
+  int32_t derived_exit_code = 0;
+  model::JobState state = model::JOB_PENDING;
+  model::StateReason reason = model::WAIT_NO_REASON;
+  bool completing = false;
+  bool requeue_allowed = true;
+  bool queued = false;     // in the scheduler's queue
+  bool committed = false;  // its submission is durable: it may start
+  bool dirty = false;      // what the store has is older
+  int64_t submit_time = 0;
+  int64_t eligible_time = 0;
+  int64_t start_time = 0;
+  int64_t end_time = 0;
+  std::shared_ptr<const Submission> submission;
+  std::unique_ptr<ArrayTasks> array;
+  std::unique_ptr<Details> details;
+
+  bool is_array_record() const { return array != nullptr; }
+  bool ended() const { return state >= model::JOB_COMPLETE; }
+  Details& need_details() {
+    if (!details) details = std::make_unique<Details>();
+    return *details;
+  }
+};
+
+}  // namespace minke::engine

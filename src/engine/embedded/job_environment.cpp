@@ -1,0 +1,186 @@
+#include "engine/embedded/job_environment.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "text/dependency.h"
+
+namespace minke::engine {
+
+namespace {
+
+class Environment {
+ public:
+  void set(std::string_view name, std::string_view value) {
+    lines_.push_back(std::string(name) + "=" + std::string(value));
+  }
+  void set(std::string_view name, uint64_t value) { set(name, std::to_string(value)); }
+  void set_if(std::string_view name, std::string_view value) {
+    if (!value.empty()) set(name, value);
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// As it was asked for: "2", "a100:1", "a100:1,v100:2".
+std::string gres_counts(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
+  std::string text;
+  for (const model::Gres& gres : list) {
+    if (gres.name() != "gpu") continue;
+    if (!text.empty()) text += ",";
+    if (!gres.type().empty()) text += gres.type() + ":";
+    text += std::to_string(gres.count());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string counts_per_node(const std::vector<uint32_t>& counts) {
+  std::string text;
+  for (size_t i = 0; i < counts.size();) {
+    size_t end = i;
+    while (end < counts.size() && counts[end] == counts[i]) ++end;
+    if (!text.empty()) text += ",";
+    text += std::to_string(counts[i]);
+    if (end - i > 1) text += "(x" + std::to_string(end - i) + ")";
+    i = end;
+  }
+  return text;
+}
+
+std::string gpu_indices(const model::NodeAllocation& node) {
+  std::string text;
+  for (const auto& gres : node.gres()) {
+    if (gres.name() != "gpu") continue;
+    for (const uint32_t index : gres.indices()) {
+      if (!text.empty()) text += ",";
+      text += std::to_string(index);
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> allocation_environment(const model::JobRecord& record, const JobSurroundings& around) {
+  Environment environment;
+  const model::JobSpec& spec = record.spec();
+  std::vector<uint32_t> cpus, tasks;
+  for (const auto& node : record.nodes()) {
+    cpus.push_back(node.cpus());
+    tasks.push_back(node.tasks());
+  }
+  environment.set("SLURM_CLUSTER_NAME", around.cluster_name);
+  environment.set_if("SLURM_CONF", around.config_path);
+  environment.set("MINKE_HOME", around.home);
+  environment.set_if("SLURM_TMPDIR", around.tmp_dir);
+  environment.set("SLURM_JOB_ID", record.job_id());
+  environment.set("SLURM_JOBID", record.job_id());
+  environment.set("SLURM_JOB_NAME", spec.name());
+  environment.set("SLURM_JOB_USER", record.user_name());
+  environment.set("SLURM_JOB_UID", record.uid());
+  environment.set("SLURM_JOB_GID", record.gid());
+  environment.set_if("SLURM_JOB_ACCOUNT", spec.account());
+  environment.set_if("SLURM_JOB_QOS", spec.qos());
+  environment.set("SLURM_JOB_PARTITION", record.partition());
+  environment.set("SLURM_JOB_NODELIST", record.node_list());
+  environment.set("SLURM_NODELIST", record.node_list());
+  environment.set("SLURM_JOB_NUM_NODES", static_cast<uint64_t>(record.nodes_size()));
+  environment.set("SLURM_NNODES", static_cast<uint64_t>(record.nodes_size()));
+  environment.set("SLURM_JOB_CPUS_PER_NODE", counts_per_node(cpus));
+  environment.set("SLURM_TASKS_PER_NODE", counts_per_node(tasks));
+  environment.set("SLURM_JOB_START_TIME", static_cast<uint64_t>(record.start_time()));
+  if (record.time_limit_minutes() != 0xffffffff) {
+    environment.set("SLURM_JOB_END_TIME",
+                    static_cast<uint64_t>(record.start_time() + int64_t{record.time_limit_minutes()} * 60));
+  }
+  environment.set("SLURM_SUBMIT_DIR", spec.work_dir());
+  environment.set_if("SLURM_SUBMIT_HOST", spec.submit_host());
+  if (spec.has_ntasks() || spec.has_ntasks_per_node()) {
+    environment.set("SLURM_NTASKS", record.num_tasks());
+    environment.set("SLURM_NPROCS", record.num_tasks());
+  }
+  if (spec.has_ntasks_per_node()) environment.set("SLURM_NTASKS_PER_NODE", spec.ntasks_per_node());
+  if (spec.has_cpus_per_task()) environment.set("SLURM_CPUS_PER_TASK", spec.cpus_per_task());
+  if (spec.has_mem_per_node_mib()) environment.set("SLURM_MEM_PER_NODE", spec.mem_per_node_mib());
+  if (spec.has_mem_per_cpu_mib()) environment.set("SLURM_MEM_PER_CPU", spec.mem_per_cpu_mib());
+  if (spec.has_mem_per_gpu_mib()) environment.set("SLURM_MEM_PER_GPU", spec.mem_per_gpu_mib());
+  if (spec.has_cpus_per_gpu()) environment.set("SLURM_CPUS_PER_GPU", spec.cpus_per_gpu());
+  environment.set_if("SLURM_GPUS", gres_counts(spec.gpus()));
+  environment.set_if("SLURM_GPUS_PER_NODE", gres_counts(spec.gres_per_node()));
+  environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));
+  environment.set_if("SLURM_DISTRIBUTION", spec.distribution());
+  environment.set_if("SLURM_EXPORT_ENV", spec.export_option());
+  if (spec.dependencies_size() > 0) {
+    text::DependencyList list{{spec.dependencies().begin(), spec.dependencies().end()}, spec.dependency_any()};
+    environment.set("SLURM_JOB_DEPENDENCY", text::format_dependency_request(list));
+  }
+  if (record.restarts() > 0) environment.set("SLURM_RESTART_COUNT", record.restarts());
+  if (record.has_array_task_id()) {
+    environment.set("SLURM_ARRAY_JOB_ID", record.array_job_id());
+    environment.set("SLURM_ARRAY_TASK_ID", record.array_task_id());
+    environment.set("SLURM_ARRAY_TASK_COUNT", around.array_count);
+    environment.set("SLURM_ARRAY_TASK_MIN", around.array_min);
+    environment.set("SLURM_ARRAY_TASK_MAX", around.array_max);
+    environment.set("SLURM_ARRAY_TASK_STEP", around.array_step);
+  }
+  return environment.take();
+}
+
+std::vector<std::string> batch_environment(const model::JobRecord& record) {
+  Environment environment;
+  environment.set("ENVIRONMENT", "BATCH");
+  if (record.nodes_size() == 0) return environment.take();
+  const model::NodeAllocation& node = record.nodes(0);
+  environment.set("HOSTNAME", node.node());
+  environment.set("SLURMD_NODENAME", node.node());
+  environment.set("SLURM_CPUS_ON_NODE", node.cpus());
+  environment.set("SLURM_GTIDS", "0");
+  environment.set("SLURM_LOCALID", "0");
+  environment.set("SLURM_NODEID", "0");
+  environment.set("SLURM_PROCID", "0");
+  environment.set("SLURM_PRIO_PROCESS", "0");
+  environment.set("SLURM_TOPOLOGY_ADDR", node.node());
+  environment.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
+  if (const std::string gpus = gpu_indices(node); !gpus.empty()) {
+    environment.set("CUDA_VISIBLE_DEVICES", gpus);
+    environment.set("GPU_DEVICE_ORDINAL", gpus);
+    environment.set("SLURM_JOB_GPUS", gpus);
+    environment.set("SLURM_GPUS_ON_NODE", 1 + std::count(gpus.begin(), gpus.end(), ','));
+  }
+  return environment.take();
+}
+
+std::string merge_environment(std::string_view block, const std::vector<std::string>& additions,
+                              const std::string& prefix_path) {
+  const auto name_of = [](std::string_view line) { return line.substr(0, line.find('=')); };
+  std::unordered_set<std::string_view> replaced;
+  for (const std::string& line : additions) replaced.insert(name_of(line));
+  std::string merged;
+  merged.reserve(block.size() + 4096);
+  bool has_path = false;
+  while (!block.empty()) {
+    const size_t end = std::min(block.find('\0'), block.size() - 1);
+    std::string_view line = block.substr(0, end);
+    block.remove_prefix(end + 1);
+    const std::string_view name = name_of(line);
+    if (name.empty() || replaced.contains(name)) continue;
+    if (name == "PATH" && !prefix_path.empty()) {
+      has_path = true;
+      const std::string value = ":" + std::string(line.substr(name.size() + (line.size() > name.size()))) + ":";
+      if (value.find(":" + prefix_path + ":") == std::string::npos) {
+        merged.append("PATH=").append(prefix_path).append(value, 0, value.size() - 1).push_back('\0');
+        continue;
+      }
+    }
+    merged.append(line).push_back('\0');
+  }
+  if (!has_path && !prefix_path.empty()) {
+    merged.append("PATH=").append(prefix_path).append(":/usr/local/bin:/usr/bin:/bin").push_back('\0');
+  }
+  for (const std::string& line : additions) merged.append(line).push_back('\0');
+  return merged;
+}
+
+}  // namespace minke::engine

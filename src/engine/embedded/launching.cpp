@@ -1,0 +1,366 @@
+#include "engine/embedded/launching.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/job_paths.h"
+#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/steps.h"
+#include "engine/embedded/tags.pb.h"
+#include "engine/embedded/users.h"
+#include "os/files.h"
+#include "os/log.h"
+#include "text/timestamp.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+std::string hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    text.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
+    text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
+  }
+  return text;
+}
+
+}  // namespace
+
+node::LauncherClient::Callbacks Launching::callbacks(std::function<void()> on_recovered) {
+  on_recovered_ = std::move(on_recovered);
+  return {
+      .on_inventory = [this](node::Inventory inventory) { on_inventory(inventory); },
+      .on_started =
+          [this](node::Launch launch) {
+            if (launch.id().kind() == STEP_NORMAL) core_.steps->launch_started(launch);
+          },
+      .on_task_ended = [this](node::Launch launch) { core_.steps->task_ended(launch); },
+      .on_ended =
+          [this](node::Launch launch) {
+            if (launch.id().kind() == STEP_NORMAL) {
+              core_.steps->launch_ended(launch);
+            } else {
+              on_ended(launch);
+            }
+          },
+      .on_job_ended = [this](node::JobEnded ended) { on_job_ended(ended); },
+      .on_lost_connection =
+          [this](Status why) {
+            os::log_warning("the launcher is gone" + (why ? std::string() : ": " + why.error().message));
+            core_.scheduling->pause(true);
+            core_.launcher->start();
+          },
+  };
+}
+
+std::string Launching::tmp_dir_of(const Job& job) const {
+  return core_.config.tmp_root + "/job" + std::to_string(job.id);
+}
+
+JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) const {
+  JobSurroundings around{.cluster_name = core_.config.cluster_name,
+                         .home = core_.config.home,
+                         .config_path = core_.config.source_path,
+                         .tmp_dir = tmp_dir_of(job)};
+  if (spec.has_array() && spec.array().ranges_size() > 0) {
+    const TaskSet all(spec.array());
+    around.array_count = static_cast<uint32_t>(all.size());
+    around.array_min = all.first();
+    around.array_step = std::max(1u, spec.array().ranges(0).step());
+    for (const IndexRange& range : spec.array().ranges()) {
+      const uint32_t step = std::max(1u, range.step());
+      around.array_max = std::max(around.array_max, range.first() + (range.last() - range.first()) / step * step);
+    }
+  }
+  return around;
+}
+
+Result<std::string> Launching::spooled_script(const Job& job) {
+  MINKE_CHECK(job.submission->script != nullptr);
+  const std::string directory = core_.config.home + "/spool/" + hex(*job.submission->script).substr(0, 32);
+  const std::string path = directory + "/slurm_script";
+  if (::access(path.c_str(), X_OK) == 0) return path;
+  const auto script = core_.store.content(*job.submission->script);
+  if (!script) return failure(script.error());
+  if (!*script) return failure("the script of job " + std::to_string(job.id) + " is not in the store");
+  ::mkdir((core_.config.home + "/spool").c_str(), 0700);
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return failure_from_errno(directory, errno);
+  const Status written = os::replace_file(path, **script, 0700);
+  if (!written) return failure(written.error());
+  return path;
+}
+
+Result<std::shared_ptr<const std::string>> Launching::environment_of(const Job& job) {
+  const auto& hash = job.submission->environment;
+  for (auto& known : environments_) {
+    if (known.first == hash) return known.second;
+  }
+  const auto content = core_.store.content(*hash);
+  if (!content) return failure(content.error());
+  if (!*content) return failure("the environment of job " + std::to_string(job.id) + " is not in the store");
+  constexpr size_t kKept = 8;
+  if (environments_.size() >= kKept) environments_.erase(environments_.begin());
+  environments_.emplace_back(hash, std::make_shared<const std::string>(std::move(**content)));
+  return environments_.back().second;
+}
+
+void Launching::launch(Job& job) {
+  if (job.requeue_allowed) {
+    send(job);
+    return;
+  }
+  core_.committer.when_durable([this, id = job.id, run = job.restarts] {
+    Job* found = core_.state.find(id);
+    if (found == nullptr || found->restarts != run || found->state == JOB_PENDING || found->details->launched) return;
+    send(*found);
+  });
+}
+
+void Launching::send(Job& job) {
+  job.details->launched = true;
+  // Until the launcher is back: its inventory will show that it does not know this job, and it is sent then.
+  if (!core_.launcher->connected()) return;
+  node::LaunchOrder order;
+  const auto script = spooled_script(job);
+  const auto environment = environment_of(job);
+  if (!script || !environment) {
+    const std::string problem = !script ? script.error().message : environment.error().message;
+    os::log_error("job " + std::to_string(job.id) + ": " + problem);
+    core_.loop.post([this, id = job.id, problem] {
+      if (Job* found = core_.state.find(id)) {
+        core_.lifecycle->failed(*found, JOB_FAILED, FAIL_LAUNCH, problem, core_.now());
+      }
+    });
+    return;
+  }
+  JobRecord record = core_.state.record_of(job);
+  JobTag tag;
+  *tag.mutable_record() = record;
+  tag.set_spec_id(job.submission->spec_id);
+  tag.SerializeToString(order.mutable_tag());
+
+  *record.mutable_spec() = job.submission->spec();
+  const JobSpec& spec = record.spec();
+  order.mutable_id()->set_job_id(job.id);
+  order.mutable_id()->set_run(job.restarts);
+  order.mutable_id()->set_kind(STEP_BATCH);
+  order.add_argv(*script);
+  for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
+  std::vector<std::string> variables = allocation_environment(record, surroundings(job, spec));
+  for (std::string& variable : batch_environment(record)) variables.push_back(std::move(variable));
+  order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
+  order.set_work_dir(spec.work_dir());
+  order.set_umask(spec.umask());
+  *order.mutable_resource_limits() = spec.resource_limits();
+  order.set_tmp_dir(tmp_dir_of(job));
+  order.set_ends_job(true);
+  node::TaskOrder& task = *order.add_tasks();
+  const JobPaths paths = paths_of(record);
+  const bool append = spec.open_mode() == OPEN_APPEND || (spec.open_mode() == OPEN_DEFAULT && job.restarts > 0);
+  task.mutable_stdin()->set_path(paths.in);
+  task.mutable_stdout()->set_path(paths.out);
+  task.mutable_stdout()->set_append(append);
+  if (paths.error.empty() || paths.error == paths.out) {
+    task.mutable_stderr()->set_same_as_stdout(true);
+  } else {
+    task.mutable_stderr()->set_path(paths.error);
+    task.mutable_stderr()->set_append(append);
+  }
+  core_.launcher->launch(std::move(order), {});
+}
+
+void Launching::end_allocation(Job& job) {
+  node::EndJobOrder order;
+  order.set_job_id(job.id);
+  order.set_run(job.restarts);
+  order.set_tmp_dir(tmp_dir_of(job));
+  core_.launcher->end_job(std::move(order));
+}
+
+void Launching::signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id) {
+  node::SignalOrder order;
+  order.set_job_id(job.id);
+  order.set_run(job.restarts);
+  order.set_signal(signal);
+  order.set_target(target);
+  order.set_step_id(step_id);
+  core_.launcher->signal(std::move(order));
+}
+
+void Launching::announce(const Job& job, const std::string& why) {
+  if (job.details->nodes.empty()) return;
+  node::SignalOrder order;
+  order.set_job_id(job.id);
+  order.set_run(job.restarts);
+  order.set_target(node::SignalOrder::BATCH_SHELL);
+  order.set_message("slurmstepd: error: *** JOB " + std::to_string(job.id) + " ON " + job.details->nodes.Get(0).node() +
+                    " CANCELLED AT " + text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***\n");
+  core_.launcher->signal(std::move(order));
+}
+
+void Launching::collect(const node::LaunchId& id) {
+  core_.committer.when_durable([this, id] {
+    node::CollectOrder order;
+    *order.add_ids() = id;
+    core_.launcher->collect(std::move(order));
+  });
+}
+
+void Launching::on_ended(const node::Launch& launch) {
+  collect(launch.id());
+  Job* job = core_.state.find(launch.id().job_id());
+  // Known to have ended already: the launcher had not been told that it is durable.
+  if (job == nullptr || job->restarts != launch.id().run() || job->state == JOB_PENDING ||
+      (job->ended() && !job->completing)) {
+    return;
+  }
+  const int64_t end_time = launch.end_time() != 0 ? launch.end_time() : core_.now();
+  if (launch.lost()) {
+    core_.lifecycle->failed(*job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the launcher died", end_time);
+    return;
+  }
+  if (!launch.launch_error().empty()) {
+    os::log_warning("job " + std::to_string(job->id) + ": " + launch.launch_error());
+    core_.lifecycle->failed(*job, JOB_FAILED, FAIL_LAUNCH, launch.launch_error(), end_time);
+    return;
+  }
+  const node::TaskEnd end = launch.ended_tasks_size() > 0 ? launch.ended_tasks(0) : node::TaskEnd();
+  Details& details = job->need_details();
+  if (details.next_step_id > 0) {
+    // Without other steps the batch step is the job itself, and its record can be told from the job's.
+    StepRecord record;
+    record.set_job_id(job->id);
+    record.set_kind(STEP_BATCH);
+    record.set_restarts(job->restarts);
+    record.set_name("batch");
+    record.set_state(end.status() == 0 ? JOB_COMPLETE : JOB_FAILED);
+    if (job->completing) record.set_state(JOB_CANCELLED);
+    record.set_exit_code(end.status());
+    record.set_start_time(job->start_time);
+    record.set_end_time(end_time);
+    record.set_node_list(details.nodes.Get(0).node());
+    record.set_num_nodes(1);
+    record.set_num_tasks(1);
+    record.set_num_cpus(details.nodes.Get(0).cpus());
+    *record.mutable_usage() = end.usage();
+    record.set_array_job_id(job->array_job_id);
+    if (job->array_task != kNoTask) record.set_array_task_id(job->array_task);
+    core_.committer.step_changed(record);
+  }
+  details.usage.set_user_microseconds(details.usage.user_microseconds() + end.usage().user_microseconds());
+  details.usage.set_system_microseconds(details.usage.system_microseconds() + end.usage().system_microseconds());
+  details.usage.set_max_rss_kib(std::max(details.usage.max_rss_kib(), end.usage().max_rss_kib()));
+  job->derived_exit_code = std::max(job->derived_exit_code, end.status());
+  core_.lifecycle->ended(*job, end.status(), end_time);
+}
+
+void Launching::on_job_ended(const node::JobEnded& ended) {
+  Job* job = core_.state.find(ended.job_id());
+  if (job == nullptr || job->restarts != ended.run() || !job->completing) return;
+  core_.lifecycle->ended(*job, job->exit_code, core_.now());
+}
+
+void Launching::recover_batch(const node::Launch& launch) {
+  JobTag tag;
+  const bool readable = tag.ParseFromString(launch.tag());
+  const JobRecord& record = tag.record();
+  Job* job = core_.state.find(launch.id().job_id());
+  if (readable && record.has_array_task_id() && (job == nullptr || job->is_array_record())) {
+    // It was split from its array and launched, and then the daemon was killed before that was committed.
+    Job* array = core_.state.find(record.array_job_id());
+    if (array != nullptr && array->is_array_record()) {
+      core_.scheduling->remove(*array);
+      array->queued = false;
+      job = core_.state.split_task_as(*array, record.array_task_id(), record.job_id());
+      core_.state.skip_job_ids_to(record.job_id());
+      if (job != nullptr && job != array) core_.committer.job_changed(array->id);
+    }
+  }
+  if (readable && job != nullptr && job->state == JOB_PENDING && job->restarts == launch.id().run()) {
+    core_.scheduling->remove(*job);
+    job->queued = false;
+    job->need_details().nodes = record.nodes();
+    job->details->partition = record.partition();
+    job->state = JOB_RUNNING;
+    job->reason = WAIT_NO_REASON;
+    job->start_time = record.start_time();
+    if (job->array_job_id != 0) ++core_.state.find_array(job->array_job_id)->running;
+    core_.committer.job_changed(job->id);
+    if (const Status adopted = core_.scheduling->adopt(*job); !adopted) {
+      os::log_warning("job " + std::to_string(job->id) + " runs outside the configured nodes: " +
+                      adopted.error().message);
+    }
+  }
+  if (job != nullptr && job->restarts == launch.id().run() && job->details) {
+    job->details->launched = true;
+    core_.lifecycle->set_alarm(*job);
+  }
+  if (launch.end_time() != 0 || launch.lost() || job == nullptr) on_ended(launch);
+}
+
+void Launching::settle(Job& job) {
+  if (job.submission->interactive) {
+    if (job.completing) {
+      end_allocation(job);
+    } else if (rebooted_ || !owner_is_alive(job.details->owner)) {
+      core_.lifecycle->cancel(job, job.uid);
+    }
+    return;
+  }
+  if (job.completing) {
+    core_.lifecycle->ended(job, SIGKILL, core_.now());
+  } else if (rebooted_) {
+    core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the machine was restarted", core_.now());
+  } else {
+    send(job);
+  }
+}
+
+void Launching::on_inventory(const node::Inventory& inventory) {
+  std::unordered_set<uint32_t> known;
+  for (const node::Launch& launch : inventory.launches()) {
+    core_.state.skip_job_ids_to(launch.id().job_id());
+    if (launch.id().kind() != STEP_BATCH) continue;
+    known.insert(launch.id().job_id());
+    recover_batch(launch);
+  }
+  for (const node::Launch& launch : inventory.launches()) {
+    if (launch.id().kind() == STEP_NORMAL) core_.steps->recover(launch);
+  }
+  core_.steps->fail_unknown(inventory);
+  std::vector<uint32_t> unknown;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    const bool runs = job->state == JOB_RUNNING || job->completing;
+    // A start that is still being committed is sent when it is durable.
+    if (runs && !known.contains(id) && (job->submission->interactive || job->details->launched)) unknown.push_back(id);
+  }
+  for (const uint32_t id : unknown) {
+    if (Job* job = core_.state.find(id)) settle(*job);
+  }
+  // Those that are being stopped: the order may have been lost with the connection.
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (!job->completing || job->submission->interactive) continue;
+    signal(*job, SIGCONT, node::SignalOrder::ALL);
+    signal(*job, SIGTERM, node::SignalOrder::ALL);
+    if (job->details->kill_time == 0) job->details->kill_time = core_.now() + core_.config.kill_wait_seconds;
+    core_.lifecycle->set_alarm(*job);
+  }
+  rebooted_ = false;
+  core_.scheduling->pause(false);
+  if (on_recovered_) std::exchange(on_recovered_, nullptr)();
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,61 @@
+// Orders to the launcher, and what comes back.
+//
+// A job that may be requeued is launched while its start is still being committed: should the machine lose power in
+// between, the job runs again, which is what --requeue means. A job that may not is launched only when its start is
+// durable, so that it is never started twice. Either way the launcher's journal knows what has been started,
+// and a restarted daemon asks it before it schedules anything. State's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/embedded/job.h"
+#include "engine/embedded/job_environment.h"
+#include "node/launch.pb.h"
+#include "node/launcher_client.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Launching {
+ public:
+  explicit Launching(Core& core) : core_(core) {}
+
+  node::LauncherClient::Callbacks callbacks(std::function<void()> on_recovered);
+  // Jobs that ran when the machine went down and that the launcher does not know are gone, not still to be launched.
+  void set_rebooted() { rebooted_ = true; }
+
+  void launch(Job& job);          // a batch job that has just started
+  void end_allocation(Job& job);  // an interactive one that is over: kill what is left of it
+  void signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id = 0);
+  // The line that Slurm writes to a job's standard error when it stops it.
+  void announce(const Job& job, const std::string& why);
+
+  std::string tmp_dir_of(const Job& job) const;
+  JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
+
+ private:
+  void send(Job& job);
+  void on_inventory(const node::Inventory& inventory);
+  void on_ended(const node::Launch& launch);
+  void on_job_ended(const node::JobEnded& ended);
+  void recover_batch(const node::Launch& launch);
+  void settle(Job& job);  // one that should be running, and that the launcher does not know
+  void collect(const node::LaunchId& id);
+  Result<std::string> spooled_script(const Job& job);
+  Result<std::shared_ptr<const std::string>> environment_of(const Job& job);
+
+  Core& core_;
+  bool rebooted_ = false;
+  std::function<void()> on_recovered_;
+  // The environments used last: many jobs in a row come from one shell.
+  std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>> environments_;
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,306 @@
+#include "engine/embedded/lifecycle.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/dependencies.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/owner_watch.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/steps.h"
+#include "engine/embedded/waiting.h"
+#include "model/error.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+uint32_t released_priority(const Job& job) {
+  JobSpec spec = job.submission->spec();
+  spec.set_hold(false);
+  return std::max(1u, initial_priority(spec, job.id));
+}
+
+}  // namespace
+
+void Lifecycle::started(Job& job) {
+  job.state = JOB_RUNNING;
+  job.reason = WAIT_NO_REASON;
+  job.start_time = core_.now();
+  job.end_time = 0;
+  job.exit_code = job.derived_exit_code = 0;
+  if (job.array_job_id != 0) ++core_.state.find_array(job.array_job_id)->running;
+  core_.committer.job_changed(job.id);
+  set_alarm(job);
+  core_.dependencies->started(job);
+  if (!job.submission->interactive) core_.launching->launch(job);
+  core_.waiting->started(job);
+}
+
+void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
+  const Details& details = job.need_details();
+  if (details.ending_as != JOB_PENDING) {
+    finish(job, details.ending_as, details.ending_reason, exit_code, end_time);
+  } else if (exit_code == 0) {
+    finish(job, JOB_COMPLETE, WAIT_NO_REASON, 0, end_time);
+  } else {
+    finish(job, JOB_FAILED, WIFSIGNALED(exit_code) ? FAIL_SIGNAL : FAIL_EXIT_CODE, exit_code, end_time);
+  }
+}
+
+void Lifecycle::failed(Job& job, JobState state, StateReason reason, const std::string& detail, int64_t end_time) {
+  Details& details = job.need_details();
+  details.reason_detail = detail;
+  // Being stopped already: how it ends was decided then.
+  if (details.ending_as != JOB_PENDING) return ended(job, SIGKILL, end_time);
+  if (state == JOB_NODE_FAIL && job.requeue_allowed) details.requeue_when_ended = true;
+  finish(job, state, reason, state == JOB_FAILED ? 1 << 8 : 0, end_time);
+}
+
+void Lifecycle::count_in_array(const Job& job) {
+  if (job.array_job_id == 0) return;
+  ArrayGroup* group = core_.state.find_array(job.array_job_id);
+  MINKE_CHECK(group != nullptr);
+  ++group->ended;
+  if (job.state == JOB_COMPLETE) ++group->succeeded;
+}
+
+void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
+  MINKE_CHECK(!job.ended() || job.completing);
+  const bool was_running = job.start_time != 0 && (job.state == JOB_RUNNING || job.completing);
+  core_.alarms.cancel(job.id);
+  core_.scheduling->remove(job);
+  job.queued = false;
+  if (was_running) {
+    core_.steps->job_ended(job);
+    core_.scheduling->release(job);
+  }
+  job.state = state;
+  job.reason = reason;
+  job.completing = false;
+  job.exit_code = exit_code;
+  job.end_time = std::max(end_time, job.start_time);
+  if (!was_running) job.start_time = 0;
+  if (was_running && job.array_job_id != 0) {
+    ArrayGroup* group = core_.state.find_array(job.array_job_id);
+    --group->running;
+    for (const uint32_t id : group->jobs) {
+      Job* record = core_.state.find(id);
+      if (record->is_array_record() && record->array->max_running != 0 && record->state == JOB_PENDING) {
+        core_.scheduling->throttle_changed(*record);
+        break;
+      }
+    }
+  }
+  if (job.details && job.details->requeue_when_ended) {
+    back_to_queue(job, job.details->hold_when_requeued);
+    return;
+  }
+  count_in_array(job);
+  core_.committer.job_changed(job.id);
+  core_.dependencies->ended(job);
+  core_.waiting->ended(job);
+}
+
+void Lifecycle::back_to_queue(Job& job, bool then_hold) {
+  core_.committer.run_ended(core_.state.row_of(job));
+  ++job.restarts;
+  job.state = JOB_PENDING;
+  job.reason = WAIT_NO_REASON;
+  job.start_time = job.end_time = 0;
+  job.exit_code = job.derived_exit_code = 0;
+  job.cancelled_by_uid = 0;
+  job.eligible_time = core_.now();
+  auto dependencies = std::move(job.details->dependencies);
+  job.details.reset();
+  if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
+  if (then_hold) {
+    job.priority = 0;
+    job.reason = WAIT_HELD_USER;
+  }
+  core_.committer.job_changed(job.id);
+  core_.scheduling->update(job);
+}
+
+void Lifecycle::cancel(Job& job, uint32_t by_uid) {
+  if (job.completing) {
+    // On its way out already; if it was to be requeued, it no longer is.
+    if (!std::exchange(job.details->requeue_when_ended, false)) return;
+    job.cancelled_by_uid = by_uid;
+    job.state = job.details->ending_as = JOB_CANCELLED;
+    core_.committer.job_changed(job.id);
+    return;
+  }
+  if (job.ended()) return;
+  job.cancelled_by_uid = by_uid;
+  if (job.state == JOB_PENDING) {
+    if (job.array) {
+      // The tasks that wait end as one record, as Slurm shows them.
+      ArrayGroup* group = core_.state.find_array(job.array_job_id);
+      group->ended += job.array->waiting.size() - 1;
+    }
+    finish(job, JOB_CANCELLED, WAIT_NO_REASON, 0, core_.now());
+    return;
+  }
+  stop(job, JOB_CANCELLED, WAIT_NO_REASON, false);
+}
+
+void Lifecycle::stop(Job& job, JobState ending_as, StateReason reason, bool at_once) {
+  Details& details = job.need_details();
+  if (job.completing) return;
+  job.state = details.ending_as = ending_as;
+  details.ending_reason = reason;
+  job.completing = true;
+  core_.committer.job_changed(job.id);
+  if (job.submission->interactive) {
+    core_.launching->end_allocation(job);
+    return;
+  }
+  if (at_once) {
+    core_.launching->signal(job, SIGKILL, node::SignalOrder::ALL);
+    return;
+  }
+  core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
+  core_.launching->signal(job, SIGTERM, node::SignalOrder::ALL);
+  if (details.kill_time == 0) details.kill_time = core_.now() + core_.config.kill_wait_seconds;
+  set_alarm(job);
+}
+
+void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bool steps_only) {
+  using node::SignalOrder;
+  SignalOrder::Target target = SignalOrder::STEPS;
+  if (batch_only) target = SignalOrder::BATCH_SHELL;
+  if (full) target = SignalOrder::BATCH_SESSION;
+  if (steps_only) target = SignalOrder::STEPS;
+  core_.launching->signal(job, signal, target);
+  if (full) core_.launching->signal(job, signal, SignalOrder::STEPS);
+}
+
+Status Lifecycle::hold(Job& job, bool by_user) {
+  if (job.ended()) return failure("", kAlreadyDone);
+  if (job.state == JOB_RUNNING) return failure("", kJobNotPending);
+  if (job.priority != 0) job.priority = 0;
+  job.reason = by_user ? WAIT_HELD_USER : WAIT_HELD;
+  core_.committer.job_changed(job.id);
+  core_.scheduling->update(job);
+  return {};
+}
+
+Status Lifecycle::release(Job& job) {
+  if (job.ended()) return failure("", kAlreadyDone);
+  if (job.state == JOB_RUNNING) return failure("", kJobNotPending);
+  if (job.priority == 0) {
+    job.priority = released_priority(job);
+    job.reason = WAIT_NO_REASON;
+    core_.committer.job_changed(job.id);
+    core_.scheduling->update(job);
+  }
+  return {};
+}
+
+Status Lifecycle::requeue(Job& job, bool then_hold) {
+  if (job.submission->interactive) return failure("", kBatchOnly);
+  if (job.state == JOB_PENDING) {
+    if (!then_hold) return failure("", kJobPending);
+    return hold(job, true);
+  }
+  if (job.completing) return failure("", kTransitionState);
+  if (!job.requeue_allowed) return failure("", kDisabled);
+  Details& details = job.need_details();
+  details.requeue_when_ended = true;
+  details.hold_when_requeued = then_hold;
+  stop(job, JOB_REQUEUED, WAIT_NO_REASON, false);
+  return {};
+}
+
+void Lifecycle::watch_owner(Job& job) {
+  Details& details = job.need_details();
+  details.owner_watch = std::make_unique<OwnerWatch>(core_.loop, details.owner, [this, id = job.id] {
+    if (Job* found = core_.state.find(id)) cancel(*found, found->uid);
+  });
+}
+
+Status Lifecycle::complete_allocation(Job& job, int32_t status) {
+  if (!job.submission->interactive) return failure("", kBatchOnly);
+  if (job.completing || job.ended()) return {};
+  if (job.state == JOB_PENDING) {
+    cancel(job, job.uid);
+    return {};
+  }
+  job.exit_code = status;
+  stop(job, status == 0 ? JOB_COMPLETE : JOB_FAILED, status == 0 ? WAIT_NO_REASON : FAIL_EXIT_CODE, false);
+  return {};
+}
+
+void Lifecycle::set_alarm(Job& job) {
+  int64_t next = 0;
+  const auto consider = [&](int64_t time) {
+    if (time != 0 && (next == 0 || time < next)) next = time;
+  };
+  if (job.state == JOB_PENDING) {
+    if (job.eligible_time > core_.now()) consider(job.eligible_time);
+    if (job.submission->deadline != 0) consider(job.submission->deadline);
+  } else if (job.completing) {
+    consider(job.details->kill_time);
+  } else if (job.state == JOB_RUNNING) {
+    if (job.time_limit_minutes != kUnlimited) {
+      const int64_t end = job.start_time + int64_t{job.time_limit_minutes} * 60;
+      consider(end);
+      const Submission& submission = *job.submission;
+      if (submission.warning_signal != 0 && !job.details->warned) {
+        consider(std::max(job.start_time, end - submission.warning_seconds));
+      }
+    }
+  }
+  if (next == 0) {
+    core_.alarms.cancel(job.id);
+  } else {
+    core_.alarms.set(job.id, next);
+  }
+}
+
+void Lifecycle::alarm(uint32_t job_id) {
+  Job* job = core_.state.find(job_id);
+  if (job == nullptr) return;
+  const int64_t now = core_.now();
+  if (job->state == JOB_PENDING) {
+    if (job->submission->deadline != 0 && now >= job->submission->deadline) {
+      finish(*job, JOB_DEADLINE, FAIL_DEADLINE, 0, now);
+      return;
+    }
+    core_.dependencies->look_again(job_id);
+    core_.scheduling->update(*job);
+    set_alarm(*job);
+    return;
+  }
+  if (job->completing) {
+    if (job->details->kill_time != 0 && now >= job->details->kill_time) {
+      job->details->kill_time = 0;
+      core_.launching->signal(*job, SIGKILL, node::SignalOrder::ALL);
+    }
+    set_alarm(*job);
+    return;
+  }
+  if (job->state != JOB_RUNNING || job->time_limit_minutes == kUnlimited) return;
+  const int64_t end = job->start_time + int64_t{job->time_limit_minutes} * 60;
+  if (now >= end) {
+    core_.launching->announce(*job, "DUE TO TIME LIMIT");
+    stop(*job, JOB_TIMEOUT, FAIL_TIMEOUT, false);
+    return;
+  }
+  const Submission& submission = *job->submission;
+  if (submission.warning_signal != 0 && !job->details->warned && now >= end - submission.warning_seconds) {
+    job->details->warned = true;
+    signal(*job, submission.warning_signal, submission.warning_batch_only, false, !submission.warning_batch_only);
+  }
+  set_alarm(*job);
+}
+
+}  // namespace minke::engine

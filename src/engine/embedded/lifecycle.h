@@ -1,0 +1,55 @@
+// From pending to ended: the transitions of a job, and nothing else that changes `Job::state`.
+//
+// Each transition marks the job for the committer, frees or books resources, and tells dependencies, waiting and
+// scheduling. Cancelling a running job sends it SIGCONT and SIGTERM, then SIGKILL after KillWait; it counts as ended
+// when the launcher says that nothing of it is left. State's thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "engine/embedded/job.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Lifecycle {
+ public:
+  explicit Lifecycle(Core& core) : core_(core) {}
+
+  void started(Job& job);   // resources are booked, details.nodes and details.partition set
+  // The batch script ended (or an allocation was given back) and nothing of the job is left.
+  void ended(Job& job, int32_t exit_code, int64_t end_time);
+  // It ended because its processes, or the means to run them, were lost.
+  void failed(Job& job, model::JobState state, model::StateReason reason, const std::string& detail,
+              int64_t end_time);
+
+  // Stops a job: pending ones end at once, running ones when their processes are gone.
+  void cancel(Job& job, uint32_t by_uid);
+  void stop(Job& job, model::JobState ending_as, model::StateReason reason, bool at_once);
+  void signal(Job& job, uint32_t signal, bool batch_only, bool full, bool steps_only);
+
+  // kInvalid codes as in Slurm: a job that ended cannot be held, and so on.
+  Status hold(Job& job, bool by_user);
+  Status release(Job& job);
+  Status requeue(Job& job, bool then_hold);
+
+  // An interactive job whose owner is gone is cancelled.
+  void watch_owner(Job& job);
+  // The owner gives its allocation back; `status` is the wait(2) status of what it ran.
+  Status complete_allocation(Job& job, int32_t status);
+
+  void alarm(uint32_t job_id);
+  void set_alarm(Job& job);  // the next time at which something falls due for it
+
+ private:
+  void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code, int64_t end_time);
+  void back_to_queue(Job& job, bool then_hold);
+  void count_in_array(const Job& job);
+
+  Core& core_;
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,425 @@
+#include "engine/embedded/queries.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/job_paths.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/steps.h"
+#include "model/error.h"
+#include "node/discovery.h"
+#include "text/hostlist.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr int kJobsPerPart = 500;
+
+void set_error(rpc::ServerMessage& message, const Error& error) {
+  message.mutable_error()->set_code(static_cast<uint32_t>(error.code));
+  message.mutable_error()->set_message(error.message);
+}
+
+template <typename List, typename Value>
+bool none_or_contains(const List& list, const Value& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name, const std::string& type,
+              uint32_t count) {
+  for (Gres& gres : list) {
+    if (gres.name() != name || gres.type() != type) continue;
+    gres.set_count(gres.count() + count);
+    return;
+  }
+  Gres& gres = *list.Add();
+  gres.set_name(name);
+  gres.set_type(type);
+  gres.set_count(count);
+}
+
+// What a job asks for, in the totals that listings show. Allocated jobs show what they hold instead.
+void add_request(JobRecord& record, const sched::Request* request) {
+  const JobSpec& spec = record.spec();
+  const uint32_t nodes = request ? request->min_nodes : std::max(1u, spec.min_nodes());
+  const uint32_t tasks = request && request->tasks != 0 ? request->tasks
+                         : spec.has_ntasks()            ? spec.ntasks()
+                                                        : nodes * std::max(1u, spec.ntasks_per_node());
+  record.set_num_nodes(nodes);
+  record.set_num_tasks(tasks);
+  record.set_num_cpus(std::max(tasks * std::max(1u, spec.cpus_per_task()), nodes * std::max(1u, spec.min_cpus())));
+  if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
+  if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
+  for (const Gres& gres : spec.gres_per_node()) {
+    add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
+  }
+  for (const Gres& gres : spec.gpus()) add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count());
+  for (const Gres& gres : spec.gpus_per_task()) {
+    add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count() * tasks);
+  }
+}
+
+bool runs_on(const JobRecord& record, const rpc::JobFilter& filter) {
+  if (filter.nodes().empty()) return true;
+  return std::any_of(record.nodes().begin(), record.nodes().end(),
+                     [&](const NodeAllocation& node) { return none_or_contains(filter.nodes(), node.node()); });
+}
+
+// Everything but state and job ids.
+bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
+  return none_or_contains(filter.users(), record.user_name()) && none_or_contains(filter.uids(), record.uid()) &&
+         none_or_contains(filter.names(), record.spec().name()) &&
+         none_or_contains(filter.accounts(), record.account()) && none_or_contains(filter.qos(), record.qos()) &&
+         none_or_contains(filter.partitions(), record.partition()) && runs_on(record, filter);
+}
+
+bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task) {
+  if (filter.jobs().empty()) return true;
+  return std::any_of(filter.jobs().begin(), filter.jobs().end(),
+                     [&](const auto& selector) { return selects(selector, job_id, array_job_id, task); });
+}
+
+bool state_shown(const rpc::JobFilter& filter, const JobRecord& record) {
+  if (filter.all_states()) return true;
+  if (!filter.states().empty()) return none_or_contains(filter.states(), static_cast<int>(record.state()));
+  return record.completing() || record.state() <= JOB_SUSPENDED;
+}
+
+}  // namespace
+
+bool selects(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array_job_id, uint32_t task) {
+  if (selector.tasks().empty()) return selector.job_id() == job_id || selector.job_id() == array_job_id;
+  if (selector.job_id() != array_job_id) return false;
+  if (task == kNoTask) return false;
+  return std::any_of(selector.tasks().begin(), selector.tasks().end(), [&](const IndexRange& range) {
+    return task >= range.first() && task <= range.last() && (task - range.first()) % std::max(1u, range.step()) == 0;
+  });
+}
+
+void Queries::complete(JobRecord& record, const Job* job) {
+  const JobSpec& spec = record.spec();
+  if (record.partition().empty()) record.set_partition(spec.partition());
+  record.set_account(spec.account());
+  record.set_qos(spec.qos());
+  if (record.nodes_size() == 0) {
+    add_request(record, job == nullptr ? nullptr : core_.scheduling->queued_request(*job));
+  } else {
+    for (const NodeAllocation& node : record.nodes()) {
+      for (const GresAllocation& gres : node.gres()) {
+        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()));
+      }
+    }
+  }
+  const JobPaths paths = paths_of(record);
+  record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
+  record.set_stdout_path(paths.out);
+  record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
+  if (record.state() == JOB_RUNNING && record.time_limit_minutes() != kUnlimited) {
+    record.set_end_time(record.start_time() + int64_t{record.time_limit_minutes()} * 60);
+  }
+}
+
+JobRecord Queries::full_record(const Job& job) {
+  JobRecord record = core_.state.record_of(job);
+  *record.mutable_spec() = job.submission->spec();
+  if (job.details && !job.details->dependencies.empty()) {
+    record.mutable_spec()->clear_dependencies();
+    for (const Dependency& term : job.details->dependencies) *record.mutable_spec()->add_dependencies() = term;
+  }
+  complete(record, &job);
+  return record;
+}
+
+void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
+  const rpc::JobFilter& filter = request.filter();
+  const int64_t now = core_.now();
+  const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
+  std::unordered_map<uint32_t, int64_t> expected_starts;
+  if (request.with_start_forecast()) {
+    for (const auto& expected : core_.scheduling->forecast()) {
+      expected_starts.try_emplace(Scheduling::job_of_entry(expected.entry), expected.start);
+    }
+  }
+  auto message = std::make_shared<rpc::ServerMessage>();
+  message->mutable_jobs()->set_now(now);
+  auto found = std::make_shared<std::unordered_set<uint32_t>>();  // ended ones that are still in memory
+  bool any_selected = false;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (!job->committed) continue;
+    if (!selected(filter, id, job->array_job_id, job->array_task) &&
+        !(job->array && std::any_of(filter.jobs().begin(), filter.jobs().end(),
+                                    [&](const auto& s) { return s.job_id() == job->array_job_id; }))) {
+      continue;
+    }
+    any_selected = true;
+    JobRecord record = full_record(*job);
+    if (record.state() == JOB_PENDING) {
+      record.set_reason(core_.scheduling->reason_of(reasons, *job));
+      if (const auto expected = expected_starts.find(id); expected != expected_starts.end()) {
+        record.set_start_time(expected->second);
+      }
+    }
+    if (job->ended()) found->insert(id);
+    if (!state_shown(filter, record) || !passes(filter, record)) continue;
+    *message->mutable_jobs()->add_jobs() = std::move(record);
+    if (message->jobs().jobs_size() >= kJobsPerPart) {
+      part(*message, false);
+      message->mutable_jobs()->clear_jobs();
+    }
+  }
+  const bool wants_ended =
+      filter.all_states() || (!filter.jobs().empty() && !any_selected) ||
+      std::any_of(filter.states().begin(), filter.states().end(), [](int state) { return state >= JOB_COMPLETE; });
+  if (!wants_ended) {
+    part(*message, true);
+    return;
+  }
+  store::AccountingQuery query;
+  query.ended_since = std::max<int64_t>(1, now - core_.config.min_job_age_seconds);
+  for (const auto& selector : filter.jobs()) query.job_ids.push_back(selector.job_id());
+  auto any = std::make_shared<bool>(any_selected);
+  core_.store.query(std::move(query), [this, part, filter, message, found, any](auto chunk) {
+    core_.loop.post([this, part, filter, message, found, any, chunk = std::move(chunk)]() mutable {
+      if (!chunk) {
+        rpc::ServerMessage reply;
+        set_error(reply, chunk.error());
+        part(reply, true);
+        return;
+      }
+      for (store::AccountedJob& stored : *chunk) {
+        JobRecord& record = stored.job.record;
+        if (found->contains(record.job_id())) continue;
+        if (!selected(filter, record.job_id(), record.array_job_id(),
+                      record.has_array_task_id() ? record.array_task_id() : kNoTask)) {
+          continue;
+        }
+        *any = true;
+        *record.mutable_spec() = std::move(stored.spec);
+        complete(record, nullptr);
+        if (state_shown(filter, record) && passes(filter, record)) {
+          *message->mutable_jobs()->add_jobs() = std::move(record);
+        }
+      }
+      if (!chunk->empty()) {
+        if (message->jobs().jobs_size() < kJobsPerPart) return;
+        part(*message, false);
+        message->mutable_jobs()->clear_jobs();
+        return;
+      }
+      if (filter.jobs_size() == 1 && !*any) {
+        rpc::ServerMessage reply;
+        set_error(reply, Error{kInvalidJobId, {}});
+        part(reply, true);
+        return;
+      }
+      part(*message, true);
+    });
+  });
+}
+
+void Queries::steps(const rpc::QueryStepsRequest& request, const Part& part) {
+  rpc::ServerMessage message;
+  message.mutable_steps()->set_now(core_.now());
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->state != JOB_RUNNING || !selected(request.filter(), id, job->array_job_id, job->array_task)) continue;
+    const JobRecord record = full_record(*job);
+    if (!passes(request.filter(), record)) continue;
+    if (!job->submission->interactive) {
+      StepRecord& step = *message.mutable_steps()->add_steps();
+      step.set_job_id(id);
+      step.set_kind(STEP_BATCH);
+      step.set_name("batch");
+      step.set_state(JOB_RUNNING);
+      step.set_start_time(job->start_time);
+      step.set_node_list(record.batch_host());
+      step.set_num_nodes(1);
+      step.set_num_tasks(1);
+      step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : 0);
+      step.set_array_job_id(job->array_job_id);
+      if (job->array_task != kNoTask) step.set_array_task_id(job->array_task);
+    }
+    for (StepRecord& step : core_.steps->of_job(id)) *message.mutable_steps()->add_steps() = std::move(step);
+  }
+  part(message, true);
+}
+
+void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) {
+  store::AccountingQuery query;
+  for (const auto& selector : request.filter().jobs()) query.job_ids.push_back(selector.job_id());
+  query.from = request.from();
+  query.until = request.until();
+  query.with_steps = request.with_steps();
+  query.duplicates = request.duplicates();
+  query.uids.assign(request.filter().uids().begin(), request.filter().uids().end());
+  query.names.assign(request.filter().names().begin(), request.filter().names().end());
+  core_.store.query(std::move(query), [this, part, request](auto chunk) {
+    core_.loop.post([this, part, request, chunk = std::move(chunk)]() mutable {
+      rpc::ServerMessage message;
+      message.mutable_accounting()->set_now(core_.now());
+      if (!chunk) {
+        set_error(message, chunk.error());
+        part(message, true);
+        return;
+      }
+      const bool last = chunk->empty();
+      for (store::AccountedJob& stored : *chunk) {
+        rpc::AccountedJob accounted;
+        JobRecord& record = *accounted.mutable_job();
+        const Job* job = core_.state.find(stored.job.record.job_id());
+        if (job != nullptr && job->restarts == stored.job.record.restarts()) {
+          record = full_record(*job);
+        } else {
+          record = std::move(stored.job.record);
+          *record.mutable_spec() = std::move(stored.spec);
+          complete(record, nullptr);
+        }
+        if (!selected(request.filter(), record.job_id(), record.array_job_id(),
+                      record.has_array_task_id() ? record.array_task_id() : kNoTask) ||
+            !passes(request.filter(), record)) {
+          continue;
+        }
+        if (!request.filter().states().empty() &&
+            !none_or_contains(request.filter().states(), static_cast<int>(record.state()))) {
+          continue;
+        }
+        if (request.with_steps() && record.start_time() != 0) {
+          const bool has_batch = std::any_of(stored.steps.begin(), stored.steps.end(),
+                                             [](const StepRecord& step) { return step.kind() == STEP_BATCH; });
+          if (!record.spec().interactive() && !has_batch) {
+            // A job without other steps: its batch step is the job.
+            StepRecord& step = *accounted.add_steps();
+            step.set_job_id(record.job_id());
+            step.set_kind(STEP_BATCH);
+            step.set_name("batch");
+            step.set_state(record.state() == JOB_TIMEOUT || record.state() == JOB_REQUEUED ? JOB_CANCELLED
+                                                                                            : record.state());
+            step.set_exit_code(record.exit_code());
+            step.set_start_time(record.start_time());
+            step.set_end_time(record.state() == JOB_RUNNING ? 0 : record.end_time());
+            step.set_node_list(record.batch_host());
+            step.set_num_nodes(1);
+            step.set_num_tasks(1);
+            step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : record.num_cpus());
+            step.set_array_job_id(record.array_job_id());
+            if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
+            *step.mutable_usage() = record.usage();
+          }
+          for (StepRecord& step : stored.steps) *accounted.add_steps() = std::move(step);
+          if (job != nullptr && job->restarts == record.restarts()) {
+            for (StepRecord& step : core_.steps->of_job(record.job_id())) *accounted.add_steps() = std::move(step);
+          }
+        }
+        *message.mutable_accounting()->add_jobs() = std::move(accounted);
+      }
+      part(message, last);
+    });
+  });
+}
+
+void Queries::script(const rpc::QueryScriptRequest& request, const Part& part) {
+  rpc::ServerMessage message;
+  std::optional<store::ContentHash> hash;
+  if (const Job* job = core_.state.find(request.job_id())) {
+    if (job->submission->script) hash = *job->submission->script;
+  } else if (const auto stored = core_.store.job(request.job_id()); stored && *stored && !(*stored)->script.empty()) {
+    hash = (*stored)->script;
+  }
+  const auto content = hash ? core_.store.content(*hash) : Result<std::optional<std::string>>(std::nullopt);
+  if (!content || !*content) {
+    set_error(message, content ? Error{kInvalidJobId, {}} : content.error());
+  } else {
+    message.mutable_script()->set_script(**content);
+  }
+  part(message, true);
+}
+
+void Queries::nodes(const Part& part) {
+  rpc::ServerMessage message;
+  rpc::NodesReply& reply = *message.mutable_nodes();
+  reply.set_now(core_.now());
+  const node::Load load = node::current_load();
+  for (const NodeRecord& configured : core_.nodes->nodes()) {
+    NodeRecord& record = *reply.add_nodes();
+    record = configured;
+    record.set_cpu_load(load.load_average);
+    record.set_free_memory_mib(load.free_memory_mib);
+    for (const PartitionRecord& partition : core_.nodes->partitions()) {
+      const auto names = text::expand_hostlist(partition.nodes());
+      if (names && none_or_contains(*names, record.name())) record.add_partitions(partition.name());
+    }
+  }
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (!job->details) continue;
+    for (const NodeAllocation& allocation : job->details->nodes) {
+      for (NodeRecord& record : *reply.mutable_nodes()) {
+        if (record.name() != allocation.node() || (job->ended() && !job->completing)) continue;
+        record.set_allocated_cpus(record.allocated_cpus() + allocation.cpus());
+        record.set_allocated_memory_mib(record.allocated_memory_mib() + allocation.memory_mib());
+        record.set_running_jobs(record.running_jobs() + 1);
+        for (const GresAllocation& gres : allocation.gres()) {
+          add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(),
+                   static_cast<uint32_t>(gres.indices_size()));
+        }
+      }
+    }
+  }
+  part(message, true);
+}
+
+void Queries::partitions(const Part& part) {
+  rpc::ServerMessage message;
+  message.mutable_partitions()->set_now(core_.now());
+  for (const PartitionRecord& configured : core_.nodes->partitions()) {
+    PartitionRecord& record = *message.mutable_partitions()->add_partitions();
+    record = configured;
+    const auto names = text::expand_hostlist(record.nodes());
+    for (const NodeRecord& node : core_.nodes->nodes()) {
+      if (!names || std::find(names->begin(), names->end(), node.name()) == names->end()) continue;
+      record.set_total_nodes(record.total_nodes() + 1);
+      record.set_total_cpus(record.total_cpus() + node.cpus());
+      record.set_total_memory_mib(record.total_memory_mib() + node.memory_mib());
+      for (const Gres& gres : node.gres()) {
+        add_gres(*record.mutable_total_gres(), gres.name(), gres.type(), gres.count());
+      }
+    }
+  }
+  part(message, true);
+}
+
+void Queries::configuration(const Part& part) {
+  rpc::ServerMessage message;
+  rpc::ConfigReply& reply = *message.mutable_config();
+  reply.set_now(core_.now());
+  const Configuration& config = core_.config;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    rpc::Field& field = *reply.add_values();
+    field.set_name(name);
+    field.set_value(value);
+  };
+  add("AccountingStorageType", "accounting_storage/minke");
+  add("ClusterName", config.cluster_name);
+  add("EnforcePartLimits", "ALL");
+  add("JobRequeue", config.requeue_by_default ? "1" : "0");
+  add("KillWait", std::to_string(config.kill_wait_seconds) + " sec");
+  add("MaxArraySize", std::to_string(config.max_array_size));
+  add("MaxJobCount", std::to_string(config.max_job_count));
+  add("MinJobAge", std::to_string(config.min_job_age_seconds) + " sec");
+  add("PriorityType", "priority/basic");
+  add("ProctrackType", "proctrack/minke");
+  add("SchedulerType", "sched/backfill");
+  add("SelectType", "select/cons_tres");
+  add("SLURM_CONF", config.source_path.empty() ? "(none)" : config.source_path);
+  add("StateSaveLocation", config.home);
+  add("TmpFS", config.tmp_root);
+  part(message, true);
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,44 @@
+// Answers to those who only look: squeue, sinfo, sacct, scontrol show. State's thread; long answers come in pieces.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "rpc/messages.pb.h"
+#include "store/store.h"
+
+namespace minke::engine {
+
+struct Core;
+struct Job;
+
+class Queries {
+ public:
+  explicit Queries(Core& core) : core_(core) {}
+
+  // Each is called with parts of the answer; `last` with the final one.
+  using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
+
+  void jobs(const rpc::QueryJobsRequest& request, const Part& part);
+  void steps(const rpc::QueryStepsRequest& request, const Part& part);
+  void accounting(const rpc::QueryAccountingRequest& request, Part part);
+  void script(const rpc::QueryScriptRequest& request, const Part& part);
+  void nodes(const Part& part);
+  void partitions(const Part& part);
+  void configuration(const Part& part);
+
+  // A job with its spec, paths and what it asks for: as commands show it.
+  model::JobRecord full_record(const Job& job);
+
+ private:
+  void complete(model::JobRecord& record, const Job* job);
+  bool matches(const rpc::JobFilter& filter, const Job& job);
+
+  Core& core_;
+};
+
+// Whether a job is one of those selected. `index`: its task, or kNoTask for the record of the tasks that wait.
+bool selects(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array_job_id, uint32_t task);
+
+}  // namespace minke::engine

@@ -1,0 +1,246 @@
+#include "engine/embedded/server.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/job_environment.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/steps.h"
+#include "engine/embedded/users.h"
+#include "engine/embedded/waiting.h"
+#include "model/error.h"
+#include "os/log.h"
+#include "rpc/frame.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+struct Server::Client {
+  std::unique_ptr<rpc::Connection> connection;
+  rpc::Peer peer;
+  std::vector<std::string> step_keys;  // of the steps that this client is told about
+
+  void send(rpc::ServerMessage& message, uint32_t request_id, bool last) {
+    if (!connection) return;
+    message.set_request_id(request_id);
+    message.set_last(last);
+    if (message.has_error() && message.error().code() != 0) {
+      // Slurm's words for the number, and ours for what exactly is wrong.
+      const std::string_view text = slurm_error_text(static_cast<int>(message.error().code()));
+      if (!text.empty() && message.error().message() != text) {
+        message.mutable_error()->set_detail(message.error().message());
+        message.mutable_error()->set_message(std::string(text));
+      }
+    }
+    connection->send(message);
+  }
+  void send_error(uint32_t request_id, const Error& error) {
+    rpc::ServerMessage message;
+    message.mutable_error()->set_code(static_cast<uint32_t>(error.code));
+    message.mutable_error()->set_message(error.message);
+    send(message, request_id, true);
+  }
+};
+
+Server::Server(Core& core, os::UniqueFd listener, Hooks hooks)
+    : core_(core),
+      listener_(std::move(listener)),
+      hooks_(std::move(hooks)),
+      submitting_(core),
+      queries_(core),
+      actions_(core, queries_) {}
+
+Server::~Server() = default;
+
+void Server::open() {
+  accepting_ = rpc::accept_on(core_.loop, listener_.get(), [this](os::UniqueFd socket) { accept(std::move(socket)); });
+}
+
+void Server::close() {
+  accepting_.reset();
+  clients_.clear();
+}
+
+void Server::accept(os::UniqueFd socket) {
+  auto client = std::make_shared<Client>();
+  Client* key = client.get();
+  client->peer = rpc::peer_of(socket.get());
+  // Personal mode: the socket's mode keeps others out; this is the second lock on that door.
+  if (client->peer.uid != geteuid() && client->peer.uid != 0) return;
+  clients_.emplace(key, client);
+  client->connection = rpc::Connection::start(
+      core_.loop, std::move(socket), rpc::kMaxRequestBytes,
+      {.on_frame =
+           [this, key](std::string_view frame, std::vector<os::UniqueFd> descriptors) {
+             const auto known = clients_.find(key);
+             if (known == clients_.end()) return;
+             const std::shared_ptr<Client> self = known->second;
+             rpc::ClientMessage message;
+             if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
+               self->send_error(0, Error{kInternal, "what was sent is no message of this protocol"});
+               return;
+             }
+             handle(self, std::move(message), std::move(descriptors));
+           },
+       .on_close =
+           [this, key](Status why) {
+             if (!why) os::log_warning("a client was cut off: " + why.error().message);
+             const auto known = clients_.find(key);
+             if (known == clients_.end()) return;
+             for (const std::string& step : known->second->step_keys) core_.steps->forget_report(step);
+             known->second->connection.reset();
+             clients_.erase(known);
+           }});
+}
+
+void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
+                      const rpc::WaitJobRequest& request) {
+  const auto answer = [this, weak = std::weak_ptr<Client>(client), request_id](const JobRecord& record, bool last) {
+    const auto self = weak.lock();
+    if (!self) return;
+    rpc::ServerMessage message;
+    *message.mutable_wait_job()->mutable_job() = record;
+    if (last && record.state() == JOB_RUNNING) {
+      if (const Job* job = core_.state.find(record.job_id())) {
+        for (std::string& variable :
+             allocation_environment(record, core_.launching->surroundings(*job, record.spec()))) {
+          message.mutable_wait_job()->add_environment(std::move(variable));
+        }
+      }
+    }
+    self->send(message, request_id, last);
+  };
+  const Job* job = core_.state.find(request.job_id());
+  const ArrayGroup* array = core_.state.find_array(request.job_id());
+  const bool over = job == nullptr || (job->ended() && !job->completing && !job->dirty);
+  if (over && (array == nullptr || array->jobs.empty())) {
+    const auto stored = core_.store.job(request.job_id());
+    if (!stored) return client->send_error(request_id, stored.error());
+    if (!*stored) return client->send_error(request_id, Error{kInvalidJobId, {}});
+    JobRecord record = (*stored)->record;
+    if (record.array_job_id() != 0) {
+      const auto outcome = core_.store.array_outcome(record.array_job_id());
+      if (outcome && outcome->ended > outcome->succeeded) record.set_exit_code(1 << 8);
+    }
+    answer(record, true);
+    return;
+  }
+  const Job& shown = job != nullptr ? *job : *core_.state.find(*array->jobs.begin());
+  const JobRecord record = queries_.full_record(shown);
+  const bool started = request.until() == rpc::WaitJobRequest::STARTED && shown.state != JOB_PENDING;
+  answer(record, started);
+  if (started) return;
+  const auto tell = [answer](const JobRecord& ended) { answer(ended, true); };
+  if (request.until() == rpc::WaitJobRequest::STARTED) {
+    core_.waiting->for_start(request.job_id(), tell);
+  } else {
+    core_.waiting->for_end(request.job_id(), tell);
+  }
+}
+
+void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
+                         const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors) {
+  client->step_keys.push_back(request.key());
+  const Status created = core_.steps->create(
+      request, std::move(descriptors), owner_of_process(client->peer.pid),
+      [weak = std::weak_ptr<Client>(client), request_id](const rpc::StepEvent& event) {
+        const auto self = weak.lock();
+        if (!self) return;
+        rpc::ServerMessage message;
+        *message.mutable_step() = event;
+        self->send(message, request_id, event.has_ended());
+      });
+  if (!created) client->send_error(request_id, created.error());
+}
+
+void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
+                    std::vector<os::UniqueFd> descriptors) {
+  const uint32_t id = message.request_id();
+  const std::weak_ptr<Client> weak = client;
+  const Queries::Part part = [weak, id](rpc::ServerMessage& answer, bool last) {
+    if (const auto self = weak.lock()) self->send(answer, id, last);
+  };
+  const Actions::Reply acted = [weak, id](const rpc::ActionReply& reply) {
+    const auto self = weak.lock();
+    if (!self) return;
+    rpc::ServerMessage answer;
+    *answer.mutable_action() = reply;
+    for (auto& failure : *answer.mutable_action()->mutable_failures()) {
+      if (failure.message().empty()) {
+        failure.set_message(std::string(slurm_error_text(static_cast<int>(failure.code()))));
+      }
+    }
+    self->send(answer, id, true);
+  };
+  const auto changed = [&](const Status& outcome) {
+    if (!outcome) return client->send_error(id, outcome.error());
+    core_.committer.when_durable([acted] { acted(rpc::ActionReply()); });
+  };
+  switch (message.body_case()) {
+    case rpc::ClientMessage::kSubmit:
+      submitting_.submit(message.submit(), client->peer, [weak, id](Result<rpc::SubmitReply> reply) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!reply) return self->send_error(id, reply.error());
+        rpc::ServerMessage answer;
+        *answer.mutable_submit() = std::move(*reply);
+        self->send(answer, id, true);
+      });
+      return;
+    case rpc::ClientMessage::kWaitJob:
+      return wait_job(client, id, message.wait_job());
+    case rpc::ClientMessage::kCreateStep:
+      return create_step(client, id, message.create_step(), std::move(descriptors));
+    case rpc::ClientMessage::kSignal:
+      return actions_.signal(message.signal(), client->peer, acted);
+    case rpc::ClientMessage::kHold:
+      return actions_.hold(message.hold(), client->peer, acted);
+    case rpc::ClientMessage::kRequeue:
+      return actions_.requeue(message.requeue(), client->peer, acted);
+    case rpc::ClientMessage::kUpdateJob:
+      return actions_.update(message.update_job(), client->peer, acted);
+    case rpc::ClientMessage::kCompleteAllocation:
+      return actions_.complete_allocation(message.complete_allocation(), client->peer, acted);
+    case rpc::ClientMessage::kUpdateNode:
+      return changed(core_.nodes->update_node(message.update_node(), client->peer.uid));
+    case rpc::ClientMessage::kUpdatePartition:
+      return changed(core_.nodes->update_partition(message.update_partition()));
+    case rpc::ClientMessage::kQueryJobs:
+      return queries_.jobs(message.query_jobs(), part);
+    case rpc::ClientMessage::kQuerySteps:
+      return queries_.steps(message.query_steps(), part);
+    case rpc::ClientMessage::kQueryScript:
+      return queries_.script(message.query_script(), part);
+    case rpc::ClientMessage::kQueryAccounting:
+      return queries_.accounting(message.query_accounting(), part);
+    case rpc::ClientMessage::kQueryNodes:
+      return queries_.nodes(part);
+    case rpc::ClientMessage::kQueryPartitions:
+      return queries_.partitions(part);
+    case rpc::ClientMessage::kQueryConfig:
+      return queries_.configuration(part);
+    case rpc::ClientMessage::kStatus: {
+      rpc::ServerMessage answer;
+      *answer.mutable_status() = hooks_.status();
+      return client->send(answer, id, true);
+    }
+    case rpc::ClientMessage::kShutdown:
+      return hooks_.shut_down(message.shutdown().mode(), [weak, id, acted](Status outcome) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!outcome) return self->send_error(id, outcome.error());
+        acted(rpc::ActionReply());
+      });
+    case rpc::ClientMessage::kReconfigure:
+      return client->send_error(
+          id, Error{kNotSupported, "the configuration is read at start: minke down --keep-jobs, then minke up"});
+    case rpc::ClientMessage::BODY_NOT_SET:
+      return client->send_error(id, Error{kInternal, "a request that this daemon does not know"});
+  }
+}
+
+}  // namespace minke::engine

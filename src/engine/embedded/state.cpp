@@ -1,0 +1,217 @@
+#include "engine/embedded/state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/result.h"
+#include "engine/embedded/users.h"
+#include "text/hostlist.h"
+
+namespace minke::engine {
+
+Job* State::find(uint32_t job_id) {
+  const auto found = jobs_.find(job_id);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+Job& State::add(std::unique_ptr<Job> job) {
+  const uint32_t id = job->id;
+  if (job->array_job_id != 0) arrays_[job->array_job_id].jobs.insert(id);
+  const auto [place, added] = jobs_.emplace(id, std::move(job));
+  MINKE_CHECK(added);
+  return *place->second;
+}
+
+void State::remove(uint32_t job_id) {
+  const auto found = jobs_.find(job_id);
+  MINKE_CHECK(found != jobs_.end());
+  if (const uint32_t array = found->second->array_job_id; array != 0) {
+    ArrayGroup& group = arrays_[array];
+    group.jobs.erase(job_id);
+    if (group.jobs.empty()) arrays_.erase(array);
+  }
+  jobs_.erase(found);
+}
+
+ArrayGroup* State::find_array(uint32_t array_job_id) {
+  const auto found = arrays_.find(array_job_id);
+  return found == arrays_.end() ? nullptr : &found->second;
+}
+
+Job* State::find_task(uint32_t array_job_id, uint32_t index) {
+  const ArrayGroup* group = find_array(array_job_id);
+  if (group == nullptr) return nullptr;
+  for (const uint32_t id : group->jobs) {
+    Job* job = find(id);
+    if (job->is_array_record() ? job->array->waiting.contains(index) : job->array_task == index) return job;
+  }
+  return nullptr;
+}
+
+Job& State::split_task(Job& array, uint32_t index) {
+  MINKE_CHECK(array.is_array_record());
+  MINKE_CHECK(array.array->waiting.remove(index));
+  if (array.array->waiting.empty()) {
+    array.array.reset();
+    array.array_task = index;
+    return array;
+  }
+  return add_task(array, index, take_job_id());
+}
+
+Job* State::split_task_as(Job& array, uint32_t index, uint32_t job_id) {
+  if (!array.is_array_record() || !array.array->waiting.remove(index)) return nullptr;
+  if (!array.array->waiting.empty()) return &add_task(array, index, job_id);
+  array.array.reset();
+  array.array_task = index;
+  return &array;
+}
+
+Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id) {
+  auto task = std::make_unique<Job>();
+  task->id = job_id;
+  task->array_job_id = array.array_job_id;
+  task->array_task = index;
+  task->uid = array.uid;
+  task->gid = array.gid;
+  task->priority = array.priority;
+  task->time_limit_minutes = array.time_limit_minutes;
+  task->state = array.state;
+  task->reason = array.reason;
+  task->requeue_allowed = array.requeue_allowed;
+  task->committed = array.committed;
+  task->submit_time = array.submit_time;
+  task->eligible_time = array.eligible_time;
+  task->submission = array.submission;
+  if (array.details && !array.details->dependencies.empty()) {
+    task->need_details().dependencies = array.details->dependencies;
+  }
+  return add(std::move(task));
+}
+
+std::shared_ptr<const store::ContentHash> State::intern(const store::ContentHash& hash) {
+  std::weak_ptr<const store::ContentHash>& known = contents_[hash];
+  if (auto shared = known.lock()) return shared;
+  auto shared = std::make_shared<const store::ContentHash>(hash);
+  known = shared;
+  return shared;
+}
+
+const std::string& State::user_name(uint32_t uid) {
+  auto [place, added] = user_names_.try_emplace(uid);
+  if (added) place->second = user_name_of(uid);
+  return place->second;
+}
+
+const std::string& State::group_name(uint32_t gid) {
+  auto [place, added] = group_names_.try_emplace(gid);
+  if (added) place->second = group_name_of(gid);
+  return place->second;
+}
+
+model::JobRecord State::record_of(const Job& job) {
+  model::JobRecord record;
+  record.set_job_id(job.id);
+  record.set_array_job_id(job.array_job_id);
+  if (job.array_task != kNoTask) record.set_array_task_id(job.array_task);
+  if (job.array) {
+    job.array->waiting.write(*record.mutable_array_pending());
+    record.mutable_array_pending()->set_max_running(job.array->max_running);
+  }
+  record.set_uid(job.uid);
+  record.set_gid(job.gid);
+  record.set_user_name(user_name(job.uid));
+  record.set_group_name(group_name(job.gid));
+  record.set_state(job.state);
+  record.set_completing(job.completing);
+  record.set_reason(job.reason);
+  record.set_exit_code(job.exit_code);
+  record.set_derived_exit_code(job.derived_exit_code);
+  record.set_restarts(job.restarts);
+  record.set_priority(job.priority);
+  record.set_cancelled_by_uid(job.cancelled_by_uid);
+  record.set_requeue_allowed(job.requeue_allowed);
+  record.set_submit_time(job.submit_time);
+  record.set_eligible_time(job.eligible_time);
+  record.set_start_time(job.start_time);
+  record.set_end_time(job.end_time);
+  record.set_time_limit_minutes(job.time_limit_minutes);
+  if (job.details) {
+    const Details& details = *job.details;
+    record.set_reason_detail(details.reason_detail);
+    record.set_partition(details.partition);
+    *record.mutable_usage() = details.usage;
+    *record.mutable_nodes() = details.nodes;
+    std::vector<std::string> names;
+    uint32_t cpus = 0, tasks = 0;
+    uint64_t memory = 0;
+    for (const auto& node : details.nodes) {
+      names.push_back(node.node());
+      cpus += node.cpus();
+      tasks += node.tasks();
+      memory += node.memory_mib();
+    }
+    if (!names.empty()) {
+      record.set_node_list(text::compress_hostlist_sorted(names));
+      record.set_batch_host(names.front());
+      record.set_num_nodes(static_cast<uint32_t>(names.size()));
+      record.set_num_cpus(cpus);
+      record.set_num_tasks(tasks);
+      record.set_memory_mib(memory);
+    }
+  }
+  return record;
+}
+
+store::JobRow State::row_of(const Job& job) {
+  store::JobRow row;
+  row.record = record_of(job);
+  row.spec_id = job.submission->spec_id;
+  if (job.submission->script) row.script = *job.submission->script;
+  if (job.submission->environment) row.environment = *job.submission->environment;
+  if (job.details && job.details->owner.pid != 0) {
+    row.owner = format_owner(job.details->owner);
+  }
+  return row;
+}
+
+std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<const Submission> submission) {
+  const model::JobRecord& record = row.record;
+  auto job = std::make_unique<Job>();
+  job->id = record.job_id();
+  job->array_job_id = record.array_job_id();
+  if (record.has_array_task_id()) job->array_task = record.array_task_id();
+  if (record.has_array_pending() && record.array_pending().ranges_size() > 0) {
+    job->array = std::make_unique<ArrayTasks>();
+    job->array->waiting = TaskSet(record.array_pending());
+    job->array->max_running = record.array_pending().max_running();
+  }
+  job->uid = record.uid();
+  job->gid = record.gid();
+  job->priority = record.priority();
+  job->time_limit_minutes = record.time_limit_minutes();
+  job->restarts = record.restarts();
+  job->cancelled_by_uid = record.cancelled_by_uid();
+  job->exit_code = record.exit_code();
+  job->derived_exit_code = record.derived_exit_code();
+  job->state = record.state();
+  job->reason = record.reason();
+  job->completing = record.completing();
+  job->requeue_allowed = record.requeue_allowed();
+  job->committed = true;
+  job->submit_time = record.submit_time();
+  job->eligible_time = record.eligible_time();
+  job->start_time = record.start_time();
+  job->end_time = record.end_time();
+  job->submission = std::move(submission);
+  if (record.nodes_size() > 0 || !row.owner.empty()) {
+    Details& details = job->need_details();
+    details.nodes = record.nodes();
+    details.partition = record.partition();
+    details.usage = record.usage();
+    if (!row.owner.empty()) details.owner = parse_owner(row.owner);
+  }
+  return job;
+}
+
+}  // namespace minke::engine

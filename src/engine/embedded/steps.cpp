@@ -1,0 +1,453 @@
+#include "engine/embedded/steps.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/job_environment.h"
+#include "engine/embedded/job_paths.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/users.h"
+#include "model/error.h"
+#include "text/file_pattern.h"
+#include "text/hostlist.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+std::vector<uint32_t> non_zero(const std::vector<uint32_t>& counts) {
+  std::vector<uint32_t> result;
+  std::copy_if(counts.begin(), counts.end(), std::back_inserter(result), [](uint32_t count) { return count != 0; });
+  return result;
+}
+
+node::StreamOrder stream_order(const rpc::StepStream& stream, uint32_t rank, const text::FilePatternValues& values,
+                               bool append) {
+  node::StreamOrder order;
+  if (!stream.path().empty()) {
+    order.set_path(text::expand_file_pattern(stream.path(), values));
+    order.set_append(append);
+  } else if (stream.descriptors() > 0 && (!stream.has_only_task() || stream.only_task() == rank)) {
+    order.set_descriptor(stream.first_descriptor() + (stream.descriptors() > 1 ? rank : 0));
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) const {
+  std::vector<StepNode> nodes;
+  for (const NodeAllocation& allocation : job.details->nodes) {
+    StepNode node{allocation.node(), allocation.cpus(), 0, allocation.tasks()};
+    for (const auto& [id, step] : steps.running) {
+      const auto held = step.tag.cpus().find(node.name);
+      if (held != step.tag.cpus().end()) node.cpus_used += held->second;
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Status Steps::create(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+                     const Owner& owner, Report report) {
+  Job* job = core_.state.find(request.job_id());
+  if (job == nullptr || job->state == JOB_PENDING) return failure("", kInvalidJobId);
+  JobSteps& steps = jobs_[job->id];
+  for (auto& [id, step] : steps.running) {
+    if (step.tag.key() != request.key()) continue;
+    // Sent again after the connection was lost: the descriptors of the first time are in use.
+    step.report = std::move(report);
+    if (step.started) {
+      rpc::StepEvent event;
+      event.mutable_started()->set_step_id(id);
+      *event.mutable_started()->mutable_step() = step.tag.record();
+      step.report(event);
+    }
+    return {};
+  }
+  if (job->state != JOB_RUNNING) return failure("", kAlreadyDone);
+  if (request.spec().argv_size() == 0) return failure("no command", kInternal);
+  for (const rpc::StepStream* stream : {&request.spec().stdin(), &request.spec().stdout(), &request.spec().stderr()}) {
+    if (uint64_t{stream->first_descriptor()} + stream->descriptors() > descriptors.size()) {
+      return failure("a stream names a descriptor that was not sent", kInternal);
+    }
+  }
+  const auto layout = lay_out_step(request.spec(), nodes_of(*job, steps), 1);
+  if (!layout && (layout.error().code != kNodesBusy || request.spec().immediate())) return failure(layout.error());
+  Waiting waiting{request, std::move(descriptors), owner, std::move(report)};
+  if (!layout || !steps.waiting.empty()) {
+    rpc::StepEvent event;
+    event.set_waiting(std::string(slurm_error_text(kNodesBusy)));
+    waiting.report(event);
+    steps.waiting.push_back(std::move(waiting));
+    return {};
+  }
+  start(*job, std::move(waiting), *layout);
+  return {};
+}
+
+void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
+  const rpc::StepSpec& spec = waiting.request.spec();
+  JobSteps& steps = jobs_[job.id];
+  const uint32_t step_id = job.details->next_step_id++;
+  Step& step = steps.running[step_id];
+  step.report = std::move(waiting.report);
+
+  StepRecord& record = *step.tag.mutable_record();
+  record.set_job_id(job.id);
+  record.set_kind(STEP_NORMAL);
+  record.set_step_id(step_id);
+  record.set_restarts(job.restarts);
+  record.set_name(spec.name().empty() ? spec.argv(0).substr(spec.argv(0).rfind('/') + 1) : spec.name());
+  record.set_command(spec.argv(0));
+  record.set_state(JOB_RUNNING);
+  record.set_start_time(core_.now());
+  record.set_array_job_id(job.array_job_id);
+  if (job.array_task != kNoTask) record.set_array_task_id(job.array_task);
+  std::vector<std::string> names;
+  uint32_t cpus = 0;
+  for (size_t i = 0; i < layout.tasks.size(); ++i) {
+    if (layout.tasks[i] == 0) continue;
+    const std::string& name = job.details->nodes.Get(static_cast<int>(i)).node();
+    names.push_back(name);
+    cpus += layout.cpus[i];
+    if (layout.cpus[i] != 0) (*step.tag.mutable_cpus())[name] = layout.cpus[i];
+  }
+  record.set_node_list(text::compress_hostlist_sorted(names));
+  record.set_num_nodes(static_cast<uint32_t>(names.size()));
+  record.set_num_tasks(static_cast<uint32_t>(layout.task_nodes.size()));
+  record.set_num_cpus(std::max(cpus, record.num_tasks()));
+  step.tag.set_key(waiting.request.key());
+  step.tag.set_owner(format_owner(waiting.owner));
+  step.tag.set_kill_on_bad_exit(spec.kill_on_bad_exit());
+  for (const size_t node : layout.task_nodes) {
+    step.tag.add_node_of_task(job.details->nodes.Get(static_cast<int>(node)).node());
+  }
+  if (!layout.note.empty()) {
+    rpc::StepEvent event;
+    event.set_note(layout.note);
+    report(step, event);
+  }
+  watch_owner(step);
+  core_.launcher->launch(order_of(job, spec, step, layout), std::move(waiting.descriptors));
+}
+
+node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, const Step& step,
+                                  const StepLayout& layout) {
+  const StepRecord& record = step.tag.record();
+  node::LaunchOrder order;
+  order.mutable_id()->set_job_id(job.id);
+  order.mutable_id()->set_run(job.restarts);
+  order.mutable_id()->set_kind(STEP_NORMAL);
+  order.mutable_id()->set_step_id(record.step_id());
+  *order.mutable_argv() = spec.argv();
+  order.set_work_dir(spec.work_dir());
+  order.set_umask(spec.umask());
+  *order.mutable_resource_limits() = spec.resource_limits();
+  order.set_tmp_dir(core_.launching->tmp_dir_of(job));
+  order.set_controlling_terminal(spec.pty());
+  step.tag.SerializeToString(order.mutable_tag());
+
+  const std::string tasks_per_node = counts_per_node(non_zero(layout.tasks));
+  const uint32_t tasks = record.num_tasks();
+  std::vector<std::string> common = {
+      "MINKE_HOME=" + core_.config.home,
+      "SLURM_JOB_ID=" + std::to_string(job.id),
+      "SLURM_JOBID=" + std::to_string(job.id),
+      "SLURM_STEP_ID=" + std::to_string(record.step_id()),
+      "SLURM_STEPID=" + std::to_string(record.step_id()),
+      "SLURM_STEP_NODELIST=" + record.node_list(),
+      "SLURM_STEP_NUM_NODES=" + std::to_string(record.num_nodes()),
+      "SLURM_STEP_NUM_TASKS=" + std::to_string(tasks),
+      "SLURM_STEP_TASKS_PER_NODE=" + tasks_per_node,
+      "SLURM_TASKS_PER_NODE=" + tasks_per_node,
+      "SLURM_NTASKS=" + std::to_string(tasks),
+      "SLURM_NPROCS=" + std::to_string(tasks),
+      "SLURM_NNODES=" + std::to_string(record.num_nodes()),
+      "SLURM_PRIO_PROCESS=0",
+      "SLURM_TMPDIR=" + order.tmp_dir(),
+      "SLURM_SRUN_COMM_HOST=127.0.0.1",
+      "SLURM_LAUNCH_NODE_IPADDR=127.0.0.1",
+  };
+  if (spec.has_cpus_per_task()) common.push_back("SLURM_CPUS_PER_TASK=" + std::to_string(spec.cpus_per_task()));
+  order.set_environment(merge_environment(spec.environment(), common, core_.config.home + "/bin"));
+
+  JobRecord job_record = core_.state.record_of(job);
+  *job_record.mutable_spec() = job.submission->spec();
+  std::vector<uint32_t> local_ids(layout.tasks.size(), 0);
+  std::vector<std::string> task_ids(layout.tasks.size());
+  for (size_t rank = 0; rank < layout.task_nodes.size(); ++rank) {
+    std::string& ids = task_ids[layout.task_nodes[rank]];
+    ids += (ids.empty() ? "" : ",") + std::to_string(rank);
+  }
+  std::vector<uint32_t> node_ids(layout.tasks.size(), 0);
+  for (size_t i = 0, next = 0; i < layout.tasks.size(); ++i) {
+    if (layout.tasks[i] != 0) node_ids[i] = static_cast<uint32_t>(next++);
+  }
+  const bool append = spec.open_mode() == OPEN_APPEND;
+  for (size_t rank = 0; rank < layout.task_nodes.size(); ++rank) {
+    const size_t index = layout.task_nodes[rank];
+    const NodeAllocation& node = job.details->nodes.Get(static_cast<int>(index));
+    const uint32_t local_id = local_ids[index]++;
+    node::TaskOrder& task = *order.add_tasks();
+    task.set_rank(static_cast<uint32_t>(rank));
+    const auto add = [&](std::string_view name, const std::string& value) {
+      task.add_environment(std::string(name) + "=" + value);
+    };
+    add("SLURM_PROCID", std::to_string(rank));
+    add("SLURM_LOCALID", std::to_string(local_id));
+    add("SLURM_NODEID", std::to_string(node_ids[index]));
+    add("SLURM_GTIDS", task_ids[index]);
+    add("SLURMD_NODENAME", node.node());
+    add("SLURM_TOPOLOGY_ADDR", node.node());
+    add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
+    // All GPUs of the job on this node, for every task, unless each task was to have its own.
+    std::string gpus = gpu_indices(node);
+    const uint32_t per_task = spec.gpus_per_task_size() > 0 ? spec.gpus_per_task(0).count() : 0;
+    if (per_task > 0) {
+      std::vector<std::string> all;
+      for (size_t begin = 0; begin < gpus.size();) {
+        const size_t end = std::min(gpus.find(',', begin), gpus.size());
+        all.push_back(gpus.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      gpus.clear();
+      for (uint32_t i = 0; i < per_task; ++i) {
+        const size_t position = size_t{local_id} * per_task + i;
+        if (position < all.size()) gpus += (gpus.empty() ? "" : ",") + all[position];
+      }
+    }
+    if (!gpus.empty()) {
+      add("CUDA_VISIBLE_DEVICES", gpus);
+      add("GPU_DEVICE_ORDINAL", gpus);
+      add("SLURM_STEP_GPUS", gpus);
+      add("SLURM_GPUS_ON_NODE", std::to_string(1 + std::count(gpus.begin(), gpus.end(), ',')));
+    }
+    text::FilePatternValues values = pattern_values(job_record);
+    values.step = std::to_string(record.step_id());
+    values.task_rank = static_cast<uint32_t>(rank);
+    values.node_index = node_ids[index];
+    values.host_name = node.node();
+    *task.mutable_stdin() = stream_order(spec.stdin(), task.rank(), values, false);
+    *task.mutable_stdout() = stream_order(spec.stdout(), task.rank(), values, append);
+    if (spec.stderr().path().empty() && spec.stderr().descriptors() == 0) {
+      task.mutable_stderr()->set_same_as_stdout(true);
+    } else {
+      *task.mutable_stderr() = stream_order(spec.stderr(), task.rank(), values, append);
+    }
+  }
+  return order;
+}
+
+void Steps::watch_owner(Step& step) {
+  const Owner owner = parse_owner(step.tag.owner());
+  step.owner_watch = std::make_unique<OwnerWatch>(
+      core_.loop, owner, [this, job = step.tag.record().job_id(), id = step.tag.record().step_id()] {
+        if (const Job* found = core_.state.find(job)) signal(*found, id, SIGKILL);
+      });
+}
+
+void Steps::report(Step& step, const rpc::StepEvent& event) {
+  if (step.report) step.report(event);
+}
+
+void Steps::forget_report(const std::string& key) {
+  for (auto& [job_id, steps] : jobs_) {
+    for (auto& [id, step] : steps.running) {
+      if (step.tag.key() == key) step.report = nullptr;
+    }
+    std::erase_if(steps.waiting, [&](const Waiting& waiting) { return waiting.request.key() == key; });
+  }
+}
+
+Steps::Step* Steps::find(const node::LaunchId& id) {
+  const auto steps = jobs_.find(id.job_id());
+  if (steps == jobs_.end()) return nullptr;
+  const auto step = steps->second.running.find(id.step_id());
+  if (step == steps->second.running.end() || step->second.tag.record().restarts() != id.run()) return nullptr;
+  return &step->second;
+}
+
+void Steps::launch_started(const node::Launch& launch) {
+  Step* step = find(launch.id());
+  if (step == nullptr) return;
+  step->started = true;
+  rpc::StepEvent event;
+  event.mutable_started()->set_step_id(launch.id().step_id());
+  *event.mutable_started()->mutable_step() = step->tag.record();
+  *event.mutable_started()->mutable_pids() = launch.pids();
+  report(*step, event);
+}
+
+void Steps::task_ended(const node::Launch& launch) {
+  Step* step = find(launch.id());
+  if (step == nullptr) return;
+  for (const node::TaskEnd& end : launch.ended_tasks()) {
+    rpc::StepEvent event;
+    event.mutable_task_exit()->set_rank(end.rank());
+    event.mutable_task_exit()->set_status(end.status());
+    if (static_cast<int>(end.rank()) < step->tag.node_of_task_size()) {
+      event.mutable_task_exit()->set_node(step->tag.node_of_task(static_cast<int>(end.rank())));
+    }
+    report(*step, event);
+    if (end.status() != 0 && step->tag.kill_on_bad_exit() && !std::exchange(step->killed, true)) {
+      if (const Job* job = core_.state.find(launch.id().job_id())) signal(*job, launch.id().step_id(), SIGKILL);
+    }
+  }
+}
+
+void Steps::launch_ended(const node::Launch& launch) {
+  node::CollectOrder collect;
+  *collect.add_ids() = launch.id();
+  Step* step = find(launch.id());
+  if (step == nullptr) {
+    core_.launcher->collect(collect);  // ended with its job; that is durable, or will be
+    return;
+  }
+  StepRecord record = step->tag.record();
+  if (step->tag.node_of_task_size() == 1 && launch.ended_tasks_size() == 1) task_ended(launch);
+  int32_t highest = 0;
+  for (const node::TaskEnd& end : launch.ended_tasks()) {
+    highest = std::max(highest, WIFSIGNALED(end.status()) ? 128 * 256 + end.status() : end.status());
+    Usage& usage = *record.mutable_usage();
+    usage.set_user_microseconds(usage.user_microseconds() + end.usage().user_microseconds());
+    usage.set_system_microseconds(usage.system_microseconds() + end.usage().system_microseconds());
+    usage.set_max_rss_kib(std::max(usage.max_rss_kib(), end.usage().max_rss_kib()));
+  }
+  if (highest >= 128 * 256) highest -= 128 * 256;
+  Job* job = core_.state.find(launch.id().job_id());
+  record.set_exit_code(highest);
+  record.set_end_time(std::max(launch.end_time(), record.start_time()));
+  record.set_state(highest == 0 && launch.launch_error().empty() ? JOB_COMPLETE : JOB_FAILED);
+  if (launch.lost()) record.set_state(JOB_NODE_FAIL);
+  if (job != nullptr) {
+    if (record.state() != JOB_COMPLETE && (job->completing || step->killed)) record.set_state(JOB_CANCELLED);
+    job->derived_exit_code = std::max(job->derived_exit_code, highest);
+    Usage& total = job->need_details().usage;
+    total.set_user_microseconds(total.user_microseconds() + record.usage().user_microseconds());
+    total.set_system_microseconds(total.system_microseconds() + record.usage().system_microseconds());
+    total.set_max_rss_kib(std::max(total.max_rss_kib(), record.usage().max_rss_kib()));
+  }
+  core_.committer.step_changed(record);
+  rpc::StepEvent event;
+  *event.mutable_ended()->mutable_step() = record;
+  event.mutable_ended()->set_launch_error(launch.launch_error());
+  core_.committer.when_durable([this, collect, event, tell = std::move(step->report)] {
+    core_.launcher->collect(collect);
+    if (tell) tell(event);
+  });
+  jobs_[launch.id().job_id()].running.erase(launch.id().step_id());
+  start_waiting(launch.id().job_id());
+}
+
+void Steps::start_waiting(uint32_t job_id) {
+  const auto steps = jobs_.find(job_id);
+  Job* job = core_.state.find(job_id);
+  if (steps == jobs_.end() || job == nullptr || job->state != JOB_RUNNING) return;
+  // In order, but a small one may use what the first cannot: Slurm lets steps retry independently, too.
+  std::deque<Waiting> waiting = std::exchange(steps->second.waiting, {});
+  while (!waiting.empty()) {
+    Waiting next = std::move(waiting.front());
+    waiting.pop_front();
+    const auto layout = lay_out_step(next.request.spec(), nodes_of(*job, steps->second), 1);
+    if (layout) {
+      start(*job, std::move(next), *layout);
+    } else {
+      steps->second.waiting.push_back(std::move(next));
+    }
+  }
+  if (steps->second.running.empty() && steps->second.waiting.empty()) jobs_.erase(steps);
+}
+
+void Steps::recover(const node::Launch& launch) {
+  if (find(launch.id()) != nullptr) {  // the daemon lived on: only what became of the step is news
+    if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
+    return;
+  }
+  Step step;
+  Job* job = core_.state.find(launch.id().job_id());
+  if (job == nullptr || job->restarts != launch.id().run() || !job->details || job->ended() ||
+      !step.tag.ParseFromString(launch.tag())) {
+    node::CollectOrder collect;
+    *collect.add_ids() = launch.id();
+    core_.launcher->collect(collect);
+    return;
+  }
+  job->details->next_step_id = std::max(job->details->next_step_id, launch.id().step_id() + 1);
+  step.started = true;
+  watch_owner(jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second);
+  if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
+}
+
+void Steps::fail_unknown(const node::Inventory& inventory) {
+  std::vector<node::Launch> unknown;
+  for (const auto& [job_id, steps] : jobs_) {
+    for (const auto& [step_id, step] : steps.running) {
+      const bool known = std::any_of(inventory.launches().begin(), inventory.launches().end(), [&](const auto& launch) {
+        return launch.id().kind() == STEP_NORMAL && launch.id().job_id() == job_id && launch.id().step_id() == step_id;
+      });
+      if (known) continue;
+      node::Launch launch;
+      launch.mutable_id()->set_job_id(job_id);
+      launch.mutable_id()->set_run(step.tag.record().restarts());
+      launch.mutable_id()->set_kind(STEP_NORMAL);
+      launch.mutable_id()->set_step_id(step_id);
+      launch.set_launch_error("the launcher was restarted before the step could be launched");
+      launch.set_end_time(core_.now());
+      unknown.push_back(std::move(launch));
+    }
+  }
+  for (const node::Launch& launch : unknown) launch_ended(launch);
+}
+
+void Steps::job_ended(Job& job) {
+  const auto steps = jobs_.find(job.id);
+  if (steps == jobs_.end()) return;
+  for (auto& [id, step] : steps->second.running) {
+    StepRecord record = step.tag.record();
+    record.set_state(JOB_CANCELLED);
+    record.set_exit_code(SIGKILL);
+    record.set_end_time(core_.now());
+    core_.committer.step_changed(record);
+    rpc::StepEvent event;
+    *event.mutable_ended()->mutable_step() = record;
+    core_.committer.when_durable([event, tell = std::move(step.report)] {
+      if (tell) tell(event);
+    });
+  }
+  for (Waiting& waiting : steps->second.waiting) {
+    rpc::StepEvent event;
+    event.mutable_ended()->set_launch_error(std::string(slurm_error_text(kAlreadyDone)));
+    waiting.report(event);
+  }
+  jobs_.erase(steps);
+}
+
+void Steps::signal(const Job& job, uint32_t step_id, uint32_t signal) {
+  if (const auto steps = jobs_.find(job.id); steps != jobs_.end() && signal == SIGKILL) {
+    const auto step = steps->second.running.find(step_id);
+    if (step != steps->second.running.end()) step->second.killed = true;
+  }
+  core_.launching->signal(job, signal, node::SignalOrder::ONE_STEP, step_id);
+}
+
+std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {
+  std::vector<StepRecord> records;
+  if (const auto steps = jobs_.find(job_id); steps != jobs_.end()) {
+    for (const auto& [id, step] : steps->second.running) records.push_back(step.tag.record());
+  }
+  return records;
+}
+
+bool Steps::has_running(uint32_t job_id) const {
+  const auto steps = jobs_.find(job_id);
+  return steps != jobs_.end() && !steps->second.running.empty();
+}
+
+}  // namespace minke::engine

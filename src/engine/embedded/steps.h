@@ -1,0 +1,85 @@
+// Steps: what srun runs inside a job's allocation.
+//
+// A step takes CPUs of its job that no other step holds, unless it overlaps; without --exact it takes all of the job's
+// CPUs on its nodes, as in Slurm. One that does not fit yet waits, in order. It lives as long as the srun that asked
+// for it: when that process is gone, the step is killed. It is reported ended once its end is durable. A step's launch
+// is known to the launcher with all that a restarted daemon needs; a request that is sent again finds its step by its key.
+// State's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/embedded/job.h"
+#include "engine/embedded/owner_watch.h"
+#include "engine/embedded/step_layout.h"
+#include "engine/embedded/tags.pb.h"
+#include "node/launch.pb.h"
+#include "os/fd.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Steps {
+ public:
+  explicit Steps(Core& core) : core_(core) {}
+
+  using Report = std::function<void(const rpc::StepEvent& event)>;  // to the srun that asked
+  // Errors: Slurm's. Otherwise the step starts now or later, and `report` is called until StepEnded.
+  Status create(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors, const Owner& owner,
+                Report report);
+  // The client went away: nobody is to be told any more. Its step goes on until the owner's process is gone.
+  void forget_report(const std::string& key);
+
+  void launch_started(const node::Launch& launch);
+  void task_ended(const node::Launch& launch);
+  void launch_ended(const node::Launch& launch);
+  void recover(const node::Launch& launch);
+  // After the inventory: those that the launcher does not know never ran, or are lost.
+  void fail_unknown(const node::Inventory& inventory);
+
+  void job_ended(Job& job);  // its steps end with it, whatever the launcher still has to say
+  void signal(const Job& job, uint32_t step_id, uint32_t signal);
+  std::vector<model::StepRecord> of_job(uint32_t job_id) const;
+  bool has_running(uint32_t job_id) const;
+
+ private:
+  struct Step {
+    StepTag tag;  // what it is, and what it holds
+    Report report;
+    bool started = false;
+    bool killed = false;
+    std::unique_ptr<OwnerWatch> owner_watch;
+  };
+  struct Waiting {
+    rpc::CreateStepRequest request;
+    std::vector<os::UniqueFd> descriptors;
+    Owner owner;
+    Report report;
+  };
+  struct JobSteps {
+    std::map<uint32_t, Step> running;
+    std::deque<Waiting> waiting;
+  };
+
+  std::vector<StepNode> nodes_of(const Job& job, const JobSteps& steps) const;
+  void start(Job& job, Waiting waiting, const StepLayout& layout);
+  node::LaunchOrder order_of(const Job& job, const rpc::StepSpec& spec, const Step& step, const StepLayout& layout);
+  void start_waiting(uint32_t job_id);
+  void watch_owner(Step& step);
+  Step* find(const node::LaunchId& id);
+  void report(Step& step, const rpc::StepEvent& event);
+
+  Core& core_;
+  std::map<uint32_t, JobSteps> jobs_;
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,82 @@
+#include "engine/embedded/users.h"
+
+#include <grp.h>
+#include <pwd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace minke::engine {
+
+namespace {
+
+template <typename Use>
+std::string from_passwd(uint32_t uid, const std::string& otherwise, Use use) {
+  std::vector<char> buffer(16384);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return otherwise;
+  const char* value = use(entry);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+}  // namespace
+
+std::string user_name_of(uint32_t uid) {
+  return from_passwd(uid, std::to_string(uid), [](const passwd& entry) { return entry.pw_name; });
+}
+
+std::string home_directory_of(uint32_t uid) {
+  return from_passwd(uid, "/", [](const passwd& entry) { return entry.pw_dir; });
+}
+
+std::string login_shell_of(uint32_t uid) {
+  return from_passwd(uid, "/bin/sh", [](const passwd& entry) { return entry.pw_shell; });
+}
+
+std::string group_name_of(uint32_t gid) {
+  std::vector<char> buffer(65536);
+  group entry{};
+  group* found = nullptr;
+  if (getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
+    return std::to_string(gid);
+  }
+  return entry.gr_name;
+}
+
+Owner owner_of_process(int32_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  if (!std::getline(file, stat)) return {};
+  // The command may hold spaces and parentheses: fields are counted from the last ")". starttime is field 22.
+  const size_t command_end = stat.rfind(')');
+  if (command_end == std::string::npos) return {};
+  std::istringstream fields(stat.substr(command_end + 2));
+  std::string state, value;
+  if (!(fields >> state) || state == "Z") return {};
+  for (int field = 4; field <= 22; ++field) {
+    if (!(fields >> value)) return {};
+  }
+  return Owner{pid, std::stoull(value)};
+}
+
+bool owner_is_alive(const Owner& owner) {
+  if (owner.pid == 0) return false;
+  const Owner now = owner_of_process(owner.pid);
+  return now.pid == owner.pid && now.start_ticks == owner.start_ticks;
+}
+
+std::string format_owner(const Owner& owner) {
+  return std::to_string(owner.pid) + " " + std::to_string(owner.start_ticks);
+}
+
+Owner parse_owner(const std::string& text) {
+  Owner owner;
+  std::istringstream fields(text);
+  fields >> owner.pid >> owner.start_ticks;
+  return owner;
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,59 @@
+#include "engine/embedded/waiting.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/job.h"
+
+namespace minke::engine {
+
+void Waiting::tell(std::unordered_multimap<uint32_t, Tell>& waiters, uint32_t job_id,
+                   const model::JobRecord& record) {
+  const auto [begin, end] = waiters.equal_range(job_id);
+  std::vector<Tell> told;
+  for (auto waiter = begin; waiter != end; ++waiter) told.push_back(std::move(waiter->second));
+  waiters.erase(begin, end);
+  for (const Tell& waiter : told) waiter(record);
+}
+
+void Waiting::started(const Job& job) {
+  if (!starts_.contains(job.id)) return;
+  model::JobRecord record = core_.state.record_of(job);
+  *record.mutable_spec() = job.submission->spec();
+  core_.committer.when_durable([this, id = job.id, record = std::move(record)] { tell(starts_, id, record); });
+}
+
+void Waiting::ended(const Job& job) {
+  const uint32_t array = job.array_job_id;
+  if (array != 0 && ends_.contains(array)) {
+    int32_t& highest = highest_exit_[array];
+    highest = std::max(highest, job.exit_code);
+  }
+  const bool array_over = array != 0 && [&] {
+    const ArrayGroup* group = core_.state.find_array(array);
+    return group == nullptr || std::all_of(group->jobs.begin(), group->jobs.end(), [&](uint32_t id) {
+             return core_.state.find(id)->ended() && !core_.state.find(id)->completing;
+           });
+  }();
+  const bool own = array == 0 || job.id != array || array_over;
+  if (!(own && (ends_.contains(job.id) || starts_.contains(job.id))) && !(array_over && ends_.contains(array))) return;
+  model::JobRecord record = core_.state.record_of(job);
+  *record.mutable_spec() = job.submission->spec();
+  core_.committer.when_durable([this, id = job.id, own, array = array_over ? array : 0, record]() mutable {
+    if (own && id != array) {
+      tell(starts_, id, record);
+      tell(ends_, id, record);
+    }
+    if (array != 0) {
+      if (const auto highest = highest_exit_.find(array); highest != highest_exit_.end()) {
+        record.set_exit_code(highest->second);
+        highest_exit_.erase(highest);
+      }
+      tell(starts_, array, record);
+      tell(ends_, array, record);
+    }
+  });
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,37 @@
+// Who waits for a job to start or to end (sbatch --wait, salloc, srun, scontrol wait_job), and who is told.
+// An ended job is told once its end is durable. State's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "model/job.pb.h"
+
+namespace minke::engine {
+
+struct Core;
+struct Job;
+
+class Waiting {
+ public:
+  explicit Waiting(Core& core) : core_(core) {}
+  using Tell = std::function<void(const model::JobRecord& record)>;  // the record has its spec
+
+  void for_start(uint32_t job_id, Tell tell) { starts_.emplace(job_id, std::move(tell)); }
+  void for_end(uint32_t job_id, Tell tell) { ends_.emplace(job_id, std::move(tell)); }
+  void started(const Job& job);
+  // An array has ended when its last task has: those who wait for it are told with that task's record, and the
+  // highest exit code of those tasks that ended meanwhile.
+  void ended(const Job& job);
+
+ private:
+  void tell(std::unordered_multimap<uint32_t, Tell>& waiters, uint32_t job_id, const model::JobRecord& record);
+
+  Core& core_;
+  std::unordered_multimap<uint32_t, Tell> starts_, ends_;
+  std::unordered_map<uint32_t, int32_t> highest_exit_;  // of arrays that somebody waits for
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,104 @@
+#include "model/error.h"
+
+namespace minke::model {
+
+std::string_view slurm_error_text(int code) {
+  switch (code) {
+    case kInvalidPartitionName:
+      return "Invalid partition name specified";
+    case kAccessDenied:
+      return "Access/permission denied";
+    case kPartitionGroup:
+      return "User's group not permitted to use this partition";
+    case kNodesNotInPartition:
+      return "Requested nodes not in this partition";
+    case kInvalidNodeCount:
+      return "Node count specification invalid";
+    case kJobScriptMissing:
+      return "Job script not specified";
+    case kPathnameTooLong:
+      return "Pathname of a file, directory or other parameter too long";
+    case kNotTopPriority:
+      return "Immediate execution impossible, insufficient priority";
+    case kNodeConfigUnavailable:
+      return "Requested node configuration is not available";
+    case kPartitionConfigUnavailable:
+      return "Requested partition configuration not available now";
+    case kNodesBusy:
+      return "Requested nodes are busy";
+    case kInvalidJobId:
+      return "Invalid job id specified";
+    case kInvalidNodeName:
+      return "Invalid node name specified";
+    case kWritingToFile:
+      return "I/O error writing script/environment to file";
+    case kTransitionState:
+      return "Job can not be altered now, try again later";
+    case kAlreadyDone:
+      return "Job/step already completing or completed";
+    case kJobPending:
+      return "Job is pending execution";
+    case kBadTaskCount:
+      return "Task count specification invalid";
+    case kInvalidNodeState:
+      return "Invalid node state specified";
+    case kInvalidFeature:
+      return "Invalid feature specification";
+    case kNotSupported:
+      return "Requested operation not supported on this system";
+    case kDisabled:
+      return "Requested operation is presently disabled";
+    case kDependency:
+      return "Job dependency problem";
+    case kBatchOnly:
+      return "Only batch jobs are accepted or processed";
+    case kJobHeld:
+      return "Job is in held state, pending scheduler release";
+    case kInvalidTaskMemory:
+      return "Memory required by task is not available";
+    case kInvalidAccount:
+      return "Invalid account or account/partition combination specified";
+    case kInvalidLicenses:
+      return "Invalid license specification";
+    case kAccountingPolicy:
+      return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
+    case kInvalidTimeLimit:
+      return "Requested time limit is invalid (missing or exceeds some limit)";
+    case kReservationInvalid:
+      return "Requested reservation is invalid";
+    case kInvalidTimeValue:
+      return "Invalid time specified";
+    case kInvalidQos:
+      return "Invalid qos specification";
+    case kNodeNotAvailable:
+      return "Required node not available (down, drained or reserved)";
+    case kInvalidCpuCount:
+      return "CPU count specification invalid";
+    case kPartitionNotAvailable:
+      return "Required partition not available (inactive or drain)";
+    case kInvalidGres:
+      return "Invalid generic resource (gres) specification";
+    case kJobNotPending:
+      return "Job is no longer pending execution";
+    case kCannotStartImmediately:
+      return "Job can not start immediately";
+    case kInvalidArray:
+      return "Invalid job array specification";
+    case kJobFinished:
+      return "Job has already finished";
+    case kJobNotRunning:
+      return "Job is not running";
+    case kJobNotPendingNorRunning:
+      return "Job is not pending nor running";
+    case kInternal:
+      return "Slurm internal error, contact system administrator";
+    case kInvalidTres:
+      return "Invalid Trackable RESource (TRES) specification";
+    case kInvalidNice:
+      return "Invalid --nice value";
+    default:
+      return {};
+  }
+}
+
+}  // namespace minke::model

@@ -1,0 +1,71 @@
+#include "os/detached.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+extern char** environ;
+
+namespace minke::os {
+
+namespace {
+
+bool is_left_out(std::string_view variable, const std::vector<std::string>& patterns) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    if (!pattern.empty() && pattern.back() == '*') return name.substr(0, pattern.size() - 1) == std::string_view(pattern).substr(0, pattern.size() - 1);
+    return name == pattern;
+  });
+}
+
+}  // namespace
+
+Result<UniqueFd> start_detached(const DetachedCommand& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  std::vector<char*> arguments, variables;
+  for (const std::string& argument : command.argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!is_left_out(*variable, command.without_variables)) variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
+
+  const pid_t middle = ::fork();
+  if (middle < 0) return failure_from_errno("fork", errno);
+  if (middle == 0) {
+    // From here to exec nothing but system calls.
+    ::setsid();
+    const pid_t child = ::fork();
+    if (child != 0) ::_exit(child < 0 ? 1 : 0);
+    const int null = ::open("/dev/null", O_RDWR);
+    int log = ::open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (log < 0) log = null;
+    ::dup2(null, 0);
+    ::dup2(writer.get(), 1);
+    ::dup2(log, 2);
+    ::close_range(3, ~0u, 0);
+    if (::chdir("/") != 0) ::_exit(1);
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    for (int signal_number = 1; signal_number < 65; ++signal_number) ::sigaction(signal_number, &action, nullptr);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve(arguments[0], arguments.data(), variables.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  while (::waitpid(middle, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) return failure("a new process could not be started");
+  return reader;
+}
+
+}  // namespace minke::os

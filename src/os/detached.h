@@ -1,0 +1,21 @@
+// Starts a process that belongs to nobody: a session of its own, no parent that waits for it, nothing inherited.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/fd.h"
+
+namespace minke::os {
+
+struct DetachedCommand {
+  std::vector<std::string> argv;                // argv[0] is a path
+  std::string log_path;                         // its standard error, appended to
+  std::vector<std::string> without_variables;   // not passed on; "NAME*" for all that begin so
+};
+
+// The result: what it writes to its standard output; end of file means that it closed it, or has ended.
+Result<UniqueFd> start_detached(const DetachedCommand& command);
+
+}  // namespace minke::os

@@ -1,0 +1,40 @@
+#include "os/log.h"
+
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace minke::os {
+
+namespace {
+
+std::shared_ptr<spdlog::logger>& logger() {
+  static std::shared_ptr<spdlog::logger> instance = [] {
+    auto made = std::make_shared<spdlog::logger>("minke", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l: %v");
+    made->flush_on(spdlog::level::info);
+    return made;
+  }();
+  return instance;
+}
+
+}  // namespace
+
+Status open_log(const std::string& path) {
+  try {
+    auto made = std::make_shared<spdlog::logger>(
+        "minke", std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, size_t{5} << 20, 2));
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l: %v");
+    made->flush_on(spdlog::level::info);
+    logger() = std::move(made);
+    return {};
+  } catch (const spdlog::spdlog_ex& error) {
+    return failure(error.what());
+  }
+}
+
+void log_info(const std::string& text) { logger()->info("{}", text); }
+void log_warning(const std::string& text) { logger()->warn("{}", text); }
+void log_error(const std::string& text) { logger()->error("{}", text); }
+
+}  // namespace minke::os

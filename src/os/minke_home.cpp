@@ -1,0 +1,61 @@
+#include "os/minke_home.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "os/files.h"
+
+namespace minke::os {
+
+namespace {
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+std::string user_home() {
+  if (std::string home = from_environment("HOME"); !home.empty()) return home;
+  const passwd* entry = getpwuid(getuid());
+  return entry == nullptr ? "/" : entry->pw_dir;
+}
+
+}  // namespace
+
+Result<std::string> minke_home() {
+  std::string home = from_environment("MINKE_HOME");
+  if (home.empty()) {
+    const std::string state = from_environment("XDG_STATE_HOME");
+    home = (state.empty() ? user_home() + "/.local/state" : state) + "/minke";
+  }
+  if (const Status made = make_directories(home, 0700); !made) {
+    return failure("the state directory cannot be made: " + made.error().message, made.error().code);
+  }
+  char resolved[PATH_MAX];
+  if (::realpath(home.c_str(), resolved) == nullptr) return failure_from_errno(home, errno);
+  struct stat status {};
+  if (::stat(resolved, &status) != 0) return failure_from_errno(resolved, errno);
+  if (!S_ISDIR(status.st_mode)) return failure_from_errno(resolved, ENOTDIR);
+  if (status.st_uid != geteuid()) {
+    return failure(std::string(resolved) + " belongs to another user; set MINKE_HOME to a directory of your own", EACCES);
+  }
+  // A home that others may write to is no place for scripts that run as you.
+  if ((status.st_mode & 0077) != 0) ::chmod(resolved, 0700);
+  return std::string(resolved);
+}
+
+std::string configuration_path(const std::string& home) {
+  if (std::string given = from_environment("MINKE_CONFIG"); !given.empty()) {
+    char resolved[PATH_MAX];
+    return ::realpath(given.c_str(), resolved) == nullptr ? given : resolved;
+  }
+  const std::string usual = home + "/minke.toml";
+  return ::access(usual.c_str(), F_OK) == 0 ? usual : std::string();
+}
+
+}  // namespace minke::os
