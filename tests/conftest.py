@@ -11,7 +11,8 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--reference"):
         for item in items:
-            if item.get_closest_marker("minke_only") or "cluster" not in item.fixturenames:
+            own = item.get_closest_marker("minke_only") or getattr(item.module, "MINKE_ONLY", False)
+            if own or "cluster" not in item.fixturenames:
                 item.add_marker(pytest.mark.skip(reason="about Minke itself"))
 
 
