@@ -151,29 +151,35 @@ std::string launcher_home_id(const std::string& home) {
 
 int run_launcher(const LauncherOptions& options) {
   open_standard_streams();
-  std::string lock_path = options.home + "/launcher.lock";
+  std::unique_ptr<char, void (*)(void*)> real(::realpath(options.home.c_str(), nullptr), std::free);
+  if (!real) return fail(failure_from_errno(options.home, errno).value().message);
+  std::string home = real.get();
+  std::string lock_path = home + "/launcher.lock";
   os::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail(lock_path + ": " + failure_from_errno("cannot open", errno).value().message);
+  if (!lock) return fail(failure_from_errno(lock_path, errno).value().message);
   if (!take_lock(lock.get())) {
-    log_line("another launcher serves " + options.home);
+    log_line("another launcher serves " + home);
     return kLauncherExists;
   }
+  ::umask(077);
+  if (::chdir("/") != 0)
+    return fail(failure_from_errno("/", errno).value().message);  // so as to hold no directory
   ::signal(SIGPIPE, SIG_IGN);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return fail("this kernel has no child subreapers");
 
   os::EventLoop loop;
   Supervisor::Options supervising;
-  supervising.journal_path = launcher_journal_path(options.home);
-  supervising.home_id = launcher_home_id(options.home);
+  supervising.journal_path = launcher_journal_path(home);
+  supervising.home_id = launcher_home_id(home);
   supervising.use_kernel_child_list = options.use_kernel_child_list;
   auto supervisor = Supervisor::create(loop, std::move(supervising));
   if (!supervisor) return fail(supervisor.error().message);
-  auto listening = rpc::listen_at(launcher_socket_path(options.home), 0600);
+  auto listening = rpc::listen_at(launcher_socket_path(home), 0600);
   if (!listening) return fail(listening.error().message);
   Launcher launcher(loop, std::move(*listening), std::move(*supervisor));
   say_ready();
   loop.run();
-  ::unlink(launcher_socket_path(options.home).c_str());
+  ::unlink(launcher_socket_path(home).c_str());
   return kLauncherStopped;
 }
 

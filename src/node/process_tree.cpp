@@ -16,6 +16,7 @@
 namespace minke::node {
 namespace {
 
+constexpr pid_t kKernelThreads = 2;                    // their parent
 constexpr pid_t kWidestSpan = 4096;                    // more pids than that: look at all processes instead
 constexpr size_t kMostEnvironment = size_t{16} << 20;  // far above what execve takes
 
@@ -101,8 +102,21 @@ std::vector<Process> descendants(const std::vector<Process>& processes, const st
   return found;
 }
 
-std::optional<std::string> initial_variable(pid_t pid, const std::string& name) {
+std::optional<std::string> initial_variable(pid_t pid, const std::string& name, bool* undecided) {
   std::string environment = read_file(proc_path(pid, "environ"), kMostEnvironment);
+  if (environment.empty()) {
+    // Truly empty, or in the midst of execve, where there are no arguments either.
+    bool has_arguments = !read_file(proc_path(pid, "cmdline"), 1).empty();
+    environment = read_file(proc_path(pid, "environ"), kMostEnvironment);
+    if (undecided != nullptr && environment.empty() && !has_arguments) {
+      auto process = read_process(pid);
+      // Kernel threads and zombies have neither for good.
+      if (process && process->state != 'Z' && process->state != 'X' && process->parent != kKernelThreads &&
+          pid != kKernelThreads) {
+        *undecided = true;
+      }
+    }
+  }
   for (size_t at = 0; at < environment.size();) {
     std::string_view variable(environment.data() + at);
     if (variable.size() > name.size() && variable.starts_with(name) && variable[name.size()] == '=') {

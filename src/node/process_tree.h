@@ -37,7 +37,8 @@ std::vector<Process> descendants(const std::vector<Process>& processes, const st
 
 // The value of a variable of the environment that the process was executed with. Nothing: not set, or not
 // readable.
-std::optional<std::string> initial_variable(pid_t pid, const std::string& name);
+// `undecided`, where given, is set when it is being executed just now and so has none yet: ask again.
+std::optional<std::string> initial_variable(pid_t pid, const std::string& name, bool* undecided = nullptr);
 
 bool runs_this_program(pid_t pid);  // the same executable file as this process
 
@@ -52,6 +53,7 @@ class ChildList {
   // This process's children. With `since` not 0, where the kernel has no list: only those with a pid given
   // out after that one, which must be less than a second old.
   std::vector<pid_t> read(pid_t since = 0);
+  bool kernel_has_list() const { return static_cast<bool>(kernel_list_); }
 
  private:
   os::UniqueFd kernel_list_;

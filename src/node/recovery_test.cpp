@@ -311,7 +311,7 @@ TEST(LauncherClientTest, StartsALauncherWhereNoneRunsAndFindsItAgain) {
   callbacks.on_job_ended = [](JobEnded) {};
   callbacks.on_lost_connection = [&](Status why) {
     EXPECT_FALSE(why);
-    told.push_back("lost");
+    if (told.back() != "lost") told.push_back("lost");  // a dying launcher may take another connection along
     client->start();
   };
   client = make_launcher_client(loop, harness.client_options(), callbacks);

@@ -11,7 +11,6 @@
 #include <ctime>
 
 #include "node/launcher.h"
-#include "node/tmp_dir.h"
 
 namespace minke::node {
 namespace {
@@ -122,7 +121,11 @@ Supervisor::Supervisor(os::EventLoop& loop, Options options, Journal journal, La
       journal_(std::move(journal)),
       spawner_(std::string(kLaunchMarker) + "=" + options_.home_id + "/"),
       child_list_(options_.use_kernel_child_list),
-      timer_(loop.make_timer([this] { schedule_clearing(); })) {}
+      tmp_dirs_(options_.home_id),
+      timer_(loop.make_timer([this] { schedule_clearing(); })),
+      idle_timer_(loop.make_timer([this] {
+        if (jobs_.empty()) tmp_dirs_.remove_spares();
+      })) {}
 
 void Supervisor::set_daemon(Sink sink, pid_t daemon) {
   sink_ = std::move(sink);
@@ -155,7 +158,7 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors) {
     job.start = std::chrono::steady_clock::now();
   }
   if (!order.tmp_dir().empty() && job.tmp_dir.empty()) {
-    if (auto made = make_tmp_dir(order.tmp_dir()); !made) return made;
+    if (auto made = tmp_dirs_.make(order.tmp_dir()); !made) return made;
     job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
   }
   return {};

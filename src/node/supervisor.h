@@ -25,6 +25,7 @@
 #include "node/launch_table.h"
 #include "node/process_tree.h"
 #include "node/spawn.h"
+#include "node/tmp_dir_pool.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
 
@@ -74,7 +75,7 @@ class Supervisor {
   };
   // A child of the launcher that it did not start.
   struct Orphan {
-    enum Owner { kNobodys, kUnmarked, kOfJob } owner = kNobodys;
+    enum Owner { kUndecided, kNobodys, kUnmarked, kOfJob } owner = kUndecided;
     JobKey job;
     pid_t session = 0;
   };
@@ -97,8 +98,7 @@ class Supervisor {
   void begin_end(Job& job);
   void schedule_clearing();
   void clear_jobs();
-  bool cleared(Job& job, const std::vector<pid_t>& orphans,
-               const std::map<JobKey, std::vector<pid_t>>& survivors);
+  bool processes_left(Job& job, const std::vector<pid_t>& orphans);
   bool kill_orphans(const Job& job, const std::vector<pid_t>& orphans);
   void kill_rest_of(const LaunchState& launch);
   bool remove_tmp_dir_of(Job& job);
@@ -110,8 +110,8 @@ class Supervisor {
   const Orphan& classify(pid_t orphan);
   bool is_of(const Job& job, pid_t orphan, bool guess);
   const std::vector<Process>& snapshot();
-  std::map<JobKey, std::vector<pid_t>> survivors_of_earlier_launcher();
-  std::optional<JobKey> marked_job(pid_t pid) const;
+  std::map<JobKey, std::vector<pid_t>> survivors_of_earlier_launcher(bool& undecided);
+  std::optional<JobKey> marked_job(pid_t pid, bool& undecided) const;
   void recover(bool same_boot);
 
   os::EventLoop& loop_;
@@ -121,6 +121,7 @@ class Supervisor {
   Journal journal_;
   Spawner spawner_;
   ChildList child_list_;
+  TmpDirPool tmp_dirs_;
   Sink sink_;
   pid_t daemon_ = 0;
 
@@ -134,6 +135,8 @@ class Supervisor {
   bool clearing_scheduled_ = false;
   bool sync_scheduled_ = false;
   std::unique_ptr<os::EventLoop::Timer> timer_;
+  std::unique_ptr<os::EventLoop::Timer>
+      idle_timer_;                      // spare directories go when it has been idle for a while
   std::chrono::milliseconds delay_{0};  // until the next look at what does not die
 };
 

@@ -13,6 +13,7 @@ namespace minke::node {
 // For reading children on kernels without a list of them: what a young job left has a pid beyond its first
 // one's.
 pid_t Supervisor::first_pid_worth_reading() const {
+  if (child_list_.kernel_has_list()) return 0;
   pid_t first = 0;
   auto now = std::chrono::steady_clock::now();
   for (const auto& [key, job] : jobs_) {
@@ -33,20 +34,20 @@ std::vector<pid_t> Supervisor::read_orphans(pid_t since) {
 }
 
 const Supervisor::Orphan& Supervisor::classify(pid_t pid) {
-  auto [at, is_new] = orphans_.try_emplace(pid);
-  Orphan& orphan = at->second;
-  if (!is_new) return orphan;
+  Orphan& orphan = orphans_[pid];
+  if (orphan.owner != Orphan::kUndecided) return orphan;
+  bool undecided = false;
   orphan.session = ::getsid(pid);
   auto session = sessions_.find(orphan.session);
   if (session == sessions_.end() && runs_this_program(pid)) {
     orphan.owner = Orphan::kNobodys;  // a daemon that a command started from within a job
-  } else if (auto job = marked_job(pid)) {
+  } else if (auto job = marked_job(pid, undecided)) {
     orphan.owner = Orphan::kOfJob;
     orphan.job = *job;
   } else if (session != sessions_.end()) {
     orphan.owner = Orphan::kOfJob;
     orphan.job = session->second;
-  } else {
+  } else if (!undecided) {
     orphan.owner = Orphan::kUnmarked;
   }
   return orphan;
@@ -68,8 +69,8 @@ const std::vector<Process>& Supervisor::snapshot() {
 }
 
 // The run of a job of this home that the process was started in.
-std::optional<JobKey> Supervisor::marked_job(pid_t pid) const {
-  auto marker = initial_variable(pid, kLaunchMarker);
+std::optional<JobKey> Supervisor::marked_job(pid_t pid, bool& undecided) const {
+  auto marker = initial_variable(pid, kLaunchMarker, &undecided);
   std::string prefix = options_.home_id + "/";
   if (!marker || !marker->starts_with(prefix)) return std::nullopt;
   const char* at = marker->data() + prefix.size();
@@ -84,7 +85,7 @@ std::optional<JobKey> Supervisor::marked_job(pid_t pid) const {
 
 // What an earlier launcher's jobs have left running: not this launcher's children, so found by their marker,
 // or, where they cleared their environment, by the session that they are still in.
-std::map<JobKey, std::vector<pid_t>> Supervisor::survivors_of_earlier_launcher() {
+std::map<JobKey, std::vector<pid_t>> Supervisor::survivors_of_earlier_launcher(bool& undecided) {
   std::map<JobKey, std::vector<pid_t>> survivors;
   bool wanted = std::any_of(ending_.begin(), ending_.end(),
                             [this](const JobKey& key) { return jobs_.at(key).of_earlier_launcher; });
@@ -118,7 +119,7 @@ std::map<JobKey, std::vector<pid_t>> Supervisor::survivors_of_earlier_launcher()
     auto session = sessions.find(process.session);
     if (session != sessions.end() && process.start_ticks + 1 >= session->second.first_ticks) {
       survivors[session->second.job].push_back(process.pid);
-    } else if (auto job = marked_job(process.pid); job && !runs_this_program(process.pid)) {
+    } else if (auto job = marked_job(process.pid, undecided); job && !runs_this_program(process.pid)) {
       survivors[*job].push_back(process.pid);
     }
   }

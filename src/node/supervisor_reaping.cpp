@@ -15,6 +15,7 @@ namespace minke::node {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestDelay{1000};
+constexpr std::chrono::milliseconds kIdleBeforeTidying{1000};
 
 int wait_status(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED) return (info.si_status & 0xff) << 8;
@@ -117,18 +118,26 @@ void Supervisor::clear_jobs() {
   if (ending_.empty()) return;
   snapshot_.reset();
   std::vector<pid_t> orphans = read_orphans(first_pid_worth_reading());
-  auto survivors = survivors_of_earlier_launcher();
-  bool processes_left = false;
+  bool undecided = false;
+  auto survivors = survivors_of_earlier_launcher(undecided);
+  bool look_again = false;
   for (const JobKey& key : std::vector<JobKey>(ending_.begin(), ending_.end())) {
     Job& job = jobs_.at(key);
-    if (cleared(job, orphans, survivors)) {
+    bool left = processes_left(job, orphans);
+    if (job.of_earlier_launcher) {
+      left = left || undecided;
+      for (pid_t pid : survivors[key]) left = ::kill(pid, SIGKILL) == 0 || left;
+    }
+    if (left) {
+      look_again = true;
+    } else if (remove_tmp_dir_of(job)) {
       finish(job);
     } else if (job.removal == 0) {
-      processes_left = true;
+      look_again = true;  // no process to be had for it now
     }
   }
   snapshot_.reset();
-  if (processes_left) {
+  if (look_again) {
     delay_ = std::clamp(delay_ * 2, std::chrono::milliseconds(1), kLongestDelay);
     timer_->set_after(delay_);
   } else {
@@ -137,15 +146,11 @@ void Supervisor::clear_jobs() {
   }
 }
 
-bool Supervisor::cleared(Job& job, const std::vector<pid_t>& orphans,
-                         const std::map<JobKey, std::vector<pid_t>>& survivors) {
-  bool left = kill_orphans(job, orphans) || job.live_roots > 0;
-  if (auto found = survivors.find(job.key); found != survivors.end()) {
-    for (pid_t pid : found->second) {
-      if (::kill(pid, SIGKILL) == 0) left = true;
-    }
-  }
-  return !left && remove_tmp_dir_of(job);
+// Kills what there is of an ending job; true where there was something.
+bool Supervisor::processes_left(Job& job, const std::vector<pid_t>& orphans) {
+  bool undecided = std::any_of(orphans.begin(), orphans.end(),
+                               [this](pid_t orphan) { return classify(orphan).owner == Orphan::kUndecided; });
+  return kill_orphans(job, orphans) || job.live_roots > 0 || undecided;
 }
 
 // True where it found one that it could kill.
@@ -191,9 +196,9 @@ void Supervisor::kill_rest_of(const LaunchState& launch) {
 // True when it is gone.
 bool Supervisor::remove_tmp_dir_of(Job& job) {
   if (job.removal != 0) return false;
-  if (job.tmp_dir_gone || job.tmp_dir.empty() || remove_empty_tmp_dir(job.tmp_dir)) return true;
+  if (job.tmp_dir_gone || job.tmp_dir.empty() || tmp_dirs_.remove_if_empty(job.tmp_dir)) return true;
   pid_t pid = fork_tmp_dir_removal(job.tmp_dir);
-  if (pid < 0) return false;  // no process to be had now; the timer comes back to it
+  if (pid < 0) return false;
   job.removal = pid;
   removals_[pid] = job.key;
   return false;
@@ -224,6 +229,7 @@ void Supervisor::finish(Job& job) {
   }
   ending_.erase(job.key);
   jobs_.erase(job.key);
+  if (jobs_.empty() && !tmp_dirs_.empty()) idle_timer_->set_after(kIdleBeforeTidying);
 }
 
 }  // namespace minke::node

@@ -1,0 +1,37 @@
+// Temporary directories of jobs that end empty are kept a moment for the jobs to come.
+//
+// Making and removing a directory a thousand times a second is slow on ext4, which looks for an inode that
+// was not freed lately; renaming one is not. To a job there is no difference: its directory appears empty and
+// private, and is gone with it. Spare ones lie beside the jobs', hidden, at most kMost, and go when the
+// launcher has been idle for a second. Those that a killed launcher leaves are overwritten by the next one's,
+// which have the same names.
+//
+// One thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minke::node {
+
+class TmpDirPool {
+ public:
+  static constexpr size_t kMost = 16;
+
+  // `name`: tells the spare directories of this launcher from others'.
+  explicit TmpDirPool(std::string name);
+  ~TmpDirPool();  // removes the spare ones
+
+  Status make(const std::string& path);           // as make_tmp_dir
+  bool remove_if_empty(const std::string& path);  // as remove_empty_tmp_dir
+  void remove_spares();
+  bool empty() const { return spares_.empty(); }
+
+ private:
+  std::string name_;
+  std::vector<std::string> spares_;  // paths, all in one parent directory
+};
+
+}  // namespace minke::node
