@@ -19,7 +19,7 @@ struct ForecastOptions {
   std::uint32_t max_entries = 1000;  // the first ones of the queue; those behind get no forecast
   std::uint32_t max_starts = 20000;  // at least 1; tasks of large arrays count one by one
   std::uint32_t max_passes = 2000;
-  std::uint64_t max_tests = 100000;  // placements tried, in all passes
+  std::uint64_t max_tests = 50000;  // placements tried, in all passes
   PassOptions pass;
 };
 

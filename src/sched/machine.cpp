@@ -88,6 +88,7 @@ void Machine::release(const Placement& placement) {
 void Machine::set_available(NodeId node, bool available) {
   if (nodes_[node].available == available) return;
   nodes_[node].available = available;
+  unavailable_ += available ? -1 : 1;
   update_usable(node);
   if (available) ++growth_;
 }

@@ -47,6 +47,7 @@ class Machine {
   // Down and drained nodes are not available: nothing new is placed there. What runs keeps its resources.
   void set_available(NodeId node, bool available);
   bool available(NodeId node) const { return nodes_[node].available; }
+  bool all_available() const { return unavailable_ == 0; }
   // A partition that is not UP starts nothing. All are at first.
   void set_schedulable(PartitionId partition, bool schedulable);
   bool schedulable(PartitionId partition) const { return schedulable_[partition] != 0; }
@@ -78,6 +79,7 @@ class Machine {
   std::vector<std::uint64_t> free_devices_;
   RankSet usable_;
   std::vector<std::uint8_t> schedulable_;
+  std::uint32_t unavailable_ = 0;
   std::uint64_t growth_ = 1;
 };
 

@@ -83,9 +83,9 @@ void PendingQueue::insert(const PendingEntry& entry, const Request& request) {
     free_slot_ = slots_[slot].position;
   }
   const auto position = static_cast<std::uint32_t>(group.heap.size());
-  slots_[slot] = {entry.id, entry.priority, entry.order, entry.startable, position, class_id};
+  slots_[slot] = {entry.id, entry.startable, position, class_id};
   index_.insert(entry.id, slot, slots_);
-  group.heap.push_back(slot);
+  group.heap.push_back({entry.priority, entry.order, slot});
   sift_up(group, position);
 }
 
@@ -99,8 +99,8 @@ bool PendingQueue::remove(EntryId id) {
 bool PendingQueue::set_priority(EntryId id, std::uint64_t priority) {
   const auto slot = index_.find(id, slots_);
   if (!slot) return false;
-  slots_[*slot].priority = priority;
   Class& group = classes_[slots_[*slot].class_id];
+  group.heap[slots_[*slot].position].priority = priority;
   sift_up(group, slots_[*slot].position);
   sift_down(group, slots_[*slot].position);
   return true;
@@ -117,7 +117,7 @@ bool PendingQueue::set_startable(EntryId id, std::uint32_t startable) {
 std::optional<PendingEntry> PendingQueue::find(EntryId id) const {
   const auto slot = index_.find(id, slots_);
   if (!slot) return std::nullopt;
-  return entry(*slot);
+  return entry(classes_[slots_[*slot].class_id].heap[slots_[*slot].position]);
 }
 
 std::optional<PendingQueue::ClassId> PendingQueue::class_of(EntryId id) const {
@@ -138,7 +138,7 @@ std::size_t PendingQueue::entries_of_class(const Request& request) const {
 
 void PendingQueue::take_from_head(ClassId id, std::uint32_t count) {
   MINKE_CHECK(class_alive(id));
-  const std::uint32_t slot = classes_[id].heap.front();
+  const std::uint32_t slot = classes_[id].heap.front().slot;
   MINKE_CHECK(count <= slots_[slot].startable);
   slots_[slot].startable -= count;
   if (slots_[slot].startable == 0) erase_slot(slot);
@@ -148,13 +148,12 @@ void PendingQueue::erase_slot(std::uint32_t slot) {
   const ClassId class_id = slots_[slot].class_id;
   Class& group = classes_[class_id];
   const std::uint32_t position = slots_[slot].position;
-  const std::uint32_t last = group.heap.back();
+  const HeapItem last = group.heap.back();
   group.heap.pop_back();
-  if (last != slot) {
-    group.heap[position] = last;
-    slots_[last].position = position;
+  if (last.slot != slot) {
+    put(group, position, last);
     sift_up(group, position);
-    sift_down(group, slots_[last].position);
+    sift_down(group, slots_[last.slot].position);
   }
   index_.erase(slots_[slot].id, slots_);
   slots_[slot] = {};
@@ -178,31 +177,29 @@ void PendingQueue::erase_slot(std::uint32_t slot) {
 // ---- the heap of a class --------------------------------------------------------------------------
 
 void PendingQueue::sift_up(Class& group, std::uint32_t position) {
-  const std::uint32_t slot = group.heap[position];
+  const HeapItem item = group.heap[position];
   while (position > 0) {
-    const std::uint32_t parent = (position - 1) / 2;
-    if (!slot_before(slot, group.heap[parent])) break;
-    group.heap[position] = group.heap[parent];
-    slots_[group.heap[position]].position = position;
+    const std::uint32_t parent = (position - 1) / kArity;
+    if (!item_before(item, group.heap[parent])) break;
+    put(group, position, group.heap[parent]);
     position = parent;
   }
-  group.heap[position] = slot;
-  slots_[slot].position = position;
+  put(group, position, item);
 }
 
 void PendingQueue::sift_down(Class& group, std::uint32_t position) {
-  const std::uint32_t slot = group.heap[position];
-  for (;;) {
-    std::uint32_t child = position * 2 + 1;
-    if (child >= group.heap.size()) break;
-    if (child + 1 < group.heap.size() && slot_before(group.heap[child + 1], group.heap[child])) ++child;
-    if (!slot_before(group.heap[child], slot)) break;
-    group.heap[position] = group.heap[child];
-    slots_[group.heap[position]].position = position;
-    position = child;
+  const HeapItem item = group.heap[position];
+  const auto size = static_cast<std::uint32_t>(group.heap.size());
+  for (std::uint32_t first = position * kArity + 1; first < size; first = position * kArity + 1) {
+    std::uint32_t best = first;
+    for (std::uint32_t child = first + 1; child < std::min(first + kArity, size); ++child) {
+      if (item_before(group.heap[child], group.heap[best])) best = child;
+    }
+    if (!item_before(group.heap[best], item)) break;
+    put(group, position, group.heap[best]);
+    position = best;
   }
-  group.heap[position] = slot;
-  slots_[slot].position = position;
+  put(group, position, item);
 }
 
 // ---- walking in order -----------------------------------------------------------------------------
@@ -228,8 +225,7 @@ std::optional<PendingQueue::Cursor::Item> PendingQueue::Cursor::next() {
   const Candidate best = frontier_.back();
   frontier_.pop_back();
   // An entry's children in the heap come after it, and only they can become the next best of their class.
-  push(best.class_id, best.position * 2 + 1);
-  push(best.class_id, best.position * 2 + 2);
+  for (std::uint32_t i = 1; i <= kArity; ++i) push(best.class_id, best.position * kArity + i);
   return Item{best.entry, best.class_id};
 }
 

@@ -46,6 +46,11 @@ bool Placer::gather_candidates() {
   const Request& request = *request_;
   required_.clear();
   candidates_.clear();
+  std::uint32_t suitable = 0;
+  for (std::size_t word = 0; word < machine_.usable().word_count(); ++word) {
+    suitable += static_cast<std::uint32_t>(std::popcount(suitable_word(request, word)));
+  }
+  if (suitable < request.min_nodes) return false;
   for (std::size_t word = 0; word < machine_.usable().word_count(); ++word) {
     for (std::uint64_t set = suitable_word(request, word); set != 0; set &= set - 1) {
       const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
@@ -76,14 +81,23 @@ bool Placer::select_several() {
 bool Placer::choose(std::uint32_t least, std::uint32_t most) {
   if (request_->tasks > 0 && job_gres_ > 0) return choose_by_two_sums(least, most);
   if (request_->tasks > 0) return choose_by_one_sum(least, most, &Capacity::tasks, request_->tasks);
+  if (job_gres_ == 0) {  // any will do
+    const std::size_t others = (request_->as_many_nodes ? most : least) - required_.size();
+    chosen_ = required_;
+    chosen_.insert(chosen_.end(), candidates_.begin(),
+                   candidates_.begin() + static_cast<std::ptrdiff_t>(others));
+    return true;
+  }
   return choose_by_one_sum(least, most, &Capacity::job_gres, job_gres_);
 }
 
-// `needed` 0: any nodes will do.
 bool Placer::choose_by_one_sum(std::uint32_t least, std::uint32_t most, std::uint32_t Capacity::*value,
                                std::uint64_t needed) {
   std::uint64_t sum = 0;
   for (const Capacity& node : required_) sum += node.*value;
+  std::uint64_t in_all = sum;
+  for (const Capacity& node : candidates_) in_all += node.*value;
+  if (in_all < needed) return false;                     // mostly, and before the sorting
   std::vector<std::uint32_t> order(candidates_.size());  // largest first, then by rank
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -12,7 +12,7 @@ WaitReasons::WaitReasons(const Machine& machine, const PendingQueue& queue)
     const Request& request = queue.request(id);
     if (!machine.schedulable(request.partition)) {
       class_reason_[id] = model::WAIT_PART_DOWN;
-    } else if (!machine.could_on_available(request)) {
+    } else if (!machine.all_available() && !machine.could_on_available(request)) {
       class_reason_[id] = model::WAIT_NODE_NOT_AVAIL;
     } else {
       auto& best = first[request.partition];
