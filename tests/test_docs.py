@@ -1,0 +1,118 @@
+"""Every example in README.md and docs/ is run, and must print what it is said to print.
+
+A fenced block says what it is by the words after its backticks:
+- `console`: lines with `$ ` are commands, run by one bash for the whole page in an empty directory; the lines behind
+  are what it prints. `…` stands for any text within a line, a line of `…` alone for any lines. A command that fails
+  shows its exit code as `[1]` in a line of its own.
+- `bash NAME`, `toml NAME`: a file, written before the next command runs. ~/ stands for the page's own home.
+- `console skip REASON`: shown, not run. `text`: no example.
+"""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from cluster import ROOT
+
+MINKE_ONLY = True
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(.*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+END = "__end_of_command__"
+
+
+def blocks(page: pathlib.Path):
+    """(line number, words after the backticks, content) of each fenced block."""
+    text = page.read_text()
+    for match in FENCE.finditer(text):
+        yield text[:match.start()].count("\n") + 1, match[1].split(), match[2]
+
+
+def commands(content: str):
+    """(command, expected output) of each command of a console block."""
+    pairs = []
+    for line in content.splitlines():
+        if line.startswith("$ "):
+            pairs.append([line[2:], []])
+        elif line.startswith("> ") and pairs and not pairs[-1][1]:
+            pairs[-1][0] += "\n" + line[2:]
+        else:
+            pairs[-1][1].append(line)
+    return pairs
+
+
+def pattern_of(expected: list[str]) -> str:
+    parts = [r"(?:.*\n)*?" if line.strip() in ("…", "...") else
+             re.escape(line.rstrip()).replace("…", ".*?") + r"[ ]*\n" for line in expected]
+    return "".join(parts)
+
+
+class Shell:
+    """One bash for all commands of a page."""
+
+    def __init__(self, cluster):
+        self.process = subprocess.Popen(["bash", "--norc"], cwd=cluster.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True,
+                                        env=cluster.environment | {"HOME": str(cluster.work), "USER": "me"})
+
+    def run(self, command: str) -> str:
+        self.process.stdin.write(f"{command}\necho; echo {END} $?\n")
+        self.process.stdin.flush()
+        text = ""
+        for line in self.process.stdout:
+            if line.startswith(END):
+                code = int(line.split()[1])
+                text = text.removesuffix("\n")
+                return text + (f"[{code}]\n" if code else "")
+            text += line
+        raise AssertionError(f"the shell ended during: {command}\n{text}")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page, new_cluster):
+    cluster = new_cluster(page.stem)
+    cluster.environment["PATH"] = f"{ROOT / 'build'}:{cluster.environment['PATH']}"
+    shell = Shell(cluster)
+    try:
+        for line, words, content in blocks(page):
+            where = f"{page.name}:{line}"
+            assert words, f"{where}: a block must say what it is"
+            if words[0] in ("bash", "toml") and len(words) == 2:
+                path = cluster.work / words[1].removeprefix("~/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content)
+            elif words[0] == "console" and words[1:2] != ["skip"]:
+                for command, expected in commands(content):
+                    printed = shell.run(command)
+                    assert re.fullmatch(pattern_of(expected), printed), \
+                        f"{where}: $ {command}\nprinted:\n{printed}\nexpected:\n" + "\n".join(expected)
+            else:
+                assert words[0] in ("console", "text", "python"), f"{where}: {words} is no kind of block"
+                assert words[:2] != ["console", "skip"] or len(words) > 2, f"{where}: why is it not run?"
+    finally:
+        shell.close()
+
+
+def test_there_are_examples():
+    assert sum(words[:1] == ["console"] for page in PAGES for _, words, _ in blocks(page)) >= 5
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            if not re.match(r"https?://", target):
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_commands_named_are_there():
+    """./dev commands that the pages name exist."""
+    offered = subprocess.run([str(ROOT / "dev"), "help"], capture_output=True, text=True, env=os.environ).stdout
+    for page in PAGES:
+        for name in re.findall(r"\./dev ([a-z]+)", page.read_text()):
+            assert re.search(rf"^  {name}\b", offered, re.MULTILINE), f"{page.name}: ./dev {name}"
