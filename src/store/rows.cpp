@@ -46,10 +46,12 @@ Result<RowWriter> RowWriter::prepare(Connection& connection) {
     const char* sql;
   } const statements[] = {
       {&RowWriter::job_,
-       "INSERT INTO jobs(run, array_job_id, spec_id, uid, active, outcome, submit_time, end_time, script, "
-       "environment, owner, record) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
-       "ON CONFLICT(run) DO UPDATE SET array_job_id = ?2, spec_id = ?3, uid = ?4, active = ?5, outcome = ?6, "
-       "submit_time = ?7, end_time = ?8, script = ?9, environment = ?10, owner = ?11, record = ?12"},
+       "INSERT INTO jobs(run, array_job_id, array_task_id, spec_id, uid, active, outcome, submit_time, "
+       "end_time, "
+       "script, environment, owner, record) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
+       "ON CONFLICT(run) DO UPDATE SET array_job_id = ?2, array_task_id = ?3, spec_id = ?4, uid = ?5, "
+       "active = ?6, outcome = ?7, submit_time = ?8, end_time = ?9, script = ?10, environment = ?11, "
+       "owner = ?12, record = ?13"},
       {&RowWriter::spec_,
        "INSERT INTO specs(spec_id, name, record) VALUES(?1, ?2, ?3) "
        "ON CONFLICT(spec_id) DO UPDATE SET name = ?2, record = ?3"},
@@ -75,17 +77,18 @@ Status RowWriter::put(const JobRow& row) {
   const auto& record = row.record;
   job_.bind(1, run_key(record.job_id(), record.restarts()));
   record.array_job_id() != 0 ? job_.bind(2, static_cast<int64_t>(record.array_job_id())) : job_.bind_null(2);
-  job_.bind(3, static_cast<int64_t>(row.spec_id));
-  job_.bind(4, static_cast<int64_t>(record.uid()));
-  is_active(record) ? job_.bind(5, int64_t{1}) : job_.bind_null(5);
-  job_.bind(6, outcome(record));
-  job_.bind(7, record.submit_time());
-  has_ended(record) ? job_.bind(8, record.end_time()) : job_.bind_null(8);
-  bind_or_null(job_, 9, row.script);
-  bind_or_null(job_, 10, row.environment);
-  bind_or_null(job_, 11, row.owner);
+  record.has_array_task_id() ? job_.bind(3, static_cast<int64_t>(record.array_task_id())) : job_.bind_null(3);
+  job_.bind(4, static_cast<int64_t>(row.spec_id));
+  job_.bind(5, static_cast<int64_t>(record.uid()));
+  is_active(record) ? job_.bind(6, int64_t{1}) : job_.bind_null(6);
+  job_.bind(7, outcome(record));
+  job_.bind(8, record.submit_time());
+  has_ended(record) ? job_.bind(9, record.end_time()) : job_.bind_null(9);
+  bind_or_null(job_, 10, row.script);
+  bind_or_null(job_, 11, row.environment);
+  bind_or_null(job_, 12, row.owner);
   record.SerializeToString(&buffer_);
-  job_.bind(12, buffer_);
+  job_.bind(13, buffer_);
   return job_.run();
 }
 

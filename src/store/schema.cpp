@@ -13,6 +13,7 @@ constexpr std::array kMigrations = {
       CREATE TABLE jobs(
         run INTEGER PRIMARY KEY,
         array_job_id INTEGER,
+        array_task_id INTEGER,
         spec_id INTEGER NOT NULL,
         uid INTEGER NOT NULL,
         active INTEGER,
@@ -25,7 +26,7 @@ constexpr std::array kMigrations = {
         record BLOB NOT NULL
       );
       CREATE INDEX jobs_active ON jobs(active) WHERE active IS NOT NULL;
-      CREATE INDEX jobs_by_array ON jobs(array_job_id, outcome) WHERE array_job_id IS NOT NULL;
+      CREATE INDEX jobs_by_array ON jobs(array_job_id, array_task_id, outcome) WHERE array_job_id IS NOT NULL;
       CREATE INDEX jobs_by_end ON jobs(end_time) WHERE end_time IS NOT NULL;
       CREATE TABLE specs(spec_id INTEGER PRIMARY KEY, name TEXT NOT NULL, record BLOB NOT NULL);
       CREATE INDEX specs_by_name ON specs(name);

@@ -7,6 +7,7 @@
 //   jobs         one row a run
 //     run          job_id << 31 | restarts: the order of job ids, and a key SQLite appends to fastest
 //     array_job_id NULL: not of an array
+//     array_task_id NULL: not of an array, or the tasks that wait
 //     spec_id      row of specs
 //     uid
 //     active       1: pending, running, suspended or completing; NULL otherwise

@@ -39,6 +39,7 @@ class SqliteStore final : public Store {
 
  private:
   Status prepare_lookups();
+  static Result<std::optional<JobRow>> only_job(Statement& statement);
   Status subtract_requeued(const std::vector<int64_t>& later_runs, uint32_t array_job_id,
                            ArrayOutcome& outcome);
 
@@ -46,7 +47,7 @@ class SqliteStore final : public Store {
   os::UniqueFd lock_;
   std::unique_ptr<Writer> writer_;
   std::unique_ptr<Connection> lookups_;
-  Statement content_, submission_, job_, array_, run_outcome_, tasks_;
+  Statement content_, submission_, job_, array_, run_outcome_, task_;
   std::unique_ptr<Reader> reader_;
 };
 
@@ -129,7 +130,8 @@ Status SqliteStore::prepare_lookups() {
       {&job_, std::string("SELECT ") + kJobColumns +
                   " FROM jobs WHERE run BETWEEN ?1 AND ?2 ORDER BY run DESC LIMIT 1"},
       {&array_, "SELECT run, outcome FROM jobs WHERE array_job_id = ?1"},
-      {&tasks_, std::string("SELECT ") + kJobColumns + " FROM jobs WHERE array_job_id = ?1 ORDER BY run DESC"},
+      {&task_, std::string("SELECT ") + kJobColumns +
+                   " FROM jobs WHERE array_job_id = ?1 AND array_task_id = ?2 ORDER BY run DESC LIMIT 1"},
       {&run_outcome_, "SELECT outcome FROM jobs WHERE run = ?1 AND array_job_id = ?2"},
   };
   if (auto set = lookups_->execute("PRAGMA cache_size = -256"); !set) return set;
@@ -221,16 +223,26 @@ Result<std::optional<uint32_t>> SqliteStore::submission(const std::string& key) 
   return job_id;
 }
 
+Result<std::optional<JobRow>> SqliteStore::only_job(Statement& statement) {
+  auto row = statement.step();
+  if (!row) return failure(row.error());
+  if (!*row) return std::nullopt;
+  auto job = read_job(statement);
+  statement.reset();
+  if (!job) return failure(job.error());
+  return std::move(*job);
+}
+
 Result<std::optional<JobRow>> SqliteStore::job(uint32_t job_id) {
   job_.bind(1, first_run(job_id));
   job_.bind(2, last_run(job_id));
-  auto row = job_.step();
-  if (!row) return failure(row.error());
-  if (!*row) return std::nullopt;
-  auto job = read_job(job_);
-  job_.reset();
-  if (!job) return failure(job.error());
-  return std::move(*job);
+  return only_job(job_);
+}
+
+Result<std::optional<JobRow>> SqliteStore::array_task(uint32_t array_job_id, uint32_t index) {
+  task_.bind(1, static_cast<int64_t>(array_job_id));
+  task_.bind(2, static_cast<int64_t>(index));
+  return only_job(task_);
 }
 
 Result<Store::ArrayOutcome> SqliteStore::array_outcome(uint32_t array_job_id) {
@@ -248,22 +260,6 @@ Result<Store::ArrayOutcome> SqliteStore::array_outcome(uint32_t array_job_id) {
   }
   if (auto done = subtract_requeued(later_runs, array_job_id, outcome); !done) return failure(done.error());
   return outcome;
-}
-
-Result<std::optional<JobRow>> SqliteStore::array_task(uint32_t array_job_id, uint32_t index) {
-  // Asked for rarely (a dependency on one task that ended long ago), so the index is not worth a column.
-  tasks_.bind(1, static_cast<int64_t>(array_job_id));
-  while (true) {
-    auto row = tasks_.step();
-    if (!row) return failure(row.error());
-    if (!*row) return std::nullopt;
-    auto job = read_job(tasks_);
-    const bool found = job && job->record.has_array_task_id() && job->record.array_task_id() == index;
-    if (job && !found) continue;
-    tasks_.reset();
-    if (!job) return failure(job.error());
-    return std::move(*job);
-  }
 }
 
 Status SqliteStore::subtract_requeued(const std::vector<int64_t>& later_runs, uint32_t array_job_id,

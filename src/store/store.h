@@ -4,10 +4,9 @@
 // - What a commit's callback has reported as done survives a crash of the program and of the machine.
 // - Commits are grouped: everything handed over while a transaction is being synced goes into the next
 //   one, so that one fsync serves everybody who waits. Batches are applied in the order they were handed in.
+//   A group takes some ten thousand rows at most.
 // - A batch is atomic.
 // - The last write of a row wins inside a group, so a job that starts and ends within one group is one write.
-//
-// - A group takes some ten thousand rows at most; a batch is never split.
 //
 // Threads: every function from one thread, the owner of the cluster's state. Commits run on the store's
 // writer thread, queries on its reader thread, the owner's small reads on a third connection, so that a long
@@ -126,7 +125,8 @@ class Store {
     uint64_t succeeded = 0;
   };
   virtual Result<ArrayOutcome> array_outcome(uint32_t array_job_id) = 0;
-  virtual Result<std::optional<JobRow>> array_task(uint32_t array_job_id, uint32_t index) = 0;  // its latest run
+  // The latest run of one task of an array; nothing while it waits among others in one record.
+  virtual Result<std::optional<JobRow>> array_task(uint32_t array_job_id, uint32_t index) = 0;
 };
 
 }  // namespace minke::store

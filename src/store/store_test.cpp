@@ -273,6 +273,23 @@ TEST_F(StoreTest, ArrayOutcomeCountsTheLatestRunsThatEnded) {
   EXPECT_EQ(store_->array_outcome(100)->succeeded, 15u);
 }
 
+TEST_F(StoreTest, ATaskOfAnArrayIsFoundByItsIndex) {
+  reopen();
+  Batch batch;
+  for (uint32_t task = 0; task < 5; ++task) batch.jobs.push_back(array_task(100 + task, 99, task));
+  batch.jobs.push_back(array_task(102, 99, 2, model::JOB_RUNNING));
+  batch.jobs.back().record.set_restarts(1);
+  batch.jobs.push_back(array_task(200, 98, 2));
+  batch.jobs.push_back(job_row(99));
+  batch.jobs.back().record.set_array_job_id(99);
+  ASSERT_TRUE(commit(*store_, std::move(batch)));
+  EXPECT_EQ((*store_->array_task(99, 0))->record.job_id(), 100u);
+  EXPECT_EQ((*store_->array_task(99, 2))->record.job_id(), 102u);
+  EXPECT_EQ((*store_->array_task(99, 2))->record.restarts(), 1u);
+  EXPECT_FALSE(*store_->array_task(99, 5));
+  EXPECT_FALSE(*store_->array_task(97, 0));
+}
+
 TEST_F(StoreTest, ASecondStoreIsRefused) {
   reopen();
   EXPECT_THAT(open_error(), HasSubstr("in use by another process"));
