@@ -92,6 +92,25 @@ TEST_P(Clearing, OtherJobsAreLeftAlone) {
   EXPECT_FALSE(process_exists(daemon));
 }
 
+// A command in a job may have started it; it serves other jobs than that one.
+TEST_P(Clearing, ADaemonOfMinkeItselfOutlivesTheJobItWasStartedIn) {
+  char program[4096] = {};
+  ASSERT_GT(::readlink("/proc/self/exe", program, sizeof program - 1), 0);
+  TemporaryDirectory other_home;
+  LaunchOrder order =
+      batch_order(1,
+                  "setsid sh -c '\"$PROGRAM\" launcher --home \"$OTHER\" > up & echo $! > pid'\n"
+                  "while ! [ -s up ]; do :; done",
+                  work.path());
+  order.mutable_tasks(0)->add_environment(std::string("PROGRAM=") + program);
+  order.mutable_tasks(0)->add_environment("OTHER=" + other_home.path());
+  EXPECT_EQ(launcher.run(order).ended_tasks(0).status(), 0);
+  pid_t daemon = pid_in(work / "pid");
+  EXPECT_TRUE(process_exists(daemon));
+  ::kill(daemon, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !process_exists(daemon); }));
+}
+
 TEST_P(Clearing, TheBatchScriptsEndEndsItsSteps) {
   LaunchOrder step = step_order(1, 0, "sleep 1000", work.path(), 2);
   LaunchOrder batch = batch_order(1, "while ! [ -e go ]; do :; done", work.path());
