@@ -127,7 +127,7 @@ std::vector<JournalRecord> LaunchTable::records() const {
     for (uint32_t i = 0; i < launch.tasks.size(); ++i) {
       if (launch.tasks[i].end) ended.push_back(i);
     }
-    std::stable_sort(ended.begin(), ended.end(), [&](uint32_t a, uint32_t b) {
+    std::stable_sort(ended.begin(), ended.end(), [&launch = launch](uint32_t a, uint32_t b) {
       return launch.tasks[a].end->end_time() < launch.tasks[b].end->end_time();
     });
     for (uint32_t position : ended) {
