@@ -1,0 +1,21 @@
+// The commands under Slurm's names, and minke itself: what main() calls by the name it was called as.
+//
+// Each is main() of its command: it parses its arguments (with getopt_long, from the start), writes to stdout
+// and stderr, and returns the exit status. One thread; each is called at most once in a process.
+#pragma once
+
+namespace minke::cli {
+
+int sbatch_main(int argc, char** argv);
+int salloc_main(int argc, char** argv);
+int srun_main(int argc, char** argv);
+int scancel_main(int argc, char** argv);
+int squeue_main(int argc, char** argv);
+int sq_main(int argc, char** argv);
+int sinfo_main(int argc, char** argv);
+int sacct_main(int argc, char** argv);
+int scontrol_main(int argc, char** argv);
+int seff_main(int argc, char** argv);
+int minke_main(int argc, char** argv);
+
+}  // namespace minke::cli

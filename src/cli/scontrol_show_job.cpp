@@ -1,0 +1,254 @@
+// scontrol show job and show step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "cli/scontrol_block.h"
+#include "cli/scontrol_show.h"
+#include "engine/embedded/job_paths.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+#include "text/state.h"
+#include "text/tres.h"
+
+namespace minke::cli {
+namespace {
+
+using model::JobRecord;
+using model::JobSpec;
+
+std::string or_null(std::string_view text) {
+  return text.empty() ? "(null)" : std::string(text);
+}
+std::string number_or(bool known, uint32_t number, const char* otherwise) {
+  return known ? std::to_string(number) : otherwise;
+}
+std::string size_text(uint64_t mebibytes, const DisplayContext& context) {
+  std::string out;
+  if (mebibytes == 0) {
+    out = "0";
+  } else {
+    append_mebibytes(out, mebibytes, context);
+  }
+  return out;
+}
+std::string time_text(int64_t time, const DisplayContext& context, std::string_view none = "Unknown") {
+  std::string out;
+  append_time(out, time, context, none);
+  return out;
+}
+std::string limit_text(uint32_t minutes) {
+  return text::format_minutes(minutes);
+}
+
+// "gpu:a100:1(IDX:0)", and per node what it holds; nodes that hold the same are told together.
+void put_details(Block& block, const JobRecord& job) {
+  std::vector<model::Gres> gres(job.tres_gres().begin(), job.tres_gres().end());
+  block.put("JOB_GRES={}", or_null(text::format_gres_list(gres)));
+  std::string previous;
+  std::vector<std::string> nodes;
+  auto flush = [&] {
+    if (nodes.empty()) return;
+    block.end();
+    block.put("  Nodes={} {}", text::compress_hostlist_sorted(nodes), previous);
+    nodes.clear();
+  };
+  for (const model::NodeAllocation& node : job.nodes()) {
+    std::vector<model::GresAllocation> held(node.gres().begin(), node.gres().end());
+    // Which of a node's CPUs are a job's own is not settled here: there are so many.
+    std::string cpus = node.cpus() == 1 ? "1 CPU" : std::to_string(node.cpus()) + " CPUs";
+    std::string text = fmt::format("CPU_IDs=({}) Mem={} GRES={}", cpus, node.memory_mib(),
+                                   text::format_gres_allocation(held));
+    if (text != previous) flush();
+    previous = std::move(text);
+    nodes.push_back(node.node());
+  }
+  flush();
+  block.end();
+}
+
+void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_task,
+                  const DisplayContext& context) {
+  block.put("JobId={}", job.job_id());
+  if (job.array_job_id() != 0) {
+    std::string tasks;
+    append_task_ids(tasks, job, waiting_task, context.task_list_limit);
+    block.put(" ArrayJobId={} ArrayTaskId={}", job.array_job_id(), tasks);
+    if (uint32_t throttle = std::max(job.spec().array().max_running(), job.array_pending().max_running()))
+      block.put(" ArrayTaskThrottle={}", throttle);
+  }
+  block.put(" JobName={}", job.spec().name()).end();
+  block
+      .put("UserId={}({}) GroupId={}({}) MCS_label=N/A", job.user_name(), job.uid(), job.group_name(),
+           job.gid())
+      .end();
+  block
+      .put("Priority={} Nice={} Account={} QOS={}", job.priority(), job.spec().nice(), or_null(job.account()),
+           or_null(job.qos()))
+      .end();
+}
+
+void put_state(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
+  std::string dependencies, used;
+  append_dependencies(dependencies, job);
+  block.put("JobState={} Reason={} Dependency={}", state_text(job), reason_text(job), dependencies).end();
+  block
+      .put("Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={}", job.requeue_allowed() ? 1 : 0,
+           job.restarts(), job.spec().interactive() ? 0 : 1, text::format_exit_code(job.exit_code()))
+      .end();
+  if (options.details) block.put("DerivedExitCode={}", text::format_exit_code(job.derived_exit_code())).end();
+  append_clock(used, elapsed_seconds(job, context.now));
+  block
+      .put("RunTime={} TimeLimit={} TimeMin={}", used, limit_text(job.time_limit_minutes()),
+           job.spec().has_time_min_minutes() ? limit_text(job.spec().time_min_minutes()) : "N/A")
+      .end();
+  block
+      .put("SubmitTime={} EligibleTime={}", time_text(job.submit_time(), context),
+           time_text(job.eligible_time(), context))
+      .end();
+  block.put("AccrueTime={}", time_text(job.eligible_time(), context)).end();
+  const bool endless = job.time_limit_minutes() == kUnlimited && !is_finished(job.state());
+  block
+      .put("StartTime={} EndTime={} Deadline={}", time_text(job.start_time(), context),
+           time_text(endless ? 0 : end_time(job), context), time_text(job.spec().deadline(), context, "N/A"))
+      .end();
+  block
+      .put("SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
+           time_text(job.suspend_time(), context, "None"),
+           job.suspend_time() == 0 ? 0 : job.suspended_seconds())
+      .end();
+}
+
+void put_placement(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
+  const JobSpec& spec = job.spec();
+  block.put("Partition={} AllocNode:Sid={}:0", job.partition(), spec.submit_host()).end();
+  block.put("ReqNodeList={} ExcNodeList={}", or_null(spec.node_list()), or_null(spec.exclude())).end();
+  block.put("NodeList={}", job.node_list()).end();
+  if (!job.batch_host().empty()) block.put("BatchHost={}", job.batch_host()).end();
+  block.put("NumNodes={}", job.num_nodes());
+  if (job.state() == model::JOB_PENDING && spec.has_max_nodes())
+    block.put("-{}", std::max(job.num_nodes(), spec.max_nodes()));
+  block
+      .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*", job.num_cpus(),
+           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), std::max(1u, spec.cpus_per_task()))
+      .end();
+  std::string tres;
+  append_tres(tres, tres_of(job), text::TresOrder::kById, context);
+  block.put("TRES={}", tres).end();
+  block
+      .put("Socks/Node=* NtasksPerN:B:S:C={}:0:{}:{} CoreSpec={}", spec.ntasks_per_node(),
+           number_or(spec.has_ntasks_per_socket(), spec.ntasks_per_socket(), "*"),
+           number_or(spec.has_ntasks_per_core(), spec.ntasks_per_core(), "*"),
+           number_or(spec.has_core_spec(), spec.core_spec(), "*"))
+      .end();
+  if (options.details && !job.nodes().empty()) put_details(block, job);
+  MemoryRequest memory = memory_request(job);
+  block
+      .put("MinCPUsNode={} MinMemory{}={} MinTmpDiskNode={}", min_cpus_per_node(spec),
+           memory.per_cpu ? "CPU" : "Node", size_text(memory.mebibytes, context),
+           size_text(spec.tmp_mib(), context))
+      .end();
+  block
+      .put("Features={} DelayBoot={}", or_null(spec.constraint()),
+           text::format_seconds(int64_t{60} * spec.delay_boot_minutes()))
+      .end();
+  block
+      .put("OverSubscribe={} Contiguous={} Licenses={} Network={}",
+           spec.exclusive()       ? "NO"
+           : spec.oversubscribe() ? "YES"
+                                  : "OK",
+           spec.contiguous() ? 1 : 0, or_null(spec.licenses()), or_null(spec.network()))
+      .end();
+}
+
+void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task) {
+  const JobSpec& spec = job.spec();
+  std::string command;
+  append_command(command, spec);
+  block.put("Command={}", command).end();
+  block.put("WorkDir={}", spec.work_dir()).end();
+  if (!spec.admin_comment().empty()) block.put("AdminComment={} ", spec.admin_comment()).end();
+  if (!spec.comment().empty()) block.put("Comment={} ", spec.comment()).end();
+  if (spec.interactive()) {
+    block.put("Power=").end();
+    return;
+  }
+  engine::JobPaths paths{job.stdin_path(), job.stdout_path(), job.stderr_path()};
+  if (waiting_task != nullptr) {  // its record, shared with others, cannot tell its files
+    JobRecord task = job;
+    task.set_array_task_id(*waiting_task);
+    paths = engine::paths_of(task);
+  }
+  block.put("StdErr={}", paths.error.empty() ? paths.out : paths.error).end();
+  block.put("StdIn={}", paths.in.empty() ? "/dev/null" : paths.in).end();
+  block.put("StdOut={}", paths.out).end();
+  block.put("Power=").end();
+}
+
+void put_requests(Block& block, const JobSpec& spec) {
+  auto gres = [&](const char* name, const google::protobuf::RepeatedPtrField<model::Gres>& list) {
+    if (list.empty()) return;
+    std::string text;
+    append_gres_request(text, list, "");
+    block.put("{}={}", name, text).end();
+  };
+  if (spec.kill_on_invalid_dependency()) block.put("KillOInInvalidDependent=Yes").end();  // Slurm's spelling
+  if (spec.spread_job()) block.put("SpreadJob=Yes").end();
+  if (spec.has_cpus_per_gpu()) block.put("CpusPerTres=gres:gpu:{}", spec.cpus_per_gpu()).end();
+  if (spec.has_mem_per_gpu_mib()) block.put("MemPerTres=gres:gpu:{}", spec.mem_per_gpu_mib()).end();
+  gres("TresPerJob", spec.gpus());
+  gres("TresPerNode", spec.gres_per_node());
+  gres("TresPerSocket", spec.gpus_per_socket());
+  gres("TresPerTask", spec.gpus_per_task());
+  if (!spec.mail_user().empty() || !spec.mail_type().empty())
+    block
+        .put("MailUser={} MailType={}", or_null(spec.mail_user()),
+             spec.mail_type().empty() ? "NONE" : spec.mail_type())
+        .end();
+}
+
+}  // namespace
+
+void append_job_block(std::string& out, const JobRecord& job, const uint32_t* waiting_task,
+                      const DisplayContext& context, ShowOptions options) {
+  Block block(out, options);
+  put_identity(block, job, waiting_task, context);
+  put_state(block, job, context, options);
+  put_placement(block, job, context, options);
+  put_files(block, job, waiting_task);
+  put_requests(block, job.spec());
+  out += options.one_line ? "\n" : "\n\n";
+}
+
+void append_step_block(std::string& out, const model::StepRecord& step, const JobRecord& job,
+                       const DisplayContext& context, ShowOptions options) {
+  Block block(out, options);
+  std::string id, tres, gres;
+  append_step_id(id, step, false);
+  append_tres(tres, tres_of(step), text::TresOrder::kById, context);
+  block
+      .put("StepId={} UserId={} StartTime={} TimeLimit=UNLIMITED", id, job.uid(),
+           time_text(step.start_time(), context))
+      .end();
+  block.put("State={} Partition={} NodeList={}", step_state_text(step), job.partition(), step.node_list())
+      .end();
+  block
+      .put("Nodes={} CPUs={} Tasks={} Name={} Network=(null)", step.num_nodes(), step.num_cpus(),
+           step.num_tasks(), step.name())
+      .end();
+  block.put("TRES={}", or_null(tres)).end();
+  block.put("ResvPorts=(null)").end();
+  block.put("CPUFreqReq=Default{}", step.kind() == model::STEP_NORMAL ? " Dist=Block" : "").end();
+  block.put("SrunHost:Pid=(null):0");
+  append_gres_request(gres, step.tres_gres(), "");
+  if (!gres.empty()) {
+    block.end();
+    block.put("TresPerNode={}", gres);
+  }
+  out += options.one_line ? "\n" : "\n\n";
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,86 @@
+// seff: how well one job used the cores and the memory that it held.
+#include "cli/display_seff.h"
+
+#include <cstdio>
+#include <ctime>
+#include <string_view>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/display_fetch.h"
+#include "model/error.h"
+#include "text/job_id.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: seff [Options] <Jobid>\n"
+    "       Options:\n"
+    "       -h    Help menu\n"
+    "       -v    Version\n"
+    "       -d    Debug mode: display raw Slurm data\n";
+
+// Of the records that the id stands for, the one meant: the job of this number, or else the first of its
+// tasks.
+const rpc::AccountedJob* choose(const AccountingRecords& found, const text::JobReference& wanted) {
+  const rpc::AccountedJob* chosen = nullptr;
+  for (const rpc::AccountedJob* job : found.records) {
+    bool exact = job->job().job_id() == wanted.job_id && wanted.tasks.ranges().empty();
+    if (chosen == nullptr || exact) chosen = job;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+int seff_main(int argc, char** argv) {
+  std::string_view argument;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "-v") {
+      write_out("seff Version 2.1\n");
+      return 1;
+    }
+    if (word == "-h" || !argument.empty() || (word.starts_with('-') && word != "-d")) {
+      write_out(kUsage);
+      return 1;
+    }
+    if (word != "-d") argument = word;
+  }
+  if (argument.empty()) {
+    write_out(kUsage);
+    return 1;
+  }
+  auto wanted = text::parse_job_id(argument);
+  if (!wanted) {
+    std::fputs("Job not found.\n", stderr);
+    return 2;
+  }
+  auto client = Client::connect();
+  if (!client) {
+    std::fprintf(stderr, "seff: error: %s\n", client.error().message.c_str());
+    return 1;
+  }
+  rpc::QueryAccountingRequest query;
+  *query.mutable_filter()->add_jobs() = selector_of(*wanted);
+  query.mutable_filter()->set_all_states(true);
+  query.set_with_steps(true);
+  auto found = fetch_accounting(*client, query);
+  if (!found && found.error().code != model::kInvalidJobId) {
+    std::fprintf(stderr, "seff: error: %s\n", found.error().message.c_str());
+    return 1;
+  }
+  const rpc::AccountedJob* job = found ? choose(*found, *wanted) : nullptr;
+  if (job == nullptr) {
+    std::fputs("Job not found.\n", stderr);
+    return 2;
+  }
+  DisplayContext context;
+  context.now = found->now != 0 ? found->now : std::time(nullptr);
+  context.cluster_name = fetch_cluster_name(*client);
+  write_out(seff_report(*job, context));
+  return 0;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,238 @@
+// sinfo: the partitions and nodes. Reads its options and SINFO_* variables, fetches, prints.
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/display_fetch.h"
+#include "cli/display_sinfo.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr const char* kUsage =
+    "Usage: sinfo [-abdelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]\n"
+    "             [-S fields] [-o format] [-O Format] [--federation] [--local]\n";
+
+constexpr const char* kHelp =
+    "Usage: sinfo [OPTIONS]\n"
+    "  -a, --all                  also hidden partitions\n"
+    "  -d, --dead                 only nodes that do not respond\n"
+    "  -e, --exact                group nodes only on exact match of configuration\n"
+    "  -h, --noheader             no headers on output\n"
+    "      --help                 show this help message\n"
+    "      --hide                 no hidden partitions\n"
+    "  -i, --iterate=seconds      again every so many seconds\n"
+    "  -l, --long                 long output\n"
+    "      --noconvert            sizes as they are (they always are here)\n"
+    "  -N, --Node                 a line for each node\n"
+    "  -n, --nodes=hostlist       these nodes\n"
+    "  -O, --Format=format        what to print: name[:[.]width],...\n"
+    "  -o, --format=format        what to print: %[[.]width]letter\n"
+    "  -p, --partition=partition  these partitions\n"
+    "  -R, --list-reasons         why nodes are down or drained\n"
+    "  -r, --responding           only nodes that respond\n"
+    "  -S, --sort=fields          comma separated list of fields to sort on\n"
+    "  -s, --summarize            a line for each partition\n"
+    "  -T, --reservation          reservations\n"
+    "  -t, --states=states        nodes in these states\n"
+    "  -V, --version              version and exit\n";
+
+enum LongOption { kHelpOption = 256, kUsageOption, kIgnored };
+
+constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
+                                   {"cluster", required_argument, nullptr, 'M'},
+                                   {"clusters", required_argument, nullptr, 'M'},
+                                   {"dead", no_argument, nullptr, 'd'},
+                                   {"exact", no_argument, nullptr, 'e'},
+                                   {"federation", no_argument, nullptr, kIgnored},
+                                   {"future", no_argument, nullptr, 'F'},
+                                   {"help", no_argument, nullptr, kHelpOption},
+                                   {"hide", no_argument, nullptr, kIgnored},
+                                   {"iterate", required_argument, nullptr, 'i'},
+                                   {"local", no_argument, nullptr, kIgnored},
+                                   {"long", no_argument, nullptr, 'l'},
+                                   {"Node", no_argument, nullptr, 'N'},
+                                   {"noconvert", no_argument, nullptr, kIgnored},
+                                   {"nodes", required_argument, nullptr, 'n'},
+                                   {"noheader", no_argument, nullptr, 'h'},
+                                   {"Format", required_argument, nullptr, 'O'},
+                                   {"format", required_argument, nullptr, 'o'},
+                                   {"partition", required_argument, nullptr, 'p'},
+                                   {"responding", no_argument, nullptr, 'r'},
+                                   {"list-reasons", no_argument, nullptr, 'R'},
+                                   {"reservation", no_argument, nullptr, 'T'},
+                                   {"summarize", no_argument, nullptr, 's'},
+                                   {"sort", required_argument, nullptr, 'S'},
+                                   {"states", required_argument, nullptr, 't'},
+                                   {"usage", no_argument, nullptr, kUsageOption},
+                                   {"verbose", no_argument, nullptr, 'v'},
+                                   {"version", no_argument, nullptr, 'V'},
+                                   {nullptr, 0, nullptr, 0}};
+
+Status set_states(std::string_view text, SinfoOptions& options) {
+  auto states = parse_node_states(text);
+  if (!states) {
+    print_error("sinfo", states.error().message);
+    return failure(
+        "valid states: "
+        "unknown,down,idle,allocated,mixed,future,drain,drained,draining,no_respond,reserved,perfctrs,"
+        "cloud,completing,powering_down,powered_down,power_down,powering_up,fail,maint,reboot");
+  }
+  options.states = std::move(*states);
+  return {};
+}
+
+// Reads the command line; an exit status where the command ends here.
+std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) {
+  if (const char* value = std::getenv("SINFO_FORMAT")) options.format = value;
+  if (const char* value = std::getenv("SINFO_SORT")) options.sort = value;
+  if (const char* value = std::getenv("SINFO_PARTITION")) options.partitions = split_list(value);
+  options.all = std::getenv("SINFO_ALL") != nullptr;
+  Status status;
+  optind = 0;
+  int letter;
+  while (status &&
+         (letter = getopt_long(argc, argv, "adeFhi:lM:n:No:O:p:rRsS:t:TvV", kLongOptions, nullptr)) != -1) {
+    switch (letter) {
+      case 'a':
+        options.all = true;
+        break;
+      case 'd':
+        options.dead = true;
+        break;
+      case 'e':
+        options.exact = true;
+        break;
+      case 'F':
+      case 'M':
+      case 'v':
+      case kIgnored:
+        break;
+      case 'h':
+        options.no_header = true;
+        break;
+      case 'i': {
+        auto seconds = text::parse_unsigned(optarg, 1000000);
+        if (!seconds || *seconds == 0)
+          return print_error("sinfo", std::string("invalid entry for --iterate=") + optarg), 1;
+        options.iterate_seconds = static_cast<unsigned>(*seconds);
+        break;
+      }
+      case 'l':
+        options.long_list = true;
+        break;
+      case 'n': {
+        auto hosts = text::expand_hostlist(optarg);
+        if (!hosts) return print_error("sinfo", "'" + std::string(optarg) + "' invalid entry for --nodes"), 1;
+        options.nodes = std::move(*hosts);
+        options.filter_nodes = true;
+        break;
+      }
+      case 'N':
+        options.node_oriented = true;
+        break;
+      case 'o':
+        options.format = optarg;
+        options.long_format.reset();
+        break;
+      case 'O':
+        options.long_format = optarg;
+        options.format.reset();
+        break;
+      case 'p':
+        options.partitions = split_list(optarg);
+        break;
+      case 'r':
+        options.responding = true;
+        break;
+      case 'R':
+        options.list_reasons = true;
+        break;
+      case 's':
+        options.summarize = true;
+        break;
+      case 'S':
+        options.sort = optarg;
+        break;
+      case 't':
+        status = set_states(optarg, options);
+        break;
+      case 'T':
+        write_out("No reservations in the system\n");
+        return 0;
+      case 'V':
+        write_out(kVersionLine);
+        return 0;
+      case kHelpOption:
+        write_out(kHelp);
+        return 0;
+      case kUsageOption:
+        write_out(kUsage);
+        return 0;
+      default:
+        std::fputs("Try \"sinfo --help\" for more information\n", stderr);
+        return 1;
+    }
+  }
+  if (!status) return print_error("sinfo", status.error().message), 1;
+  return std::nullopt;
+}
+
+int show(Client& client, const SinfoOptions& options, DisplayContext& context) {
+  auto nodes = fetch_nodes(client);
+  auto partitions = nodes ? fetch_partitions(client) : failure(nodes.error());
+  if (!partitions) {
+    std::fprintf(stderr, "slurm_load_partitions: %s\n", partitions.error().message.c_str());
+    return 1;
+  }
+  context.now = nodes->now != 0 ? nodes->now : std::time(nullptr);
+  std::vector<std::string> problems;
+  Table<NodeLine> table = node_table(options, nodes->records, partitions->records, problems);
+  for (const std::string& field : problems) {
+    if (options.long_format) {
+      print_error("sinfo", "Invalid job format specification: " + field);
+    } else {
+      std::fprintf(stderr, "Invalid node format specification: %s\n", field.c_str());
+    }
+  }
+  std::string out;
+  if (!options.no_header && (options.long_list || options.iterate_seconds != 0))
+    out += date_line(context.now);
+  if (!options.no_header) table.append_header(out);
+  for (const NodeLine& line : node_lines(options, table, nodes->records, partitions->records, context))
+    table.append_line(line, context, out);
+  if (options.iterate_seconds != 0) out += '\n';
+  write_out(out);
+  return 0;
+}
+
+}  // namespace
+
+int sinfo_main(int argc, char** argv) {
+  SinfoOptions options;
+  if (std::optional<int> status = read_arguments(argc, argv, options)) return *status;
+  auto client = Client::connect();
+  if (!client) {
+    std::fprintf(stderr, "slurm_load_partitions: %s\n", client.error().message.c_str());
+    return 1;
+  }
+  DisplayContext context = display_context_from_environment();
+  while (true) {
+    int status = show(*client, options, context);
+    if (options.iterate_seconds == 0 || status != 0) return status;
+    sleep(options.iterate_seconds);
+  }
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,157 @@
+// squeue: the jobs in the queue, or their steps. Reads its options and SQUEUE_* variables, fetches, prints.
+// sq: the same for one's own jobs, with the columns that the Alliance's clusters show.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/display_fetch.h"
+#include "cli/display_squeue.h"
+#include "cli/display_steps.h"
+#include "model/error.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr size_t kBlockSize = 1 << 20;
+
+// Fills in the user ids. False where users were named and none of them exists: then there is nothing to ask
+// for.
+bool resolve_users(SqueueOptions& options) {
+  if (options.me) {
+    options.uids = {getuid()};
+    return true;
+  }
+  if (options.users.empty()) return true;
+  for (const std::string& user : options.users) {
+    if (auto uid = user_id_of(user)) {
+      options.uids.push_back(*uid);
+    } else {
+      print_error("squeue", uid.error().message + "\n");
+    }
+  }
+  return !options.uids.empty();
+}
+
+bool nodes_exist(Client& client, const SqueueOptions& options) {
+  if (options.nodes.empty()) return true;
+  auto nodes = fetch_nodes(client);
+  if (!nodes) return true;
+  for (const std::string& name : options.nodes) {
+    bool known = false;
+    for (const model::NodeRecord* node : nodes->records)
+      known = known || node->name() == name || node->host_name() == name;
+    if (!known) return print_error("squeue", "Invalid node name " + name), false;
+  }
+  return true;
+}
+
+void print_problems(const std::vector<std::string>& problems, const char* what) {
+  for (const std::string& field : problems)
+    print_error("squeue", std::string("Invalid ") + what + " format specification: " + field);
+}
+
+template <typename Line>
+void print_table(const Table<Line>& table, const std::vector<Line>& lines, const SqueueOptions& options,
+                 const DisplayContext& context) {
+  std::string out;
+  out.reserve(kBlockSize + 4096);
+  if (!options.no_header && (options.iterate_seconds != 0 || options.long_list))
+    out += date_line(context.now);
+  if (!options.no_header) table.append_header(out);
+  for (const Line& line : lines) {
+    table.append_line(line, context, out);
+    if (out.size() >= kBlockSize) {
+      write_out(out);
+      out.clear();
+    }
+  }
+  if (options.iterate_seconds != 0) out += '\n';
+  write_out(out);
+}
+
+int fail(const char* call, const Error& error) {
+  std::fprintf(stderr, "%s error: %s\n", call, error.message.c_str());
+  return 1;
+}
+
+int show_jobs(Client& client, const SqueueOptions& options, bool nothing, DisplayContext& context) {
+  std::vector<std::string> problems;
+  Table<JobLine> table = job_table(options, problems);
+  print_problems(problems, "job");
+  JobRecords jobs;
+  if (!nothing) {
+    auto fetched = fetch_jobs(client, job_filter(options), options.start);
+    if (!fetched) return fail("slurm_load_jobs", fetched.error());
+    jobs = std::move(*fetched);
+    if (jobs.records.empty() && options.jobs.size() == 1)
+      return fail("slurm_load_jobs",
+                  Error{model::kInvalidJobId, std::string(model::slurm_error_text(model::kInvalidJobId))});
+  }
+  context.now = jobs.now != 0 ? jobs.now : context.now;
+  auto lines = job_lines(jobs.records, options, context);
+  if (!lines) return print_error("squeue", lines.error().message), 1;
+  print_table(table, *lines, options, context);
+  // Hundreds of thousands of records take long to free one by one; the process ends anyhow.
+  [[maybe_unused]] static JobRecords* kept = nullptr;
+  if (options.iterate_seconds == 0) kept = new JobRecords(std::move(jobs));
+  return 0;
+}
+
+int show_steps(Client& client, const SqueueOptions& options, bool nothing, DisplayContext& context) {
+  std::vector<std::string> problems;
+  Table<StepLine> table = step_table(options, problems);
+  print_problems(problems, "job step");
+  StepRecords steps;
+  JobRecords jobs;
+  if (!nothing) {
+    auto fetched_steps = fetch_steps(client, job_filter(options));
+    if (!fetched_steps) return fail("slurm_get_job_steps", fetched_steps.error());
+    auto fetched_jobs = fetch_jobs(client, job_filter(options));
+    if (!fetched_jobs) return fail("slurm_load_jobs", fetched_jobs.error());
+    steps = std::move(*fetched_steps);
+    jobs = std::move(*fetched_jobs);
+  }
+  context.now = steps.now != 0 ? steps.now : context.now;
+  auto lines = step_lines(steps.records, jobs.records, options);
+  if (!lines) return print_error("squeue", lines.error().message), 1;
+  print_table(table, *lines, options, context);
+  return 0;
+}
+
+}  // namespace
+
+int squeue_main(int argc, char** argv) {
+  SqueueOptions options;
+  if (std::optional<int> status = read_squeue_arguments(argc, argv, options)) return *status;
+  bool nothing = !resolve_users(options);
+  auto client = Client::connect();
+  if (!client) return fail("slurm_load_jobs", client.error());
+  if (!nodes_exist(*client, options)) return 1;
+  DisplayContext context = display_context_from_environment();
+  context.convert_units = !options.no_convert;
+  context.now = std::time(nullptr);
+  if (options.long_format && options.long_format->find("luster") != std::string::npos)
+    context.cluster_name = fetch_cluster_name(*client);
+  while (true) {
+    int status = options.show_steps ? show_steps(*client, options, nothing, context)
+                                    : show_jobs(*client, options, nothing, context);
+    if (options.iterate_seconds == 0 || status != 0) return status;
+    sleep(options.iterate_seconds);
+  }
+}
+
+int sq_main(int argc, char** argv) {
+  setenv("SQUEUE_FORMAT", "%.15i %.8u %.12a %.14j %.3t %.10L %.5D %.4C %.10b %.7m %N (%r) ", 0);
+  setenv("SQUEUE_SORT", "-t,e,S", 0);
+  std::string option = "--user=" + user_name_of(getuid());
+  std::vector<char*> arguments(argv, argv + argc);
+  arguments.insert(arguments.begin() + (argc > 0 ? 1 : 0), option.data());
+  arguments.push_back(nullptr);
+  return squeue_main(static_cast<int>(arguments.size()) - 1, arguments.data());
+}
+
+}  // namespace minke::cli
