@@ -14,7 +14,6 @@ namespace minke::sched {
 namespace {
 
 using testing::Random;
-
 using testing::Start;
 using testing::World;
 
