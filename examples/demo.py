@@ -34,7 +34,7 @@ class Cluster:
             "SCRATCH": str(directory / "scratch"), "DIGITS_CODE": str(HERE / "digits"), "PYTHON": sys.executable,
             "EPOCHS": str(EPOCHS), "OPENBLAS_NUM_THREADS": "1"}
         # What `eval "$(minke env)"` does to a shell's environment.
-        answer = subprocess.run(["bash", "-c", 'set -e; lines=$("$0" env); eval "$lines"; env -0', str(minke)],
+        answer = subprocess.run(["bash", "-c", 'set -e; lines=$("$0" env --over-slurm); eval "$lines"; env -0', str(minke)],
                                 env=environment, stdout=subprocess.PIPE, check=True).stdout
         self.environment = dict(entry.split("=", 1) for entry in os.fsdecode(answer).split("\0") if "=" in entry)
 

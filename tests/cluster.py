@@ -142,7 +142,7 @@ class Cluster(Commands):
         self.environment = plain_environment() | {"MINKE_HOME": str(self.home)}
         if machine:
             self.configure(machine)
-        shell = 'set -e; lines=$("$0" env); eval "$lines"; env -0'
+        shell = 'set -e; lines=$("$0" env --over-slurm); eval "$lines"; env -0'
         answer = subprocess.run(["bash", "-c", shell, str(self.program)], env=self.environment, check=True,
                                 stdout=subprocess.PIPE).stdout
         self.environment = dict(entry.split("=", 1) for entry in os.fsdecode(answer).split("\0") if "=" in entry)

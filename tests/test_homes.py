@@ -109,13 +109,22 @@ def test_status_starts_nothing(cluster):
 
 
 def test_env_puts_the_commands_on_the_path(cluster):
-    lines = cluster.run("minke", "env", check=0).stdout
+    lines = cluster.run("minke", "env", "--over-slurm", check=0).stdout
     where = subprocess.run(["bash", "-c", lines + "\ncommand -v sbatch srun salloc squeue sq sinfo scancel sacct scontrol seff minke"],
                            env=plain_environment() | {"MINKE_HOME": str(cluster.home)}, capture_output=True, text=True)
     found = where.stdout.splitlines()
     assert len(found) == 11 and all(path.startswith("/") for path in found)
     assert {pathlib.Path(path).parent for path in found[:-1]} == {pathlib.Path(found[0]).parent}
     assert pathlib.Path(found[0]).parent not in (pathlib.Path("/usr/bin"), pathlib.Path("/usr/local/bin"))
+
+
+def test_env_leaves_a_real_slurm_alone(cluster, tmp_path):
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "sbatch").write_text("#!/bin/sh\n")
+    (real / "sbatch").chmod(0o755)
+    done = cluster.run(cluster.program, "env", env={"PATH": f"{real}:/usr/bin:/bin"})
+    assert done.returncode == 1 and str(real / "sbatch") in done.stderr and done.stdout == ""
 
 
 def test_program_by_its_first_word(cluster):

@@ -35,7 +35,7 @@ class Minke:
         self.daemon: subprocess.Popen | None = None
 
     def __enter__(self) -> "Minke":
-        lines = subprocess.run(["bash", "-c", 'set -e; lines=$("$0" env); eval "$lines"; env -0', str(self.program)],
+        lines = subprocess.run(["bash", "-c", 'set -e; lines=$("$0" env --over-slurm); eval "$lines"; env -0', str(self.program)],
                                env=self.environment, stdout=subprocess.PIPE, check=True).stdout
         self.environment = dict(entry.split("=", 1) for entry in os.fsdecode(lines).split("\0") if "=" in entry)
         if self.stub:
