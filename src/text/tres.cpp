@@ -32,6 +32,13 @@ bool is_word(std::string_view text) {
   });
 }
 
+// A name or a type: "gpu", "a100", "1g.10gb"; not a number, whatever its sign or size.
+bool is_name(std::string_view text) {
+  return is_word(text) && std::isalnum(static_cast<unsigned char>(text[0])) &&
+         std::any_of(text.begin(), text.end(),
+                     [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
+}
+
 // Adds to an entry of the same name and type. False where the sum grows too large.
 bool add(std::vector<model::Gres>& out, std::string_view name, std::string_view type, uint32_t count) {
   if (count == 0) return true;
@@ -58,9 +65,9 @@ bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::strin
   auto count = parse_count(last);
   if (separator == std::string_view::npos) {
     if (count) return add(out, name, "", *count);
-    return is_word(fields) && add(out, name, fields, 1);
+    return is_name(fields) && add(out, name, fields, 1);
   }
-  return count && is_word(type) && add(out, name, type, *count);
+  return count && is_name(type) && add(out, name, type, *count);
 }
 
 std::string entry_text(std::string_view name, std::string_view type) {
@@ -81,8 +88,10 @@ Result<std::vector<model::Gres>> parse_gres_list(std::string_view text) {
       item.remove_prefix(5);
     size_t end = item.find_first_of(":=");
     std::string_view name = item.substr(0, end);
-    // "gpu:" names no count and "gpu=2" names no type.
-    if (!is_word(name) || (end != std::string_view::npos && end + 1 == item.size())) return invalid();
+    // "gres" alone is that prefix without a name behind it.
+    if (!is_name(name) || equals_ignoring_case(name, "gres") ||
+        (end != std::string_view::npos && end + 1 == item.size()))
+      return invalid();
     std::string_view fields = end == std::string_view::npos ? std::string_view() : item.substr(end + 1);
     if (!add_fields(out, name, fields)) return invalid();
   }

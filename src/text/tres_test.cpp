@@ -30,9 +30,8 @@ TEST(Tres, GresLists) {
   EXPECT_EQ(gres("none"), "");
   EXPECT_EQ(gres("NONE"), "");
   EXPECT_EQ(gres(""), "");
-  for (const char* text :
-       {"gpu:", ":2", "gpu:a100:", "gpu:a100:x", "gpu:-1", "gpu,", "gpu:a:b:c:2", "gpu:4294967296",
-        "gpu:4000m", "g pu:1", "gpu::2", "gres:", "gpu:4294967293,gpu:1"}) {
+  for (const char* text : {"gpu:", ":2", "gpu:a100:", "gpu:a100:x", "gpu:-1", "gpu,", "gpu:a:b:c:2",
+                           "gpu:4294967296", "gres", "g pu:1", "gpu::2", "gres:", "gpu:4294967293,gpu:1"}) {
     EXPECT_EQ(gres(text), "Invalid generic resource (gres) specification") << text;
   }
 }

@@ -1,0 +1,126 @@
+// read_command_line(): argv as glibc's getopt_long reads it with "+" in front of its letters, without its
+// globals.
+//
+// Long names may be abbreviated; reading stops at the first argument that is no option, or after "--".
+// Messages are glibc's. (getopt_long itself keeps its place in globals and prints by itself, which a pure
+// room cannot have.)
+#include <vector>
+
+#include "submit/option_reader.h"
+
+namespace minke::submit {
+namespace {
+
+// What a long option means: the option itself, or the message why not.
+struct Match {
+  const Option* option = nullptr;
+  std::string problem;
+};
+
+Match find_long(Command command, std::string_view name, std::string_view whole) {
+  std::vector<const Option*> candidates;
+  for (const Option& option : all_options()) {
+    if (!option.belongs_to(command) || !option.name.starts_with(name)) continue;
+    if (option.name == name) return {&option, ""};
+    candidates.push_back(&option);
+  }
+  if (candidates.empty()) return {nullptr, "unrecognized option '--" + std::string(whole) + "'"};
+  if (candidates.size() > 1) {
+    std::string problem = "option '--" + std::string(whole) + "' is ambiguous; possibilities:";
+    for (const Option* option : candidates) problem.append(" '--").append(option->name).append("'");
+    return {nullptr, problem};
+  }
+  return {candidates[0], ""};
+}
+
+const Option* find_letter(Command command, char letter) {
+  for (const Option& option : all_options()) {
+    if (option.belongs_to(command) && option.letter == letter) return &option;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ReadOptions read_options(Command command, std::span<const std::string> arguments, Source source) {
+  ReadOptions out;
+  size_t next = 0;
+  auto fail = [&](std::string problem) {
+    out.problem = std::move(problem);
+    return out;
+  };
+  while (next < arguments.size()) {
+    const std::string& argument = arguments[next];
+    if (argument.size() < 2 || argument[0] != '-') break;
+    ++next;
+    if (argument == "--") break;
+    if (argument[1] == '-') {
+      std::string_view whole = std::string_view(argument).substr(2);
+      size_t equals = whole.find('=');
+      std::string_view name = whole.substr(0, equals);
+      Match match = find_long(command, name, whole);
+      if (match.option == nullptr) return fail(std::move(match.problem));
+      const Option& option = *match.option;
+      Setting setting{&option, std::nullopt, source};
+      if (equals != std::string_view::npos) {
+        if (option.argument == ArgumentKind::kNone) {
+          return fail("option '--" + std::string(option.name) + "' doesn't allow an argument");
+        }
+        setting.value = std::string(whole.substr(equals + 1));
+      } else if (option.argument == ArgumentKind::kRequired) {
+        if (next == arguments.size()) {
+          return fail("option '--" + std::string(option.name) + "' requires an argument");
+        }
+        setting.value = arguments[next++];
+      }
+      out.settings.push_back(std::move(setting));
+      continue;
+    }
+    // -abc: letters together, the last perhaps with its argument behind it.
+    for (size_t i = 1; i < argument.size(); ++i) {
+      const Option* option = find_letter(command, argument[i]);
+      if (option == nullptr) return fail(std::string("invalid option -- '") + argument[i] + "'");
+      Setting setting{option, std::nullopt, source};
+      bool takes_rest = option->argument != ArgumentKind::kNone && i + 1 < argument.size();
+      if (takes_rest) {
+        setting.value = argument.substr(i + 1);
+      } else if (option->argument == ArgumentKind::kRequired) {
+        if (next == arguments.size()) {
+          return fail(std::string("option requires an argument -- '") + argument[i] + "'");
+        }
+        setting.value = arguments[next++];
+      }
+      out.settings.push_back(std::move(setting));
+      if (takes_rest) break;
+    }
+  }
+  out.positional.assign(arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end());
+  return out;
+}
+
+Outcome<CommandLine> read_command_line(const Invocation& invocation) {
+  ReadOptions read = read_options(invocation.command, invocation.arguments, Source::kCommandLine);
+  CommandLine out;
+  for (const Setting& setting : read.settings) {
+    // Slurm answers these while it reads, so what stands before them may still be wrong.
+    if (setting.option->name == "help") out.show = ShowOnly::kHelp;
+    if (setting.option->name == "usage") out.show = ShowOnly::kUsage;
+    if (setting.option->name == "version") out.show = ShowOnly::kVersion;
+    if (out.show != ShowOnly::kNothing) return out;
+    if (setting.option->name == "wrap") out.wrap = setting.value;
+  }
+  if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
+  out.settings = std::move(read.settings);
+  out.positional = std::move(read.positional);
+  for (const std::string& argument : out.positional) {
+    if (argument == ":") {
+      return tl::unexpected(refuse(invocation, "heterogeneous jobs (\" : \") are not supported", 1));
+    }
+  }
+  if (out.wrap && !out.positional.empty()) {
+    return tl::unexpected(refuse(invocation, "Script arguments not permitted with --wrap option", 1));
+  }
+  return out;
+}
+
+}  // namespace minke::submit

@@ -1,0 +1,133 @@
+// A whole submission as one sbatch, salloc or srun was asked for: what goes to the engine (JobSpec) and what
+// the command itself does with it.
+//
+// How it comes about, each step pure:
+//   1. read_command_line(): argv into settings and positional arguments, as getopt_long reads them.
+//   2. The caller finds and reads the batch script, if one is to be read.
+//   3. make_job_request(): #SBATCH lines, then environment variables, then the command line, each overriding
+//   the one
+//      before; then the checks that need no cluster.
+// May be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "model/job.pb.h"
+
+namespace minke::submit {
+
+enum class Command : unsigned {
+  kSbatch = 1,
+  kSalloc = 2,
+  kSrun = 4
+};  // bits, so that options can name several
+std::string_view command_name(Command command);
+
+// Where a setting comes from, lowest precedence first.
+enum class Source { kScript, kEnvironment, kCommandLine };
+
+// The end of a command before it did anything: what to write to stderr (whole lines), and the exit status.
+struct Refusal {
+  std::string text;
+  int exit_status = 1;
+};
+template <typename T>
+using Outcome = tl::expected<T, Refusal>;
+
+// What the process was started with.
+struct Invocation {
+  Command command = Command::kSbatch;
+  std::vector<std::string> arguments;    // argv without argv[0]
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::string working_directory;         // absolute
+  int64_t now = 0;                       // s since the epoch
+
+  // The value of a variable, nothing where it is not set.
+  std::optional<std::string_view> variable(std::string_view name) const;
+};
+
+struct Option;
+
+// One option as it stood somewhere, not yet looked into.
+struct Setting {
+  const Option* option = nullptr;
+  std::optional<std::string> value;
+  Source source = Source::kCommandLine;
+};
+
+enum class ShowOnly { kNothing, kHelp, kUsage, kVersion };
+
+struct CommandLine {
+  std::vector<Setting> settings;
+  std::vector<std::string> positional;  // script or program first
+  ShowOnly show = ShowOnly::kNothing;   // --help, --usage, --version: nothing else happens
+  std::optional<std::string> wrap;      // --wrap: there is no script to read
+};
+
+// The batch script as the caller found it.
+struct ScriptFile {
+  std::string path;  // absolute; empty: read from standard input
+  std::string content;
+};
+
+struct JobRequest {
+  Command command = Command::kSbatch;
+  model::JobSpec spec;
+  std::string script;                  // sbatch: what runs
+  std::vector<std::string> arguments;  // salloc, srun: the program and its arguments
+  std::vector<std::string> notes;      // to write to stderr, without "sbatch: " in front, unless --quiet
+  std::map<std::string, Source, std::less<>> given;  // long names of the options that were set
+
+  bool quiet = false;
+  uint32_t verbose = 0;
+  bool test_only = false;
+  std::optional<uint32_t> immediate_seconds;  // salloc, srun: give up when it has not started by then
+  bool wait_all_nodes = false;
+  std::optional<std::vector<std::string>>
+      propagate;  // limits of setrlimit(2) to pass on: "NOFILE"; absent: all
+
+  // sbatch
+  bool parsable = false;
+  bool wait = false;
+  std::string export_file;  // a path, or a descriptor's number
+
+  // salloc
+  bool no_shell = false;
+  std::optional<bool> bell;
+  std::optional<uint32_t> kill_command_signal;  // to the command when the allocation is revoked
+
+  // srun
+  std::optional<uint32_t> job_id;  // of the allocation to run in: --jobid, SLURM_JOB_ID
+  bool label = false;
+  bool unbuffered = false;
+  bool pty = false;
+  bool overlap = false;
+  bool exact = false;
+  std::optional<bool> kill_on_bad_exit;
+  std::optional<uint32_t> wait_seconds;  // after the first task ended; 0: for ever
+  uint32_t relative_node = 0;
+  bool quit_on_interrupt = false;
+  bool disable_status = false;
+  std::string mpi;
+
+  bool is_given(std::string_view option) const { return given.find(option) != given.end(); }
+};
+
+Outcome<CommandLine> read_command_line(const Invocation& invocation);
+
+// `script`: for sbatch without --wrap only.
+Outcome<JobRequest> make_job_request(const Invocation& invocation, const CommandLine& command_line,
+                                     const std::optional<ScriptFile>& script = std::nullopt);
+
+// "sbatch: error: <message>", each line of `message` with that in front. SLURM_EXIT_ERROR replaces the
+// status.
+Refusal refuse(const Invocation& invocation, std::string_view message, int exit_status);
+
+}  // namespace minke::submit

@@ -1,0 +1,25 @@
+// Reading options out of a list of arguments: shared by the command line and the #SBATCH lines.
+//
+// Pure; may be called from any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "submit/option_table.h"
+
+namespace minke::submit {
+
+struct ReadOptions {
+  std::vector<Setting> settings;
+  std::vector<std::string> positional;  // from the first argument that is no option on
+  std::string problem;                  // not empty: glibc's message, without the program's name
+};
+
+ReadOptions read_options(Command command, std::span<const std::string> arguments, Source source);
+
+// "sbatch: <problem>" and the hint at --help, with the exit status of a usage error.
+Refusal refuse_option(const Invocation& invocation, std::string_view problem);
+
+}  // namespace minke::submit

@@ -1,0 +1,41 @@
+// Batch scripts: whether Slurm would take one, and the options on its #SBATCH lines.
+//
+// Pure; may be called from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minke::submit {
+
+inline constexpr size_t kMaxScriptBytes = 4 * 1024 * 1024;
+
+// Fails with Slurm's words (which may be several lines) on what is no script: empty, only white space, no
+// "#!" in front, DOS line breaks, NUL bytes, larger than kMaxScriptBytes. The Error's code is the exit
+// status.
+Status check_script(std::string_view script);
+
+struct Directive {
+  std::string argument;
+  uint32_t line = 0;  // from 1
+};
+struct ScriptOptions {
+  std::vector<Directive> arguments;  // of all #SBATCH lines together, as on a command line
+  bool has_pbs_lines = false;        // #PBS or #BSUB, which are not read
+};
+
+// The #SBATCH lines above the first command, for any interpreter. Words are split at white space; quotes hold
+// them together, a backslash takes the next character as it is, and "#" begins a comment, even within a word,
+// as in Slurm. Fails on an unmatched quote, and on a dash that is a Unicode character. `name` is how messages
+// call the script.
+Result<ScriptOptions> scan_script(std::string_view script, std::string_view name);
+
+// The script that runs the command of --wrap.
+std::string wrap_script(std::string_view command);
+
+}  // namespace minke::submit

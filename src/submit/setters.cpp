@@ -1,0 +1,326 @@
+#include "submit/setters.h"
+
+#include <charconv>
+
+#include "text/array_spec.h"
+#include "text/dependency.h"
+#include "text/duration.h"
+#include "text/signal_name.h"
+#include "text/timestamp.h"
+
+namespace minke::submit::set {
+namespace {
+
+constexpr int64_t kMaxNice = 2147483645;
+constexpr int32_t kDefaultNice = 100;
+
+std::string absolute(const Assignment& to, std::string_view path) {
+  if (path.starts_with('/')) return std::string(path);
+  std::string out = to.invocation.working_directory;
+  if (!out.ends_with('/')) out += '/';
+  return out.append(path);
+}
+
+// Slurm's "none" stands for no file at all.
+std::string stream_path(std::string_view text) {
+  return text::equals_ignoring_case(text, "none") ? "/dev/null" : std::string(text);
+}
+
+Result<uint32_t> limit_minutes(const Assignment& to) {
+  auto minutes = text::parse_minutes(to.text());
+  if (!minutes) return invalid(to);
+  return *minutes == 0 ? text::kUnlimited
+                       : *minutes;  // "A time limit of zero requests that no time limit be imposed"
+}
+
+}  // namespace
+
+tl::unexpected<Error> rejected(const Assignment& to, std::string_view reason) {
+  std::string_view before = to.invocation.command == Command::kSbatch   ? "Batch job submission failed: "
+                            : to.invocation.command == Command::kSalloc ? "Job submit/allocate failed: "
+                                                                        : "Unable to allocate resources: ";
+  return failure(std::string(before).append(reason), kFailureStatus);
+}
+
+tl::unexpected<Error> invalid(const Assignment& to) {
+  return failure("Invalid --" + std::string(to.option.name) + " specification", kUsageStatus);
+}
+
+Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
+  auto value = text::parse_unsigned(to.text(), kMaxNumber);
+  if (!value || *value < least) {
+    std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
+    return failure(message.append(to.option.name).append("."), kFailureStatus);
+  }
+  return static_cast<uint32_t>(*value);
+}
+
+Status array(const Assignment& to) {
+  to.request.spec.clear_array();
+  if (to.text().empty()) return {};  // no array, as Slurm takes it
+  auto array = text::parse_array_spec(to.text());
+  if (!array) return rejected(to, array.error().message);
+  *to.request.spec.mutable_array() = std::move(*array);
+  return {};
+}
+
+Status begin(const Assignment& to) {
+  auto time = text::parse_time(to.text(), to.invocation.now);
+  if (!time) return invalid(to);
+  to.request.spec.set_begin_time(*time);
+  return {};
+}
+
+Status deadline(const Assignment& to) {
+  auto time = text::parse_time(to.text(), to.invocation.now);
+  if (!time) return invalid(to);
+  to.request.spec.set_deadline(*time);
+  return {};
+}
+
+Status bell(const Assignment& to) {
+  to.request.bell = true;
+  return {};
+}
+Status no_bell(const Assignment& to) {
+  to.request.bell = false;
+  return {};
+}
+
+Status chdir(const Assignment& to) {
+  to.request.spec.set_work_dir(absolute(to, to.text()));
+  return {};
+}
+
+Status delay_boot(const Assignment& to) {
+  auto minutes = text::parse_minutes(to.text());
+  if (!minutes) return invalid(to);
+  to.request.spec.set_delay_boot_minutes(*minutes);
+  return {};
+}
+
+Status dependency(const Assignment& to) {
+  auto list = text::parse_dependencies(to.text());
+  if (!list) return rejected(to, list.error().message);
+  to.request.spec.mutable_dependencies()->Assign(list->terms.begin(), list->terms.end());
+  to.request.spec.set_dependency_any(list->any);
+  return {};
+}
+
+Status export_list(const Assignment& to) {
+  // ALL is what happens without the option.
+  bool all = text::equals_ignoring_case(to.text(), "all");
+  to.request.spec.set_export_option(all ? std::string() : std::string(to.text()));
+  return {};
+}
+
+Status export_file(const Assignment& to) {
+  to.request.export_file = to.text();
+  return {};
+}
+
+Status external_launcher(const Assignment& to) {
+  // A launcher's own step: it sees all of the job and takes nothing from other steps.
+  to.request.overlap = true;
+  return {};
+}
+
+Status get_user_env(const Assignment& to) {
+  std::string_view value = to.text();  // [timeout][S|L]
+  if (!value.empty() && (text::to_upper(value.back()) == 'S' || text::to_upper(value.back()) == 'L')) {
+    value.remove_suffix(1);
+  }
+  if (!value.empty() && !text::parse_unsigned(value, kMaxNumber)) return invalid(to);
+  to.request.spec.set_get_user_env(true);
+  return {};
+}
+
+Status immediate(const Assignment& to) {
+  uint32_t seconds = 1;
+  if (!to.text().empty()) {
+    auto value = text::parse_unsigned(to.text(), kMaxNumber);
+    if (!value) {
+      return failure("Invalid numeric value \"" + std::string(to.text()) + "\" for immediate.",
+                     kFailureStatus);
+    }
+    seconds = static_cast<uint32_t>(*value);
+  }
+  to.request.immediate_seconds = seconds;
+  return {};
+}
+
+Status job_id(const Assignment& to) {
+  auto value = whole_number(to, 1);
+  if (!value) return failure(value.error());
+  to.request.job_id = *value;
+  return {};
+}
+
+Status kill_command(const Assignment& to) {
+  auto number = text::parse_signal(to.text().empty() ? "TERM" : to.text());
+  if (!number) return invalid(to);
+  to.request.kill_command_signal = *number;
+  return {};
+}
+
+Status kill_on_bad_exit(const Assignment& to) {
+  uint32_t value = 1;
+  if (!to.text().empty()) {
+    auto parsed = whole_number(to, 0);
+    if (!parsed) return failure(parsed.error());
+    value = *parsed;
+  }
+  to.request.kill_on_bad_exit = value != 0;
+  return {};
+}
+
+Status kill_on_invalid_dependency(const Assignment& to) {
+  bool yes = text::equals_ignoring_case(to.text(), "yes");
+  if (!yes && !text::equals_ignoring_case(to.text(), "no")) return invalid(to);
+  to.request.spec.set_kill_on_invalid_dependency(yes);
+  return {};
+}
+
+Status mail_type(const Assignment& to) {
+  std::string kept;
+  for (std::string_view word : text::split(to.text(), ',')) {
+    std::string upper = text::upper_case(text::trim(word));
+    bool known = false;
+    for (std::string_view type :
+         {"NONE", "BEGIN", "END", "FAIL", "REQUEUE", "ALL", "INVALID_DEPEND", "STAGE_OUT", "TIME_LIMIT",
+          "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS"}) {
+      known = known || upper == type;
+    }
+    if (!known) continue;  // Slurm drops unknown words where a known one stands beside them
+    if (!kept.empty()) kept += ',';
+    kept += upper;
+  }
+  if (kept.empty()) return invalid(to);
+  to.request.spec.set_mail_type(kept);
+  return {};
+}
+
+Status mpi(const Assignment& to) {
+  if (to.text() != "none") {
+    return failure("--mpi=" + std::string(to.text()) +
+                       ": this srun has no process-management interface for MPI; " +
+                       "use --mpi=none and the MPI library's own launcher",
+                   kFailureStatus);
+  }
+  to.request.mpi = to.text();
+  return {};
+}
+
+Status nice(const Assignment& to) {
+  if (to.text().empty()) {
+    to.request.spec.set_nice(kDefaultNice);
+    return {};
+  }
+  std::string_view digits = to.text();
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) return invalid(to);
+  if (error != std::errc() || value < -kMaxNice || value > kMaxNice) {
+    return failure("Invalid --nice value, out of range (+/- 2147483645)", kUsageStatus);
+  }
+  to.request.spec.set_nice(static_cast<int32_t>(value));
+  return {};
+}
+
+Status no_kill(const Assignment& to) {
+  if (!to.text().empty() && to.text() != "set" && !text::equals_ignoring_case(to.text(), "off"))
+    return invalid(to);
+  to.request.spec.set_no_kill(!text::equals_ignoring_case(to.text(), "off"));
+  return {};
+}
+
+Status open_mode(const Assignment& to) {
+  char mode = to.text().empty() ? '\0' : text::to_lower(to.text()[0]);
+  if (mode != 'a' && mode != 't') return invalid(to);
+  to.request.spec.set_open_mode(mode == 'a' ? model::OPEN_APPEND : model::OPEN_TRUNCATE);
+  return {};
+}
+
+Status overlap(const Assignment& to) {
+  to.request.overlap = true;  // an argument was an experiment of old versions
+  return {};
+}
+
+Status priority(const Assignment& to) {
+  if (text::equals_ignoring_case(to.text(), "top")) {
+    return failure("--priority=TOP cannot be used at submission: use scontrol top afterwards", kUsageStatus);
+  }
+  if (to.text().starts_with('-')) return failure("Priority must be >= 0", kUsageStatus);
+  auto value = text::parse_unsigned(to.text(), 4294967293);
+  if (!value) return invalid(to);
+  to.request.spec.set_priority(static_cast<uint32_t>(*value));
+  return {};
+}
+
+Status propagate(const Assignment& to) {
+  std::vector<std::string> names;
+  if (to.text().empty() || text::equals_ignoring_case(to.text(), "all")) {
+    to.request.propagate.reset();
+    return {};
+  }
+  if (!text::equals_ignoring_case(to.text(), "none")) {
+    for (std::string_view word : text::split(to.text(), ',')) {
+      std::string name = text::upper_case(text::trim(word));
+      if (name.starts_with("RLIMIT_")) name.erase(0, 7);
+      bool known = false;
+      for (std::string_view limit :
+           {"AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"}) {
+        known = known || name == limit;
+      }
+      if (!known) {
+        std::string message =
+            "Bad rlimit name: " + std::string(word) + "\n--propagate=" + std::string(to.text());
+        return failure(message + " is not valid.", kFailureStatus);
+      }
+      names.push_back(std::move(name));
+    }
+  }
+  to.request.propagate = std::move(names);
+  return {};
+}
+
+Status signal(const Assignment& to) {
+  auto warning = text::parse_warning_signal(to.text());
+  if (!warning) return invalid(to);
+  *to.request.spec.mutable_warning_signal() = *warning;
+  return {};
+}
+
+Status stderr_path(const Assignment& to) {
+  to.request.spec.set_stderr_path(stream_path(to.text()));
+  return {};
+}
+Status stdin_path(const Assignment& to) {
+  to.request.spec.set_stdin_path(stream_path(to.text()));
+  return {};
+}
+Status stdout_path(const Assignment& to) {
+  to.request.spec.set_stdout_path(stream_path(to.text()));
+  return {};
+}
+
+Status time(const Assignment& to) {
+  auto minutes = limit_minutes(to);
+  if (!minutes) return failure(minutes.error());
+  to.request.spec.set_time_limit_minutes(*minutes);
+  return {};
+}
+Status time_min(const Assignment& to) {
+  auto minutes = limit_minutes(to);
+  if (!minutes) return failure(minutes.error());
+  to.request.spec.set_time_min_minutes(*minutes);
+  return {};
+}
+
+Status verbose(const Assignment& to) {
+  ++to.request.verbose;
+  return {};
+}
+
+}  // namespace minke::submit::set

@@ -1,0 +1,110 @@
+// What each option does to a request: the last column of the option table.
+//
+// Each takes an Assignment and changes its request, or returns the message and exit status that Slurm has for
+// a bad value. Pure; may be called from any thread.
+#pragma once
+
+#include "submit/option_table.h"
+#include "text/number.h"
+
+namespace minke::submit::set {
+
+inline constexpr int kUsageStatus = 255;  // Slurm's exit status for most bad values
+inline constexpr int kFailureStatus = 1;  // and for numbers, and for what its controller refuses
+inline constexpr uint32_t kMaxNumber = 2147483647;
+
+// Keeps the text as it stands: text<&model::JobSpec::mutable_account>.
+template <std::string* (model::JobSpec::*Field)()>
+Status text(const Assignment& to) {
+  *(to.request.spec.*Field)() = to.text();
+  return {};
+}
+
+// A switch of the request or of the spec.
+template <bool JobRequest::*Field>
+Status flag(const Assignment& to) {
+  to.request.*Field = true;
+  return {};
+}
+template <void (model::JobSpec::*Field)(bool), bool kValue = true>
+Status spec_flag(const Assignment& to) {
+  (to.request.spec.*Field)(kValue);
+  return {};
+}
+
+// `Invalid numeric value "x" for --name.`, exit status 1: whole numbers of at least `least`.
+Result<uint32_t> whole_number(const Assignment& to, uint32_t least);
+
+template <void (model::JobSpec::*Field)(uint32_t), uint32_t kLeast = 1>
+Status number(const Assignment& to) {
+  auto value = whole_number(to, kLeast);
+  if (!value) return failure(value.error());
+  (to.request.spec.*Field)(*value);
+  return {};
+}
+template <std::optional<uint32_t> JobRequest::*Field>
+Status request_number(const Assignment& to) {
+  auto value = whole_number(to, 0);
+  if (!value) return failure(value.error());
+  to.request.*Field = *value;
+  return {};
+}
+
+// What Slurm leaves to its controller, in the words that each command puts before the controller's.
+tl::unexpected<Error> rejected(const Assignment& to, std::string_view reason);
+
+// `Invalid --name specification`, exit status 255.
+tl::unexpected<Error> invalid(const Assignment& to);
+
+Status array(const Assignment& to);
+Status begin(const Assignment& to);
+Status bell(const Assignment& to);
+Status chdir(const Assignment& to);
+Status deadline(const Assignment& to);
+Status delay_boot(const Assignment& to);
+Status dependency(const Assignment& to);
+Status distribution(const Assignment& to);
+Status exclude(const Assignment& to);
+Status exclusive(const Assignment& to);
+Status export_file(const Assignment& to);
+Status export_list(const Assignment& to);
+Status external_launcher(const Assignment& to);
+Status get_user_env(const Assignment& to);
+Status gpus(const Assignment& to);
+Status gpus_per_node(const Assignment& to);
+Status gpus_per_socket(const Assignment& to);
+Status gpus_per_task(const Assignment& to);
+Status gres(const Assignment& to);
+Status hint(const Assignment& to);
+Status immediate(const Assignment& to);
+Status job_id(const Assignment& to);
+Status kill_command(const Assignment& to);
+Status kill_on_bad_exit(const Assignment& to);
+Status kill_on_invalid_dependency(const Assignment& to);
+Status mail_type(const Assignment& to);
+Status mem(const Assignment& to);
+Status mem_per_cpu(const Assignment& to);
+Status mem_per_gpu(const Assignment& to);
+Status mpi(const Assignment& to);
+Status nice(const Assignment& to);
+Status no_bell(const Assignment& to);
+Status no_kill(const Assignment& to);
+Status node_list(const Assignment& to);
+Status nodes(const Assignment& to);
+Status open_mode(const Assignment& to);
+Status overlap(const Assignment& to);
+Status priority(const Assignment& to);
+Status propagate(const Assignment& to);
+Status relative(const Assignment& to);
+Status signal(const Assignment& to);
+Status stderr_path(const Assignment& to);
+Status stdin_path(const Assignment& to);
+Status stdout_path(const Assignment& to);
+Status time(const Assignment& to);
+Status time_min(const Assignment& to);
+Status tmp(const Assignment& to);
+Status tres_per_task(const Assignment& to);
+Status verbose(const Assignment& to);
+Status wait_all_nodes(const Assignment& to);
+
+}  // namespace minke::submit::set

@@ -1,0 +1,301 @@
+#include "submit/update.h"
+
+#include <string>
+
+#include "model/error.h"
+#include "text/array_spec.h"
+#include "text/dependency.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+#include "text/memory.h"
+#include "text/number.h"
+#include "text/timestamp.h"
+#include "text/tres.h"
+
+namespace minke::submit {
+namespace {
+
+struct Change {
+  model::JobSpec& spec;
+  std::string_view name, value;
+  int64_t now;
+
+  tl::unexpected<Error> invalid(int code) const {
+    return failure("Invalid " + std::string(name) + " value: " + std::string(value), code);
+  }
+  tl::unexpected<Error> of_slurm(model::SlurmError code) const {
+    return failure(std::string(model::slurm_error_text(code)), code);
+  }
+};
+using Applier = Status (*)(const Change&);
+
+template <std::string* (model::JobSpec::*Field)()>
+Status text(const Change& change) {
+  *(change.spec.*Field)() = change.value;
+  return {};
+}
+
+constexpr uint64_t kMaxNumber = 2147483647;
+
+template <void (model::JobSpec::*Field)(uint32_t)>
+Status number(const Change& change) {
+  auto value = text::parse_unsigned(change.value, kMaxNumber);
+  if (!value || *value == 0) return change.invalid(model::kInvalidTres);
+  (change.spec.*Field)(static_cast<uint32_t>(*value));
+  return {};
+}
+
+// "3", "2-4"; the upper bound is what is left where the least is all that counts.
+Status node_count(const Change& change) {
+  size_t dash = change.value.find('-');
+  auto least = text::parse_unsigned(change.value.substr(0, dash), kMaxNumber);
+  auto most = dash == std::string_view::npos
+                  ? least
+                  : text::parse_unsigned(change.value.substr(dash + 1), kMaxNumber);
+  if (!least || !most || *most < *least || *most == 0) return change.of_slurm(model::kInvalidNodeCount);
+  change.spec.set_min_nodes(static_cast<uint32_t>(*least == 0 ? 1 : *least));
+  change.spec.set_max_nodes(static_cast<uint32_t>(*most));
+  return {};
+}
+
+// NumCPUs: the tasks that go with so many CPUs.
+Status cpu_count(const Change& change) {
+  auto cpus = text::parse_unsigned(change.value.substr(0, change.value.find('-')), kMaxNumber);
+  if (!cpus || *cpus == 0) return change.invalid(model::kInvalidCpuCount);
+  uint64_t each = change.spec.has_cpus_per_task() ? change.spec.cpus_per_task() : 1;
+  change.spec.set_ntasks(static_cast<uint32_t>((*cpus + each - 1) / each));
+  return {};
+}
+
+Status time_limit(const Change& change) {
+  char sign = change.value.empty() ? '\0' : change.value[0];
+  bool relative = (sign == '+' || sign == '-') && change.value != "-1";
+  auto minutes = text::parse_minutes(relative ? change.value.substr(1) : change.value);
+  if (!minutes) return failure("Invalid TimeLimit value", model::kInvalidTimeLimit);
+  uint64_t limit = *minutes == 0 ? text::kUnlimited : *minutes;
+  if (relative) {
+    uint64_t before =
+        change.spec.has_time_limit_minutes() ? change.spec.time_limit_minutes() : text::kUnlimited;
+    if (before == text::kUnlimited || *minutes == text::kUnlimited) {
+      return failure("TimeLimit cannot be changed by an amount: there is no limit now",
+                     model::kInvalidTimeLimit);
+    }
+    if (sign == '-' && *minutes >= before) {
+      return failure("TimeLimit decrement larger than current time limit (" + std::to_string(*minutes) +
+                         " > " + std::to_string(before) + ")",
+                     model::kInvalidTimeLimit);
+    }
+    limit = sign == '+' ? before + *minutes : before - *minutes;
+    if (limit >= text::kUnlimited) return failure("Invalid TimeLimit value", model::kInvalidTimeLimit);
+  }
+  change.spec.set_time_limit_minutes(static_cast<uint32_t>(limit));
+  return {};
+}
+
+Status time_min(const Change& change) {
+  auto minutes = text::parse_minutes(change.value);
+  if (!minutes) return failure("Invalid TimeMin value", model::kInvalidTimeLimit);
+  change.spec.set_time_min_minutes(*minutes == 0 ? text::kUnlimited : *minutes);
+  return {};
+}
+
+template <void (model::JobSpec::*Field)(int64_t)>
+Status moment(const Change& change) {
+  auto time = text::parse_time(change.value, change.now);
+  if (!time) return failure(time.error().message, model::kInvalidTimeValue);
+  (change.spec.*Field)(*time);
+  return {};
+}
+
+Status dependency(const Change& change) {
+  auto list = text::parse_dependencies(change.value);
+  if (!list) return change.of_slurm(model::kDependency);
+  change.spec.mutable_dependencies()->Assign(list->terms.begin(), list->terms.end());
+  change.spec.set_dependency_any(list->any);
+  return {};
+}
+
+Status nice(const Change& change) {
+  constexpr uint64_t kMaxNice = 2147483645;
+  constexpr int32_t kDefaultNice = 100;
+  std::string_view digits = change.value;
+  bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  if (change.value.empty()) {
+    change.spec.set_nice(kDefaultNice);
+    return {};
+  }
+  auto value = text::parse_unsigned(digits, kMaxNice);
+  if (!value)
+    return failure("Invalid Nice value, must be between -2147483645 and 2147483645", model::kInvalidNice);
+  auto amount = static_cast<int32_t>(*value);
+  change.spec.set_nice(negative ? -amount : amount);
+  return {};
+}
+
+Status priority(const Change& change) {
+  auto value = text::parse_unsigned(change.value, 4294967293);
+  if (!value) return change.invalid(model::kInvalidTres);
+  change.spec.set_priority(static_cast<uint32_t>(*value));
+  return {};
+}
+
+Status memory(const Change& change, bool per_cpu) {
+  auto mib = text::parse_mib(change.value);
+  if (!mib) return change.invalid(model::kInvalidTaskMemory);
+  change.spec.clear_mem_per_node_mib();
+  change.spec.clear_mem_per_cpu_mib();
+  change.spec.clear_mem_per_gpu_mib();
+  if (per_cpu) {
+    change.spec.set_mem_per_cpu_mib(*mib);
+  } else {
+    change.spec.set_mem_per_node_mib(*mib);
+  }
+  return {};
+}
+Status memory_per_node(const Change& change) {
+  return memory(change, false);
+}
+Status memory_per_cpu(const Change& change) {
+  return memory(change, true);
+}
+
+Status tmp_disk(const Change& change) {
+  auto mib = text::parse_mib(change.value);
+  if (!mib) return change.invalid(model::kInvalidTres);
+  change.spec.set_tmp_mib(*mib);
+  return {};
+}
+
+Status gres(const Change& change) {
+  auto list = text::parse_gres_list(change.value);
+  if (!list) return change.of_slurm(model::kInvalidGres);
+  change.spec.mutable_gres_per_node()->Assign(list->begin(), list->end());
+  return {};
+}
+
+template <std::string* (model::JobSpec::*Field)()>
+Status hosts(const Change& change) {
+  if (!text::expand_hostlist(change.value)) return change.of_slurm(model::kInvalidNodeName);
+  *(change.spec.*Field)() = change.value;
+  return {};
+}
+
+Status throttle(const Change& change) {
+  auto value = text::parse_unsigned(change.value, text::kMaxArrayIndex);
+  if (!value) return change.invalid(model::kInvalidArray);
+  if (change.spec.array().ranges_size() == 0) return change.of_slurm(model::kInvalidArray);
+  change.spec.mutable_array()->set_max_running(static_cast<uint32_t>(*value));
+  return {};
+}
+
+// 0, 1, yes, no.
+template <void (model::JobSpec::*Field)(bool)>
+Status yes_or_no(const Change& change) {
+  bool yes = change.value == "1" || text::equals_ignoring_case(change.value, "yes");
+  bool no = change.value == "0" || text::equals_ignoring_case(change.value, "no");
+  if (!yes && !no) return change.invalid(model::kInvalidTres);
+  (change.spec.*Field)(yes);
+  return {};
+}
+
+Status mail_type(const Change& change) {
+  std::string upper = text::upper_case(change.value);
+  for (std::string_view word : text::split(upper, ',')) {
+    bool known = false;
+    for (std::string_view type :
+         {"NONE", "BEGIN", "END", "FAIL", "REQUEUE", "ALL", "INVALID_DEPEND", "STAGE_OUT", "TIME_LIMIT",
+          "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS"}) {
+      known = known || word == type;
+    }
+    if (!known) return failure("Invalid MailType: " + std::string(change.value));
+  }
+  change.spec.set_mail_type(upper);
+  return {};
+}
+
+struct Field {
+  std::string_view name;
+  size_t shortest;  // letters that are enough
+  Updated updated;
+  Applier apply;
+};
+
+// The least letters are Slurm's, so that scripts that shorten names work.
+constexpr Field kFields[] = {
+    {"Account", 3, Updated::kOther, text<&model::JobSpec::mutable_account>},
+    {"AdminComment", 3, Updated::kOther, text<&model::JobSpec::mutable_admin_comment>},
+    {"ArrayTaskThrottle", 10, Updated::kArrayThrottle, throttle},
+    {"Comment", 3, Updated::kOther, text<&model::JobSpec::mutable_comment>},
+    {"Contiguous", 3, Updated::kResources, yes_or_no<&model::JobSpec::set_contiguous>},
+    {"CPUsPerTask", 9, Updated::kResources, number<&model::JobSpec::set_cpus_per_task>},
+    {"CPUs/Task", 9, Updated::kResources, number<&model::JobSpec::set_cpus_per_task>},
+    {"Deadline", 3, Updated::kOther, moment<&model::JobSpec::set_deadline>},
+    {"Dependency", 3, Updated::kDependency, dependency},
+    {"EligibleTime", 3, Updated::kBeginTime, moment<&model::JobSpec::set_begin_time>},
+    {"ExcNodeList", 3, Updated::kResources, hosts<&model::JobSpec::mutable_exclude>},
+    {"Features", 1, Updated::kResources, text<&model::JobSpec::mutable_constraint>},
+    {"Gres", 2, Updated::kResources, gres},
+    {"JobName", 4, Updated::kOther, text<&model::JobSpec::mutable_name>},
+    {"Licenses", 3, Updated::kResources, text<&model::JobSpec::mutable_licenses>},
+    {"MailType", 5, Updated::kOther, mail_type},
+    {"MailUser", 5, Updated::kOther, text<&model::JobSpec::mutable_mail_user>},
+    {"MinCPUsNode", 4, Updated::kResources, number<&model::JobSpec::set_min_cpus>},
+    {"MinMemoryCPU", 10, Updated::kResources, memory_per_cpu},
+    {"MinMemoryNode", 10, Updated::kResources, memory_per_node},
+    {"MinTmpDiskNode", 4, Updated::kResources, tmp_disk},
+    {"Name", 2, Updated::kOther, text<&model::JobSpec::mutable_name>},
+    {"Nice", 2, Updated::kPriority, nice},
+    {"NodeList", 5, Updated::kResources, hosts<&model::JobSpec::mutable_node_list>},
+    {"NumCPUs", 4, Updated::kResources, cpu_count},
+    {"NumNodes", 4, Updated::kResources, node_count},
+    {"NumTasks", 8, Updated::kResources, number<&model::JobSpec::set_ntasks>},
+    {"OverSubscribe", 3, Updated::kOther, yes_or_no<&model::JobSpec::set_oversubscribe>},
+    {"Partition", 2, Updated::kResources, text<&model::JobSpec::mutable_partition>},
+    {"Priority", 2, Updated::kPriority, priority},
+    {"QOS", 3, Updated::kOther, text<&model::JobSpec::mutable_qos>},
+    {"ReqCPUs", 4, Updated::kResources, cpu_count},
+    {"ReqNodeList", 8, Updated::kResources, hosts<&model::JobSpec::mutable_node_list>},
+    {"ReqNodes", 8, Updated::kResources, node_count},
+    {"ReqProcs", 8, Updated::kResources, cpu_count},
+    {"Requeue", 4, Updated::kOther, yes_or_no<&model::JobSpec::set_requeue>},
+    {"ReservationName", 3, Updated::kResources, text<&model::JobSpec::mutable_reservation>},
+    {"Shared", 2, Updated::kOther, yes_or_no<&model::JobSpec::set_oversubscribe>},
+    {"StartTime", 2, Updated::kBeginTime, moment<&model::JobSpec::set_begin_time>},
+    {"StdErr", 6, Updated::kOther, text<&model::JobSpec::mutable_stderr_path>},
+    {"StdIn", 5, Updated::kOther, text<&model::JobSpec::mutable_stdin_path>},
+    {"StdOut", 6, Updated::kOther, text<&model::JobSpec::mutable_stdout_path>},
+    {"TasksPerNode", 2, Updated::kResources, number<&model::JobSpec::set_ntasks_per_node>},
+    {"TimeLimit", 5, Updated::kTimeLimit, time_limit},
+    {"TimeMin", 5, Updated::kOther, time_min},
+    {"TresPerNode", 11, Updated::kResources, gres},
+    {"WCKey", 1, Updated::kOther, text<&model::JobSpec::mutable_wckey>},
+    {"WorkDir", 2, Updated::kOther, text<&model::JobSpec::mutable_work_dir>},
+};
+
+// The first field that `name` shortens; one spelled out in full wins.
+const Field* find(std::string_view name) {
+  const Field* found = nullptr;
+  for (const Field& field : kFields) {
+    if (text::equals_ignoring_case(field.name, name)) return &field;
+    bool matches = name.size() >= field.shortest && text::starts_with_ignoring_case(field.name, name);
+    if (matches && found == nullptr) found = &field;
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<Updated> apply_update(model::JobSpec& spec, std::string_view name, std::string_view value,
+                             int64_t now) {
+  const Field* field = find(name);
+  if (field == nullptr) {
+    std::string message = "Update of this parameter is not supported: " + std::string(name);
+    return failure(message.append("=").append(value), model::kNotSupported);
+  }
+  Status done = field->apply(Change{spec, field->name, value, now});
+  if (!done) return failure(done.error());
+  return field->updated;
+}
+
+}  // namespace minke::submit

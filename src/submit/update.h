@@ -1,0 +1,24 @@
+// `scontrol update job`: one NAME=VALUE applied to what a job asked for.
+//
+// Pure; may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/job.pb.h"
+
+namespace minke::submit {
+
+// What a changed field means to whoever holds the job.
+enum class Updated { kTimeLimit, kArrayThrottle, kResources, kDependency, kBeginTime, kPriority, kOther };
+
+// Names as scontrol takes them: any case, and shortened as far as Slurm allows ("TimeLim", "Prio"). `now`: s
+// since the epoch. TimeLimit=+N and -N count from the spec's own limit. An empty value clears what can be
+// cleared. Fails, leaving the spec as it was, with Slurm's words and error number: on an unknown name
+// ("Update of this parameter is not supported: NAME=VALUE") and on a bad value.
+Result<Updated> apply_update(model::JobSpec& spec, std::string_view name, std::string_view value,
+                             int64_t now);
+
+}  // namespace minke::submit
