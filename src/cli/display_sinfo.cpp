@@ -165,7 +165,7 @@ Table<NodeLine> node_table(const SinfoOptions& options, std::span<const NodeReco
     for (const PartitionRecord* partition : partitions)
       partition_width =
           std::max(partition_width, partition->name().size() + (partition->is_default() ? 1 : 0));
-    size_t node_width = 10;
+    size_t node_width = 9;
     for (const NodeRecord* node : nodes) node_width = std::max(node_width, node->name().size());
     std::string partition = std::to_string(partition_width) + "P";
     if (options.summarize) {
