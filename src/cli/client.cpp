@@ -110,8 +110,9 @@ Status Client::stream(rpc::ClientMessage request, const std::function<Status(rpc
       if (message.request_id() != id && message.request_id() != 0) continue;
       if (message.has_error()) return failure(error_of(message.error()));
       delivered = true;
+      const bool last = message.last();  // on_message may take the message away
       if (const Status taken = on_message(message); !taken) return taken;
-      if (message.last()) return {};
+      if (last) return {};
     }
     // Half an answer cannot be asked for again, unless it is the kind that only reports a change.
     if (!connection_lost(outcome.error().code) || attempt >= 100 || (delivered && !request.has_wait_job())) {

@@ -1,1 +1,41 @@
-int main() { return 0; }
+// One program under many names: argv[0], or the first word after "minke", picks the command.
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "cli/commands.h"
+
+namespace {
+
+struct Command {
+  std::string_view name;
+  int (*run)(int argc, char** argv);
+};
+
+constexpr Command kCommands[] = {
+    {"sbatch", minke::cli::sbatch_main},     {"srun", minke::cli::srun_main},
+    {"salloc", minke::cli::salloc_main},     {"squeue", minke::cli::squeue_main},
+    {"sq", minke::cli::sq_main},             {"sinfo", minke::cli::sinfo_main},
+    {"scancel", minke::cli::scancel_main},   {"sacct", minke::cli::sacct_main},
+    {"scontrol", minke::cli::scontrol_main}, {"seff", minke::cli::seff_main},
+};
+
+const Command* find(std::string_view name) {
+  for (const Command& command : kCommands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
+  const std::string_view called_as = argc == 0 ? "minke" : slash != nullptr ? slash + 1 : argv[0];
+  if (const Command* command = find(called_as)) return command->run(argc, argv);
+  // "minke squeue" is squeue, too.
+  if (argc > 1) {
+    if (const Command* command = find(argv[1])) return command->run(argc - 1, argv + 1);
+  }
+  return minke::cli::minke_main(argc, argv);
+}

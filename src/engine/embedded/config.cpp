@@ -170,7 +170,7 @@ Status read_node(const toml::table& from, const std::string& path, const model::
   bool gpus_given = false;
   table.texts("gpus", [&](const std::string& given) -> Status {
     // "2", "a100:4"
-    auto parsed = text::parse_gres("gpu:" + given);
+    auto parsed = text::parse_gpu_list(given);
     if (!parsed) return failure(parsed.error());
     if (!gpus_given) node.clear_gres();
     gpus_given = true;

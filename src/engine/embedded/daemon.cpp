@@ -82,8 +82,7 @@ class Daemon {
 
 Status Daemon::start() {
   start_time_ = std::time(nullptr);
-  NodeRecord machine;
-  node::discover(machine);
+  NodeRecord machine = node::discover_machine();
   machine.set_version(kVersion);
   auto config = load_configuration(options_.home, options_.config_path, machine);
   if (!config) return failure(config.error());

@@ -345,12 +345,13 @@ void Queries::nodes(const Part& part) {
   rpc::ServerMessage message;
   rpc::NodesReply& reply = *message.mutable_nodes();
   reply.set_now(core_.now());
-  const node::Load load = node::current_load();
+  NodeRecord load;
+  node::refresh_load(load);
   for (const NodeRecord& configured : core_.nodes->nodes()) {
     NodeRecord& record = *reply.add_nodes();
     record = configured;
-    record.set_cpu_load(load.load_average);
-    record.set_free_memory_mib(load.free_memory_mib);
+    record.set_cpu_load(load.cpu_load());
+    record.set_free_memory_mib(load.free_memory_mib());
     for (const PartitionRecord& partition : core_.nodes->partitions()) {
       const auto names = text::expand_hostlist(partition.nodes());
       if (names && none_or_contains(*names, record.name())) record.add_partitions(partition.name());

@@ -60,7 +60,7 @@ Status Steps::create(const rpc::CreateStepRequest& request, std::vector<os::Uniq
   if (job == nullptr || job->state == JOB_PENDING) return failure("", kInvalidJobId);
   JobSteps& steps = jobs_[job->id];
   for (auto& [id, step] : steps.running) {
-    if (step.tag.key() != request.key()) continue;
+    if (step.tag.record().key() != request.key()) continue;
     // Sent again after the connection was lost: the descriptors of the first time are in use.
     step.report = std::move(report);
     if (step.started) {
@@ -71,6 +71,51 @@ Status Steps::create(const rpc::CreateStepRequest& request, std::vector<os::Uniq
     }
     return {};
   }
+  if (request.resent()) {
+    find_ended(request, std::move(descriptors), owner, std::move(report));
+    return {};
+  }
+  return create_new(*job, request, std::move(descriptors), owner, std::move(report));
+}
+
+void Steps::find_ended(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+                       const Owner& owner, Report report) {
+  // Shared with the store's thread and back; only this thread looks into it.
+  auto waiting = std::make_shared<Waiting>(Waiting{request, std::move(descriptors), owner, std::move(report)});
+  auto found = std::make_shared<bool>(false);
+  store::AccountingQuery query;
+  query.job_ids = {request.job_id()};
+  query.with_steps = true;
+  core_.store.query(std::move(query), [this, waiting, found](auto chunk) {
+    core_.loop.post([this, waiting, found, chunk = std::move(chunk)] {
+      rpc::StepEvent event;
+      if (chunk) {
+        for (const store::AccountedJob& job : *chunk) {
+          for (const StepRecord& step : job.steps) {
+            if (step.key() != waiting->request.key()) continue;
+            *found = true;
+            *event.mutable_ended()->mutable_step() = step;
+            waiting->report(event);
+          }
+        }
+      }
+      if (*found || (chunk && !chunk->empty())) return;
+      Job* job = core_.state.find(waiting->request.job_id());
+      const Status created =
+          job == nullptr ? Status(failure("", kAlreadyDone))
+                         : create_new(*job, waiting->request, std::move(waiting->descriptors), waiting->owner,
+                                      waiting->report);
+      if (created) return;
+      event.mutable_ended()->set_launch_error(std::string(slurm_error_text(created.error().code)));
+      waiting->report(event);
+    });
+  });
+}
+
+Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+                         const Owner& owner, Report report) {
+  Job* job = &running;
+  JobSteps& steps = jobs_[job->id];
   if (job->state != JOB_RUNNING) return failure("", kAlreadyDone);
   if (request.spec().argv_size() == 0) return failure("no command", kInternal);
   for (const rpc::StepStream* stream : {&request.spec().stdin(), &request.spec().stdout(), &request.spec().stderr()}) {
@@ -123,7 +168,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   record.set_num_nodes(static_cast<uint32_t>(names.size()));
   record.set_num_tasks(static_cast<uint32_t>(layout.task_nodes.size()));
   record.set_num_cpus(std::max(cpus, record.num_tasks()));
-  step.tag.set_key(waiting.request.key());
+  record.set_key(waiting.request.key());
   step.tag.set_owner(format_owner(waiting.owner));
   step.tag.set_kill_on_bad_exit(spec.kill_on_bad_exit());
   for (const size_t node : layout.task_nodes) {
@@ -260,7 +305,7 @@ void Steps::report(Step& step, const rpc::StepEvent& event) {
 void Steps::forget_report(const std::string& key) {
   for (auto& [job_id, steps] : jobs_) {
     for (auto& [id, step] : steps.running) {
-      if (step.tag.key() == key) step.report = nullptr;
+      if (step.tag.record().key() == key) step.report = nullptr;
     }
     std::erase_if(steps.waiting, [&](const Waiting& waiting) { return waiting.request.key() == key; });
   }

@@ -70,6 +70,11 @@ class Steps {
     std::deque<Waiting> waiting;
   };
 
+  // Asked for again, and not running: it has ended, or never began.
+  void find_ended(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors, const Owner& owner,
+                  Report report);
+  Status create_new(Job& running, const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+                    const Owner& owner, Report report);
   std::vector<StepNode> nodes_of(const Job& job, const JobSteps& steps) const;
   void start(Job& job, Waiting waiting, const StepLayout& layout);
   node::LaunchOrder order_of(const Job& job, const rpc::StepSpec& spec, const Step& step, const StepLayout& layout);

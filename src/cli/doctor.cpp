@@ -1,0 +1,152 @@
+#include "cli/doctor.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/links.h"
+#include "engine/embedded/config.h"
+#include "node/discovery.h"
+#include "os/minke_home.h"
+#include "text/memory.h"
+
+namespace minke::cli {
+
+namespace {
+
+enum class Level { kGood, kNote, kBad };
+
+struct Finding {
+  Level level;
+  std::string what;
+  std::string remedy;  // a command, or what to do; empty where nothing is to be done
+};
+
+constexpr long kNfs = 0x6969;
+constexpr uint64_t kLittleSpaceMib = 200;
+
+void check_home(const std::string& home, std::vector<Finding>& findings) {
+  struct statvfs space {};
+  if (::statvfs(home.c_str(), &space) == 0) {
+    const uint64_t free_mib = (static_cast<uint64_t>(space.f_bavail) * space.f_frsize) >> 20;
+    if (free_mib < kLittleSpaceMib) {
+      findings.push_back({Level::kBad, "only " + std::to_string(free_mib) + " MiB are free under " + home,
+                          "free some space, or set MINKE_HOME to a directory on another disk"});
+    } else {
+      findings.push_back({Level::kGood, "state directory " + home + ", " + text::format_mib(free_mib, text::Scaling::kAny) + " free", ""});
+    }
+    if (space.f_favail == 0 && space.f_files != 0) {
+      findings.push_back({Level::kBad, "no inodes are left under " + home, "remove small files, or set MINKE_HOME"});
+    }
+  }
+  struct statfs type {};
+  if (::statfs(home.c_str(), &type) == 0 && type.f_type == kNfs) {
+    findings.push_back({Level::kBad, home + " is on NFS, where locks and sockets are not to be relied on",
+                        "export MINKE_HOME=/var/tmp/minke-$USER"});
+  }
+  const size_t longest = home.size() + std::string("/launcher.sock").size();
+  if (longest > 107) {
+    findings.push_back({Level::kBad, "the path of the state directory is too long for a socket", "set MINKE_HOME to a shorter path"});
+  }
+}
+
+void check_configuration(const std::string& home, std::vector<Finding>& findings) {
+  const std::string path = os::configuration_path(home);
+  const model::NodeRecord machine = node::discover_machine();
+  const auto config = engine::load_configuration(home, path, machine);
+  if (!config) {
+    findings.push_back({Level::kBad, config.error().message, "mend that line" + (path.empty() ? std::string() : " in " + path)});
+    return;
+  }
+  findings.push_back({Level::kGood, path.empty() ? "no configuration: this machine as one node" : "configuration " + path, ""});
+  uint32_t cpus = 0;
+  bool virtual_gpus = false;
+  for (const auto& node : config->nodes) {
+    cpus += node.cpus();
+    virtual_gpus |= node.virtual_gres() && node.gres_size() > 0;
+  }
+  if (cpus > machine.cpus()) {
+    findings.push_back({Level::kNote, "the nodes offer " + std::to_string(cpus) + " CPUs, this machine has " +
+                                          std::to_string(machine.cpus()) + ": jobs will share them", ""});
+  }
+  if (virtual_gpus) findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
+}
+
+void check_daemon(std::vector<Finding>& findings) {
+  auto client = Client::connect(false);
+  if (!client) {
+    findings.push_back({Level::kNote, "no daemon runs", "minke up"});
+    return;
+  }
+  rpc::ClientMessage request;
+  request.mutable_status();
+  const auto answer = client->call(request);
+  if (!answer) {
+    findings.push_back({Level::kBad, "the daemon does not answer: " + answer.error().message,
+                        "minke log; then, if it hangs: kill $(cat \"$MINKE_HOME\"/minked.pid); minke up"});
+    return;
+  }
+  findings.push_back({Level::kGood, "daemon pid " + std::to_string(answer->status().pid()) + " answers", ""});
+  for (const std::string& problem : answer->status().problems()) {
+    findings.push_back({Level::kBad, problem, "minke log"});
+  }
+}
+
+void check_limits(std::vector<Finding>& findings) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < 4096) {
+    findings.push_back({Level::kBad, "at most " + std::to_string(files.rlim_max) + " files may be open",
+                        "raise 'nofile' in /etc/security/limits.conf, and log in again"});
+  }
+  rlimit processes{};
+  if (::getrlimit(RLIMIT_NPROC, &processes) == 0 && processes.rlim_max < 512) {
+    findings.push_back({Level::kBad, "at most " + std::to_string(processes.rlim_max) + " processes may run",
+                        "raise 'nproc' in /etc/security/limits.conf, and log in again"});
+  }
+  struct stat status {};
+  if (::stat("/tmp", &status) != 0 || (status.st_mode & 01777) != 01777) {
+    findings.push_back({Level::kBad, "/tmp is not open to everybody", "sudo chmod 1777 /tmp"});
+  }
+}
+
+}  // namespace
+
+int doctor(bool json) {
+  std::vector<Finding> findings;
+  if (auto home = os::minke_home(); !home) {
+    findings.push_back({Level::kBad, home.error().message, "export MINKE_HOME=DIRECTORY"});
+  } else {
+    check_home(*home, findings);
+    check_configuration(*home, findings);
+    check_daemon(findings);
+    if (const std::string real = real_slurm_command(*home); !real.empty()) {
+      findings.push_back({Level::kNote, "a real Slurm is on PATH (" + real + "): minke env leaves its commands alone",
+                          "eval \"$(minke env --over-slurm)\""});
+    }
+  }
+  check_limits(findings);
+  bool bad = false;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    bad |= finding.level == Level::kBad;
+    const char* level = finding.level == Level::kGood ? "ok" : finding.level == Level::kNote ? "note" : "problem";
+    if (json) {
+      list.push_back({{"level", level}, {"what", finding.what}, {"remedy", finding.remedy}});
+      continue;
+    }
+    std::printf("%-8s %s\n", level, finding.what.c_str());
+    if (!finding.remedy.empty()) std::printf("         -> %s\n", finding.remedy.c_str());
+  }
+  if (json) std::puts(nlohmann::ordered_json{{"findings", list}}.dump().c_str());
+  return bad ? 1 : 0;
+}
+
+}  // namespace minke::cli

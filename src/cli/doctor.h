@@ -1,0 +1,9 @@
+// minke doctor: looks for what is known to go wrong on a machine, says it, and gives the command that mends it.
+// Changes nothing. Exit status: 0 where nothing is wrong, 1 otherwise.
+#pragma once
+
+namespace minke::cli {
+
+int doctor(bool json);
+
+}  // namespace minke::cli

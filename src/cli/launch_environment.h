@@ -1,0 +1,35 @@
+// What a command finds around it and hands on with a submission or a step: environment, limits, umask.
+// One thread; reads the process's own state only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "submit/job_request.h"
+
+namespace minke::cli {
+
+// argv[1…], the environment, the working directory and the time. Errors of getcwd(2) leave "/" as the directory.
+submit::Invocation current_invocation(submit::Command command, int argc, char** argv);
+
+std::string host_name();      // without the domain
+uint32_t current_umask();
+// Puts the soft limits that are to be propagated into the request, by --propagate's names.
+void propagate_limits(submit::JobRequest& request);
+
+// The environment that goes with the job, NAME=VALUE each ended by NUL: what --export, --export-file and
+// --get-user-env say. Runs the login shell for the last one, for 8 s at most.
+Result<std::string> job_environment(const submit::Invocation& invocation, const submit::JobRequest& request);
+
+// The command line as it was typed, for SubmitLine.
+std::string submit_line(int argc, char** argv);
+
+// --help, --usage, --version: prints it; the exit status.
+int show(submit::Command command, submit::ShowOnly what);
+
+// Writes a refusal, or notes, to stderr; returns the exit status.
+int give_up(const submit::Refusal& refusal);
+void print_notes(const submit::JobRequest& request);
+
+}  // namespace minke::cli

@@ -1,0 +1,54 @@
+#include "cli/links.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+
+#include "os/files.h"
+#include "os/minke_home.h"
+
+namespace minke::cli {
+
+Status make_links(const std::string& home) {
+  char self[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
+  if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
+  self[length] = '\0';
+  const std::string bin = os::bin_path(home);
+  if (const Status made = os::make_directories(bin, 0700); !made) return made;
+  for (const char* name : {"minke", "sbatch", "srun", "salloc", "squeue", "sq", "sinfo", "scancel", "sacct", "scontrol",
+                           "seff"}) {
+    const std::string path = bin + "/" + name;
+    char target[PATH_MAX];
+    const ssize_t known = ::readlink(path.c_str(), target, sizeof(target) - 1);
+    if (known > 0 && std::string_view(target, static_cast<size_t>(known)) == self) continue;
+    const std::string temporary = path + "." + std::to_string(::getpid());
+    ::unlink(temporary.c_str());
+    if (::symlink(self, temporary.c_str()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
+      return failure_from_errno(path, errno);
+    }
+  }
+  return {};
+}
+
+std::string real_slurm_command(const std::string& home) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::string directory(rest.substr(0, rest.find(':')));
+    rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
+    if (directory.empty() || directory == os::bin_path(home)) continue;
+    const std::string candidate = directory + "/sbatch";
+    if (::access(candidate.c_str(), X_OK) != 0) continue;
+    // Another Minke's links are no real Slurm.
+    char target[PATH_MAX];
+    if (::realpath(candidate.c_str(), target) != nullptr && std::string_view(target).ends_with("/minke")) continue;
+    return candidate;
+  }
+  return {};
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,16 @@
+// The private directory of links that gives this program Slurm's names. One thread; touches only the home's bin/.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace minke::cli {
+
+// Makes <home>/bin with a link for each command, pointing to the program that runs; mends those that point elsewhere.
+Status make_links(const std::string& home);
+
+// The path of a real Slurm's sbatch on PATH; empty where there is none.
+std::string real_slurm_command(const std::string& home);
+
+}  // namespace minke::cli

@@ -1,0 +1,238 @@
+// minke: the cluster itself: up, down, status, doctor, log, env; and, for the program's own use, daemon and launcher.
+//
+// Options by CLI11. --json where there is something to show.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/version.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/doctor.h"
+#include "cli/links.h"
+#include "engine/embedded/daemon.h"
+#include "node/launcher.h"
+#include "os/files.h"
+#include "os/minke_home.h"
+#include "text/timestamp.h"
+
+namespace minke::cli {
+
+namespace {
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "minke: error: %s\n", error.message.c_str());
+  return 1;
+}
+
+Result<rpc::StatusReply> ask_status(Client& client) {
+  rpc::ClientMessage request;
+  request.mutable_status();
+  auto answer = client.call(request);
+  if (!answer) return failure(answer.error());
+  return answer->status();
+}
+
+int up() {
+  auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  auto client = Client::connect();
+  if (!client) return complain(client.error());
+  auto status = ask_status(*client);
+  if (!status) return complain(status.error());
+  std::printf("cluster %s is up (pid %u, %s)\n", status->cluster_name().c_str(), status->pid(), home->c_str());
+  if (::isatty(STDOUT_FILENO)) std::printf("To use it in this shell: eval \"$(minke env)\"\n");
+  return 0;
+}
+
+int down(rpc::ShutdownRequest::Mode mode) {
+  auto client = Client::connect(false);
+  if (!client) {
+    if (client.error().code != ECONNREFUSED) return complain(client.error());
+    std::printf("the cluster is down already\n");
+    return 0;
+  }
+  rpc::ClientMessage request;
+  request.mutable_shutdown()->set_mode(mode);
+  auto answer = client->call(request);
+  if (!answer) return complain(answer.error());
+  // The daemon closes the connection when it has stopped.
+  rpc::ServerMessage none;
+  while (client->channel().receive(none)) {
+  }
+  std::printf("the cluster is down\n");
+  return 0;
+}
+
+int status(bool json) {
+  auto client = Client::connect(false);
+  if (!client && client.error().code != ECONNREFUSED) return complain(client.error());
+  if (!client) {
+    std::puts(json ? "{\"running\": false}" : "down: no daemon runs (minke up starts it)");
+    return json ? 0 : 3;
+  }
+  auto reply = ask_status(*client);
+  if (!reply) return complain(reply.error());
+  if (json) {
+    const nlohmann::ordered_json object = {
+        {"running", true},
+        {"version", reply->version()},
+        {"cluster_name", reply->cluster_name()},
+        {"pid", reply->pid()},
+        {"launcher_pid", reply->launcher_pid()},
+        {"start_time", reply->start_time()},
+        {"home", reply->home()},
+        {"config_path", reply->config_path()},
+        {"jobs_pending", reply->jobs_pending()},
+        {"jobs_running", reply->jobs_running()},
+        {"wake_ups", reply->wake_ups()},
+        {"rss_kib", reply->rss_kib()},
+        {"problems", std::vector<std::string>(reply->problems().begin(), reply->problems().end())},
+    };
+    std::puts(object.dump().c_str());
+    return 0;
+  }
+  std::printf("cluster        %s\n", reply->cluster_name().c_str());
+  std::printf("daemon         pid %u, version %s, since %s, %.1f MiB\n", reply->pid(), reply->version().c_str(),
+              text::format_time(reply->start_time()).c_str(), static_cast<double>(reply->rss_kib()) / 1024);
+  std::printf("launcher       pid %u\n", reply->launcher_pid());
+  std::printf("home           %s\n", reply->home().c_str());
+  std::printf("configuration  %s\n", reply->config_path().empty() ? "(none: this machine, one partition)"
+                                                                  : reply->config_path().c_str());
+  std::printf("jobs           %llu running, %llu pending\n", static_cast<unsigned long long>(reply->jobs_running()),
+              static_cast<unsigned long long>(reply->jobs_pending()));
+  for (const std::string& problem : reply->problems()) std::printf("PROBLEM        %s\n", problem.c_str());
+  return reply->problems().empty() ? 0 : 1;
+}
+
+int log(bool follow, int lines) {
+  auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  const std::string path = os::log_path(*home);
+  const std::string count = std::to_string(lines);
+  // tail(1) does this well, rotation included.
+  std::vector<const char*> arguments = {"tail", "-n", count.c_str()};
+  if (follow) arguments.push_back("-F");
+  arguments.push_back("--");
+  arguments.push_back(path.c_str());
+  arguments.push_back(nullptr);
+  if (::access(path.c_str(), R_OK) != 0) return complain(Error{0, "there is no log yet: " + path});
+  ::execvp("tail", const_cast<char* const*>(arguments.data()));
+  return complain(failure_from_errno("tail", errno).value());
+}
+
+// For eval: a shell's quoting makes any path safe.
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "'";
+}
+
+int env(bool force) {
+  auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  if (const std::string real = real_slurm_command(*home); !real.empty() && !force) {
+    return complain(Error{0, "a real Slurm is on PATH (" + real +
+                                 "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
+  }
+  const std::string bin = os::bin_path(*home);
+  std::printf("export MINKE_HOME=%s\n", shell_quoted(*home).c_str());
+  std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", shell_quoted(bin).c_str(),
+              shell_quoted(bin).c_str());
+  return 0;
+}
+
+int daemon_main(engine::DaemonOptions options) {
+  if (options.home.empty()) {
+    auto home = os::minke_home();
+    if (!home) return complain(home.error());
+    options.home = *home;
+  }
+  // Jobs find the commands there.
+  if (const Status linked = make_links(options.home); !linked) return complain(linked.error());
+  if (options.config_path.empty()) options.config_path = os::configuration_path(options.home);
+  return engine::run_daemon(options);
+}
+
+}  // namespace
+
+int minke_main(int argc, char** argv) {
+  CLI::App app{"Minke: a research cluster in one program. sbatch, srun, squeue and the others work as in Slurm."};
+  app.set_version_flag("--version", std::string("minke ") + kVersion);
+  app.require_subcommand(1);
+  app.footer("Slurm's commands: sbatch srun salloc squeue sq sinfo scancel sacct scontrol seff\n"
+             "  as 'minke sbatch …', or directly after: eval \"$(minke env)\"");
+
+  int exit_code = 0;
+  app.add_subcommand("up", "start the cluster")->callback([&] { exit_code = up(); });
+
+  auto* down_command = app.add_subcommand("down", "stop the cluster; waiting jobs wait on for the next start");
+  bool keep_jobs = false, cancel_jobs = false;
+  auto* keep = down_command->add_flag("--keep-jobs", keep_jobs, "let running jobs go on without the daemon");
+  down_command->add_flag("--cancel-jobs", cancel_jobs, "cancel running jobs first")->excludes(keep);
+  down_command->callback([&] {
+    exit_code = down(keep_jobs     ? rpc::ShutdownRequest::KEEP_JOBS
+                     : cancel_jobs ? rpc::ShutdownRequest::CANCEL_JOBS
+                                   : rpc::ShutdownRequest::IF_IDLE);
+  });
+
+  bool json = false;
+  auto* status_command = app.add_subcommand("status", "what runs, and where");
+  status_command->add_flag("--json", json, "as JSON");
+  status_command->callback([&] { exit_code = status(json); });
+
+  auto* doctor_command = app.add_subcommand("doctor", "what is wrong on this machine, and the command that mends it");
+  doctor_command->add_flag("--json", json, "as JSON");
+  doctor_command->callback([&] { exit_code = doctor(json); });
+
+  auto* log_command = app.add_subcommand("log", "the daemon's log");
+  bool follow = false;
+  int lines = 50;
+  log_command->add_flag("-f,--follow", follow, "go on as it grows");
+  log_command->add_option("-n,--lines", lines, "how many of the last lines")->check(CLI::NonNegativeNumber);
+  log_command->callback([&] { exit_code = log(follow, lines); });
+
+  auto* env_command = app.add_subcommand("env", "shell commands that put Slurm's commands on PATH, for eval");
+  bool over_slurm = false;
+  env_command->add_flag("--over-slurm", over_slurm, "in front of a real Slurm's commands, too");
+  env_command->callback([&] { exit_code = env(over_slurm); });
+
+  engine::DaemonOptions daemon;
+  auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");
+  daemon_command->add_option("--home", daemon.home, "the cluster's state directory");
+  daemon_command->add_option("--config", daemon.config_path, "the configuration");
+  daemon_command->add_flag("--stub-launch", daemon.stub_launch, "run nothing: every job ends at once (for measuring)");
+  bool no_sync = false;
+  daemon_command->add_flag("--no-sync", no_sync, "do not wait for the disk (for measuring)");
+  daemon_command->callback([&] {
+    daemon.sync = !no_sync;
+    exit_code = daemon_main(daemon);
+  });
+
+  node::LauncherOptions launcher;
+  auto* launcher_command = app.add_subcommand("launcher", "run the launcher in the foreground");
+  launcher_command->group("");  // the daemon starts it
+  launcher_command->add_option("--home", launcher.home)->required();
+  launcher_command->callback([&] { exit_code = node::run_launcher(launcher); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_code;
+}
+
+}  // namespace minke::cli

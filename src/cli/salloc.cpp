@@ -1,0 +1,116 @@
+// salloc: an allocation, a command that runs here with it (a shell where none is named), and the allocation given back.
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cli/allocation.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/launch_environment.h"
+#include "submit/job_request.h"
+
+namespace minke::cli {
+
+namespace {
+
+pid_t start_command(const std::vector<std::string>& arguments, const std::string& environment) {
+  std::vector<char*> argv, variables;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  for (size_t at = 0; at < environment.size(); at += std::string_view(environment.data() + at).size() + 1) {
+    variables.push_back(const_cast<char*>(environment.data() + at));
+  }
+  variables.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  for (const int signal_number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) std::signal(signal_number, SIG_DFL);
+  ::execvpe(argv[0], argv.data(), variables.data());
+  std::fprintf(stderr, "salloc: error: Unable to exec command \"%s\": %s\n", argv[0], std::strerror(errno));
+  ::_exit(errno == ENOENT ? 127 : 126);
+}
+
+// Waits for the command, and meanwhile for the end of the allocation, which ends the command. The result: its status.
+int32_t wait_for_command(Client& client, uint32_t job_id, pid_t child, int signal_number) {
+  os::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  rpc::ClientMessage wait;
+  wait.set_request_id(1);
+  wait.mutable_wait_job()->set_job_id(job_id);
+  wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::ENDED);
+  bool listening = static_cast<bool>(client.channel().send(wait));
+  for (;;) {
+    pollfd descriptors[] = {{process.get(), POLLIN, 0}, {listening ? client.channel().fd() : -1, POLLIN, 0}};
+    if (::poll(descriptors, 2, -1) < 0 && errno != EINTR) break;
+    if (descriptors[0].revents != 0) break;
+    if (descriptors[1].revents == 0) continue;
+    rpc::ServerMessage message;
+    const Status received = client.channel().receive(message);
+    if (!received) {
+      // The daemon was restarted: the allocation is still ours.
+      listening = client.reconnect() && client.channel().send(wait);
+      continue;
+    }
+    if (message.last()) {
+      std::fprintf(stderr, "salloc: Job allocation %u has been revoked.\n", job_id);
+      ::kill(child, signal_number);
+      listening = false;
+    }
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+int salloc_main(int argc, char** argv) {
+  const submit::Invocation invocation = current_invocation(submit::Command::kSalloc, argc, argv);
+  const auto complain = [&](const std::string& message) { return give_up(submit::refuse(invocation, message, 1)); };
+  const auto line = submit::read_command_line(invocation);
+  if (!line) return give_up(line.error());
+  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSalloc, line->show);
+  auto request = submit::make_job_request(invocation, *line);
+  if (!request) return give_up(request.error());
+  print_notes(*request);
+  if (request->no_shell) return complain("--no-shell: an allocation here lives as long as the salloc that asked for it");
+  request->spec.set_submit_host(host_name());
+  request->spec.set_submit_line(submit_line(argc, argv));
+
+  auto environment = job_environment(invocation, *request);
+  if (!environment) return complain(environment.error().message);
+  auto client = Client::connect();
+  if (!client) return complain("Job allocation failed: " + client.error().message);
+  auto allocation = allocate(*client, invocation, *request, *environment);
+  if (!allocation) return complain("Job allocation failed: " + allocation.error().message);
+  const uint32_t id = allocation->job.job_id();
+  if (!request->quiet) std::fprintf(stderr, "salloc: Granted job allocation %u\n", id);
+  if (!request->quiet && request->wait_all_nodes) {
+    std::fprintf(stderr, "salloc: Nodes %s are ready for job\n", allocation->job.node_list().c_str());
+  }
+
+  std::vector<std::string> command = request->arguments;
+  const bool interactive = command.empty();
+  if (command.empty()) {
+    const char* shell = std::getenv("SHELL");
+    command.push_back(shell == nullptr || *shell == '\0' ? "/bin/sh" : shell);
+  }
+  // Ctrl-C is the command's business.
+  for (const int signal_number : {SIGINT, SIGQUIT}) std::signal(signal_number, SIG_IGN);
+  const pid_t child = start_command(command, add_to_environment(*environment, allocation->environment));
+  if (child < 0) return complain("fork: " + std::string(std::strerror(errno)));
+  const int status = wait_for_command(*client, id, child, interactive ? SIGHUP : SIGTERM);
+  if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
+  if (const Status given = give_back(*client, id, status); !given) return complain(given.error().message);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace minke::cli
