@@ -99,7 +99,7 @@ std::string usage_text(Command command) {
   };
   for (const Option& option : all_options()) {
     if (!option.belongs_to(command) || option.disposition != Disposition::kHonoured) continue;
-    append("[" + long_form(option) + "]");
+    append(long_form(option).insert(0, 1, '[').append(1, ']'));
   }
   append(std::string(what_follows(command)));
   return out.append(line).append("\n");

@@ -117,7 +117,7 @@ Result<ScriptOptions> scan_script(std::string_view script, std::string_view name
     std::vector<std::string> words;
     char unmatched = '\0';
     if (!split_words(directive, words, unmatched)) {
-      std::string message(name);
+      std::string message = "fatal: " + std::string(name);
       message.append(": line ").append(std::to_string(number)).append(": Unmatched `");
       message.append(1, unmatched).append("` in [").append(text::trim(directive)).append("]");
       return failure(std::move(message), kFailureStatus);

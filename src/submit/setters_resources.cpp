@@ -156,7 +156,8 @@ Status nodes(const Assignment& to) {
   std::string_view text = to.text();
   size_t dash = text.find('-');
   auto not_valid = [](std::string_view part) -> Status {
-    return failure("\"" + std::string(part) + "\" is not a valid node count", kUsageStatus);
+    std::string message = "\"";
+    return failure(message.append(part).append("\" is not a valid node count"), kUsageStatus);
   };
   auto least = node_count(text.substr(0, dash));
   if (!least) return not_valid(dash == 0 ? text : text.substr(0, dash));

@@ -1,0 +1,124 @@
+#include "submit/update.h"
+
+#include <gtest/gtest.h>
+
+#include "model/error.h"
+#include "text/array_spec.h"
+
+namespace minke::submit {
+namespace {
+
+constexpr int64_t kNow = 1795219987;
+
+class Update : public ::testing::Test {
+ protected:
+  Update() {
+    spec.set_time_limit_minutes(10);
+    spec.set_name("x");
+    *spec.mutable_array() = *text::parse_array_spec("1-3");
+  }
+  // "" or the message.
+  std::string update(std::string_view name, std::string_view value) {
+    auto changed = apply_update(spec, name, value, kNow);
+    return changed ? "" : changed.error().message;
+  }
+  model::JobSpec spec;
+};
+
+TEST_F(Update, TimeLimits) {
+  EXPECT_EQ(apply_update(spec, "TimeLimit", "+5", kNow).value(), Updated::kTimeLimit);
+  EXPECT_EQ(spec.time_limit_minutes(), 15u);
+  EXPECT_EQ(update("timelim", "-3"), "");
+  EXPECT_EQ(spec.time_limit_minutes(), 12u);
+  EXPECT_EQ(update("TIMELIMIT", "1-0"), "");
+  EXPECT_EQ(spec.time_limit_minutes(), 1440u);
+  EXPECT_EQ(update("TimeLimit", "-1:00:00:00"), "Invalid TimeLimit value");
+  EXPECT_EQ(update("TimeLimit", "x"), "Invalid TimeLimit value");
+  EXPECT_EQ(update("TimeLimit", "-1500"), "TimeLimit decrement larger than current time limit (1500 > 1440)");
+  EXPECT_EQ(spec.time_limit_minutes(), 1440u);
+  EXPECT_EQ(update("TimeLimit", "UNLIMITED"), "");
+  EXPECT_NE(update("TimeLimit", "+1"), "");
+}
+
+TEST_F(Update, NamesAndTheirShortForms) {
+  EXPECT_EQ(update("Name", "foo"), "");
+  EXPECT_EQ(update("jobn", "bar"), "");
+  EXPECT_EQ(spec.name(), "bar");
+  EXPECT_EQ(update("Nam", "n"), "");
+  EXPECT_EQ(spec.name(), "n");
+  EXPECT_EQ(update("Prio", "3"), "");
+  EXPECT_EQ(spec.priority(), 3u);
+  EXPECT_EQ(update("ReqNodes", "1"), "");
+  // As in Slurm 22.05.
+  for (const char* name : {"time", "tim", "t", "Numtas", "MinMemory", "foo", "JobState", "ExitCode",
+                           "Command", "NtasksPerNode", ""}) {
+    EXPECT_EQ(update(name, "5"), "Update of this parameter is not supported: " + std::string(name) + "=5");
+  }
+  EXPECT_EQ(apply_update(spec, "foo", "5", kNow).error().code, model::kNotSupported);
+}
+
+TEST_F(Update, Resources) {
+  EXPECT_EQ(apply_update(spec, "NumNodes", "2-3", kNow).value(), Updated::kResources);
+  EXPECT_EQ(spec.min_nodes(), 2u);
+  EXPECT_EQ(spec.max_nodes(), 3u);
+  EXPECT_EQ(update("NumNodes", "3-2"), model::slurm_error_text(model::kInvalidNodeCount));
+  EXPECT_EQ(update("CPUsPerTask", "2"), "");
+  EXPECT_EQ(update("NumCPUs", "5"), "");
+  EXPECT_EQ(spec.ntasks(), 3u);
+  EXPECT_EQ(update("MinMemoryNode", "500"), "");
+  EXPECT_EQ(update("MinMemoryCPU", "1G"), "");
+  EXPECT_FALSE(spec.has_mem_per_node_mib());
+  EXPECT_EQ(spec.mem_per_cpu_mib(), 1024u);
+  EXPECT_EQ(update("MinMemoryCPU", "x"), "Invalid MinMemoryCPU value: x");
+  EXPECT_EQ(update("TresPerNode", "gres:gpu:1"), "");
+  EXPECT_EQ(spec.gres_per_node_size(), 1);
+  EXPECT_EQ(update("Gres", ""), "");
+  EXPECT_EQ(spec.gres_per_node_size(), 0);
+  EXPECT_EQ(update("ReqNodeList", "n[1-2]"), "");
+  EXPECT_EQ(update("ExcNodeList", "n[1-"), model::slurm_error_text(model::kInvalidNodeName));
+  EXPECT_EQ(spec.node_list(), "n[1-2]");
+  EXPECT_EQ(update("ReqNodeList", ""), "");
+  EXPECT_EQ(spec.node_list(), "");
+}
+
+TEST_F(Update, DependenciesAndTimes) {
+  EXPECT_EQ(apply_update(spec, "Dependency", "afterok:1?singleton", kNow).value(), Updated::kDependency);
+  EXPECT_EQ(spec.dependencies_size(), 2);
+  EXPECT_EQ(apply_update(spec, "Dependency", "x", kNow).error().code, model::kDependency);
+  EXPECT_EQ(spec.dependencies_size(), 2);
+  EXPECT_EQ(update("Dependency", ""), "");
+  EXPECT_EQ(spec.dependencies_size(), 0);
+  EXPECT_EQ(apply_update(spec, "StartTime", "now+1hour", kNow).value(), Updated::kBeginTime);
+  EXPECT_EQ(spec.begin_time(), kNow + 3600);
+  EXPECT_EQ(update("EligibleTime", "now"), "");
+  EXPECT_EQ(spec.begin_time(), kNow);
+  EXPECT_EQ(update("StartTime", "x"), "Invalid time specification (pos=0): x");
+  EXPECT_EQ(update("Deadline", "now+1day"), "");
+  EXPECT_EQ(spec.deadline(), kNow + 86400);
+}
+
+TEST_F(Update, Others) {
+  EXPECT_EQ(apply_update(spec, "ArrayTaskThrottle", "2", kNow).value(), Updated::kArrayThrottle);
+  EXPECT_EQ(spec.array().max_running(), 2u);
+  EXPECT_NE(update("ArrayTaskThrottle", "x"), "");
+  spec.clear_array();
+  EXPECT_NE(update("ArrayTaskThrottle", "2"), "");
+  EXPECT_EQ(update("Requeue", "0"), "");
+  EXPECT_TRUE(spec.has_requeue() && !spec.requeue());
+  EXPECT_EQ(update("Requeue", "x"), "Invalid Requeue value: x");
+  EXPECT_EQ(apply_update(spec, "Nice", "-7", kNow).value(), Updated::kPriority);
+  EXPECT_EQ(spec.nice(), -7);
+  EXPECT_EQ(update("Nice", ""), "");
+  EXPECT_EQ(spec.nice(), 100);
+  EXPECT_EQ(update("MailType", "end"), "");
+  EXPECT_EQ(spec.mail_type(), "END");
+  EXPECT_EQ(update("MailType", "x"), "Invalid MailType: x");
+  EXPECT_EQ(update("StdOut", "/tmp/x"), "");
+  EXPECT_EQ(update("Comment", "hi there"), "");
+  EXPECT_EQ(spec.stdout_path() + " " + spec.comment(), "/tmp/x hi there");
+  EXPECT_EQ(update("OverSubscribe", "yes"), "");
+  EXPECT_TRUE(spec.oversubscribe());
+}
+
+}  // namespace
+}  // namespace minke::submit
