@@ -1,4 +1,6 @@
-// The orders in which squeue can sort its lines: one comparison for each sort letter of cli/job_fields.h.
+// What squeue can sort its lines by: one key for each sort letter of cli/job_fields.h.
+#include <algorithm>
+
 #include "cli/job_fields.h"
 
 namespace minke::cli {
@@ -8,182 +10,165 @@ using Context = DisplayContext;
 using model::JobRecord;
 using model::JobSpec;
 
-template <typename Number>
-int compare(Number left, Number right) {
-  return left < right ? -1 : left > right ? 1 : 0;
-}
-int compare(const std::string& left, const std::string& right) {
-  return left.compare(right);
-}
-
 template <auto value>
-int by_record(const JobLine& left, const JobLine& right, const Context&) {
-  return compare((left.job->*value)(), (right.job->*value)());
+int64_t record_number(const JobLine& line, const Context&) {
+  return static_cast<int64_t>((line.job->*value)());
 }
 template <auto value>
-int by_spec(const JobLine& left, const JobLine& right, const Context&) {
-  return compare((left.job->spec().*value)(), (right.job->spec().*value)());
+int64_t spec_number(const JobLine& line, const Context&) {
+  return static_cast<int64_t>((line.job->spec().*value)());
+}
+template <const std::string& (JobRecord::*value)() const>
+std::string_view record_text(const JobLine& line) {
+  return (line.job->*value)();
+}
+template <const std::string& (JobSpec::*value)() const>
+std::string_view spec_text(const JobLine& line) {
+  return (line.job->spec().*value)();
 }
 
-uint32_t family(const JobRecord& job) {
-  return job.array_job_id() != 0 ? job.array_job_id() : job.job_id();
+int64_t family(const JobLine& line, const Context&) {
+  return line.job->array_job_id() != 0 ? line.job->array_job_id() : line.job->job_id();
 }
 // The tasks of an array that wait together come after those with a record of their own.
-uint64_t task_rank(const JobLine& line) {
+int64_t task(const JobLine& line, const Context&) {
   if (line.waiting_task) return *line.waiting_task;
-  return line.job->has_array_task_id() ? line.job->array_task_id() : uint64_t{UINT32_MAX} + 1;
+  return line.job->has_array_task_id() ? line.job->array_task_id() : int64_t{kUnlimited} + 1;
 }
-
-int by_array_id(const JobLine& left, const JobLine& right, const Context&) {
-  int order = compare(family(*left.job), family(*right.job));
-  return order != 0 ? order : compare(task_rank(left), task_rank(right));
+int64_t array_id(const JobLine& line, const Context& context) {
+  constexpr int64_t kHighestTask = (int64_t{1} << 31) - 1;
+  return (family(line, context) << 31) + std::min(task(line, context), kHighestTask);
 }
-int by_task(const JobLine& left, const JobLine& right, const Context&) {
-  return compare(task_rank(left), task_rank(right));
+int64_t memory(const JobLine& line, const Context&) {
+  return static_cast<int64_t>(memory_request(*line.job).mebibytes);
 }
-int by_family(const JobLine& left, const JobLine& right, const Context&) {
-  return compare(family(*left.job), family(*right.job));
+int64_t min_cpus(const JobLine& line, const Context&) {
+  return min_cpus_per_node(line.job->spec());
 }
-int by_partition(const JobLine& left, const JobLine& right, const Context&) {
-  return left.partition.compare(right.partition);
+int64_t time_left(const JobLine& line, const Context& context) {
+  if (line.job->time_limit_minutes() == kUnlimited) return INT64_MAX;
+  return int64_t{60} * line.job->time_limit_minutes() - elapsed_seconds(*line.job, context.now);
 }
-int by_state(const JobLine& left, const JobLine& right, const Context&) {
-  return state_text(*left.job).compare(state_text(*right.job));
+int64_t time_used(const JobLine& line, const Context& context) {
+  return elapsed_seconds(*line.job, context.now);
 }
-int by_compact_state(const JobLine& left, const JobLine& right, const Context&) {
-  return state_code(*left.job).compare(state_code(*right.job));
-}
-int by_reason(const JobLine& left, const JobLine& right, const Context&) {
-  return reason_text(*left.job).compare(reason_text(*right.job));
-}
-int by_memory(const JobLine& left, const JobLine& right, const Context&) {
-  return compare(memory_request(*left.job).mebibytes, memory_request(*right.job).mebibytes);
-}
-int by_min_cpus(const JobLine& left, const JobLine& right, const Context&) {
-  return compare(min_cpus_per_node(left.job->spec()), min_cpus_per_node(right.job->spec()));
-}
-int by_time_left(const JobLine& left, const JobLine& right, const Context& context) {
-  auto seconds = [&](const JobRecord& job) {
-    return job.time_limit_minutes() == kUnlimited
-               ? INT64_MAX
-               : int64_t{60} * job.time_limit_minutes() - elapsed_seconds(job, context.now);
-  };
-  return compare(seconds(*left.job), seconds(*right.job));
-}
-int by_time_used(const JobLine& left, const JobLine& right, const Context& context) {
-  return compare(elapsed_seconds(*left.job, context.now), elapsed_seconds(*right.job, context.now));
-}
-int by_end(const JobLine& left, const JobLine& right, const Context&) {
-  return compare(end_time(*left.job), end_time(*right.job));
+int64_t end(const JobLine& line, const Context&) {
+  return end_time(*line.job);
 }
 // Jobs without a start come last.
-int by_start(const JobLine& left, const JobLine& right, const Context&) {
-  auto rank = [](const JobRecord& job) { return job.start_time() != 0 ? job.start_time() : INT64_MAX; };
-  return compare(rank(*left.job), rank(*right.job));
+int64_t start(const JobLine& line, const Context&) {
+  return line.job->start_time() != 0 ? line.job->start_time() : INT64_MAX;
 }
-int unordered(const JobLine&, const JobLine&, const Context&) {
-  return 0;
+std::string_view partition(const JobLine& line) {
+  return line.partition;
+}
+std::string_view state(const JobLine& line) {
+  return state_text(*line.job);
+}
+std::string_view compact_state(const JobLine& line) {
+  return state_code(*line.job);
+}
+std::string_view reason(const JobLine& line) {
+  return reason_text(*line.job);
+}
+
+constexpr JobSortKey by(int64_t (*number)(const JobLine&, const Context&)) {
+  return {number, nullptr};
+}
+constexpr JobSortKey by(std::string_view (*text)(const JobLine&)) {
+  return {nullptr, text};
 }
 
 }  // namespace
 
-JobComparison job_comparison(char letter) {
+std::optional<JobSortKey> job_sort_key(char letter) {
   switch (letter) {
     case 'a':
-      return by_record<&JobRecord::account>;
-    case 'b':
-    case 'z':
-    case 'H':
-    case 'I':
-    case 'J':
-    case 'E':
-    case 'O':
-    case 's':
-    case 'h':
-    case 'X':
-    case 'Y':
-      return unordered;
+      return by(record_text<&JobRecord::account>);
     case 'c':
-      return by_min_cpus;
+      return by(min_cpus);
     case 'd':
-      return by_spec<&JobSpec::tmp_mib>;
+      return by(spec_number<&JobSpec::tmp_mib>);
     case 'e':
-      return by_end;
+      return by(end);
     case 'f':
-      return by_spec<&JobSpec::constraint>;
+      return by(spec_text<&JobSpec::constraint>);
     case 'g':
-      return by_record<&JobRecord::group_name>;
+      return by(record_text<&JobRecord::group_name>);
     case 'i':
-      return by_array_id;
+      return by(array_id);
     case 'j':
-      return by_spec<&JobSpec::name>;
+      return by(spec_text<&JobSpec::name>);
     case 'k':
-      return by_spec<&JobSpec::comment>;
+      return by(spec_text<&JobSpec::comment>);
     case 'l':
-      return by_record<&JobRecord::time_limit_minutes>;
+      return by(record_number<&JobRecord::time_limit_minutes>);
     case 'm':
-      return by_memory;
+      return by(memory);
     case 'n':
-      return by_spec<&JobSpec::node_list>;
+      return by(spec_text<&JobSpec::node_list>);
     case 'o':
-      return by_spec<&JobSpec::command>;
+      return by(spec_text<&JobSpec::command>);
     case 'p':
     case 'Q':
-      return by_record<&JobRecord::priority>;
+      return by(record_number<&JobRecord::priority>);
     case 'q':
-      return by_record<&JobRecord::qos>;
+      return by(record_text<&JobRecord::qos>);
     case 'r':
-      return by_reason;
+      return by(reason);
     case 't':
-      return by_compact_state;
+      return by(compact_state);
     case 'u':
-      return by_record<&JobRecord::user_name>;
+      return by(record_text<&JobRecord::user_name>);
     case 'v':
-      return by_spec<&JobSpec::reservation>;
+      return by(spec_text<&JobSpec::reservation>);
     case 'w':
-      return by_spec<&JobSpec::wckey>;
+      return by(spec_text<&JobSpec::wckey>);
     case 'x':
-      return by_spec<&JobSpec::exclude>;
+      return by(spec_text<&JobSpec::exclude>);
     case 'y':
-      return by_spec<&JobSpec::nice>;
+      return by(spec_number<&JobSpec::nice>);
     case 'A':
-      return by_record<&JobRecord::job_id>;
+      return by(record_number<&JobRecord::job_id>);
     case 'B':
-      return by_record<&JobRecord::batch_host>;
+      return by(record_text<&JobRecord::batch_host>);
     case 'C':
-      return by_record<&JobRecord::num_cpus>;
+      return by(record_number<&JobRecord::num_cpus>);
     case 'D':
-      return by_record<&JobRecord::num_nodes>;
+      return by(record_number<&JobRecord::num_nodes>);
     case 'F':
-      return by_family;
+      return by(family);
     case 'G':
-      return by_record<&JobRecord::gid>;
+      return by(record_number<&JobRecord::gid>);
     case 'K':
-      return by_task;
+      return by(task);
     case 'L':
-      return by_time_left;
+      return by(time_left);
     case 'M':
-      return by_time_used;
+      return by(time_used);
     case 'N':
     case 'R':
-      return by_record<&JobRecord::node_list>;
+      return by(record_text<&JobRecord::node_list>);
     case 'P':
-      return by_partition;
+      return by(partition);
     case 'S':
-      return by_start;
+      return by(start);
     case 'T':
-      return by_state;
+      return by(state);
     case 'U':
-      return by_record<&JobRecord::uid>;
+      return by(record_number<&JobRecord::uid>);
     case 'V':
-      return by_record<&JobRecord::submit_time>;
+      return by(record_number<&JobRecord::submit_time>);
     case 'W':
-      return by_spec<&JobSpec::licenses>;
+      return by(spec_text<&JobSpec::licenses>);
     case 'Z':
-      return by_spec<&JobSpec::work_dir>;
+      return by(spec_text<&JobSpec::work_dir>);
     default:
-      return nullptr;
+      break;
   }
+  // Other fields are accepted, and order nothing.
+  if (find_field(job_fields(), letter) != nullptr) return JobSortKey();
+  return std::nullopt;
 }
 
 }  // namespace minke::cli

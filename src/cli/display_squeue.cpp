@@ -1,6 +1,7 @@
 #include "cli/display_squeue.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "text/number.h"
@@ -110,7 +111,7 @@ bool in_partitions(const model::JobRecord& job, const std::vector<std::string>& 
 }
 
 struct SortKey {
-  JobComparison compare;
+  JobSortKey key;
   bool descending;
 };
 
@@ -122,12 +123,58 @@ Result<std::vector<SortKey>> parse_sort(std::string_view text) {
       descending = c == '-';
       continue;
     }
-    JobComparison compare = job_comparison(c);
-    if (compare == nullptr) return failure(std::string("Invalid sort specification: ") + c);
-    keys.push_back({compare, descending});
+    std::optional<JobSortKey> key = job_sort_key(c);
+    if (!key) return failure(std::string("Invalid sort specification: ") + c);
+    keys.push_back({*key, descending});
     descending = false;
   }
   return keys;
+}
+
+// Puts `value` of each line into column `column` of `ranks` as a number that orders as it does.
+void rank_numbers(const std::vector<JobLine>& lines, const SortKey& key, const DisplayContext& context,
+                  size_t column, size_t columns, std::vector<int64_t>& ranks) {
+  for (size_t i = 0; i < lines.size(); ++i) {
+    int64_t number = key.key.number(lines[i], context);
+    ranks[i * columns + column] = key.descending ? ~number : number;
+  }
+}
+// Of texts there are few different ones, mostly: these are put in order once, and lines then compare by
+// number.
+void rank_texts(const std::vector<JobLine>& lines, const SortKey& key, size_t column, size_t columns,
+                std::vector<int64_t>& ranks) {
+  std::unordered_map<std::string_view, int64_t> rank_by_text;
+  for (const JobLine& line : lines) rank_by_text.try_emplace(key.key.text(line), 0);
+  std::vector<std::string_view> texts;
+  for (const auto& [text, rank] : rank_by_text) texts.push_back(text);
+  std::sort(texts.begin(), texts.end());
+  for (size_t i = 0; i < texts.size(); ++i) rank_by_text[texts[i]] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    int64_t rank = rank_by_text.find(key.key.text(lines[i]))->second;
+    ranks[i * columns + column] = key.descending ? ~rank : rank;
+  }
+}
+
+std::vector<JobLine> sorted(const std::vector<JobLine>& lines, const std::vector<SortKey>& keys,
+                            const DisplayContext& context) {
+  const size_t columns = keys.size();
+  std::vector<int64_t> ranks(lines.size() * columns);
+  for (size_t column = 0; column < columns; ++column) {
+    if (keys[column].key.number != nullptr)
+      rank_numbers(lines, keys[column], context, column, columns, ranks);
+    if (keys[column].key.text != nullptr) rank_texts(lines, keys[column], column, columns, ranks);
+  }
+  std::vector<uint32_t> order(lines.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t left, uint32_t right) {
+    const int64_t* a = &ranks[left * columns];
+    const int64_t* b = &ranks[right * columns];
+    return std::lexicographical_compare(a, a + columns, b, b + columns);
+  });
+  std::vector<JobLine> result;
+  result.reserve(lines.size());
+  for (uint32_t at : order) result.push_back(lines[at]);
+  return result;
 }
 
 }  // namespace
@@ -164,13 +211,7 @@ Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> 
     if (!options.licenses.empty() && !contains(options.licenses, job->spec().licenses())) continue;
     add_lines(*job, options, lines);
   }
-  std::stable_sort(lines.begin(), lines.end(), [&](const JobLine& left, const JobLine& right) {
-    for (const SortKey& key : *keys)
-      if (int order = key.compare(left, right, context); order != 0)
-        return key.descending ? order > 0 : order < 0;
-    return false;
-  });
-  return lines;
+  return sorted(lines, *keys, context);
 }
 
 Table<JobLine> job_table(const SqueueOptions& options, std::vector<std::string>& problems) {

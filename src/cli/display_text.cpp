@@ -92,7 +92,8 @@ void append_step_id(std::string& out, const model::StepRecord& step, bool raw) {
 }
 
 void append_dependencies(std::string& out, const model::JobRecord& job) {
-  if (job.spec().dependencies().empty()) {
+  if (job.spec().dependencies().empty() ||
+      job.state() != model::JOB_PENDING) {  // what has begun waits for nothing
     out += "(null)";
     return;
   }

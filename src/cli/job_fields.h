@@ -27,9 +27,11 @@ struct JobLine {
 using JobField = TableField<JobLine>;
 std::span<const JobField> job_fields();
 
-// Orders two lines by the field of a sort letter: negative, 0 or positive; nullptr where the letter sorts
-// nothing.
-using JobComparison = int (*)(const JobLine& left, const JobLine& right, const DisplayContext& context);
-JobComparison job_comparison(char letter);
+// What squeue sorts by: a number or a text of each line; neither where the letter orders nothing.
+struct JobSortKey {
+  int64_t (*number)(const JobLine& line, const DisplayContext& context) = nullptr;
+  std::string_view (*text)(const JobLine& line) = nullptr;
+};
+std::optional<JobSortKey> job_sort_key(char letter);  // nullopt: no letter of squeue's
 
 }  // namespace minke::cli

@@ -78,7 +78,11 @@ int Scontrol::show_jobs(const std::string& id) {
   std::string out;
   bool found = false;
   DisplayContext display = context(jobs ? jobs->now : 0);
-  for (const model::JobRecord* job : jobs ? jobs->records : std::vector<const model::JobRecord*>()) {
+  std::vector<const model::JobRecord*> records;
+  if (jobs) records = jobs->records;
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto* left, const auto* right) { return left->job_id() < right->job_id(); });
+  for (const model::JobRecord* job : records) {
     if (!of_task || (job->has_array_task_id() && text::contains_index(wanted->tasks, job->array_task_id()))) {
       if (wanted && !of_task && job->job_id() != wanted->job_id && job->array_job_id() != wanted->job_id)
         continue;
