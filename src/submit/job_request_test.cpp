@@ -103,27 +103,22 @@ TEST(JobRequest, EverydayOptions) {
                                "--tmp=2G"});
   const model::JobSpec& spec = request.spec;
   EXPECT_EQ(spec.name(), "train");
-  EXPECT_EQ(spec.stdout_path(), "%x-%j.out");
-  EXPECT_EQ(spec.stderr_path(), "err");
-  EXPECT_EQ(spec.stdin_path(), "/dev/null");
+  EXPECT_EQ(spec.stdin_path() + " " + spec.stdout_path() + " " + spec.stderr_path(),
+            "/dev/null %x-%j.out err");
   EXPECT_EQ(spec.work_dir(), "/home/u/sub");
   EXPECT_EQ(spec.time_limit_minutes(), 1590u);
   EXPECT_EQ(spec.time_min_minutes(), 10u);
-  EXPECT_EQ(spec.min_nodes(), 2u);
-  EXPECT_EQ(spec.max_nodes(), 4u);
-  EXPECT_EQ(spec.ntasks(), 8u);
-  EXPECT_EQ(spec.cpus_per_task(), 2u);
+  EXPECT_THAT((std::vector{spec.min_nodes(), spec.max_nodes(), spec.ntasks(), spec.cpus_per_task()}),
+              ElementsAre(2, 4, 8, 2));
   EXPECT_EQ(spec.mem_per_node_mib(), 4096u);
   EXPECT_EQ(spec.account() + "/" + spec.partition() + "/" + spec.qos(), "def-prof/gpu/high");
   EXPECT_EQ(spec.comment() + spec.wckey() + spec.constraint(), "cwa&b");
   EXPECT_EQ(spec.node_list() + " " + spec.exclude(), "n[1-2] n3");
-  EXPECT_TRUE(spec.exclusive());
-  EXPECT_TRUE(spec.hold());
+  EXPECT_TRUE(spec.exclusive() && spec.hold());
   EXPECT_EQ(spec.nice(), 100);
   EXPECT_EQ(spec.priority(), 5u);
   EXPECT_TRUE(spec.has_requeue() && spec.requeue());
-  EXPECT_EQ(spec.mail_type(), "END,FAIL");
-  EXPECT_EQ(spec.mail_user(), "a@b");
+  EXPECT_EQ(spec.mail_type() + " " + spec.mail_user(), "END,FAIL a@b");
   EXPECT_EQ(spec.open_mode(), model::OPEN_APPEND);
   EXPECT_EQ(spec.warning_signal().number(), 10u);
   EXPECT_TRUE(spec.warning_signal().batch_only());
