@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <utility>
 
@@ -115,7 +117,10 @@ void write_out(std::string_view text) {
   while (!text.empty()) {
     ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // the reader has gone, as `| head` does
+    if (written <= 0) {
+      std::fprintf(stderr, "error: cannot write the output: %s\n", std::strerror(errno));
+      std::exit(1);
+    }
     text.remove_prefix(static_cast<size_t>(written));
   }
 }

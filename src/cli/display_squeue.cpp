@@ -190,8 +190,11 @@ rpc::JobFilter job_filter(const SqueueOptions& options) {
   filter.mutable_nodes()->Add(options.nodes.begin(), options.nodes.end());
   // A single job must be found whatever its state, or else be reported as unknown. What is completing has
   // ended already, so that one state more is needed to see it.
-  bool any_state = options.all_states || options.completing_state || options.jobs.size() == 1 ||
-                   std::any_of(options.states.begin(), options.states.end(), is_finished);
+  bool any_state =
+      options.all_states || options.completing_state || options.jobs.size() == 1 ||
+      std::any_of(options.states.begin(), options.states.end(), [](model::JobState state) {
+        return is_finished(state) && state != model::JOB_REQUEUED;  // which no job in the queue is
+      });
   filter.set_all_states(any_state);
   if (!any_state)
     for (model::JobState state : options.states) filter.add_states(state);
