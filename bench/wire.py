@@ -41,7 +41,7 @@ def greeting(version: int = VERSION) -> bytes:
 
 
 def frame(message: bytes) -> bytes:
-    return struct.pack("<I", len(message)) + message
+    return struct.pack("<II", len(message), 0) + message  # no descriptors
 
 
 class Wire:
@@ -101,7 +101,7 @@ class Wire:
         if self.requests and not getattr(self, "greeted", False):
             self.read_greeting()
             self.greeted = True
-        size, = struct.unpack("<I", self.read(4))
+        size, _ = struct.unpack("<II", self.read(8))
         message = self.messages.ServerMessage()
         message.ParseFromString(self.read(size))
         return message

@@ -71,13 +71,20 @@ def test_no_greeting(daemon, bytes_sent):
 
 def test_frame_over_the_limit(daemon):
     with daemon.wire(timeout=10) as wire:
-        wire.socket.sendall(struct.pack("<I", 0xFFFFFFFF) + b"x" * 1000)
+        wire.socket.sendall(struct.pack("<II", 0xFFFFFFFF, 0) + b"x" * 1000)
+        assert closes(wire)
+
+
+def test_descriptors_that_never_come(daemon):
+    with daemon.wire(timeout=10) as wire:
+        wire.socket.sendall(struct.pack("<II", 2, 3) + b"\x08\x01")
+        wire.socket.shutdown(socket.SHUT_WR)
         assert closes(wire)
 
 
 def test_frame_cut_off(daemon):
     with daemon.wire(timeout=10) as wire:
-        wire.socket.sendall(struct.pack("<I", 1000) + b"x" * 10)
+        wire.socket.sendall(struct.pack("<II", 1000, 0) + b"x" * 10)
         wire.socket.shutdown(socket.SHUT_WR)
         assert closes(wire)
 

@@ -167,6 +167,7 @@ void Launching::send(Job& job) {
   *order.mutable_resource_limits() = spec.resource_limits();
   order.set_tmp_dir(tmp_dir_of(job));
   order.set_ends_job(true);
+  order.set_script_error_prefix(kErrorPrefix);
   node::TaskOrder& task = *order.add_tasks();
   const JobPaths paths = paths_of(record);
   const bool append = spec.open_mode() == OPEN_APPEND || (spec.open_mode() == OPEN_DEFAULT && job.restarts > 0);
@@ -180,6 +181,13 @@ void Launching::send(Job& job) {
     task.mutable_stderr()->set_append(append);
   }
   core_.launcher->launch(std::move(order), {});
+}
+
+void Launching::begin_allocation(const Job& job) {
+  // Its owner may use the directory before the first step would have it made.
+  if (const Status made = os::make_directories(tmp_dir_of(job), 0700); !made) {
+    os::log_warning("job " + std::to_string(job.id) + ": " + made.error().message);
+  }
 }
 
 void Launching::end_allocation(Job& job) {

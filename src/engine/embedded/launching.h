@@ -23,6 +23,9 @@ namespace minke::engine {
 
 struct Core;
 
+// What stands in front of the launcher's own words on a task's standard error, as Slurm's users know it.
+inline constexpr char kErrorPrefix[] = "slurmstepd: error: ";
+
 class Launching {
  public:
   explicit Launching(Core& core) : core_(core) {}
@@ -32,6 +35,7 @@ class Launching {
   void set_rebooted() { rebooted_ = true; }
 
   void launch(Job& job);          // a batch job that has just started
+  void begin_allocation(const Job& job);  // an interactive job has started
   void end_allocation(Job& job);  // an interactive one that is over: kill what is left of it
   void signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id = 0);
   // The line that Slurm writes to a job's standard error when it stops it.

@@ -40,7 +40,11 @@ void Lifecycle::started(Job& job) {
   core_.committer.job_changed(job.id);
   set_alarm(job);
   core_.dependencies->started(job);
-  if (!job.submission->interactive) core_.launching->launch(job);
+  if (job.submission->interactive) {
+    core_.launching->begin_allocation(job);
+  } else {
+    core_.launching->launch(job);
+  }
   core_.waiting->started(job);
 }
 

@@ -197,6 +197,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   *order.mutable_resource_limits() = spec.resource_limits();
   order.set_tmp_dir(core_.launching->tmp_dir_of(job));
   order.set_controlling_terminal(spec.pty());
+  order.set_script_error_prefix(kErrorPrefix);
   step.tag.SerializeToString(order.mutable_tag());
 
   const std::string tasks_per_node = counts_per_node(non_zero(layout.tasks));
