@@ -116,9 +116,6 @@ class Wire:
     def submission(self, script: bytes = b"#!/bin/sh\n", environment: bytes = b"PATH=/usr/bin:/bin\0", **spec):
         """A SubmitRequest with a key of its own."""
         request = self.messages.SubmitRequest(key=os.urandom(16), script=script, environment=environment)
-        request.spec.work_dir = "/tmp"
-        request.spec.name = "job"
-        request.spec.stdout_path = "/dev/null"
-        for name, value in spec.items():
-            setattr(request.spec, name, value)
+        for name, value in ({"work_dir": "/tmp", "name": "job", "stdout_path": "/dev/null"} | spec).items():
+            setattr(request.spec, name, value.encode() if isinstance(value, str) else value)
         return request

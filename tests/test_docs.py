@@ -18,7 +18,7 @@ from cluster import ROOT
 
 MINKE_ONLY = True
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCE = re.compile(r"^```(.*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "__end_of_command__"
 
 
@@ -60,7 +60,7 @@ class Shell:
         self.run('minke() { if [ "$1" = env ]; then command minke env --over-slurm; else command minke "$@"; fi; }')
 
     def run(self, command: str) -> str:
-        self.process.stdin.write(f"{command}\necho; echo {END} $?\n")
+        self.process.stdin.write(f"{command}\ncode=$?; echo; echo {END} $code\n")
         self.process.stdin.flush()
         text = ""
         for line in self.process.stdout:

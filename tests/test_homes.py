@@ -91,7 +91,7 @@ def test_home_that_cannot_be_written(tmp_path):
     else:
         home = pathlib.Path("/usr/minke")
     environment = plain_environment() | {"MINKE_HOME": str(home)}
-    done = subprocess.run([str(ROOT / "build/minke"), "up"], env=environment, capture_output=True, text=True)
+    done = subprocess.run([os.environ.get("MINKE", str(ROOT / "build/minke")), "up"], env=environment, capture_output=True, text=True)
     assert done.returncode == 1 and str(home) in done.stderr and len(done.stderr.splitlines()) <= 3
 
 
