@@ -49,19 +49,22 @@ def pattern_of(expected: list[str]) -> str:
 
 
 class Shell:
-    """One bash for all commands of a page."""
+    """One bash for all commands of a page. They come through a descriptor of their own, so that none of them reads the
+    next one for its input."""
+    LOOP = ('while IFS= read -r -d "" -u "$0" command; do eval "$command" </dev/null; code=$?; '
+            f'echo; echo {END} $code; done')
 
     def __init__(self, cluster):
-        self.process = subprocess.Popen(["bash", "--norc"], cwd=cluster.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True,
+        given, self.commands = os.pipe()
+        self.process = subprocess.Popen(["bash", "--norc", "-c", self.LOOP, str(given)], cwd=cluster.work, pass_fds=[given],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         env=cluster.environment | {"HOME": str(cluster.work), "USER": "me"})
-
+        os.close(given)
         # Where the tests run, a real Slurm may be on PATH, which a reader without one need not think of.
         self.run('minke() { if [ "$1" = env ]; then command minke env --over-slurm; else command minke "$@"; fi; }')
 
     def run(self, command: str) -> str:
-        self.process.stdin.write(f"{command}\ncode=$?; echo; echo {END} $code\n")
-        self.process.stdin.flush()
+        os.write(self.commands, command.encode() + b"\0")
         text = ""
         for line in self.process.stdout:
             if line.startswith(END):
@@ -72,7 +75,7 @@ class Shell:
         raise AssertionError(f"the shell ended during: {command}\n{text}")
 
     def close(self):
-        self.process.stdin.close()
+        os.close(self.commands)
         self.process.wait(30)
         self.process.stdout.close()
 
