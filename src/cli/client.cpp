@@ -119,7 +119,6 @@ Status Client::stream(rpc::ClientMessage request, const std::function<Status(rpc
       return outcome;
     }
     if (const Status connected = reconnect(); !connected) return connected;
-    if (request.has_submit()) request.mutable_submit()->set_resent(true);
   }
 }
 

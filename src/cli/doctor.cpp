@@ -52,10 +52,6 @@ void check_home(const std::string& home, std::vector<Finding>& findings) {
     findings.push_back({Level::kBad, home + " is on NFS, where locks and sockets are not to be relied on",
                         "export MINKE_HOME=/var/tmp/minke-$USER"});
   }
-  const size_t longest = home.size() + std::string("/launcher.sock").size();
-  if (longest > 107) {
-    findings.push_back({Level::kBad, "the path of the state directory is too long for a socket", "set MINKE_HOME to a shorter path"});
-  }
 }
 
 void check_configuration(const std::string& home, std::vector<Finding>& findings) {

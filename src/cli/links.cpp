@@ -19,8 +19,7 @@ Status make_links(const std::string& home) {
   self[length] = '\0';
   const std::string bin = os::bin_path(home);
   if (const Status made = os::make_directories(bin, 0700); !made) return made;
-  for (const char* name : {"minke", "sbatch", "srun", "salloc", "squeue", "sq", "sinfo", "scancel", "sacct", "scontrol",
-                           "seff"}) {
+  for (const char* name : kLinkNames) {
     const std::string path = bin + "/" + name;
     char target[PATH_MAX];
     const ssize_t known = ::readlink(path.c_str(), target, sizeof(target) - 1);

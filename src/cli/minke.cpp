@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,6 +24,22 @@
 namespace minke::cli {
 
 namespace {
+
+// Letters to add, remove or change to make one word of the other (Levenshtein).
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row[b.size()];
+}
 
 int complain(const Error& error) {
   std::fprintf(stderr, "minke: error: %s\n", error.message.c_str());
@@ -227,6 +244,25 @@ int minke_main(int argc, char** argv) {
   launcher_command->add_option("--home", launcher.home)->required();
   launcher_command->callback([&] { exit_code = node::run_launcher(launcher); });
 
+  if (argc > 1 && argv[1][0] != '-') {
+    bool known = false;
+    std::string closest;
+    size_t least = 3;  // more than two letters wrong is another word
+    const auto consider = [&](const std::string& name) {
+      known |= name == argv[1];
+      if (const size_t distance = edit_distance(argv[1], name); distance < least) {
+        least = distance;
+        closest = name;
+      }
+    };
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) consider(command->get_name());
+    for (const char* name : kLinkNames) consider(name);
+    if (!known) {
+      complain(Error{0, "there is no command " + std::string(argv[1]) +
+                            (closest.empty() ? "; see minke --help" : "; did you mean " + closest + "?")});
+      return 2;
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -88,9 +88,9 @@ int salloc_main(int argc, char** argv) {
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
   auto client = Client::connect();
-  if (!client) return complain("Job allocation failed: " + client.error().message);
+  if (!client) return complain("Job submit/allocate failed: " + client.error().message);
   auto allocation = allocate(*client, invocation, *request, *environment);
-  if (!allocation) return complain("Job allocation failed: " + allocation.error().message);
+  if (!allocation) return complain("Job submit/allocate failed: " + allocation.error().message);
   const uint32_t id = allocation->job.job_id();
   if (!request->quiet) std::fprintf(stderr, "salloc: Granted job allocation %u\n", id);
   if (!request->quiet && request->wait_all_nodes) {

@@ -155,9 +155,9 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
   if (!answer) return complain(answer.error().message);
   int status = 0;
   for (const auto& failed : answer->action().failures()) {
-    // A job that is over already is no failure to speak of, unless one asks.
+    // As in Slurm: said, but no failure, for there is nothing to cancel. One that is over is spoken of on request.
     const bool over = failed.code() == model::kAlreadyDone;
-    if (!over) status = 1;
+    if (!over && failed.code() != model::kInvalidJobId) status = 1;
     if (options.quiet || (over && !options.verbose)) continue;
     std::fprintf(stderr, "scancel: error: Kill job error on job id %s: %s\n", failed.job().c_str(),
                  failed.message().c_str());

@@ -1,5 +1,6 @@
 #include "rpc/socket.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -13,15 +14,25 @@ namespace minke::rpc {
 
 namespace {
 
-Result<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return failure("the socket path " + path + " is longer than the " +
-                       std::to_string(sizeof(address.sun_path) - 1) + " bytes that the system allows; set MINKE_HOME to a shorter one",
-                   ENAMETOOLONG);
+// A path that is too long for an address is reached by way of its directory's descriptor.
+struct Address {
+  sockaddr_un value{};
+  os::UniqueFd directory;
+};
+
+Result<Address> address_of(const std::string& path) {
+  Address address;
+  address.value.sun_family = AF_UNIX;
+  std::string short_path = path;
+  if (path.size() >= sizeof(address.value.sun_path)) {
+    const size_t slash = path.rfind('/');
+    MINKE_CHECK(slash != std::string::npos);
+    address.directory.reset(::open(path.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!address.directory) return failure_from_errno(path, errno);
+    short_path = "/proc/self/fd/" + std::to_string(address.directory.get()) + path.substr(slash);
+    if (short_path.size() >= sizeof(address.value.sun_path)) return failure_from_errno(path, ENAMETOOLONG);
   }
-  std::memcpy(address.sun_path, path.data(), path.size());
+  std::memcpy(address.value.sun_path, short_path.data(), short_path.size());
   return address;
 }
 
@@ -39,7 +50,7 @@ Result<os::UniqueFd> connect_to(const std::string& path) {
   if (!address) return failure(address.error());
   os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return failure_from_errno("socket", errno);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address->value), sizeof(address->value)) != 0) {
     return failure_from_errno(path, errno);
   }
   return socket;
@@ -53,7 +64,7 @@ Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode) {
   ::unlink(path.c_str());
   // The file appears with the right mode at once: there is no moment at which others could connect.
   const mode_t previous = ::umask(0777 & ~mode);
-  const int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
+  const int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->value), sizeof(address->value));
   const int error_number = errno;
   ::umask(previous);
   if (bound != 0) return failure_from_errno(path, error_number);

@@ -215,7 +215,7 @@ TEST(FullDisk, IsReportedAndForgottenWhenThereIsRoom) {
       if (status) continue;
       ++refused;
       EXPECT_EQ(status.error().code, ENOSPC);
-      EXPECT_THAT(status.error().message, HasSubstr("no space left"));
+      EXPECT_THAT(status.error().message, HasSubstr("No space left"));
       EXPECT_THAT(status.error().message, HasSubstr(directory.file("state.db")));
       EXPECT_FALSE(is_whole(*store, *store->load(), number));
     }

@@ -94,7 +94,8 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
 }
 
 template <typename Selectors, typename Action>
-void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, Reply reply, Action action) {
+void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, Reply reply, Action action,
+                       SlurmError when_ended) {
   rpc::ActionReply result;
   for (const rpc::JobSelector& selector : selectors) {
     const std::vector<Job*> jobs = resolve(selector);
@@ -102,7 +103,7 @@ void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, Reply 
       const auto stored = core_.store.job(selector.job_id());
       const bool ended = stored && *stored &&
                          (*stored)->record.end_time() >= core_.now() - core_.config.min_job_age_seconds;
-      add_failure(result, selector.job_id(), name_of(selector), Error{ended ? kAlreadyDone : kInvalidJobId, {}});
+      add_failure(result, selector.job_id(), name_of(selector), Error{ended ? when_ended : kInvalidJobId, {}});
     }
     for (Job* job : jobs) {
       const Status done = may_change(peer, *job) ? action(*job) : Status(failure("", kAccessDenied));
@@ -118,16 +119,9 @@ void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, Reply 
 
 bool Actions::filter_matches(const rpc::JobFilter& filter, const Job& job) {
   const JobRecord record = queries_.full_record(job);
-  const auto any = [](const auto& list, const auto& value) {
-    return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
-  };
-  const bool on_node =
-      filter.nodes().empty() || std::any_of(record.nodes().begin(), record.nodes().end(),
-                                            [&](const NodeAllocation& node) { return any(filter.nodes(), node.node()); });
-  return any(filter.users(), record.user_name()) && any(filter.uids(), record.uid()) &&
-         any(filter.names(), record.spec().name()) && any(filter.accounts(), record.account()) &&
-         any(filter.qos(), record.qos()) && any(filter.partitions(), record.partition()) &&
-         any(filter.states(), static_cast<int>(record.state())) && on_node;
+  return passes(filter, record) &&
+         (filter.states().empty() || std::find(filter.states().begin(), filter.states().end(),
+                                               static_cast<int>(record.state())) != filter.states().end());
 }
 
 void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, Reply reply) {
@@ -269,7 +263,7 @@ void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer
     }
     if (selectors.empty()) selectors.Add();
   }
-  for_each(selectors, peer, std::move(reply), [&](Job& job) { return update_job(job, request); });
+  for_each(selectors, peer, std::move(reply), [&](Job& job) { return update_job(job, request); }, kJobFinished);
 }
 
 }  // namespace minke::engine

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/embedded/job.h"
+#include "model/error.h"
 #include "rpc/messages.pb.h"
 #include "rpc/socket.h"
 
@@ -33,7 +34,8 @@ class Actions {
   std::vector<Job*> resolve(const rpc::JobSelector& selector);
   // Applies `action` to each job of the selectors.
   template <typename Selectors, typename Action>
-  void for_each(const Selectors& selectors, const rpc::Peer& peer, Reply reply, Action action);
+  void for_each(const Selectors& selectors, const rpc::Peer& peer, Reply reply, Action action,
+                model::SlurmError when_ended = model::kAlreadyDone);
   Status update_job(Job& job, const rpc::UpdateJobRequest& request);
   bool filter_matches(const rpc::JobFilter& filter, const Job& job);
 

@@ -262,6 +262,8 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     return failure(where.str());
   }
   Configuration config;
+  model::NodeRecord this_machine = machine;
+  this_machine.set_weight(1);  // Slurm's default
   Table table(parsed.table(), path, "minke.toml");
   table.text("cluster_name", config.cluster_name);
   table.text("tmp_root", [&](const std::string& given) -> Status {
@@ -280,10 +282,10 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
 
   if (nodes != nullptr) {
     for (const toml::node& node : *nodes) {
-      if (const Status read = read_node(*node.as_table(), path, machine, config); !read) return failure(read.error());
+      if (const Status read = read_node(*node.as_table(), path, this_machine, config); !read) return failure(read.error());
     }
   }
-  if (config.nodes.empty()) config.nodes.push_back(machine);
+  if (config.nodes.empty()) config.nodes.push_back(this_machine);
   std::set<std::string> names;
   for (const auto& node : config.nodes) {
     if (!names.insert(node.name()).second) return failure(path + ": there are two nodes " + node.name());

@@ -247,8 +247,8 @@ void Launching::on_ended(const node::Launch& launch) {
   }
   const node::TaskEnd end = launch.ended_tasks_size() > 0 ? launch.ended_tasks(0) : node::TaskEnd();
   Details& details = job->need_details();
-  if (details.next_step_id > 0) {
-    // Without other steps the batch step is the job itself, and its record can be told from the job's.
+  if (details.next_step_id > 0 || job->completing) {
+    // Without other steps a batch step that ended by itself is the job, and its record can be told from the job's.
     StepRecord record;
     record.set_job_id(job->id);
     record.set_kind(STEP_BATCH);
@@ -271,7 +271,6 @@ void Launching::on_ended(const node::Launch& launch) {
   details.usage.set_user_microseconds(details.usage.user_microseconds() + end.usage().user_microseconds());
   details.usage.set_system_microseconds(details.usage.system_microseconds() + end.usage().system_microseconds());
   details.usage.set_max_rss_kib(std::max(details.usage.max_rss_kib(), end.usage().max_rss_kib()));
-  job->derived_exit_code = std::max(job->derived_exit_code, end.status());
   core_.lifecycle->ended(*job, end.status(), end_time);
 }
 

@@ -51,7 +51,9 @@ void Lifecycle::started(Job& job) {
 void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
   const Details& details = job.need_details();
   if (details.ending_as != JOB_PENDING) {
-    finish(job, details.ending_as, details.ending_reason, exit_code, end_time);
+    // What it was stopped for says how it ended; the signal that did it stands with the batch step.
+    const bool own_code = details.ending_as == JOB_COMPLETE || details.ending_as == JOB_FAILED;
+    finish(job, details.ending_as, details.ending_reason, own_code ? exit_code : 0, end_time);
   } else if (exit_code == 0) {
     finish(job, JOB_COMPLETE, WAIT_NO_REASON, 0, end_time);
   } else {
@@ -153,6 +155,7 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
     finish(job, JOB_CANCELLED, WAIT_NO_REASON, 0, core_.now());
     return;
   }
+  if (!job.submission->interactive) core_.launching->announce(job, "");
   stop(job, JOB_CANCELLED, WAIT_NO_REASON, false);
 }
 

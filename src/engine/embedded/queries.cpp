@@ -73,13 +73,24 @@ bool runs_on(const JobRecord& record, const rpc::JobFilter& filter) {
                      [&](const NodeAllocation& node) { return none_or_contains(filter.nodes(), node.node()); });
 }
 
-// Everything but state and job ids.
+// One of a list of partitions, as those of jobs that wait are.
+bool in_partition(const rpc::JobFilter& filter, const JobRecord& record) {
+  if (filter.partitions().empty()) return true;
+  const std::string list = "," + record.partition() + ",";
+  return std::any_of(filter.partitions().begin(), filter.partitions().end(),
+                     [&](const std::string& name) { return list.find("," + name + ",") != std::string::npos; });
+}
+
+}  // namespace
+
 bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
   return none_or_contains(filter.users(), record.user_name()) && none_or_contains(filter.uids(), record.uid()) &&
          none_or_contains(filter.names(), record.spec().name()) &&
          none_or_contains(filter.accounts(), record.account()) && none_or_contains(filter.qos(), record.qos()) &&
-         none_or_contains(filter.partitions(), record.partition()) && runs_on(record, filter);
+         in_partition(filter, record) && runs_on(record, filter);
 }
+
+namespace {
 
 bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task) {
   if (filter.jobs().empty()) return true;
@@ -122,6 +133,11 @@ void Queries::complete(JobRecord& record, const Job* job) {
   record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
   record.set_stdout_path(paths.out);
   record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
+  if (record.state() == JOB_PENDING) {
+    const bool waits_for_others = record.reason() == WAIT_DEPENDENCY || record.reason() == WAIT_DEP_INVALID;
+    if (record.eligible_time() > core_.now()) record.set_start_time(record.eligible_time());
+    if (record.priority() == 0 || waits_for_others) record.set_eligible_time(0);
+  }
   if (record.state() == JOB_RUNNING && record.time_limit_minutes() != kUnlimited) {
     record.set_end_time(record.start_time() + int64_t{record.time_limit_minutes()} * 60);
   }

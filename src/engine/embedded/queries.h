@@ -33,10 +33,12 @@ class Queries {
 
  private:
   void complete(model::JobRecord& record, const Job* job);
-  bool matches(const rpc::JobFilter& filter, const Job& job);
 
   Core& core_;
 };
+
+// Whether a job, given as full_record() has it, passes everything in the filter but job ids and states.
+bool passes(const rpc::JobFilter& filter, const model::JobRecord& record);
 
 // Whether a job is one of those selected. `index`: its task, or kNoTask for the record of the tasks that wait.
 bool selects(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array_job_id, uint32_t task);

@@ -28,10 +28,11 @@ std::vector<uint32_t> non_zero(const std::vector<uint32_t>& counts) {
 }
 
 node::StreamOrder stream_order(const rpc::StepStream& stream, uint32_t rank, const text::FilePatternValues& values,
-                               bool append) {
+                               const std::string& work_dir, bool append) {
   node::StreamOrder order;
   if (!stream.path().empty()) {
-    order.set_path(text::expand_file_pattern(stream.path(), values));
+    const std::string path = text::expand_file_pattern(stream.path(), values);
+    order.set_path(path.front() == '/' ? path : work_dir + "/" + path);
     order.set_append(append);
   } else if (stream.descriptors() > 0 && (!stream.has_only_task() || stream.only_task() == rank)) {
     order.set_descriptor(stream.first_descriptor() + (stream.descriptors() > 1 ? rank : 0));
@@ -280,12 +281,12 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     values.task_rank = static_cast<uint32_t>(rank);
     values.node_index = node_ids[index];
     values.host_name = node.node();
-    *task.mutable_stdin() = stream_order(spec.stdin(), task.rank(), values, false);
-    *task.mutable_stdout() = stream_order(spec.stdout(), task.rank(), values, append);
+    *task.mutable_stdin() = stream_order(spec.stdin(), task.rank(), values, spec.work_dir(), false);
+    *task.mutable_stdout() = stream_order(spec.stdout(), task.rank(), values, spec.work_dir(), append);
     if (spec.stderr().path().empty() && spec.stderr().descriptors() == 0) {
       task.mutable_stderr()->set_same_as_stdout(true);
     } else {
-      *task.mutable_stderr() = stream_order(spec.stderr(), task.rank(), values, append);
+      *task.mutable_stderr() = stream_order(spec.stderr(), task.rank(), values, spec.work_dir(), append);
     }
   }
   return order;

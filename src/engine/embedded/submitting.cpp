@@ -84,13 +84,11 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   auto spec = complete_spec(request.spec());
   if (!spec) return reply(failure(spec.error()));
   // Sent again because the answer was lost: the first one counts, whatever has become of it since.
-  if (request.resent()) {
-    const auto known = core_.store.submission(request.key());
-    if (!known) return reply(failure(known.error()));
-    if (*known) {
-      answer.set_job_id(**known);
-      return reply(answer);
-    }
+  const auto known = core_.store.submission(request.key());
+  if (!known) return reply(failure(known.error()));
+  if (*known) {
+    answer.set_job_id(**known);
+    return reply(answer);
   }
   if (const Status possible = check(request, *spec); !possible) return reply(failure(possible.error()));
   if (request.test_only()) return reply(test(*spec));
