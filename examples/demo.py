@@ -187,14 +187,15 @@ def main() -> int:
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    directory.mkdir(parents=True, exist_ok=True)
-    cluster = Cluster(options.minke.resolve(), directory)
-    stop = ("minke", "down", "--cancel-jobs")
+    minke = options.minke.resolve()
     if (directory / "cluster").exists():  # an earlier run, perhaps killed before it could stop its cluster
-        subprocess.run(stop, env=cluster.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([str(minke), "down", "--cancel-jobs"], env=os.environ | {"MINKE_HOME": str(directory / "cluster")},
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for name in ("cluster", "project", "scratch"):
         shutil.rmtree(directory / name, ignore_errors=True)
-    (directory / "scratch").mkdir()
+    (directory / "scratch").mkdir(parents=True)
+    cluster = Cluster(minke, directory)
+    stop = ("minke", "down", "--cancel-jobs")
 
     began = time.monotonic()
     try:
