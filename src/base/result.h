@@ -23,7 +23,9 @@ using Status = tl::expected<void, Error>;
 inline tl::unexpected<Error> failure(std::string message, int code = 0) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
-inline tl::unexpected<Error> failure(Error error) { return tl::unexpected<Error>(std::move(error)); }
+inline tl::unexpected<Error> failure(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
 
 // `what`: strerror(error_number), with error_number as the code.
 tl::unexpected<Error> failure_from_errno(const std::string& what, int error_number);

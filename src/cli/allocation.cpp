@@ -34,7 +34,8 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   bool told = false;
   const Status waited = client.stream(wait, [&](rpc::ServerMessage& reply) -> Status {
     allocation.job = reply.wait_job().job();
-    allocation.environment.assign(reply.wait_job().environment().begin(), reply.wait_job().environment().end());
+    allocation.environment.assign(reply.wait_job().environment().begin(),
+                                  reply.wait_job().environment().end());
     if (allocation.job.state() == model::JOB_PENDING && !told) {
       told = true;
       if (invocation.command == submit::Command::kSalloc) say("Pending job allocation " + std::to_string(id));
@@ -58,7 +59,8 @@ Status give_back(Client& client, uint32_t job_id, int32_t status) {
   const auto answer = client.call(message);
   if (!answer) return failure(answer.error());
   for (const auto& failed : answer->action().failures()) {
-    if (failed.code() != model::kAlreadyDone) return failure(failed.message(), static_cast<int>(failed.code()));
+    if (failed.code() != model::kAlreadyDone)
+      return failure(failed.message(), static_cast<int>(failed.code()));
   }
   return {};
 }

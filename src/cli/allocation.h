@@ -1,5 +1,5 @@
-// An allocation for salloc and srun: asked for, waited for, given back. It belongs to this process: the daemon takes
-// it back when the process is gone. One thread; blocking.
+// An allocation for salloc and srun: asked for, waited for, given back. It belongs to this process: the
+// daemon takes it back when the process is gone. One thread; blocking.
 #pragma once
 
 #include <cstdint>

@@ -19,11 +19,15 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kStartTimeout = 30s;      // a daemon that recovers a long queue takes a moment
+constexpr auto kStartTimeout = 30s;  // a daemon that recovers a long queue takes a moment
 constexpr auto kReconnectTimeout = 60s;
 
-bool nobody_listens(int error_number) { return error_number == ENOENT || error_number == ECONNREFUSED; }
-bool connection_lost(int code) { return code == ECONNRESET || code == EPIPE || code == ENOTCONN; }
+bool nobody_listens(int error_number) {
+  return error_number == ENOENT || error_number == ECONNREFUSED;
+}
+bool connection_lost(int code) {
+  return code == ECONNRESET || code == EPIPE || code == ENOTCONN;
+}
 
 }  // namespace
 
@@ -97,7 +101,8 @@ Status Client::reconnect() {
   }
 }
 
-Status Client::stream(rpc::ClientMessage request, const std::function<Status(rpc::ServerMessage&)>& on_message) {
+Status Client::stream(rpc::ClientMessage request,
+                      const std::function<Status(rpc::ServerMessage&)>& on_message) {
   bool delivered = false;
   for (int attempt = 0;; ++attempt) {
     const uint32_t id = next_request_id_++;

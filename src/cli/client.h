@@ -1,5 +1,5 @@
-// A command's way to the daemon: finds it, starts it where none runs, asks, and asks again where the daemon was
-// restarted in between. One thread; blocking.
+// A command's way to the daemon: finds it, starts it where none runs, asks, and asks again where the daemon
+// was restarted in between. One thread; blocking.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ class Client {
   static Result<Client> connect(bool start = true);
 
   // One request, one answer. The daemon's errors become Error{code, Slurm's text (detail)}.
-  // Requests that change something may be sent twice when the connection is lost: a submission is recognised by its
-  // key, the others do the same when done twice.
+  // Requests that change something may be sent twice when the connection is lost: a submission is recognised
+  // by its key, the others do the same when done twice.
   Result<rpc::ServerMessage> call(rpc::ClientMessage request);
 
   // All answers to a request, until the last. An error of `on_message` ends it.

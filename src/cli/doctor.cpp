@@ -41,10 +41,13 @@ void check_home(const std::string& home, std::vector<Finding>& findings) {
       findings.push_back({Level::kBad, "only " + std::to_string(free_mib) + " MiB are free under " + home,
                           "free some space, or set MINKE_HOME to a directory on another disk"});
     } else {
-      findings.push_back({Level::kGood, "state directory " + home + ", " + text::format_mib(free_mib, text::Scaling::kAny) + " free", ""});
+      findings.push_back(
+          {Level::kGood,
+           "state directory " + home + ", " + text::format_mib(free_mib, text::Scaling::kAny) + " free", ""});
     }
     if (space.f_favail == 0 && space.f_files != 0) {
-      findings.push_back({Level::kBad, "no inodes are left under " + home, "remove small files, or set MINKE_HOME"});
+      findings.push_back(
+          {Level::kBad, "no inodes are left under " + home, "remove small files, or set MINKE_HOME"});
     }
   }
   struct statfs type {};
@@ -59,10 +62,13 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
   const model::NodeRecord machine = node::discover_machine();
   const auto config = engine::load_configuration(home, path, machine);
   if (!config) {
-    findings.push_back({Level::kBad, config.error().message, "mend that line" + (path.empty() ? std::string() : " in " + path)});
+    findings.push_back({Level::kBad, config.error().message,
+                        "mend that line" + (path.empty() ? std::string() : " in " + path)});
     return;
   }
-  findings.push_back({Level::kGood, path.empty() ? "no configuration: this machine as one node" : "configuration " + path, ""});
+  findings.push_back({Level::kGood,
+                      path.empty() ? "no configuration: this machine as one node" : "configuration " + path,
+                      ""});
   uint32_t cpus = 0;
   bool virtual_gpus = false;
   for (const auto& node : config->nodes) {
@@ -70,10 +76,13 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
     virtual_gpus |= node.virtual_gres() && node.gres_size() > 0;
   }
   if (cpus > machine.cpus()) {
-    findings.push_back({Level::kNote, "the nodes offer " + std::to_string(cpus) + " CPUs, this machine has " +
-                                          std::to_string(machine.cpus()) + ": jobs will share them", ""});
+    findings.push_back({Level::kNote,
+                        "the nodes offer " + std::to_string(cpus) + " CPUs, this machine has " +
+                            std::to_string(machine.cpus()) + ": jobs will share them",
+                        ""});
   }
-  if (virtual_gpus) findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
+  if (virtual_gpus)
+    findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
 }
 
 void check_daemon(std::vector<Finding>& findings) {
@@ -124,7 +133,8 @@ int doctor(bool json) {
     check_configuration(*home, findings);
     check_daemon(findings);
     if (const std::string real = real_slurm_command(*home); !real.empty()) {
-      findings.push_back({Level::kNote, "a real Slurm is on PATH (" + real + "): minke env leaves its commands alone",
+      findings.push_back({Level::kNote,
+                          "a real Slurm is on PATH (" + real + "): minke env leaves its commands alone",
                           "eval \"$(minke env --over-slurm)\""});
     }
   }
@@ -133,7 +143,9 @@ int doctor(bool json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
     bad |= finding.level == Level::kBad;
-    const char* level = finding.level == Level::kGood ? "ok" : finding.level == Level::kNote ? "note" : "problem";
+    const char* level = finding.level == Level::kGood   ? "ok"
+                        : finding.level == Level::kNote ? "note"
+                                                        : "problem";
     if (json) {
       list.push_back({{"level", level}, {"what", finding.what}, {"remedy", finding.remedy}});
       continue;

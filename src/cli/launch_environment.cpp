@@ -30,7 +30,8 @@ submit::Invocation current_invocation(submit::Command command, int argc, char** 
   submit::Invocation invocation;
   invocation.command = command;
   for (int i = 1; i < argc; ++i) invocation.arguments.emplace_back(argv[i]);
-  for (char** variable = environ; *variable != nullptr; ++variable) invocation.environment.emplace_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    invocation.environment.emplace_back(*variable);
   char directory[PATH_MAX];
   invocation.working_directory = ::getcwd(directory, sizeof(directory)) != nullptr ? directory : "/";
   invocation.now = std::time(nullptr);
@@ -54,12 +55,14 @@ void propagate_limits(submit::JobRequest& request) {
   constexpr struct {
     const char* name;
     int resource;
-  } kLimits[] = {{"CPU", RLIMIT_CPU},         {"FSIZE", RLIMIT_FSIZE}, {"DATA", RLIMIT_DATA},   {"STACK", RLIMIT_STACK},
-                 {"CORE", RLIMIT_CORE},       {"RSS", RLIMIT_RSS},     {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE},
-                 {"MEMLOCK", RLIMIT_MEMLOCK}, {"AS", RLIMIT_AS}};
+  } kLimits[] = {{"CPU", RLIMIT_CPU},     {"FSIZE", RLIMIT_FSIZE},   {"DATA", RLIMIT_DATA},
+                 {"STACK", RLIMIT_STACK}, {"CORE", RLIMIT_CORE},     {"RSS", RLIMIT_RSS},
+                 {"NPROC", RLIMIT_NPROC}, {"NOFILE", RLIMIT_NOFILE}, {"MEMLOCK", RLIMIT_MEMLOCK},
+                 {"AS", RLIMIT_AS}};
   for (const auto& known : kLimits) {
     // Nothing said: all of them.
-    if (request.propagate && std::find(request.propagate->begin(), request.propagate->end(), known.name) == request.propagate->end()) {
+    if (request.propagate && std::find(request.propagate->begin(), request.propagate->end(), known.name) ==
+                                 request.propagate->end()) {
       continue;
     }
     rlimit value{};
@@ -79,9 +82,10 @@ constexpr size_t kMaxEnvironmentBytes = size_t{8} << 20;
 Result<std::string> login_environment() {
   const passwd* entry = getpwuid(getuid());
   if (entry == nullptr) return failure("the user's login shell is not known");
-  const std::string variables[] = {std::string("HOME=") + entry->pw_dir, std::string("USER=") + entry->pw_name,
-                                   std::string("LOGNAME=") + entry->pw_name, std::string("SHELL=") + entry->pw_shell,
-                                   "PATH=/usr/local/bin:/usr/bin:/bin"};
+  const std::string variables[] = {
+      std::string("HOME=") + entry->pw_dir, std::string("USER=") + entry->pw_name,
+      std::string("LOGNAME=") + entry->pw_name, std::string("SHELL=") + entry->pw_shell,
+      "PATH=/usr/local/bin:/usr/bin:/bin"};
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
   os::UniqueFd reader(ends[0]), writer(ends[1]);
@@ -104,7 +108,8 @@ Result<std::string> login_environment() {
   const auto deadline = std::chrono::steady_clock::now() + kLoginShellTimeout;
   bool complete = false;
   while (block.size() < kMaxEnvironmentBytes) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd descriptor{reader.get(), POLLIN, 0};
     if (left <= 0 || ::poll(&descriptor, 1, static_cast<int>(left)) == 0) break;
     char buffer[16 << 10];
@@ -135,7 +140,8 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
   block += submit::export_environment(invocation.environment, option);
   if (!request.export_file.empty()) {
     const bool descriptor = request.export_file.find_first_not_of("0123456789") == std::string::npos;
-    auto content = os::read_file(descriptor ? "/proc/self/fd/" + request.export_file : request.export_file, kMaxEnvironmentBytes);
+    auto content = os::read_file(descriptor ? "/proc/self/fd/" + request.export_file : request.export_file,
+                                 kMaxEnvironmentBytes);
     if (!content) return failure("--export-file: " + content.error().message);
     auto entries = submit::read_export_file(*content);
     if (!entries) return failure(entries.error());
@@ -175,7 +181,8 @@ int give_up(const submit::Refusal& refusal) {
 void print_notes(const submit::JobRequest& request) {
   if (request.quiet) return;
   for (const std::string& note : request.notes) {
-    std::fprintf(stderr, "%s: %s\n", std::string(submit::command_name(request.command)).c_str(), note.c_str());
+    std::fprintf(stderr, "%s: %s\n", std::string(submit::command_name(request.command)).c_str(),
+                 note.c_str());
   }
 }
 

@@ -10,10 +10,11 @@
 
 namespace minke::cli {
 
-// argv[1…], the environment, the working directory and the time. Errors of getcwd(2) leave "/" as the directory.
+// argv[1…], the environment, the working directory and the time. Errors of getcwd(2) leave "/" as the
+// directory.
 submit::Invocation current_invocation(submit::Command command, int argc, char** argv);
 
-std::string host_name();      // without the domain
+std::string host_name();  // without the domain
 uint32_t current_umask();
 // Puts the soft limits that are to be propagated into the request, by --propagate's names.
 void propagate_limits(submit::JobRequest& request);

@@ -44,7 +44,8 @@ std::string real_slurm_command(const std::string& home) {
     if (::access(candidate.c_str(), X_OK) != 0) continue;
     // Another Minke's links are no real Slurm.
     char target[PATH_MAX];
-    if (::realpath(candidate.c_str(), target) != nullptr && std::string_view(target).ends_with("/minke")) continue;
+    if (::realpath(candidate.c_str(), target) != nullptr && std::string_view(target).ends_with("/minke"))
+      continue;
     return candidate;
   }
   return {};

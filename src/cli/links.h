@@ -1,4 +1,5 @@
-// The private directory of links that gives this program Slurm's names. One thread; touches only the home's bin/.
+// The private directory of links that gives this program Slurm's names. One thread; touches only the home's
+// bin/.
 #pragma once
 
 #include <string>
@@ -7,10 +8,11 @@
 
 namespace minke::cli {
 
-inline constexpr const char* kLinkNames[] = {"minke",  "sbatch",  "srun",  "salloc",   "squeue", "sq",
+inline constexpr const char* kLinkNames[] = {"minke", "sbatch",  "srun",  "salloc",   "squeue", "sq",
                                              "sinfo", "scancel", "sacct", "scontrol", "seff"};
 
-// Makes <home>/bin with a link for each command, pointing to the program that runs; mends those that point elsewhere.
+// Makes <home>/bin with a link for each command, pointing to the program that runs; mends those that point
+// elsewhere.
 Status make_links(const std::string& home);
 
 // The path of a real Slurm's sbatch on PATH; empty where there is none.

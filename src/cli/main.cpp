@@ -13,11 +13,16 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"sbatch", minke::cli::sbatch_main},     {"srun", minke::cli::srun_main},
-    {"salloc", minke::cli::salloc_main},     {"squeue", minke::cli::squeue_main},
-    {"sq", minke::cli::sq_main},             {"sinfo", minke::cli::sinfo_main},
-    {"scancel", minke::cli::scancel_main},   {"sacct", minke::cli::sacct_main},
-    {"scontrol", minke::cli::scontrol_main}, {"seff", minke::cli::seff_main},
+    {"sbatch", minke::cli::sbatch_main},
+    {"srun", minke::cli::srun_main},
+    {"salloc", minke::cli::salloc_main},
+    {"squeue", minke::cli::squeue_main},
+    {"sq", minke::cli::sq_main},
+    {"sinfo", minke::cli::sinfo_main},
+    {"scancel", minke::cli::scancel_main},
+    {"sacct", minke::cli::sacct_main},
+    {"scontrol", minke::cli::scontrol_main},
+    {"seff", minke::cli::seff_main},
 };
 
 const Command* find(std::string_view name) {

@@ -1,4 +1,5 @@
-// minke: the cluster itself: up, down, status, doctor, log, env; and, for the program's own use, daemon and launcher.
+// minke: the cluster itself: up, down, status, doctor, log, env; and, for the program's own use, daemon and
+// launcher.
 //
 // Options by CLI11. --json where there is something to show.
 #include <unistd.h>
@@ -62,7 +63,8 @@ int up() {
   if (!client) return complain(client.error());
   auto status = ask_status(*client);
   if (!status) return complain(status.error());
-  std::printf("cluster %s is up (pid %u, %s)\n", status->cluster_name().c_str(), status->pid(), home->c_str());
+  std::printf("cluster %s is up (pid %u, %s)\n", status->cluster_name().c_str(), status->pid(),
+              home->c_str());
   if (::isatty(STDOUT_FILENO)) std::printf("To use it in this shell: eval \"$(minke env)\"\n");
   return 0;
 }
@@ -115,13 +117,15 @@ int status(bool json) {
     return 0;
   }
   std::printf("cluster        %s\n", reply->cluster_name().c_str());
-  std::printf("daemon         pid %u, version %s, since %s, %.1f MiB\n", reply->pid(), reply->version().c_str(),
-              text::format_time(reply->start_time()).c_str(), static_cast<double>(reply->rss_kib()) / 1024);
+  std::printf("daemon         pid %u, version %s, since %s, %.1f MiB\n", reply->pid(),
+              reply->version().c_str(), text::format_time(reply->start_time()).c_str(),
+              static_cast<double>(reply->rss_kib()) / 1024);
   std::printf("launcher       pid %u\n", reply->launcher_pid());
   std::printf("home           %s\n", reply->home().c_str());
   std::printf("configuration  %s\n", reply->config_path().empty() ? "(none: this machine, one partition)"
                                                                   : reply->config_path().c_str());
-  std::printf("jobs           %llu running, %llu pending\n", static_cast<unsigned long long>(reply->jobs_running()),
+  std::printf("jobs           %llu running, %llu pending\n",
+              static_cast<unsigned long long>(reply->jobs_running()),
               static_cast<unsigned long long>(reply->jobs_pending()));
   for (const std::string& problem : reply->problems()) std::printf("PROBLEM        %s\n", problem.c_str());
   return reply->problems().empty() ? 0 : 1;
@@ -161,13 +165,14 @@ int env(bool force) {
   if (!home) return complain(home.error());
   if (auto linked = make_links(*home); !linked) return complain(linked.error());
   if (const std::string real = real_slurm_command(*home); !real.empty() && !force) {
-    return complain(Error{0, "a real Slurm is on PATH (" + real +
-                                 "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
+    return complain(
+        Error{0, "a real Slurm is on PATH (" + real +
+                     "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
   }
   const std::string bin = os::bin_path(*home);
   std::printf("export MINKE_HOME=%s\n", shell_quoted(*home).c_str());
-  std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", shell_quoted(bin).c_str(),
-              shell_quoted(bin).c_str());
+  std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n",
+              shell_quoted(bin).c_str(), shell_quoted(bin).c_str());
   return 0;
 }
 
@@ -186,16 +191,19 @@ int daemon_main(engine::DaemonOptions options) {
 }  // namespace
 
 int minke_main(int argc, char** argv) {
-  CLI::App app{"Minke: a research cluster in one program. sbatch, srun, squeue and the others work as in Slurm."};
+  CLI::App app{
+      "Minke: a research cluster in one program. sbatch, srun, squeue and the others work as in Slurm."};
   app.set_version_flag("--version", std::string("minke ") + kVersion);
   app.require_subcommand(1);
-  app.footer("Slurm's commands: sbatch srun salloc squeue sq sinfo scancel sacct scontrol seff\n"
-             "  as 'minke sbatch …', or directly after: eval \"$(minke env)\"");
+  app.footer(
+      "Slurm's commands: sbatch srun salloc squeue sq sinfo scancel sacct scontrol seff\n"
+      "  as 'minke sbatch …', or directly after: eval \"$(minke env)\"");
 
   int exit_code = 0;
   app.add_subcommand("up", "start the cluster")->callback([&] { exit_code = up(); });
 
-  auto* down_command = app.add_subcommand("down", "stop the cluster; waiting jobs wait on for the next start");
+  auto* down_command =
+      app.add_subcommand("down", "stop the cluster; waiting jobs wait on for the next start");
   bool keep_jobs = false, cancel_jobs = false;
   auto* keep = down_command->add_flag("--keep-jobs", keep_jobs, "let running jobs go on without the daemon");
   down_command->add_flag("--cancel-jobs", cancel_jobs, "cancel running jobs first")->excludes(keep);
@@ -210,7 +218,8 @@ int minke_main(int argc, char** argv) {
   status_command->add_flag("--json", json, "as JSON");
   status_command->callback([&] { exit_code = status(json); });
 
-  auto* doctor_command = app.add_subcommand("doctor", "what is wrong on this machine, and the command that mends it");
+  auto* doctor_command =
+      app.add_subcommand("doctor", "what is wrong on this machine, and the command that mends it");
   doctor_command->add_flag("--json", json, "as JSON");
   doctor_command->callback([&] { exit_code = doctor(json); });
 
@@ -230,7 +239,8 @@ int minke_main(int argc, char** argv) {
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");
   daemon_command->add_option("--home", daemon.home, "the cluster's state directory");
   daemon_command->add_option("--config", daemon.config_path, "the configuration");
-  daemon_command->add_flag("--stub-launch", daemon.stub_launch, "run nothing: every job ends at once (for measuring)");
+  daemon_command->add_flag("--stub-launch", daemon.stub_launch,
+                           "run nothing: every job ends at once (for measuring)");
   bool no_sync = false;
   daemon_command->add_flag("--no-sync", no_sync, "do not wait for the disk (for measuring)");
   daemon_command->callback([&] {
@@ -255,7 +265,8 @@ int minke_main(int argc, char** argv) {
         closest = name;
       }
     };
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) consider(command->get_name());
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+      consider(command->get_name());
     for (const char* name : kLinkNames) consider(name);
     if (!known) {
       complain(Error{0, "there is no command " + std::string(argv[1]) +

@@ -1,4 +1,5 @@
-// salloc: an allocation, a command that runs here with it (a shell where none is named), and the allocation given back.
+// salloc: an allocation, a command that runs here with it (a shell where none is named), and the allocation
+// given back.
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -38,7 +39,8 @@ pid_t start_command(const std::vector<std::string>& arguments, const std::string
   ::_exit(errno == ENOENT ? 127 : 126);
 }
 
-// Waits for the command, and meanwhile for the end of the allocation, which ends the command. The result: its status.
+// Waits for the command, and meanwhile for the end of the allocation, which ends the command. The result: its
+// status.
 int32_t wait_for_command(Client& client, uint32_t job_id, pid_t child, int signal_number) {
   os::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   rpc::ClientMessage wait;
@@ -74,14 +76,17 @@ int32_t wait_for_command(Client& client, uint32_t job_id, pid_t child, int signa
 
 int salloc_main(int argc, char** argv) {
   const submit::Invocation invocation = current_invocation(submit::Command::kSalloc, argc, argv);
-  const auto complain = [&](const std::string& message) { return give_up(submit::refuse(invocation, message, 1)); };
+  const auto complain = [&](const std::string& message) {
+    return give_up(submit::refuse(invocation, message, 1));
+  };
   const auto line = submit::read_command_line(invocation);
   if (!line) return give_up(line.error());
   if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSalloc, line->show);
   auto request = submit::make_job_request(invocation, *line);
   if (!request) return give_up(request.error());
   print_notes(*request);
-  if (request->no_shell) return complain("--no-shell: an allocation here lives as long as the salloc that asked for it");
+  if (request->no_shell)
+    return complain("--no-shell: an allocation here lives as long as the salloc that asked for it");
   request->spec.set_submit_host(host_name());
   request->spec.set_submit_line(submit_line(argc, argv));
 

@@ -57,7 +57,8 @@ Result<std::string> read_standard_input() {
   }
 }
 
-Result<submit::ScriptFile> read_script(const submit::Invocation& invocation, const submit::CommandLine& line) {
+Result<submit::ScriptFile> read_script(const submit::Invocation& invocation,
+                                       const submit::CommandLine& line) {
   if (line.positional.empty()) {
     auto content = read_standard_input();
     if (!content) return failure(content.error());
@@ -66,7 +67,9 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation, con
   const std::string path = find_script(invocation, line.positional.front());
   auto content = os::read_file(path, kMaxScriptBytes);
   if (!content && content.error().code == EFBIG) {
-    return failure("Batch job submission failed: Job script " + line.positional.front() + " is larger than 4 MiB", EFBIG);
+    return failure(
+        "Batch job submission failed: Job script " + line.positional.front() + " is larger than 4 MiB",
+        EFBIG);
   }
   if (!content) return failure("Unable to open file " + line.positional.front(), content.error().code);
   return submit::ScriptFile{path, std::move(*content)};

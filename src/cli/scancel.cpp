@@ -64,33 +64,64 @@ void for_each_word(std::string_view list, Add add) {
 // The result: an exit status to end with.
 std::optional<int> read_options(int argc, char** argv, Options& options) {
   constexpr int kMe = 1000;
-  const option kLong[] = {{"account", required_argument, nullptr, 'A'},  {"batch", no_argument, nullptr, 'b'},
-                          {"ctld", no_argument, nullptr, 'c'},           {"full", no_argument, nullptr, 'f'},
-                          {"hurry", no_argument, nullptr, 'H'},          {"interactive", no_argument, nullptr, 'i'},
-                          {"clusters", required_argument, nullptr, 'M'}, {"me", no_argument, nullptr, kMe},
-                          {"name", required_argument, nullptr, 'n'},     {"jobname", required_argument, nullptr, 'n'},
-                          {"nodelist", required_argument, nullptr, 'w'}, {"partition", required_argument, nullptr, 'p'},
-                          {"qos", required_argument, nullptr, 'q'},      {"quiet", no_argument, nullptr, 'Q'},
-                          {"reservation", required_argument, nullptr, 'R'}, {"signal", required_argument, nullptr, 's'},
-                          {"state", required_argument, nullptr, 't'},    {"user", required_argument, nullptr, 'u'},
-                          {"verbose", no_argument, nullptr, 'v'},        {"version", no_argument, nullptr, 'V'},
-                          {"wckey", required_argument, nullptr, 'W'},    {"help", no_argument, nullptr, 'h'},
-                          {"usage", no_argument, nullptr, 'h'},          {nullptr, 0, nullptr, 0}};
+  const option kLong[] = {{"account", required_argument, nullptr, 'A'},
+                          {"batch", no_argument, nullptr, 'b'},
+                          {"ctld", no_argument, nullptr, 'c'},
+                          {"full", no_argument, nullptr, 'f'},
+                          {"hurry", no_argument, nullptr, 'H'},
+                          {"interactive", no_argument, nullptr, 'i'},
+                          {"clusters", required_argument, nullptr, 'M'},
+                          {"me", no_argument, nullptr, kMe},
+                          {"name", required_argument, nullptr, 'n'},
+                          {"jobname", required_argument, nullptr, 'n'},
+                          {"nodelist", required_argument, nullptr, 'w'},
+                          {"partition", required_argument, nullptr, 'p'},
+                          {"qos", required_argument, nullptr, 'q'},
+                          {"quiet", no_argument, nullptr, 'Q'},
+                          {"reservation", required_argument, nullptr, 'R'},
+                          {"signal", required_argument, nullptr, 's'},
+                          {"state", required_argument, nullptr, 't'},
+                          {"user", required_argument, nullptr, 'u'},
+                          {"verbose", no_argument, nullptr, 'v'},
+                          {"version", no_argument, nullptr, 'V'},
+                          {"wckey", required_argument, nullptr, 'W'},
+                          {"help", no_argument, nullptr, 'h'},
+                          {"usage", no_argument, nullptr, 'h'},
+                          {nullptr, 0, nullptr, 0}};
   rpc::JobFilter& filter = *options.request.mutable_filter();
   optind = 0;
   int letter;
   while ((letter = getopt_long(argc, argv, "A:bcfHiM:n:p:Qq:R:s:t:u:vVw:W:h", kLong, nullptr)) != -1) {
     switch (letter) {
-      case 'A': for_each_word(optarg, [&](std::string word) { filter.add_accounts(word); }); break;
-      case 'b': options.request.set_batch_only(true); break;
-      case 'f': options.request.set_full(true); break;
-      case 'i': options.interactive = true; break;
-      case kMe: filter.add_uids(getuid()); break;
-      case 'n': for_each_word(optarg, [&](std::string word) { filter.add_names(word); }); break;
-      case 'p': for_each_word(optarg, [&](std::string word) { filter.add_partitions(word); }); break;
-      case 'Q': options.quiet = true; break;
-      case 'q': for_each_word(optarg, [&](std::string word) { filter.add_qos(word); }); break;
-      case 'R': return complain("there are no reservations");
+      case 'A':
+        for_each_word(optarg, [&](std::string word) { filter.add_accounts(word); });
+        break;
+      case 'b':
+        options.request.set_batch_only(true);
+        break;
+      case 'f':
+        options.request.set_full(true);
+        break;
+      case 'i':
+        options.interactive = true;
+        break;
+      case kMe:
+        filter.add_uids(getuid());
+        break;
+      case 'n':
+        for_each_word(optarg, [&](std::string word) { filter.add_names(word); });
+        break;
+      case 'p':
+        for_each_word(optarg, [&](std::string word) { filter.add_partitions(word); });
+        break;
+      case 'Q':
+        options.quiet = true;
+        break;
+      case 'q':
+        for_each_word(optarg, [&](std::string word) { filter.add_qos(word); });
+        break;
+      case 'R':
+        return complain("there are no reservations");
       case 's': {
         const auto number = text::parse_signal(optarg);
         if (!number) {
@@ -115,18 +146,31 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
         break;
       }
       case 'u': {
-        if (getpwnam(optarg) == nullptr && std::string_view(optarg).find_first_not_of("0123456789") != std::string::npos) {
+        if (getpwnam(optarg) == nullptr &&
+            std::string_view(optarg).find_first_not_of("0123456789") != std::string::npos) {
           std::fprintf(stderr, "Invalid user name: %s\n", optarg);
           return 1;
         }
         filter.add_users(optarg);
         break;
       }
-      case 'v': options.verbose = true; break;
-      case 'V': std::printf("slurm %s\n", kSlurmVersion); return 0;
-      case 'w': for_each_word(optarg, [&](std::string word) { filter.add_nodes(word); }); break;
-      case 'c': case 'H': case 'M': case 'W': break;  // nothing to be done for them on one cluster
-      case 'h': std::fputs(kUsage, stdout); return 0;
+      case 'v':
+        options.verbose = true;
+        break;
+      case 'V':
+        std::printf("slurm %s\n", kSlurmVersion);
+        return 0;
+      case 'w':
+        for_each_word(optarg, [&](std::string word) { filter.add_nodes(word); });
+        break;
+      case 'c':
+      case 'H':
+      case 'M':
+      case 'W':
+        break;  // nothing to be done for them on one cluster
+      case 'h':
+        std::fputs(kUsage, stdout);
+        return 0;
       default:
         std::fputs("Try \"scancel --help\" for more information\n", stderr);
         return 1;
@@ -155,7 +199,8 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
   if (!answer) return complain(answer.error().message);
   int status = 0;
   for (const auto& failed : answer->action().failures()) {
-    // As in Slurm: said, but no failure, for there is nothing to cancel. One that is over is spoken of on request.
+    // As in Slurm: said, but no failure, for there is nothing to cancel. One that is over is spoken of on
+    // request.
     const bool over = failed.code() == model::kAlreadyDone;
     if (!over && failed.code() != model::kInvalidJobId) status = 1;
     if (options.quiet || (over && !options.verbose)) continue;

@@ -1,7 +1,8 @@
 // srun: runs tasks, inside the allocation that it finds in its environment, or in one that it asks for first.
 //
-// The daemon has the tasks started with srun's own descriptors; srun waits, reports how they ended, and hands signals on.
-// A daemon that is restarted meanwhile is asked again: the step's key makes sure that it runs once.
+// The daemon has the tasks started with srun's own descriptors; srun waits, reports how they ended, and hands
+// signals on. A daemon that is restarted meanwhile is asked again: the step's key makes sure that it runs
+// once.
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -60,7 +61,8 @@ rpc::StepSpec step_spec(const submit::JobRequest& request, const std::string& en
   return spec;
 }
 
-// How many tasks a step in this job has. Slurm's defaults: one a node; with --ntasks-per-node that many a node.
+// How many tasks a step in this job has. Slurm's defaults: one a node; with --ntasks-per-node that many a
+// node.
 uint32_t count_tasks(const submit::JobRequest& request, const model::JobRecord& job) {
   if (request.spec.has_ntasks()) return request.spec.ntasks();
   const uint32_t nodes = request.spec.has_min_nodes() ? request.spec.min_nodes()
@@ -70,10 +72,12 @@ uint32_t count_tasks(const submit::JobRequest& request, const model::JobRecord& 
 
 class StepRun {
  public:
-  StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation, uint32_t job_id)
+  StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation,
+          uint32_t job_id)
       : client_(client), request_(request), invocation_(invocation), job_id_(job_id) {
     sigemptyset(&signals_);
-    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT}) sigaddset(&signals_, number);
+    for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT})
+      sigaddset(&signals_, number);
     sigprocmask(SIG_BLOCK, &signals_, nullptr);
     signal_fd_.reset(::signalfd(-1, &signals_, SFD_CLOEXEC));
   }
@@ -92,7 +96,8 @@ class StepRun {
       if (lost_ && !ask_again(message, descriptors)) return 1;
       pollfd waiting[] = {{client_.channel().fd(), POLLIN, 0}, {signal_fd_.get(), POLLIN, 0}};
       if (!client_.channel().has_buffered_frame()) {
-        if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return complain("poll: " + std::string(std::strerror(errno)));
+        if (::poll(waiting, 2, -1) < 0 && errno != EINTR)
+          return complain("poll: " + std::string(std::strerror(errno)));
         if (waiting[1].revents != 0) on_signal();
         if (waiting[0].revents == 0) continue;
       }
@@ -135,7 +140,8 @@ class StepRun {
     };
     switch (event.event_case()) {
       case rpc::StepEvent::kWaiting:
-        say("Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" + event.waiting() + ")");
+        say("Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
+            event.waiting() + ")");
         waited_ = true;
         break;
       case rpc::StepEvent::kNote:
@@ -226,7 +232,9 @@ class StepRun {
 
 int srun_main(int argc, char** argv) {
   const submit::Invocation invocation = current_invocation(submit::Command::kSrun, argc, argv);
-  const auto complain = [&](const std::string& message) { return give_up(submit::refuse(invocation, message, 1)); };
+  const auto complain = [&](const std::string& message) {
+    return give_up(submit::refuse(invocation, message, 1));
+  };
   const auto line = submit::read_command_line(invocation);
   if (!line) return give_up(line.error());
   if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSrun, line->show);
@@ -257,12 +265,16 @@ int srun_main(int argc, char** argv) {
     const Status found = client->stream(ask, [&](rpc::ServerMessage& reply) -> Status {
       job = reply.wait_job().job();
       variables.assign(reply.wait_job().environment().begin(), reply.wait_job().environment().end());
-      if (!reply.last() && job.state() == model::JOB_PENDING) return failure("Job is pending execution", model::kJobPending);
+      if (!reply.last() && job.state() == model::JOB_PENDING)
+        return failure("Job is pending execution", model::kJobPending);
       return {};
     });
-    if (!found) return complain("Unable to confirm allocation for job " + std::to_string(*request->job_id) + ": " + found.error().message);
+    if (!found)
+      return complain("Unable to confirm allocation for job " + std::to_string(*request->job_id) + ": " +
+                      found.error().message);
     if (job.state() != model::JOB_RUNNING) {
-      return complain("Unable to confirm allocation for job " + std::to_string(*request->job_id) + ": Job/step already completing or completed");
+      return complain("Unable to confirm allocation for job " + std::to_string(*request->job_id) +
+                      ": Job/step already completing or completed");
     }
     // Called from outside of the job: its tasks get the job's variables all the same.
     if (!invocation.variable("SLURM_JOB_ID")) *environment = add_to_environment(*environment, variables);
@@ -272,7 +284,9 @@ int srun_main(int argc, char** argv) {
   StepIo io;
   if (const Status ready = io.set_up(*request, tasks, spec); !ready) return complain(ready.error().message);
   if (io.descriptors().size() > 250) {
-    return complain("--label and standard input for that many tasks need more descriptors than can be passed on; use --output=FILE%t or --input=none");
+    return complain(
+        "--label and standard input for that many tasks need more descriptors than can be passed on; use "
+        "--output=FILE%t or --input=none");
   }
   StepRun run(*client, *request, invocation, job.job_id());
   const int status = run.run(std::move(spec), io);

@@ -20,7 +20,9 @@ namespace {
 
 termios g_terminal_before;  // restored by atexit(3), however srun ends
 
-void restore_terminal() { ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before); }
+void restore_terminal() {
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before);
+}
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -97,7 +99,9 @@ bool is_null_device(int fd) {
 
 }  // namespace
 
-StepIo::~StepIo() { finish(); }
+StepIo::~StepIo() {
+  finish();
+}
 
 uint32_t StepIo::add(os::UniqueFd fd) {
   to_send_.push_back(std::move(fd));
@@ -139,7 +143,8 @@ Status StepIo::open_terminal(rpc::StepSpec& spec) {
   winsize size{};
   const bool has_size = ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0;
   const bool has_terminal = ::tcgetattr(STDIN_FILENO, &g_terminal_before) == 0;
-  if (::openpty(&master, &slave, nullptr, has_terminal ? &g_terminal_before : nullptr, has_size ? &size : nullptr) != 0) {
+  if (::openpty(&master, &slave, nullptr, has_terminal ? &g_terminal_before : nullptr,
+                has_size ? &size : nullptr) != 0) {
     return failure_from_errno("openpty", errno);
   }
   ::fcntl(master, F_SETFD, FD_CLOEXEC);
@@ -184,7 +189,8 @@ Status StepIo::set_up(const submit::JobRequest& request, uint32_t tasks, rpc::St
     spec.mutable_stdin()->set_path(job.stdin_path());
   } else if (is_number(job.stdin_path())) {
     own(STDIN_FILENO, *spec.mutable_stdin());
-    spec.mutable_stdin()->set_only_task(static_cast<uint32_t>(std::strtoul(job.stdin_path().c_str(), nullptr, 10)));
+    spec.mutable_stdin()->set_only_task(
+        static_cast<uint32_t>(std::strtoul(job.stdin_path().c_str(), nullptr, 10)));
   } else if (tasks == 1) {
     own(STDIN_FILENO, *spec.mutable_stdin());
   } else if (::fcntl(STDIN_FILENO, F_GETFD) >= 0 && !is_null_device(STDIN_FILENO)) {
@@ -208,7 +214,8 @@ Status StepIo::set_up(const submit::JobRequest& request, uint32_t tasks, rpc::St
     own(fd, stream);
     return {};
   };
-  if (const Status done = output(job.stdout_path(), STDOUT_FILENO, *spec.mutable_stdout()); !done) return done;
+  if (const Status done = output(job.stdout_path(), STDOUT_FILENO, *spec.mutable_stdout()); !done)
+    return done;
   // With a file for the output and none for errors, errors go to that file too.
   if (job.stderr_path().empty() && !spec.stdout().path().empty()) return {};
   return output(job.stderr_path(), STDERR_FILENO, *spec.mutable_stderr());
@@ -220,7 +227,9 @@ std::vector<int> StepIo::descriptors() const {
   return fds;
 }
 
-void StepIo::sent() { to_send_.clear(); }
+void StepIo::sent() {
+  to_send_.clear();
+}
 
 void StepIo::finish() {
   to_send_.clear();

@@ -1,8 +1,9 @@
 // The standard streams of a step's tasks, as srun sets them up.
 //
-// On one machine nothing is forwarded: tasks get srun's own descriptors. Only what needs a hand in between has one:
-// --label (lines with the task's number in front), standard input for several tasks (each gets all of it), and --pty.
-// The copying runs on threads of its own; finish() waits until all output has been written.
+// On one machine nothing is forwarded: tasks get srun's own descriptors. Only what needs a hand in between
+// has one:
+// --label (lines with the task's number in front), standard input for several tasks (each gets all of it),
+// and --pty. The copying runs on threads of its own; finish() waits until all output has been written.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,8 @@ class StepIo {
   Status open_terminal(rpc::StepSpec& spec);
 
   std::vector<os::UniqueFd> to_send_;
-  std::vector<std::thread> writers_;   // end when the tasks have closed their ends
-  os::UniqueFd stop_reading_;          // readable: the thread that copies standard input is to end
+  std::vector<std::thread> writers_;  // end when the tasks have closed their ends
+  os::UniqueFd stop_reading_;         // readable: the thread that copies standard input is to end
   std::thread reader_;
   bool raw_terminal_ = false;
 };

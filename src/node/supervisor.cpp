@@ -68,8 +68,9 @@ bool is_target(const SignalOrder& order, const LaunchKey& key) {
   }
 }
 
-// Through the process's own descriptor, which finds the file even where its name is another by now. The launcher
-// has the rights of the user whose process it is. A pipe that is full, or that nobody reads, is passed over.
+// Through the process's own descriptor, which finds the file even where its name is another by now. The
+// launcher has the rights of the user whose process it is. A pipe that is full, or that nobody reads, is
+// passed over.
 void append_to_stderr(pid_t pid, const std::string& message) {
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/2";
   os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

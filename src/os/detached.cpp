@@ -18,7 +18,8 @@ namespace {
 bool is_left_out(std::string_view variable, const std::vector<std::string>& patterns) {
   const std::string_view name = variable.substr(0, variable.find('='));
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    if (!pattern.empty() && pattern.back() == '*') return name.substr(0, pattern.size() - 1) == std::string_view(pattern).substr(0, pattern.size() - 1);
+    if (!pattern.empty() && pattern.back() == '*')
+      return name.substr(0, pattern.size() - 1) == std::string_view(pattern).substr(0, pattern.size() - 1);
     return name == pattern;
   });
 }
@@ -54,7 +55,8 @@ Result<UniqueFd> start_detached(const DetachedCommand& command) {
     if (::chdir("/") != 0) ::_exit(1);
     struct sigaction action {};
     action.sa_handler = SIG_DFL;
-    for (int signal_number = 1; signal_number < 65; ++signal_number) ::sigaction(signal_number, &action, nullptr);
+    for (int signal_number = 1; signal_number < 65; ++signal_number)
+      ::sigaction(signal_number, &action, nullptr);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -1,4 +1,5 @@
-// Starts a process that belongs to nobody: a session of its own, no parent that waits for it, nothing inherited.
+// Starts a process that belongs to nobody: a session of its own, no parent that waits for it, nothing
+// inherited.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@
 namespace minke::os {
 
 struct DetachedCommand {
-  std::vector<std::string> argv;                // argv[0] is a path
-  std::string log_path;                         // its standard error, appended to
-  std::vector<std::string> without_variables;   // not passed on; "NAME*" for all that begin so
+  std::vector<std::string> argv;               // argv[0] is a path
+  std::string log_path;                        // its standard error, appended to
+  std::vector<std::string> without_variables;  // not passed on; "NAME*" for all that begin so
 };
 
 // The result: what it writes to its standard output; end of file means that it closed it, or has ended.

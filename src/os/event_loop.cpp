@@ -127,7 +127,8 @@ void EventLoop::run() {
   while (!context.stopped()) {
     if (context.run_one() == 0) break;
     ++implementation_->wake_ups;
-    // Everything at hand, then what was deferred; bounded, so that a flood cannot keep the deferred work waiting.
+    // Everything at hand, then what was deferred; bounded, so that a flood cannot keep the deferred work
+    // waiting.
     for (int handled = 0; handled < 2000 && context.poll_one() != 0; ++handled) {
     }
     while (!implementation_->deferred.empty()) {
@@ -136,9 +137,13 @@ void EventLoop::run() {
   }
 }
 
-void EventLoop::stop() { implementation_->context.stop(); }
+void EventLoop::stop() {
+  implementation_->context.stop();
+}
 
-void EventLoop::post(std::function<void()> work) { asio::post(implementation_->context, std::move(work)); }
+void EventLoop::post(std::function<void()> work) {
+  asio::post(implementation_->context, std::move(work));
+}
 
 void EventLoop::defer(std::function<void()> work) {
   // Outside run() nothing would come to run it: the post makes sure that the loop turns.
@@ -164,6 +169,8 @@ std::unique_ptr<EventLoop::Timer> EventLoop::make_timer(std::function<void()> ca
   return std::make_unique<TimerImplementation>(implementation_->context, std::move(callback));
 }
 
-uint64_t EventLoop::wake_ups() const { return implementation_->wake_ups; }
+uint64_t EventLoop::wake_ups() const {
+  return implementation_->wake_ups;
+}
 
 }  // namespace minke::os

@@ -19,9 +19,9 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  void run();                              // until stop()
-  void stop();                             // any thread
-  void post(std::function<void()> work);   // any thread; runs once, on the loop's thread, never inside post()
+  void run();                             // until stop()
+  void stop();                            // any thread
+  void post(std::function<void()> work);  // any thread; runs once, on the loop's thread, never inside post()
 
   // Runs `work` once after the events at hand have been handled: the place to act on a burst of changes once.
   void defer(std::function<void()> work);
@@ -47,7 +47,7 @@ class EventLoop {
   };
   std::unique_ptr<Timer> make_timer(std::function<void()> callback);
 
-  uint64_t wake_ups() const;               // how often the loop has woken from sleep since run()
+  uint64_t wake_ups() const;  // how often the loop has woken from sleep since run()
 
  private:
   struct Implementation;

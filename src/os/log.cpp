@@ -33,8 +33,14 @@ Status open_log(const std::string& path) {
   }
 }
 
-void log_info(const std::string& text) { logger()->info("{}", text); }
-void log_warning(const std::string& text) { logger()->warn("{}", text); }
-void log_error(const std::string& text) { logger()->error("{}", text); }
+void log_info(const std::string& text) {
+  logger()->info("{}", text);
+}
+void log_warning(const std::string& text) {
+  logger()->warn("{}", text);
+}
+void log_error(const std::string& text) {
+  logger()->error("{}", text);
+}
 
 }  // namespace minke::os

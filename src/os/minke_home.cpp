@@ -42,7 +42,9 @@ Result<std::string> minke_home() {
   if (::stat(resolved, &status) != 0) return failure_from_errno(resolved, errno);
   if (!S_ISDIR(status.st_mode)) return failure_from_errno(resolved, ENOTDIR);
   if (status.st_uid != geteuid()) {
-    return failure(std::string(resolved) + " belongs to another user; set MINKE_HOME to a directory of your own", EACCES);
+    return failure(
+        std::string(resolved) + " belongs to another user; set MINKE_HOME to a directory of your own",
+        EACCES);
   }
   // A home that others may write to is no place for scripts that run as you.
   if ((status.st_mode & 0077) != 0) ::chmod(resolved, 0700);

@@ -39,7 +39,8 @@ Status Channel::send(const google::protobuf::MessageLite& message, std::span<con
 bool Channel::has_buffered_frame() const {
   if (!greeting_received_) return false;
   const std::string_view input = std::string_view(input_).substr(consumed_);
-  return input.size() >= kFrameHeaderBytes && input.size() - kFrameHeaderBytes >= parse_frame_header(input).message_bytes;
+  return input.size() >= kFrameHeaderBytes &&
+         input.size() - kFrameHeaderBytes >= parse_frame_header(input).message_bytes;
 }
 
 Result<size_t> Channel::fill(std::optional<std::chrono::steady_clock::time_point> deadline) {
@@ -67,7 +68,8 @@ Result<size_t> Channel::fill(std::optional<std::chrono::steady_clock::time_point
   return static_cast<size_t>(received);
 }
 
-Status Channel::receive(google::protobuf::MessageLite& message, std::optional<std::chrono::milliseconds> timeout) {
+Status Channel::receive(google::protobuf::MessageLite& message,
+                        std::optional<std::chrono::milliseconds> timeout) {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   if (timeout) deadline = std::chrono::steady_clock::now() + *timeout;
   while (!greeting_received_) {

@@ -43,7 +43,8 @@ class SocketConnection : public Connection {
     const size_t start = bytes.size();
     bytes.append(frame_header(header));
     bytes.resize(start + kFrameHeaderBytes + size);
-    message.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(bytes.data() + start + kFrameHeaderBytes));
+    message.SerializeWithCachedSizesToArray(
+        reinterpret_cast<uint8_t*>(bytes.data() + start + kFrameHeaderBytes));
     unsent_ += kFrameHeaderBytes + size;
     // Sending waits for the end of the burst, so that what is said together travels together.
     if (!flush_scheduled_ && !writable_) {
@@ -88,7 +89,8 @@ class SocketConnection : public Connection {
           if (!writable_) writable_ = loop_.on_writable(socket_.get(), [this] { flush(); });
           return;
         }
-        // The reading side reports the loss, after what the peer still said; here there is only nothing to send to.
+        // The reading side reports the loss, after what the peer still said; here there is only nothing to
+        // send to.
         output_.clear();
         unsent_ = 0;
         writable_.reset();
@@ -150,7 +152,8 @@ class SocketConnection : public Connection {
         return;
       }
       const auto end = descriptors_.begin() + static_cast<ptrdiff_t>(header.descriptors);
-      std::vector<os::UniqueFd> own(std::make_move_iterator(descriptors_.begin()), std::make_move_iterator(end));
+      std::vector<os::UniqueFd> own(std::make_move_iterator(descriptors_.begin()),
+                                    std::make_move_iterator(end));
       descriptors_.erase(descriptors_.begin(), end);
       callbacks_.on_frame(frame, std::move(own));
       if (alive.expired()) return;
@@ -180,8 +183,8 @@ class SocketConnection : public Connection {
 
 }  // namespace
 
-std::unique_ptr<Connection> Connection::start(os::EventLoop& loop, os::UniqueFd socket, size_t max_frame_bytes,
-                                              Callbacks callbacks) {
+std::unique_ptr<Connection> Connection::start(os::EventLoop& loop, os::UniqueFd socket,
+                                              size_t max_frame_bytes, Callbacks callbacks) {
   return std::make_unique<SocketConnection>(loop, std::move(socket), max_frame_bytes, std::move(callbacks));
 }
 

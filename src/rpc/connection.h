@@ -1,7 +1,8 @@
-// One side of a conversation in frames (rpc/frame.h), non-blocking, on an event loop. For daemon and launcher;
-// commands use the blocking rpc/channel.h.
+// One side of a conversation in frames (rpc/frame.h), non-blocking, on an event loop. For daemon and
+// launcher; commands use the blocking rpc/channel.h.
 //
-// Belongs to the event loop's thread. Callbacks may call send() and close(). After on_close nothing is called.
+// Belongs to the event loop's thread. Callbacks may call send() and close(). After on_close nothing is
+// called.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,8 @@ class Connection {
   struct Callbacks {
     // One whole frame and the descriptors that came with it.
     std::function<void(std::string_view frame, std::vector<os::UniqueFd> descriptors)> on_frame;
-    // Closed by the peer (no error), or for an error: protocol version (message says both), frame over the limit.
+    // Closed by the peer (no error), or for an error: protocol version (message says both), frame over the
+    // limit.
     std::function<void(Status why)> on_close;
   };
 
@@ -37,7 +39,8 @@ class Connection {
 
   virtual const Peer& peer() const = 0;
   // Queues a frame. The descriptors are duplicated or kept until sent. Never blocks.
-  virtual void send(const google::protobuf::MessageLite& message, std::vector<os::UniqueFd> descriptors = {}) = 0;
+  virtual void send(const google::protobuf::MessageLite& message,
+                    std::vector<os::UniqueFd> descriptors = {}) = 0;
   virtual size_t unsent_bytes() const = 0;
   // Called whenever everything queued has been sent: for replies that are produced in pieces. Replaces the
   // earlier callback; nullptr ends it.

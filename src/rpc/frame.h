@@ -19,7 +19,7 @@ constexpr size_t kGreetingBytes = 7;
 constexpr size_t kFrameHeaderBytes = 8;
 constexpr size_t kMaxRequestBytes = size_t{16} << 20;  // a 4 MiB script, its environment, and room to spare
 constexpr size_t kMaxReplyBytes = size_t{64} << 20;
-constexpr size_t kMaxDescriptors = 250;                // SCM_MAX_FD is 253
+constexpr size_t kMaxDescriptors = 250;  // SCM_MAX_FD is 253
 
 std::string greeting();
 // The peer's protocol version; 0 where the bytes are no greeting.
@@ -30,7 +30,8 @@ struct FrameHeader {
   size_t message_bytes = 0;
   size_t descriptors = 0;
 };
-std::string frame_header(const FrameHeader& header);      // kFrameHeaderBytes bytes
-FrameHeader parse_frame_header(std::string_view bytes);   // of at least kFrameHeaderBytes; any values may come out
+std::string frame_header(const FrameHeader& header);  // kFrameHeaderBytes bytes
+FrameHeader parse_frame_header(
+    std::string_view bytes);  // of at least kFrameHeaderBytes; any values may come out
 
 }  // namespace minke::rpc

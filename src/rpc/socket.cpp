@@ -50,7 +50,8 @@ Result<os::UniqueFd> connect_to(const std::string& path) {
   if (!address) return failure(address.error());
   os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return failure_from_errno("socket", errno);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address->value), sizeof(address->value)) != 0) {
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address->value), sizeof(address->value)) !=
+      0) {
     return failure_from_errno(path, errno);
   }
   return socket;
@@ -64,7 +65,8 @@ Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode) {
   ::unlink(path.c_str());
   // The file appears with the right mode at once: there is no moment at which others could connect.
   const mode_t previous = ::umask(0777 & ~mode);
-  const int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->value), sizeof(address->value));
+  const int bound =
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->value), sizeof(address->value));
   const int error_number = errno;
   ::umask(previous);
   if (bound != 0) return failure_from_errno(path, error_number);
@@ -95,7 +97,8 @@ ssize_t send_bytes(int socket, std::string_view bytes, std::span<const int> desc
   return sent;
 }
 
-ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::UniqueFd>& descriptors, int flags) {
+ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::UniqueFd>& descriptors,
+                      int flags) {
   iovec part{buffer, size};
   msghdr message{};
   message.msg_iov = &part;

@@ -26,6 +26,7 @@ Result<os::UniqueFd> listen_at(const std::string& path, mode_t mode);
 // Both return what the system call does, with errno; interrupted calls are repeated.
 ssize_t send_bytes(int socket, std::string_view bytes, std::span<const int> descriptors, int flags);
 // Received descriptors are appended, close-on-exec.
-ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::UniqueFd>& descriptors, int flags);
+ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::UniqueFd>& descriptors,
+                      int flags);
 
 }  // namespace minke::rpc

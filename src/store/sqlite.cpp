@@ -13,8 +13,7 @@ tl::unexpected<Error> describe(sqlite3* handle, const std::string& path, int res
   const std::string database = "the database " + path;
   switch (result_code & 0xff) {
     case SQLITE_FULL:
-      return failure("cannot write " + database + ": No space left on device",
-                     ENOSPC);
+      return failure("cannot write " + database + ": No space left on device", ENOSPC);
     case SQLITE_IOERR:
       if (system_error == ENOSPC || system_error == EDQUOT) {
         return failure("cannot write " + database + ": " + std::strerror(system_error) + ": make room there",

@@ -73,8 +73,10 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
   std::vector<uint32_t> waiting;
   for (const IndexRange& range : selector.tasks()) {
     const uint32_t step = std::max(1u, range.step());
-    for (uint64_t index = range.first(); index <= range.last() && index < core_.config.max_array_size; index += step) {
-      if (array->array->waiting.contains(static_cast<uint32_t>(index))) waiting.push_back(static_cast<uint32_t>(index));
+    for (uint64_t index = range.first(); index <= range.last() && index < core_.config.max_array_size;
+         index += step) {
+      if (array->array->waiting.contains(static_cast<uint32_t>(index)))
+        waiting.push_back(static_cast<uint32_t>(index));
     }
   }
   if (waiting.empty()) return jobs;
@@ -101,9 +103,10 @@ void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, Reply 
     const std::vector<Job*> jobs = resolve(selector);
     if (jobs.empty()) {
       const auto stored = core_.store.job(selector.job_id());
-      const bool ended = stored && *stored &&
-                         (*stored)->record.end_time() >= core_.now() - core_.config.min_job_age_seconds;
-      add_failure(result, selector.job_id(), name_of(selector), Error{ended ? when_ended : kInvalidJobId, {}});
+      const bool ended =
+          stored && *stored && (*stored)->record.end_time() >= core_.now() - core_.config.min_job_age_seconds;
+      add_failure(result, selector.job_id(), name_of(selector),
+                  Error{ended ? when_ended : kInvalidJobId, {}});
     }
     for (Job* job : jobs) {
       const Status done = may_change(peer, *job) ? action(*job) : Status(failure("", kAccessDenied));
@@ -139,7 +142,8 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
     }
     if (job.state == JOB_PENDING) return failure("", kJobPending);
     if (job.state != JOB_RUNNING) return failure("", kAlreadyDone);
-    core_.lifecycle->signal(job, request.signal(), request.batch_only(), request.full(), request.steps_only());
+    core_.lifecycle->signal(job, request.signal(), request.batch_only(), request.full(),
+                            request.steps_only());
     return {};
   };
   if (!request.filter().jobs().empty()) {
@@ -181,7 +185,8 @@ void Actions::requeue(const rpc::RequeueRequest& request, const rpc::Peer& peer,
            [&](Job& job) { return core_.lifecycle->requeue(job, request.hold()); });
 }
 
-void Actions::complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer, Reply reply) {
+void Actions::complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer,
+                                  Reply reply) {
   google::protobuf::RepeatedPtrField<rpc::JobSelector> selectors;
   selectors.Add()->set_job_id(request.job_id());
   for_each(selectors, peer, std::move(reply),
@@ -196,21 +201,36 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
   if (job.time_limit_minutes != kUnlimited || spec.has_time_limit_minutes()) {
     spec.set_time_limit_minutes(job.time_limit_minutes);
   }
-  bool time_limit = false, throttle = false, placement = false, dependencies = false, begin = false, priority = false;
+  bool time_limit = false, throttle = false, placement = false, dependencies = false, begin = false,
+       priority = false;
   for (const rpc::Field& field : request.fields()) {
     const auto changed = submit::apply_update(spec, field.name(), field.value(), core_.now());
     if (!changed) return failure(changed.error());
     switch (*changed) {
-      case submit::Updated::kTimeLimit: time_limit = true; break;
-      case submit::Updated::kArrayThrottle: throttle = true; break;
-      case submit::Updated::kResources: placement = true; break;
-      case submit::Updated::kDependency: dependencies = true; break;
-      case submit::Updated::kBeginTime: begin = true; break;
-      case submit::Updated::kPriority: priority = true; break;
-      case submit::Updated::kOther: break;
+      case submit::Updated::kTimeLimit:
+        time_limit = true;
+        break;
+      case submit::Updated::kArrayThrottle:
+        throttle = true;
+        break;
+      case submit::Updated::kResources:
+        placement = true;
+        break;
+      case submit::Updated::kDependency:
+        dependencies = true;
+        break;
+      case submit::Updated::kBeginTime:
+        begin = true;
+        break;
+      case submit::Updated::kPriority:
+        priority = true;
+        break;
+      case submit::Updated::kOther:
+        break;
     }
   }
-  if (job.state == JOB_RUNNING && (placement || dependencies || begin || priority)) return failure("", kJobNotPending);
+  if (job.state == JOB_RUNNING && (placement || dependencies || begin || priority))
+    return failure("", kJobNotPending);
   if (dependencies) {
     if (const Status known = core_.dependencies->check(spec); !known) return known;
   }
@@ -222,15 +242,16 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
   core_.scheduling->remove(job);
   job.queued = false;
   // Tasks of an array share their submission: the changed one gets its own, under its own id.
-  auto changed = std::make_shared<Submission>(
-      make_submission(job.id, spec, core_.nodes->default_partition().name()));
+  auto changed =
+      std::make_shared<Submission>(make_submission(job.id, spec, core_.nodes->default_partition().name()));
   changed->script = job.submission->script;
   changed->environment = job.submission->environment;
   job.submission = std::move(changed);
   core_.committer.spec_changed({job.id, spec});
   if (time_limit) {
-    job.time_limit_minutes = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0 ? spec.time_limit_minutes()
-                                                                                             : kUnlimited;
+    job.time_limit_minutes = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0
+                                 ? spec.time_limit_minutes()
+                                 : kUnlimited;
     if (job.state == JOB_RUNNING) core_.scheduling->time_limit_changed(job);
   } else if (!before.has_time_limit_minutes()) {
     // Still the default: not made explicit by an update of something else.
@@ -263,7 +284,8 @@ void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer
     }
     if (selectors.empty()) selectors.Add();
   }
-  for_each(selectors, peer, std::move(reply), [&](Job& job) { return update_job(job, request); }, kJobFinished);
+  for_each(
+      selectors, peer, std::move(reply), [&](Job& job) { return update_job(job, request); }, kJobFinished);
 }
 
 }  // namespace minke::engine

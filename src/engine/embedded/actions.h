@@ -1,6 +1,6 @@
-// What commands do to jobs: cancel, signal, hold, release, requeue, update. Each names jobs, arrays or tasks of arrays,
-// and gets an answer once the changes are durable, with one failure for each job that could not be changed.
-// State's thread.
+// What commands do to jobs: cancel, signal, hold, release, requeue, update. Each names jobs, arrays or tasks
+// of arrays, and gets an answer once the changes are durable, with one failure for each job that could not be
+// changed. State's thread.
 #pragma once
 
 #include <functional>

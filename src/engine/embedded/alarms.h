@@ -1,8 +1,8 @@
-// What falls due at a time: time limits, begin times, the end of KillWait. One timer for all of them, set to the
-// earliest; none is set when nothing is due, so an idle daemon sleeps.
+// What falls due at a time: time limits, begin times, the end of KillWait. One timer for all of them, set to
+// the earliest; none is set when nothing is due, so an idle daemon sleeps.
 //
-// A job has at most one alarm: the next time to look at it. It is a reason to look, not a command: whoever handles
-// it checks what applies, and sets the next. Owned by the state's thread.
+// A job has at most one alarm: the next time to look at it. It is a reason to look, not a command: whoever
+// handles it checks what applies, and sets the next. Owned by the state's thread.
 #pragma once
 
 #include <cstdint>

@@ -84,7 +84,8 @@ void Committer::hand_over(std::shared_ptr<Group> group) {
     batch.jobs.push_back(state_.row_of(*job));
   }
   store_.commit(std::move(batch), [this, group](Status outcome) {
-    loop_.post([this, group, outcome = std::move(outcome)]() mutable { finished(group, std::move(outcome)); });
+    loop_.post(
+        [this, group, outcome = std::move(outcome)]() mutable { finished(group, std::move(outcome)); });
   });
 }
 
@@ -109,8 +110,10 @@ void Committer::submit(store::Batch batch, std::function<void(Status)> done) {
   store_.commit(std::move(batch), [this, done = std::move(done)](Status outcome) {
     loop_.post([this, done, outcome = std::move(outcome)] {
       --submissions_in_flight_;
-      if (!outcome) problem_ = outcome.error().message;
-      else if (!in_flight_) problem_.clear();
+      if (!outcome)
+        problem_ = outcome.error().message;
+      else if (!in_flight_)
+        problem_.clear();
       done(outcome);
       if (!idle_work_.empty()) schedule_flush();
     });

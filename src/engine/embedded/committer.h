@@ -1,8 +1,8 @@
 // What has changed, on its way to the store.
 //
 // Changes of a burst are collected and handed over once, when the burst has been handled. A job is written as
-// it is at that moment, however often it changed. Where the store cannot commit (a full disk), state changes are
-// kept and tried again every second; new submissions, which go through submit(), are refused instead.
+// it is at that moment, however often it changed. Where the store cannot commit (a full disk), state changes
+// are kept and tried again every second; new submissions, which go through submit(), are refused instead.
 // Order: what is handed over earlier is durable earlier. Owned by the state's thread.
 #pragma once
 
@@ -23,8 +23,8 @@ class Committer {
  public:
   Committer(os::EventLoop& loop, store::Store& store, State& state);
 
-  void job_changed(uint32_t job_id);                  // also when it ended: it leaves memory once that is durable
-  void run_ended(store::JobRow row);                  // of a job that is requeued: its earlier run, for the record
+  void job_changed(uint32_t job_id);  // also when it ended: it leaves memory once that is durable
+  void run_ended(store::JobRow row);  // of a job that is requeued: its earlier run, for the record
   void step_changed(const model::StepRecord& step);
   void spec_changed(store::SpecRow row);
   void setting_changed(std::string name, std::string value);
@@ -50,10 +50,10 @@ class Committer {
   store::Store& store_;
   State& state_;
   std::vector<uint32_t> dirty_jobs_;
-  store::Batch rows_;                               // other changes of this burst
+  store::Batch rows_;  // other changes of this burst
   std::vector<std::function<void()>> work_;
   bool flush_scheduled_ = false;
-  std::shared_ptr<Group> in_flight_;                // at most one group of state changes at a time
+  std::shared_ptr<Group> in_flight_;  // at most one group of state changes at a time
   unsigned submissions_in_flight_ = 0;
   std::string problem_;
   std::unique_ptr<os::EventLoop::Timer> retry_;

@@ -10,6 +10,7 @@
 #include <toml++/toml.h>
 
 #include "os/files.h"
+#include "sched/layout.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/memory.h"
@@ -46,7 +47,8 @@ class Table {
     if (const toml::node* node = take(key)) {
       const auto value = node->value_exact<int64_t>();
       if (!value || *value < least || *value > most) {
-        return fail(*node, key, "must be a number from " + std::to_string(least) + " to " + std::to_string(most));
+        return fail(*node, key,
+                    "must be a number from " + std::to_string(least) + " to " + std::to_string(most));
       }
       set(*value);
     }
@@ -116,7 +118,8 @@ class Table {
   }
   void fail(const toml::node& node, std::string_view key, const std::string& problem) {
     if (!outcome_) return;
-    outcome_ = failure(path_ + ":" + std::to_string(node.source().begin.line) + ": " + std::string(key) + " " + problem);
+    outcome_ = failure(path_ + ":" + std::to_string(node.source().begin.line) + ": " + std::string(key) +
+                       " " + problem);
   }
   const toml::table& table() const { return table_; }
 
@@ -162,7 +165,8 @@ Status read_node(const toml::table& from, const std::string& path, const model::
                [&](int64_t value) { node.set_threads_per_core(static_cast<uint32_t>(value)); });
   table.mib("memory", [&](uint64_t value) { node.set_memory_mib(value); });
   table.mib("tmp_disk", [&](uint64_t value) { node.set_tmp_disk_mib(value); });
-  table.number("weight", 0, 0xfffffffe, [&](int64_t value) { node.set_weight(static_cast<uint32_t>(value)); });
+  table.number("weight", 0, 0xfffffffe,
+               [&](int64_t value) { node.set_weight(static_cast<uint32_t>(value)); });
   table.texts("features", [&](const std::string& feature) -> Status {
     node.add_features(feature);
     return {};
@@ -174,7 +178,13 @@ Status read_node(const toml::table& from, const std::string& path, const model::
     if (!parsed) return failure(parsed.error());
     if (!gpus_given) node.clear_gres();
     gpus_given = true;
+    uint32_t count = 0;
     for (const model::Gres& gres : *parsed) *node.add_gres() = gres;
+    for (const model::Gres& gres : node.gres()) count += gres.count();
+    if (count > sched::MachineLayout::kMaxDevices) return failure("a node can have 64 GPUs at most");
+    if (node.gres_size() > static_cast<int>(sched::MachineLayout::kMaxPoolsPerNode)) {
+      return failure("a node can have 16 types of GPU at most");
+    }
     node.set_virtual_gres(true);
     return {};
   });
@@ -210,8 +220,10 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   });
   table.minutes("max_time", [&](uint32_t value) { partition.set_max_time_minutes(value); });
   table.minutes("default_time", [&](uint32_t value) { partition.set_default_time_minutes(value); });
-  table.number("max_nodes", 1, 65536, [&](int64_t value) { partition.set_max_nodes(static_cast<uint32_t>(value)); });
-  table.number("min_nodes", 0, 65536, [&](int64_t value) { partition.set_min_nodes(static_cast<uint32_t>(value)); });
+  table.number("max_nodes", 1, 65536,
+               [&](int64_t value) { partition.set_max_nodes(static_cast<uint32_t>(value)); });
+  table.number("min_nodes", 0, 65536,
+               [&](int64_t value) { partition.set_min_nodes(static_cast<uint32_t>(value)); });
   table.number("priority_tier", 0, 65533,
                [&](int64_t value) { partition.set_priority_tier(static_cast<uint32_t>(value)); });
   table.mib("default_mem_per_cpu", [&](uint64_t value) { partition.set_default_mem_per_cpu_mib(value); });
@@ -237,7 +249,8 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
     members = std::move(*expanded);
   }
   for (const std::string& member : members) {
-    if (std::none_of(config.nodes.begin(), config.nodes.end(), [&](const auto& node) { return node.name() == member; })) {
+    if (std::none_of(config.nodes.begin(), config.nodes.end(),
+                     [&](const auto& node) { return node.name() == member; })) {
       return failure(where + "partition " + name + " names node " + member + ", which no [[node]] declares");
     }
   }
@@ -271,10 +284,14 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     config.tmp_root = given;
     return {};
   });
-  table.number("kill_wait", 0, 65533, [&](int64_t v) { config.kill_wait_seconds = static_cast<uint32_t>(v); });
-  table.number("min_job_age", 2, 1 << 30, [&](int64_t v) { config.min_job_age_seconds = static_cast<uint32_t>(v); });
-  table.number("max_array_size", 1, 4000002, [&](int64_t v) { config.max_array_size = static_cast<uint32_t>(v); });
-  table.number("max_job_count", 1, 100000000, [&](int64_t v) { config.max_job_count = static_cast<uint32_t>(v); });
+  table.number("kill_wait", 0, 65533,
+               [&](int64_t v) { config.kill_wait_seconds = static_cast<uint32_t>(v); });
+  table.number("min_job_age", 2, 1 << 30,
+               [&](int64_t v) { config.min_job_age_seconds = static_cast<uint32_t>(v); });
+  table.number("max_array_size", 1, 4000002,
+               [&](int64_t v) { config.max_array_size = static_cast<uint32_t>(v); });
+  table.number("max_job_count", 1, 100000000,
+               [&](int64_t v) { config.max_job_count = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
   const toml::array* nodes = table.tables("node");
   const toml::array* partitions = table.tables("partition");
@@ -282,7 +299,8 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
 
   if (nodes != nullptr) {
     for (const toml::node& node : *nodes) {
-      if (const Status read = read_node(*node.as_table(), path, this_machine, config); !read) return failure(read.error());
+      if (const Status read = read_node(*node.as_table(), path, this_machine, config); !read)
+        return failure(read.error());
     }
   }
   if (config.nodes.empty()) config.nodes.push_back(this_machine);
@@ -292,7 +310,8 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   }
   if (partitions != nullptr) {
     for (const toml::node& partition : *partitions) {
-      if (const Status read = read_partition(*partition.as_table(), path, config); !read) return failure(read.error());
+      if (const Status read = read_partition(*partition.as_table(), path, config); !read)
+        return failure(read.error());
     }
   } else if (const Status made = read_partition(toml::table{{"name", "main"}}, path, config); !made) {
     return failure(made.error());

@@ -1,6 +1,7 @@
 // The configuration of one cluster: minke.toml, with defaults for all of it, so that none is needed.
 //
-// docs/configuration.md describes the file. Read once at start (and by `scontrol reconfigure`); immutable after.
+// docs/configuration.md describes the file. Read once at start (and by `scontrol reconfigure`); immutable
+// after.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@ struct Configuration {
   std::string home;         // absolute
   std::string source_path;  // of the file read; empty: none
   std::string cluster_name = "minke";
-  std::string tmp_root;           // where each job's $SLURM_TMPDIR is made
-  uint32_t kill_wait_seconds = 30;      // between SIGTERM and SIGKILL
-  uint32_t min_job_age_seconds = 300;   // how long squeue and scontrol still show a job that ended
-  uint32_t max_array_size = 4000002;    // largest index + 1
-  uint32_t max_job_count = 2000000;     // pending and running, tasks counted singly
-  bool requeue_by_default = true;       // JobRequeue
+  std::string tmp_root;                            // where each job's $SLURM_TMPDIR is made
+  uint32_t kill_wait_seconds = 30;                 // between SIGTERM and SIGKILL
+  uint32_t min_job_age_seconds = 300;              // how long squeue and scontrol still show a job that ended
+  uint32_t max_array_size = 4000002;               // largest index + 1
+  uint32_t max_job_count = 2000000;                // pending and running, tasks counted singly
+  bool requeue_by_default = true;                  // JobRequeue
   std::vector<model::NodeRecord> nodes;            // at least one
   std::vector<model::PartitionRecord> partitions;  // at least one, one of them default
 };
 
-// `machine` is what this machine offers: the node where the file declares none, and the defaults of those that
-// it does declare. Errors name file, line and what was expected.
+// `machine` is what this machine offers: the node where the file declares none, and the defaults of those
+// that it does declare. Errors name file, line and what was expected.
 Result<Configuration> load_configuration(const std::string& home, const std::string& path,
                                          const model::NodeRecord& machine);
 // The same from text; `path` only for messages.

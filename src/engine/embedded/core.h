@@ -1,9 +1,9 @@
 // The parts of the daemon that decide things, and what they share.
 //
-// All of them belong to the state's thread and call each other directly: scheduling starts jobs through launching;
-// lifecycle ends, requeues, holds and cancels them; steps run inside jobs; dependencies release what waited for
-// others; waiting tells clients when a job has started or ended. `state` holds the data, `committer` makes every
-// change durable, `alarms` brings back the jobs for which something falls due.
+// All of them belong to the state's thread and call each other directly: scheduling starts jobs through
+// launching; lifecycle ends, requeues, holds and cancels them; steps run inside jobs; dependencies release
+// what waited for others; waiting tells clients when a job has started or ended. `state` holds the data,
+// `committer` makes every change durable, `alarms` brings back the jobs for which something falls due.
 #pragma once
 
 #include <functional>

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/version.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
@@ -23,7 +24,6 @@
 #include "engine/embedded/server.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
-#include "base/version.h"
 #include "model/error.h"
 #include "node/discovery.h"
 #include "node/launcher_client.h"
@@ -90,14 +90,15 @@ Status Daemon::start() {
   if (!opened) return failure(opened.error());
   store_ = std::move(*opened);
   if (const Status made = os::make_directories(config->tmp_root, 0700); !made) return made;
-  core_ = std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
+  core_ =
+      std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
   if (const Status loaded = load(); !loaded) return loaded;
 
   auto callbacks = core_->launching->callbacks([this] { recovered(); });
   callbacks.on_inventory = [this, next = std::move(callbacks.on_inventory)](node::Inventory inventory) {
     launcher_pid_ = inventory.pid();
-    [[maybe_unused]] const Status written = os::replace_file(options_.home + "/launcher.pid",
-                                            std::to_string(inventory.pid()) + "\n", 0600);
+    [[maybe_unused]] const Status written =
+        os::replace_file(options_.home + "/launcher.pid", std::to_string(inventory.pid()) + "\n", 0600);
     next(std::move(inventory));
   };
   callbacks.on_lost_connection = [this, next = std::move(callbacks.on_lost_connection)](Status why) {
@@ -107,21 +108,20 @@ Status Daemon::start() {
       next(std::move(why));
     }
   };
-  launcher_ = options_.stub_launch ? node::make_stub_launcher(loop_, std::move(callbacks))
-                                   : node::make_launcher_client(loop_,
-                                                                {.home = options_.home,
-                                                                 .command = {},
-                                                                 .log_path = options_.home + "/launcher.log"},
-                                                                std::move(callbacks));
+  launcher_ =
+      options_.stub_launch
+          ? node::make_stub_launcher(loop_, std::move(callbacks))
+          : node::make_launcher_client(
+                loop_, {.home = options_.home, .command = {}, .log_path = options_.home + "/launcher.log"},
+                std::move(callbacks));
   core_->launcher = launcher_.get();
 
   auto listener = rpc::listen_at(os::socket_path(options_.home), 0600);
   if (!listener) return failure(listener.error());
-  server_ = std::make_unique<Server>(*core_, std::move(*listener),
-                                     Server::Hooks{[this] { return status(); },
-                                                   [this](rpc::ShutdownRequest::Mode mode, auto reply) {
-                                                     shut_down(mode, std::move(reply));
-                                                   }});
+  server_ = std::make_unique<Server>(
+      *core_, std::move(*listener),
+      Server::Hooks{[this] { return status(); }, [this](rpc::ShutdownRequest::Mode mode,
+                                                        auto reply) { shut_down(mode, std::move(reply)); }});
   for (const int signal_number : {SIGTERM, SIGINT}) {
     signals_.push_back(loop_.on_signal(signal_number, [this] {
       os::log_info("told to stop; running jobs go on");
@@ -154,7 +154,9 @@ Status Daemon::load() {
     std::shared_ptr<const Submission>& submission = submissions[row.spec_id];
     if (!submission) {
       const auto spec = specs.find(row.spec_id);
-      if (spec == specs.end()) return failure("the database is damaged: job " + std::to_string(row.record.job_id()) + " has no specification");
+      if (spec == specs.end())
+        return failure("the database is damaged: job " + std::to_string(row.record.job_id()) +
+                       " has no specification");
       Submission made = make_submission(row.spec_id, *spec->second, default_partition);
       if (!row.script.empty()) made.script = state.intern(row.script);
       made.environment = state.intern(row.environment);
@@ -170,7 +172,8 @@ Status Daemon::load() {
       details.requeue_when_ended = job.state == JOB_REQUEUED;
     }
     if (const Status adopted = core_->scheduling->adopt(job); !adopted) {
-      os::log_warning("job " + std::to_string(job.id) + " runs outside the configured nodes: " + adopted.error().message);
+      os::log_warning("job " + std::to_string(job.id) +
+                      " runs outside the configured nodes: " + adopted.error().message);
     }
     if (job.array_job_id != 0) ++state.find_array(job.array_job_id)->running;
   }
@@ -201,6 +204,7 @@ void Daemon::recovered() {
     core_->lifecycle->set_alarm(*job);
     if (job->state == JOB_PENDING) core_->scheduling->update(*job);
   }
+  core_->launching->clear_spool();
   server_->open();
   [[maybe_unused]] const Status written =
       os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);

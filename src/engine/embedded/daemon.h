@@ -1,5 +1,6 @@
-// minked: the process that owns one cluster. Opens the store, recovers, meets the launcher, opens the door, and stops
-// in order. Killing it at any instant is allowed: the next one takes up from the store and the launcher's inventory.
+// minked: the process that owns one cluster. Opens the store, recovers, meets the launcher, opens the door,
+// and stops in order. Killing it at any instant is allowed: the next one takes up from the store and the
+// launcher's inventory.
 #pragma once
 
 #include <string>
@@ -14,11 +15,11 @@ struct DaemonOptions {
 };
 
 constexpr int kDaemonStopped = 0;
-constexpr int kDaemonFailed = 1;   // said on standard output and in the log
-constexpr int kDaemonExists = 3;   // another one serves this home
+constexpr int kDaemonFailed = 1;  // said on standard output and in the log
+constexpr int kDaemonExists = 3;  // another one serves this home
 
-// Runs until it is told to stop. Writes "ready", "busy", or why it cannot start, as one line to standard output, and
-// closes it.
+// Runs until it is told to stop. Writes "ready", "busy", or why it cannot start, as one line to standard
+// output, and closes it.
 int run_daemon(const DaemonOptions& options);
 
 }  // namespace minke::engine

@@ -15,12 +15,18 @@ using namespace model;
 
 namespace {
 
-bool over(const Job& job) { return job.ended() && !job.completing; }
+bool over(const Job& job) {
+  return job.ended() && !job.completing;
+}
 
 // Jobs that began, whatever became of them; a cancelled one counts as begun, as in Slurm.
-bool has_begun(const Job& job) { return job.state != JOB_PENDING; }
+bool has_begun(const Job& job) {
+  return job.state != JOB_PENDING;
+}
 
-DependencyStatus fulfilled_if(bool yes) { return yes ? DEPENDENCY_FULFILLED : DEPENDENCY_FAILED; }
+DependencyStatus fulfilled_if(bool yes) {
+  return yes ? DEPENDENCY_FULFILLED : DEPENDENCY_FAILED;
+}
 
 DependencyStatus of_outcome(DependencyType type, bool succeeded) {
   switch (type) {
@@ -39,7 +45,8 @@ DependencyStatus of_outcome(DependencyType type, bool succeeded) {
 Status Dependencies::check(const JobSpec& spec) const {
   for (const Dependency& term : spec.dependencies()) {
     if (term.type() == SINGLETON) continue;
-    if (core_.state.find(term.job_id()) != nullptr || core_.state.find_array(term.job_id()) != nullptr) continue;
+    if (core_.state.find(term.job_id()) != nullptr || core_.state.find_array(term.job_id()) != nullptr)
+      continue;
     const auto stored = core_.store.job(term.job_id());
     if (!stored) return failure(stored.error());
     if (!*stored) {
@@ -87,7 +94,8 @@ DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) 
     const std::string name = job.submission->spec().name();
     for (const auto& [id, other] : core_.state.jobs()) {
       if (id >= job.id) break;
-      if (other->uid != job.uid || over(*other) || other->array_job_id == (job.array_job_id ? job.array_job_id : ~0u)) {
+      if (other->uid != job.uid || over(*other) ||
+          other->array_job_id == (job.array_job_id ? job.array_job_id : ~0u)) {
         continue;
       }
       if (other->submission->spec().name() == name) return DEPENDENCY_UNFULFILLED;

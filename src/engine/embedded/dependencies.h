@@ -1,9 +1,9 @@
 // Jobs that wait for other jobs.
 //
-// A job's terms are fulfilled one by one as the jobs they name begin or end; when they are (all of them, or one
-// with "?"), the job becomes eligible. A term that can never be fulfilled leaves the job waiting with
-// DependencyNeverSatisfied, or cancels it (--kill-on-invalid-dep=yes). A term on an array means all its tasks.
-// State's thread.
+// A job's terms are fulfilled one by one as the jobs they name begin or end; when they are (all of them, or
+// one with "?"), the job becomes eligible. A term that can never be fulfilled leaves the job waiting with
+// DependencyNeverSatisfied, or cancels it (--kill-on-invalid-dep=yes). A term on an array means all its
+// tasks. State's thread.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@ model::JobSpec Submission::spec() const {
   return parsed;
 }
 
-Submission make_submission(uint32_t spec_id, const model::JobSpec& spec, const std::string& default_partition) {
+Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
+                           const std::string& default_partition) {
   Submission submission;
   submission.spec_id = spec_id;
   spec.SerializeToString(&submission.spec_bytes);
@@ -99,12 +100,13 @@ bool TaskSet::remove(uint32_t index) {
   }
   for (size_t i = 0; i < ranges_.size(); ++i) {
     const model::IndexRange range = ranges_[i];
-    if (index < range.first() || index > range.last() || (index - range.first()) % range.step() != 0) continue;
+    if (index < range.first() || index > range.last() || (index - range.first()) % range.step() != 0)
+      continue;
     ranges_.erase(ranges_.begin() + static_cast<ptrdiff_t>(i));
     --count_;
     const auto insert = [&](const model::IndexRange& rest) {
-      const auto place =
-          std::find_if(ranges_.begin(), ranges_.end(), [&](const auto& r) { return r.first() < rest.first(); });
+      const auto place = std::find_if(ranges_.begin(), ranges_.end(),
+                                      [&](const auto& r) { return r.first() < rest.first(); });
       ranges_.insert(place, rest);
     };
     if (index > range.first()) insert(make_range(range.first(), index - range.step(), range.step()));

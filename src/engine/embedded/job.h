@@ -27,19 +27,20 @@ struct Submission {
   std::shared_ptr<const store::ContentHash> environment;
   std::vector<std::string> partitions;  // at least one: those asked for, or the default one of the time
   bool uses_dependencies = false;
-  bool any_dependency = false;          // "?": one of them is enough
+  bool any_dependency = false;  // "?": one of them is enough
   bool kill_on_invalid_dependency = false;
   bool interactive = false;
-  int64_t deadline = 0;                 // s since the epoch; 0: none
-  uint32_t warning_signal = 0;          // --signal; 0: none
-  uint32_t warning_seconds = 0;         // before the time limit
+  int64_t deadline = 0;          // s since the epoch; 0: none
+  uint32_t warning_signal = 0;   // --signal; 0: none
+  uint32_t warning_seconds = 0;  // before the time limit
   bool warning_batch_only = false;
 
   model::JobSpec spec() const;
 };
 
 // `script` and `environment` are left for the caller to set.
-Submission make_submission(uint32_t spec_id, const model::JobSpec& spec, const std::string& default_partition);
+Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
+                           const std::string& default_partition);
 
 // The tasks of an array that wait: disjoint ranges, ascending by first index.
 class TaskSet {
@@ -47,7 +48,7 @@ class TaskSet {
   explicit TaskSet(const model::ArraySpec& spec = {});
   bool empty() const { return count_ == 0; }
   uint64_t size() const { return count_; }
-  uint32_t first() const;       // the lowest; must not be empty
+  uint32_t first() const;  // the lowest; must not be empty
   uint32_t pop_first();
   bool remove(uint32_t index);  // false where it is not there
   bool contains(uint32_t index) const;
@@ -75,18 +76,17 @@ struct Details {
   Details();
   ~Details();
 
-
   std::string reason_detail;
   std::vector<model::Dependency> dependencies;  // with what has become of them
   google::protobuf::RepeatedPtrField<model::NodeAllocation> nodes;
-  std::string partition;       // the one it runs in
-  model::Usage usage;          // of the steps that ended
+  std::string partition;  // the one it runs in
+  model::Usage usage;     // of the steps that ended
   Owner owner;
   std::unique_ptr<OwnerWatch> owner_watch;
   uint32_t next_step_id = 0;
-  bool launched = false;       // the launcher has been told, or has told us
-  int64_t kill_time = 0;       // SIGKILL is due; 0: not being killed
-  bool warned = false;         // --signal has been sent
+  bool launched = false;  // the launcher has been told, or has told us
+  int64_t kill_time = 0;  // SIGKILL is due; 0: not being killed
+  bool warned = false;    // --signal has been sent
   bool requeue_when_ended = false;
   bool hold_when_requeued = false;
   // How it will have ended, once it has: set when it is being stopped. JOB_PENDING: by its own exit code.

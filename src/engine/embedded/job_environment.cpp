@@ -63,7 +63,8 @@ std::string gpu_indices(const model::NodeAllocation& node) {
   return text;
 }
 
-std::vector<std::string> allocation_environment(const model::JobRecord& record, const JobSurroundings& around) {
+std::vector<std::string> allocation_environment(const model::JobRecord& record,
+                                                const JobSurroundings& around) {
   Environment environment;
   const model::JobSpec& spec = record.spec();
   std::vector<uint32_t> cpus, tasks;
@@ -113,7 +114,8 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record, 
   environment.set_if("SLURM_DISTRIBUTION", spec.distribution());
   environment.set_if("SLURM_EXPORT_ENV", spec.export_option());
   if (spec.dependencies_size() > 0) {
-    text::DependencyList list{{spec.dependencies().begin(), spec.dependencies().end()}, spec.dependency_any()};
+    text::DependencyList list{{spec.dependencies().begin(), spec.dependencies().end()},
+                              spec.dependency_any()};
     environment.set("SLURM_JOB_DEPENDENCY", text::format_dependency_request(list));
   }
   if (record.restarts() > 0) environment.set("SLURM_RESTART_COUNT", record.restarts());
@@ -168,7 +170,8 @@ std::string merge_environment(std::string_view block, const std::vector<std::str
     if (name.empty() || replaced.contains(name)) continue;
     if (name == "PATH" && !prefix_path.empty()) {
       has_path = true;
-      const std::string value = ":" + std::string(line.substr(name.size() + (line.size() > name.size()))) + ":";
+      const std::string value =
+          ":" + std::string(line.substr(name.size() + (line.size() > name.size()))) + ":";
       if (value.find(":" + prefix_path + ":") == std::string::npos) {
         merged.append("PATH=").append(prefix_path).append(value, 0, value.size() - 1).push_back('\0');
         continue;

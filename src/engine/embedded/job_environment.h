@@ -1,5 +1,5 @@
-// The variables that a job, an allocation or a task finds in its environment, as `man sbatch` and `man srun` list
-// them under OUTPUT ENVIRONMENT VARIABLES. Pure.
+// The variables that a job, an allocation or a task finds in its environment, as `man sbatch` and `man srun`
+// list them under OUTPUT ENVIRONMENT VARIABLES. Pure.
 #pragma once
 
 #include <string>
@@ -12,15 +12,16 @@ namespace minke::engine {
 
 struct JobSurroundings {
   std::string cluster_name;
-  std::string home;          // MINKE_HOME of this cluster
-  std::string config_path;   // SLURM_CONF; may be empty
+  std::string home;         // MINKE_HOME of this cluster
+  std::string config_path;  // SLURM_CONF; may be empty
   std::string tmp_dir;
   // Of an array: what it consists of in all.
   uint32_t array_count = 0, array_min = 0, array_max = 0, array_step = 1;
 };
 
 // NAME=VALUE each. `record` has its spec.
-std::vector<std::string> allocation_environment(const model::JobRecord& record, const JobSurroundings& around);
+std::vector<std::string> allocation_environment(const model::JobRecord& record,
+                                                const JobSurroundings& around);
 // What a batch script has besides.
 std::vector<std::string> batch_environment(const model::JobRecord& record);
 
@@ -29,8 +30,8 @@ std::string counts_per_node(const std::vector<uint32_t>& counts);
 // The device numbers of one node's GPUs, "0,2"; empty where there are none.
 std::string gpu_indices(const model::NodeAllocation& node);
 
-// Names in `additions` (NAME=VALUE each) replace those in the block (NAME=VALUE, each ended by NUL). `prefix_path`
-// goes in front of PATH unless it is part of it.
+// Names in `additions` (NAME=VALUE each) replace those in the block (NAME=VALUE, each ended by NUL).
+// `prefix_path` goes in front of PATH unless it is part of it.
 std::string merge_environment(std::string_view block, const std::vector<std::string>& additions,
                               const std::string& prefix_path);
 

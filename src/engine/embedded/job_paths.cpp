@@ -22,7 +22,8 @@ JobPaths paths_of(const model::JobRecord& record) {
     return path.empty() || path.front() == '/' ? path : spec.work_dir() + "/" + path;
   };
   const char* default_pattern = record.array_job_id() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
-  return {expand(spec.stdin_path()), expand(spec.stdout_path().empty() ? default_pattern : spec.stdout_path()),
+  return {expand(spec.stdin_path()),
+          expand(spec.stdout_path().empty() ? default_pattern : spec.stdout_path()),
           expand(spec.stderr_path())};
 }
 

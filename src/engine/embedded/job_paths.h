@@ -12,7 +12,7 @@ namespace minke::engine {
 text::FilePatternValues pattern_values(const model::JobRecord& record);
 
 struct JobPaths {
-  std::string in;     // empty: /dev/null
+  std::string in;  // empty: /dev/null
   std::string out;
   std::string error;  // empty: with `out`
 };

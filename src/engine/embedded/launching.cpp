@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <unordered_set>
 #include <utility>
 
@@ -35,6 +36,10 @@ std::string hex(std::string_view bytes) {
     text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
   }
   return text;
+}
+
+std::string spool_name(const store::ContentHash& hash) {
+  return hex(hash).substr(0, 32);
 }
 
 }  // namespace
@@ -82,15 +87,31 @@ JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) con
     around.array_step = std::max(1u, spec.array().ranges(0).step());
     for (const IndexRange& range : spec.array().ranges()) {
       const uint32_t step = std::max(1u, range.step());
-      around.array_max = std::max(around.array_max, range.first() + (range.last() - range.first()) / step * step);
+      around.array_max =
+          std::max(around.array_max, range.first() + (range.last() - range.first()) / step * step);
     }
   }
   return around;
 }
 
+void Launching::clear_spool() const {
+  std::unordered_set<std::string> needed;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->submission->script) needed.insert(spool_name(*job->submission->script));
+  }
+  const std::string spool = core_.config.home + "/spool";
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(spool, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (needed.contains(entry->path().filename().string())) continue;
+    std::error_code left;  // one that cannot be removed does no harm
+    std::filesystem::remove_all(entry->path(), left);
+  }
+}
+
 Result<std::string> Launching::spooled_script(const Job& job) {
   MINKE_CHECK(job.submission->script != nullptr);
-  const std::string directory = core_.config.home + "/spool/" + hex(*job.submission->script).substr(0, 32);
+  const std::string directory = core_.config.home + "/spool/" + spool_name(*job.submission->script);
   const std::string path = directory + "/slurm_script";
   if (::access(path.c_str(), X_OK) == 0) return path;
   const auto script = core_.store.content(*job.submission->script);
@@ -124,7 +145,8 @@ void Launching::launch(Job& job) {
   }
   core_.committer.when_durable([this, id = job.id, run = job.restarts] {
     Job* found = core_.state.find(id);
-    if (found == nullptr || found->restarts != run || found->state == JOB_PENDING || found->details->launched) return;
+    if (found == nullptr || found->restarts != run || found->state == JOB_PENDING || found->details->launched)
+      return;
     send(*found);
   });
 }
@@ -170,7 +192,8 @@ void Launching::send(Job& job) {
   order.set_script_error_prefix(kErrorPrefix);
   node::TaskOrder& task = *order.add_tasks();
   const JobPaths paths = paths_of(record);
-  const bool append = spec.open_mode() == OPEN_APPEND || (spec.open_mode() == OPEN_DEFAULT && job.restarts > 0);
+  const bool append =
+      spec.open_mode() == OPEN_APPEND || (spec.open_mode() == OPEN_DEFAULT && job.restarts > 0);
   task.mutable_stdin()->set_path(paths.in);
   task.mutable_stdout()->set_path(paths.out);
   task.mutable_stdout()->set_append(append);
@@ -214,8 +237,9 @@ void Launching::announce(const Job& job, const std::string& why) {
   order.set_job_id(job.id);
   order.set_run(job.restarts);
   order.set_target(node::SignalOrder::BATCH_SHELL);
-  order.set_message("slurmstepd: error: *** JOB " + std::to_string(job.id) + " ON " + job.details->nodes.Get(0).node() +
-                    " CANCELLED AT " + text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***\n");
+  order.set_message("slurmstepd: error: *** JOB " + std::to_string(job.id) + " ON " +
+                    job.details->nodes.Get(0).node() + " CANCELLED AT " + text::format_time(core_.now()) +
+                    (why.empty() ? "" : " " + why) + " ***\n");
   core_.launcher->signal(std::move(order));
 }
 
@@ -248,7 +272,8 @@ void Launching::on_ended(const node::Launch& launch) {
   const node::TaskEnd end = launch.ended_tasks_size() > 0 ? launch.ended_tasks(0) : node::TaskEnd();
   Details& details = job->need_details();
   if (details.next_step_id > 0 || job->completing) {
-    // Without other steps a batch step that ended by itself is the job, and its record can be told from the job's.
+    // Without other steps a batch step that ended by itself is the job, and its record can be told from the
+    // job's.
     StepRecord record;
     record.set_job_id(job->id);
     record.set_kind(STEP_BATCH);
@@ -269,7 +294,8 @@ void Launching::on_ended(const node::Launch& launch) {
     core_.committer.step_changed(record);
   }
   details.usage.set_user_microseconds(details.usage.user_microseconds() + end.usage().user_microseconds());
-  details.usage.set_system_microseconds(details.usage.system_microseconds() + end.usage().system_microseconds());
+  details.usage.set_system_microseconds(details.usage.system_microseconds() +
+                                        end.usage().system_microseconds());
   details.usage.set_max_rss_kib(std::max(details.usage.max_rss_kib(), end.usage().max_rss_kib()));
   core_.lifecycle->ended(*job, end.status(), end_time);
 }
@@ -307,8 +333,8 @@ void Launching::recover_batch(const node::Launch& launch) {
     if (job->array_job_id != 0) ++core_.state.find_array(job->array_job_id)->running;
     core_.committer.job_changed(job->id);
     if (const Status adopted = core_.scheduling->adopt(*job); !adopted) {
-      os::log_warning("job " + std::to_string(job->id) + " runs outside the configured nodes: " +
-                      adopted.error().message);
+      os::log_warning("job " + std::to_string(job->id) +
+                      " runs outside the configured nodes: " + adopted.error().message);
     }
   }
   if (job != nullptr && job->restarts == launch.id().run() && job->details) {
@@ -352,7 +378,8 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   for (const auto& [id, job] : core_.state.jobs()) {
     const bool runs = job->state == JOB_RUNNING || job->completing;
     // A start that is still being committed is sent when it is durable.
-    if (runs && !known.contains(id) && (job->submission->interactive || job->details->launched)) unknown.push_back(id);
+    if (runs && !known.contains(id) && (job->submission->interactive || job->details->launched))
+      unknown.push_back(id);
   }
   for (const uint32_t id : unknown) {
     if (Job* job = core_.state.find(id)) settle(*job);

@@ -1,9 +1,9 @@
 // Orders to the launcher, and what comes back.
 //
-// A job that may be requeued is launched while its start is still being committed: should the machine lose power in
-// between, the job runs again, which is what --requeue means. A job that may not is launched only when its start is
-// durable, so that it is never started twice. Either way the launcher's journal knows what has been started,
-// and a restarted daemon asks it before it schedules anything. State's thread.
+// A job that may be requeued is launched while its start is still being committed: should the machine lose
+// power in between, the job runs again, which is what --requeue means. A job that may not is launched only
+// when its start is durable, so that it is never started twice. Either way the launcher's journal knows what
+// has been started, and a restarted daemon asks it before it schedules anything. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,20 @@ class Launching {
   explicit Launching(Core& core) : core_(core) {}
 
   node::LauncherClient::Callbacks callbacks(std::function<void()> on_recovered);
-  // Jobs that ran when the machine went down and that the launcher does not know are gone, not still to be launched.
+  // Jobs that ran when the machine went down and that the launcher does not know are gone, not still to be
+  // launched.
   void set_rebooted() { rebooted_ = true; }
 
-  void launch(Job& job);          // a batch job that has just started
+  void launch(Job& job);                  // a batch job that has just started
   void begin_allocation(const Job& job);  // an interactive job has started
-  void end_allocation(Job& job);  // an interactive one that is over: kill what is left of it
+  void end_allocation(Job& job);          // an interactive one that is over: kill what is left of it
   void signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id = 0);
   // The line that Slurm writes to a job's standard error when it stops it.
   void announce(const Job& job, const std::string& why);
+
+  // Removes the spooled scripts that no job in memory needs; they are written again from the store where one
+  // does.
+  void clear_spool() const;
 
   std::string tmp_dir_of(const Job& job) const;
   JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
@@ -59,7 +64,8 @@ class Launching {
   bool rebooted_ = false;
   std::function<void()> on_recovered_;
   // The environments used last: many jobs in a row come from one shell.
-  std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>> environments_;
+  std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>>
+      environments_;
 };
 
 }  // namespace minke::engine

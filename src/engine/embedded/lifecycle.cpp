@@ -61,7 +61,8 @@ void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
   }
 }
 
-void Lifecycle::failed(Job& job, JobState state, StateReason reason, const std::string& detail, int64_t end_time) {
+void Lifecycle::failed(Job& job, JobState state, StateReason reason, const std::string& detail,
+                       int64_t end_time) {
   Details& details = job.need_details();
   details.reason_detail = detail;
   // Being stopped already: how it ends was decided then.
@@ -305,7 +306,8 @@ void Lifecycle::alarm(uint32_t job_id) {
   const Submission& submission = *job->submission;
   if (submission.warning_signal != 0 && !job->details->warned && now >= end - submission.warning_seconds) {
     job->details->warned = true;
-    signal(*job, submission.warning_signal, submission.warning_batch_only, false, !submission.warning_batch_only);
+    signal(*job, submission.warning_signal, submission.warning_batch_only, false,
+           !submission.warning_batch_only);
   }
   set_alarm(*job);
 }

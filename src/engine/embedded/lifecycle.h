@@ -1,8 +1,8 @@
 // From pending to ended: the transitions of a job, and nothing else that changes `Job::state`.
 //
-// Each transition marks the job for the committer, frees or books resources, and tells dependencies, waiting and
-// scheduling. Cancelling a running job sends it SIGCONT and SIGTERM, then SIGKILL after KillWait; it counts as ended
-// when the launcher says that nothing of it is left. State's thread.
+// Each transition marks the job for the committer, frees or books resources, and tells dependencies, waiting
+// and scheduling. Cancelling a running job sends it SIGCONT and SIGTERM, then SIGKILL after KillWait; it
+// counts as ended when the launcher says that nothing of it is left. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Lifecycle {
  public:
   explicit Lifecycle(Core& core) : core_(core) {}
 
-  void started(Job& job);   // resources are booked, details.nodes and details.partition set
+  void started(Job& job);  // resources are booked, details.nodes and details.partition set
   // The batch script ended (or an allocation was given back) and nothing of the job is left.
   void ended(Job& job, int32_t exit_code, int64_t end_time);
   // It ended because its processes, or the means to run them, were lost.
@@ -45,7 +45,8 @@ class Lifecycle {
   void set_alarm(Job& job);  // the next time at which something falls due for it
 
  private:
-  void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code, int64_t end_time);
+  void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
+              int64_t end_time);
   void back_to_queue(Job& job, bool then_hold);
   void count_in_array(const Job& job);
 

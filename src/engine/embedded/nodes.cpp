@@ -1,7 +1,7 @@
 #include "engine/embedded/nodes.h"
 
-#include <algorithm>
 #include <strings.h>
+#include <algorithm>
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling.h"
@@ -13,7 +13,9 @@ namespace minke::engine {
 
 namespace {
 
-bool is_name(const std::string& given, const char* name) { return strcasecmp(given.c_str(), name) == 0; }
+bool is_name(const std::string& given, const char* name) {
+  return strcasecmp(given.c_str(), name) == 0;
+}
 
 }  // namespace
 
@@ -72,14 +74,16 @@ Status Nodes::update_node(const rpc::UpdateNodeRequest& request, uint32_t uid) {
   std::optional<std::string> reason;
   for (const rpc::Field& field : request.fields()) {
     if (is_name(field.name(), "State")) {
-      if (is_name(field.value(), "RESUME") || is_name(field.value(), "IDLE") || is_name(field.value(), "UNDRAIN")) {
+      if (is_name(field.value(), "RESUME") || is_name(field.value(), "IDLE") ||
+          is_name(field.value(), "UNDRAIN")) {
         state = model::NODE_IDLE;
       } else if (is_name(field.value(), "DRAIN")) {
         state = model::NODE_DRAIN;
       } else if (is_name(field.value(), "DOWN")) {
         state = model::NODE_DOWN;
       } else {
-        return failure("State=" + field.value() + ": RESUME, DRAIN or DOWN are possible here", model::kInvalidNodeState);
+        return failure("State=" + field.value() + ": RESUME, DRAIN or DOWN are possible here",
+                       model::kInvalidNodeState);
       }
     } else if (is_name(field.name(), "Reason")) {
       reason = field.value();
@@ -116,13 +120,15 @@ Status Nodes::update_partition(const rpc::UpdatePartitionRequest& request) {
   }
   for (const rpc::Field& field : request.fields()) {
     if (!is_name(field.name(), "State")) {
-      return failure("a partition's " + field.name() + " cannot be changed here; change the configuration instead",
-                     model::kNotSupported);
+      return failure(
+          "a partition's " + field.name() + " cannot be changed here; change the configuration instead",
+          model::kNotSupported);
     }
     std::string state = field.value();
     for (char& c : state) c = static_cast<char>(toupper(c));
     if (state != "UP" && state != "DOWN" && state != "DRAIN" && state != "INACTIVE") {
-      return failure("State=" + field.value() + ": UP, DOWN, DRAIN or INACTIVE are possible", model::kPartitionNotAvailable);
+      return failure("State=" + field.value() + ": UP, DOWN, DRAIN or INACTIVE are possible",
+                     model::kPartitionNotAvailable);
     }
     found->set_state(state);
     core_.committer.setting_changed("partition " + found->name(), state);

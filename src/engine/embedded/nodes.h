@@ -1,5 +1,5 @@
-// The nodes and partitions as they stand: what is configured, and what operators changed since (`scontrol update`),
-// which is durable. Owned by the state's thread.
+// The nodes and partitions as they stand: what is configured, and what operators changed since (`scontrol
+// update`), which is durable. Owned by the state's thread.
 #pragma once
 
 #include <string>

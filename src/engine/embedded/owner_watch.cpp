@@ -11,7 +11,8 @@ namespace minke::engine {
 
 OwnerWatch::OwnerWatch(os::EventLoop& loop, const Owner& owner, std::function<void()> on_gone)
     : on_gone_(std::move(on_gone)) {
-  // The descriptor first: a process that still has the owner's start time afterwards is the one it stands for.
+  // The descriptor first: a process that still has the owner's start time afterwards is the one it stands
+  // for.
   process_.reset(static_cast<int>(syscall(SYS_pidfd_open, owner.pid, 0)));
   if (process_ && owner_is_alive(owner)) {
     watch_ = loop.on_readable(process_.get(), [this] { gone(); });

@@ -23,18 +23,13 @@ namespace {
 
 constexpr int kJobsPerPart = 500;
 
-void set_error(rpc::ServerMessage& message, const Error& error) {
-  message.mutable_error()->set_code(static_cast<uint32_t>(error.code));
-  message.mutable_error()->set_message(error.message);
-}
-
 template <typename List, typename Value>
 bool none_or_contains(const List& list, const Value& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name, const std::string& type,
-              uint32_t count) {
+void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name,
+              const std::string& type, uint32_t count) {
   for (Gres& gres : list) {
     if (gres.name() != name || gres.type() != type) continue;
     gres.set_count(gres.count() + count);
@@ -55,13 +50,15 @@ void add_request(JobRecord& record, const sched::Request* request) {
                                                         : nodes * std::max(1u, spec.ntasks_per_node());
   record.set_num_nodes(nodes);
   record.set_num_tasks(tasks);
-  record.set_num_cpus(std::max(tasks * std::max(1u, spec.cpus_per_task()), nodes * std::max(1u, spec.min_cpus())));
+  record.set_num_cpus(
+      std::max(tasks * std::max(1u, spec.cpus_per_task()), nodes * std::max(1u, spec.min_cpus())));
   if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
   if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
   for (const Gres& gres : spec.gres_per_node()) {
     add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
   }
-  for (const Gres& gres : spec.gpus()) add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count());
+  for (const Gres& gres : spec.gpus())
+    add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count());
   for (const Gres& gres : spec.gpus_per_task()) {
     add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count() * tasks);
   }
@@ -69,34 +66,43 @@ void add_request(JobRecord& record, const sched::Request* request) {
 
 bool runs_on(const JobRecord& record, const rpc::JobFilter& filter) {
   if (filter.nodes().empty()) return true;
-  return std::any_of(record.nodes().begin(), record.nodes().end(),
-                     [&](const NodeAllocation& node) { return none_or_contains(filter.nodes(), node.node()); });
+  return std::any_of(record.nodes().begin(), record.nodes().end(), [&](const NodeAllocation& node) {
+    return none_or_contains(filter.nodes(), node.node());
+  });
 }
 
 // One of a list of partitions, as those of jobs that wait are.
 bool in_partition(const rpc::JobFilter& filter, const JobRecord& record) {
   if (filter.partitions().empty()) return true;
   const std::string list = "," + record.partition() + ",";
-  return std::any_of(filter.partitions().begin(), filter.partitions().end(),
-                     [&](const std::string& name) { return list.find("," + name + ",") != std::string::npos; });
+  return std::any_of(filter.partitions().begin(), filter.partitions().end(), [&](const std::string& name) {
+    return list.find("," + name + ",") != std::string::npos;
+  });
 }
 
 }  // namespace
 
 bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
-  return none_or_contains(filter.users(), record.user_name()) && none_or_contains(filter.uids(), record.uid()) &&
+  return none_or_contains(filter.users(), record.user_name()) &&
+         none_or_contains(filter.uids(), record.uid()) &&
          none_or_contains(filter.names(), record.spec().name()) &&
-         none_or_contains(filter.accounts(), record.account()) && none_or_contains(filter.qos(), record.qos()) &&
-         in_partition(filter, record) && runs_on(record, filter);
+         none_or_contains(filter.accounts(), record.account()) &&
+         none_or_contains(filter.qos(), record.qos()) && in_partition(filter, record) &&
+         runs_on(record, filter);
 }
-
-namespace {
 
 bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task) {
   if (filter.jobs().empty()) return true;
   return std::any_of(filter.jobs().begin(), filter.jobs().end(),
                      [&](const auto& selector) { return selects(selector, job_id, array_job_id, task); });
 }
+
+void set_error(rpc::ServerMessage& message, const Error& error) {
+  message.mutable_error()->set_code(static_cast<uint32_t>(error.code));
+  message.mutable_error()->set_message(error.message);
+}
+
+namespace {
 
 bool state_shown(const rpc::JobFilter& filter, const JobRecord& record) {
   if (filter.all_states()) return true;
@@ -111,7 +117,8 @@ bool selects(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array_j
   if (selector.job_id() != array_job_id) return false;
   if (task == kNoTask) return false;
   return std::any_of(selector.tasks().begin(), selector.tasks().end(), [&](const IndexRange& range) {
-    return task >= range.first() && task <= range.last() && (task - range.first()) % std::max(1u, range.step()) == 0;
+    return task >= range.first() && task <= range.last() &&
+           (task - range.first()) % std::max(1u, range.step()) == 0;
   });
 }
 
@@ -125,7 +132,8 @@ void Queries::complete(JobRecord& record, const Job* job) {
   } else {
     for (const NodeAllocation& node : record.nodes()) {
       for (const GresAllocation& gres : node.gres()) {
-        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()));
+        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
+                 static_cast<uint32_t>(gres.indices_size()));
       }
     }
   }
@@ -148,7 +156,8 @@ JobRecord Queries::full_record(const Job& job) {
   *record.mutable_spec() = job.submission->spec();
   if (job.details && !job.details->dependencies.empty()) {
     record.mutable_spec()->clear_dependencies();
-    for (const Dependency& term : job.details->dependencies) *record.mutable_spec()->add_dependencies() = term;
+    for (const Dependency& term : job.details->dependencies)
+      *record.mutable_spec()->add_dependencies() = term;
   }
   complete(record, &job);
   return record;
@@ -191,9 +200,9 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
       message->mutable_jobs()->clear_jobs();
     }
   }
-  const bool wants_ended =
-      filter.all_states() || (!filter.jobs().empty() && !any_selected) ||
-      std::any_of(filter.states().begin(), filter.states().end(), [](int state) { return state >= JOB_COMPLETE; });
+  const bool wants_ended = filter.all_states() || (!filter.jobs().empty() && !any_selected) ||
+                           std::any_of(filter.states().begin(), filter.states().end(),
+                                       [](int state) { return state >= JOB_COMPLETE; });
   if (!wants_ended) {
     part(*message, true);
     return;
@@ -245,7 +254,8 @@ void Queries::steps(const rpc::QueryStepsRequest& request, const Part& part) {
   rpc::ServerMessage message;
   message.mutable_steps()->set_now(core_.now());
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->state != JOB_RUNNING || !selected(request.filter(), id, job->array_job_id, job->array_task)) continue;
+    if (job->state != JOB_RUNNING || !selected(request.filter(), id, job->array_job_id, job->array_task))
+      continue;
     const JobRecord record = full_record(*job);
     if (!passes(request.filter(), record)) continue;
     if (!job->submission->interactive) {
@@ -267,85 +277,13 @@ void Queries::steps(const rpc::QueryStepsRequest& request, const Part& part) {
   part(message, true);
 }
 
-void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) {
-  store::AccountingQuery query;
-  for (const auto& selector : request.filter().jobs()) query.job_ids.push_back(selector.job_id());
-  query.from = request.from();
-  query.until = request.until();
-  query.with_steps = request.with_steps();
-  query.duplicates = request.duplicates();
-  query.uids.assign(request.filter().uids().begin(), request.filter().uids().end());
-  query.names.assign(request.filter().names().begin(), request.filter().names().end());
-  core_.store.query(std::move(query), [this, part, request](auto chunk) {
-    core_.loop.post([this, part, request, chunk = std::move(chunk)]() mutable {
-      rpc::ServerMessage message;
-      message.mutable_accounting()->set_now(core_.now());
-      if (!chunk) {
-        set_error(message, chunk.error());
-        part(message, true);
-        return;
-      }
-      const bool last = chunk->empty();
-      for (store::AccountedJob& stored : *chunk) {
-        rpc::AccountedJob accounted;
-        JobRecord& record = *accounted.mutable_job();
-        const Job* job = core_.state.find(stored.job.record.job_id());
-        if (job != nullptr && job->restarts == stored.job.record.restarts()) {
-          record = full_record(*job);
-        } else {
-          record = std::move(stored.job.record);
-          *record.mutable_spec() = std::move(stored.spec);
-          complete(record, nullptr);
-        }
-        if (!selected(request.filter(), record.job_id(), record.array_job_id(),
-                      record.has_array_task_id() ? record.array_task_id() : kNoTask) ||
-            !passes(request.filter(), record)) {
-          continue;
-        }
-        if (!request.filter().states().empty() &&
-            !none_or_contains(request.filter().states(), static_cast<int>(record.state()))) {
-          continue;
-        }
-        if (request.with_steps() && record.start_time() != 0) {
-          const bool has_batch = std::any_of(stored.steps.begin(), stored.steps.end(),
-                                             [](const StepRecord& step) { return step.kind() == STEP_BATCH; });
-          if (!record.spec().interactive() && !has_batch) {
-            // A job without other steps: its batch step is the job.
-            StepRecord& step = *accounted.add_steps();
-            step.set_job_id(record.job_id());
-            step.set_kind(STEP_BATCH);
-            step.set_name("batch");
-            step.set_state(record.state() == JOB_TIMEOUT || record.state() == JOB_REQUEUED ? JOB_CANCELLED
-                                                                                            : record.state());
-            step.set_exit_code(record.exit_code());
-            step.set_start_time(record.start_time());
-            step.set_end_time(record.state() == JOB_RUNNING ? 0 : record.end_time());
-            step.set_node_list(record.batch_host());
-            step.set_num_nodes(1);
-            step.set_num_tasks(1);
-            step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : record.num_cpus());
-            step.set_array_job_id(record.array_job_id());
-            if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
-            *step.mutable_usage() = record.usage();
-          }
-          for (StepRecord& step : stored.steps) *accounted.add_steps() = std::move(step);
-          if (job != nullptr && job->restarts == record.restarts()) {
-            for (StepRecord& step : core_.steps->of_job(record.job_id())) *accounted.add_steps() = std::move(step);
-          }
-        }
-        *message.mutable_accounting()->add_jobs() = std::move(accounted);
-      }
-      part(message, last);
-    });
-  });
-}
-
 void Queries::script(const rpc::QueryScriptRequest& request, const Part& part) {
   rpc::ServerMessage message;
   std::optional<store::ContentHash> hash;
   if (const Job* job = core_.state.find(request.job_id())) {
     if (job->submission->script) hash = *job->submission->script;
-  } else if (const auto stored = core_.store.job(request.job_id()); stored && *stored && !(*stored)->script.empty()) {
+  } else if (const auto stored = core_.store.job(request.job_id());
+             stored && *stored && !(*stored)->script.empty()) {
     hash = (*stored)->script;
   }
   const auto content = hash ? core_.store.content(*hash) : Result<std::optional<std::string>>(std::nullopt);

@@ -1,4 +1,5 @@
-// Answers to those who only look: squeue, sinfo, sacct, scontrol show. State's thread; long answers come in pieces.
+// Answers to those who only look: squeue, sinfo, sacct, scontrol show. State's thread; long answers come in
+// pieces.
 #pragma once
 
 #include <functional>
@@ -40,7 +41,12 @@ class Queries {
 // Whether a job, given as full_record() has it, passes everything in the filter but job ids and states.
 bool passes(const rpc::JobFilter& filter, const model::JobRecord& record);
 
-// Whether a job is one of those selected. `index`: its task, or kNoTask for the record of the tasks that wait.
+// Whether the filter's job ids mean this job; none mean all.
+bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task);
+void set_error(rpc::ServerMessage& message, const Error& error);
+
+// Whether a job is one of those selected. `index`: its task, or kNoTask for the record of the tasks that
+// wait.
 bool selects(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array_job_id, uint32_t task);
 
 }  // namespace minke::engine

@@ -47,8 +47,8 @@ Result<sched::Request> Scheduling::request_for(const model::JobSpec& spec, const
     return failure("there is no partition " + partition, model::kInvalidPartitionName);
   }
   sched::NodeNames names;
-  for (const auto& [list, into] : {std::pair{&spec.node_list(), &names.required},
-                                   std::pair{&spec.exclude(), &names.excluded}}) {
+  for (const auto& [list, into] :
+       {std::pair{&spec.node_list(), &names.required}, std::pair{&spec.exclude(), &names.excluded}}) {
     if (list->empty()) continue;
     auto expanded = text::expand_hostlist(*list);
     if (!expanded) return failure(expanded.error().message, model::kInvalidNodeName);
@@ -151,7 +151,8 @@ void Scheduling::update(Job& job) {
 void Scheduling::throttle_changed(Job& array) {
   const uint32_t count = startable(array);
   if (!array.queued || count == 0) return update(array);
-  for (size_t i = 0; i < array.submission->partitions.size(); ++i) queue_.set_startable(entry_of(array.id, i), count);
+  for (size_t i = 0; i < array.submission->partitions.size(); ++i)
+    queue_.set_startable(entry_of(array.id, i), count);
   request_pass();
 }
 
@@ -177,11 +178,11 @@ void Scheduling::pause(bool paused) {
 void Scheduling::pass() {
   // Bounded, so that commands are answered between the passes of a very long burst.
   const sched::PassOptions options{.max_starts = 5000};
-  const auto result = sched::run_pass(
-      machine_, queue_, running_, core_.now(), options,
-      [this](sched::EntryId entry, const sched::Placement& placement, int64_t expected_end) {
-        return start(entry, placement, expected_end);
-      });
+  const auto result =
+      sched::run_pass(machine_, queue_, running_, core_.now(), options,
+                      [this](sched::EntryId entry, const sched::Placement& placement, int64_t expected_end) {
+                        return start(entry, placement, expected_end);
+                      });
   if (result.more) core_.loop.post([this] { request_pass(); });
 }
 

@@ -1,8 +1,8 @@
 // Which jobs are in the scheduler's queue, and the passes over it.
 //
 // Invariant: a job is in the queue exactly while it may start: pending, durable, not held, eligible, its
-// dependencies fulfilled, its array below the throttle. Whoever changes one of these calls update(). Passes run
-// once per burst of events. State's thread.
+// dependencies fulfilled, its array below the throttle. Whoever changes one of these calls update(). Passes
+// run once per burst of events. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class Scheduling {
   // The configuration has been checked: a layout that cannot be built is a broken invariant here.
   explicit Scheduling(Core& core);
 
-  void update(Job& job);        // enters or takes out, as the invariant says; sets the reason where it must wait
+  void update(Job& job);  // enters or takes out, as the invariant says; sets the reason where it must wait
   void throttle_changed(Job& array);  // or the number of its tasks that run, or wait
   void remove(const Job& job);        // out of the queue, whatever its state
-  void request_pass();          // after this burst of events
-  void pause(bool paused);      // no passes while the launcher cannot take orders
+  void request_pass();                // after this burst of events
+  void pause(bool paused);            // no passes while the launcher cannot take orders
 
   // Books what a restart found running. A node that is gone: the error says so, nothing is booked.
   Status adopt(Job& job);
@@ -43,8 +43,8 @@ class Scheduling {
   void set_node_available(const std::string& node, bool available);
   void set_partition_up(const std::string& partition, bool up);
 
-  // Checks a request against the machine; with several partitions, one that can take it is enough, and the list
-  // is narrowed to those.
+  // Checks a request against the machine; with several partitions, one that can take it is enough, and the
+  // list is narrowed to those.
   Status check(const model::JobSpec& spec, std::string& partitions) const;
   // What each node would be asked for, for messages and records of jobs that wait.
   Result<sched::Request> request_for(const model::JobSpec& spec, const std::string& partition,
@@ -67,7 +67,9 @@ class Scheduling {
  private:
   void pass();
   sched::RunKey start(sched::EntryId entry, const sched::Placement& placement, int64_t expected_end);
-  static sched::EntryId entry_of(uint32_t job_id, size_t partition) { return (uint64_t{job_id} << 8) | partition; }
+  static sched::EntryId entry_of(uint32_t job_id, size_t partition) {
+    return (uint64_t{job_id} << 8) | partition;
+  }
   uint32_t startable(const Job& job) const;
 
   Core& core_;

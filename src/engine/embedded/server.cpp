@@ -57,7 +57,8 @@ Server::Server(Core& core, os::UniqueFd listener, Hooks hooks)
 Server::~Server() = default;
 
 void Server::open() {
-  accepting_ = rpc::accept_on(core_.loop, listener_.get(), [this](os::UniqueFd socket) { accept(std::move(socket)); });
+  accepting_ =
+      rpc::accept_on(core_.loop, listener_.get(), [this](os::UniqueFd socket) { accept(std::move(socket)); });
 }
 
 void Server::close() {
@@ -99,7 +100,8 @@ void Server::accept(os::UniqueFd socket) {
 
 void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
                       const rpc::WaitJobRequest& request) {
-  const auto answer = [this, weak = std::weak_ptr<Client>(client), request_id](const JobRecord& record, bool last) {
+  const auto answer = [this, weak = std::weak_ptr<Client>(client), request_id](const JobRecord& record,
+                                                                               bool last) {
     const auto self = weak.lock();
     if (!self) return;
     rpc::ServerMessage message;
@@ -145,15 +147,15 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
 void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
                          const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors) {
   client->step_keys.push_back(request.key());
-  const Status created = core_.steps->create(
-      request, std::move(descriptors), owner_of_process(client->peer.pid),
-      [weak = std::weak_ptr<Client>(client), request_id](const rpc::StepEvent& event) {
-        const auto self = weak.lock();
-        if (!self) return;
-        rpc::ServerMessage message;
-        *message.mutable_step() = event;
-        self->send(message, request_id, event.has_ended());
-      });
+  const Status created =
+      core_.steps->create(request, std::move(descriptors), owner_of_process(client->peer.pid),
+                          [weak = std::weak_ptr<Client>(client), request_id](const rpc::StepEvent& event) {
+                            const auto self = weak.lock();
+                            if (!self) return;
+                            rpc::ServerMessage message;
+                            *message.mutable_step() = event;
+                            self->send(message, request_id, event.has_ended());
+                          });
   if (!created) client->send_error(request_id, created.error());
 }
 
@@ -237,7 +239,8 @@ void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       });
     case rpc::ClientMessage::kReconfigure:
       return client->send_error(
-          id, Error{kNotSupported, "the configuration is read at start: minke down --keep-jobs, then minke up"});
+          id,
+          Error{kNotSupported, "the configuration is read at start: minke down --keep-jobs, then minke up"});
     case rpc::ClientMessage::BODY_NOT_SET:
       return client->send_error(id, Error{kInternal, "a request that this daemon does not know"});
   }

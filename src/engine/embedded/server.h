@@ -1,7 +1,7 @@
 // The daemon's door: takes connections, hands each request to the part that answers it, sends the answers.
 //
-// A request is bounded, comes from a user that the kernel names, and is always answered: with an error where it
-// cannot be understood. State's thread.
+// A request is bounded, comes from a user that the kernel names, and is always answered: with an error where
+// it cannot be understood. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,10 @@ class Server {
   void accept(os::UniqueFd socket);
   void handle(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
               std::vector<os::UniqueFd> descriptors);
-  void create_step(const std::shared_ptr<Client>& client, uint32_t request_id, const rpc::CreateStepRequest& request,
-                   std::vector<os::UniqueFd> descriptors);
-  void wait_job(const std::shared_ptr<Client>& client, uint32_t request_id, const rpc::WaitJobRequest& request);
+  void create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
+                   const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors);
+  void wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
+                const rpc::WaitJobRequest& request);
 
   Core& core_;
   os::UniqueFd listener_;

@@ -1,8 +1,9 @@
 // The cluster's jobs: all that wait or run, and those that ended but are not yet durable as such.
 //
-// Invariants: job ids are unique and only grow; an array's waiting tasks are one record with the array's id, and a
-// task gets a record and an id of its own when it is split off (the last one keeps the array's), as in Slurm.
-// Data and lookups only: the decisions are in scheduling, lifecycle, steps and dependencies. State's thread.
+// Invariants: job ids are unique and only grow; an array's waiting tasks are one record with the array's id,
+// and a task gets a record and an id of its own when it is split off (the last one keeps the array's), as in
+// Slurm. Data and lookups only: the decisions are in scheduling, lifecycle, steps and dependencies. State's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ namespace minke::engine {
 struct ArrayGroup {
   std::set<uint32_t> jobs;  // ids of its records in memory
   uint32_t running = 0;
-  uint64_t ended = 0;       // tasks, all since submission
-  uint64_t succeeded = 0;   // of them, with exit code 0
+  uint64_t ended = 0;      // tasks, all since submission
+  uint64_t succeeded = 0;  // of them, with exit code 0
 };
 
 class State {
@@ -45,8 +46,8 @@ class State {
   // The record of task `index`: its own, or the one of the tasks that wait; null where there is none.
   Job* find_task(uint32_t array_job_id, uint32_t index);
 
-  // Takes task `index` out of an array's waiting tasks; the result is that task's own record. The record of the
-  // last waiting task becomes the task itself.
+  // Takes task `index` out of an array's waiting tasks; the result is that task's own record. The record of
+  // the last waiting task becomes the task itself.
   Job& split_task(Job& array, uint32_t index);
   // The same for a task that had been given its id before a restart; null where the index does not wait.
   Job* split_task_as(Job& array, uint32_t index, uint32_t job_id);

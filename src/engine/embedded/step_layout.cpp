@@ -10,7 +10,7 @@ namespace minke::engine {
 namespace {
 
 struct Choice {
-  std::vector<size_t> nodes;     // allowed ones, in order
+  std::vector<size_t> nodes;  // allowed ones, in order
   uint32_t tasks = 0;
   uint32_t node_count = 0;
 };
@@ -21,7 +21,8 @@ Result<Choice> choose(const rpc::StepSpec& spec, const std::vector<StepNode>& no
     auto names = text::expand_hostlist(spec.node_list());
     if (!names) return failure(names.error().message, model::kInvalidNodeName);
     for (const std::string& name : *names) {
-      const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.name == name; });
+      const auto found =
+          std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.name == name; });
       if (found == nodes.end()) {
         return failure("node " + name + " is not part of the job", model::kNodeConfigUnavailable);
       }
@@ -44,7 +45,8 @@ Result<Choice> choose(const rpc::StepSpec& spec, const std::vector<StepNode>& no
   if (choice.tasks == 0) return failure("a step has at least one task", model::kBadTaskCount);
   if (choice.tasks < choice.node_count) {
     layout.note = "Warning: can't run " + std::to_string(choice.tasks) + " processes on " +
-                  std::to_string(choice.node_count) + " nodes, setting nnodes to " + std::to_string(choice.tasks);
+                  std::to_string(choice.node_count) + " nodes, setting nnodes to " +
+                  std::to_string(choice.tasks);
     choice.node_count = choice.tasks;
   }
   return choice;
@@ -57,7 +59,8 @@ Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<Ste
   StepLayout layout;
   auto choice = choose(spec, nodes, layout);
   if (!choice) return failure(choice.error());
-  const uint32_t cpus_per_task = spec.has_cpus_per_task() ? spec.cpus_per_task() : std::max(1u, default_cpus_per_task);
+  const uint32_t cpus_per_task =
+      spec.has_cpus_per_task() ? spec.cpus_per_task() : std::max(1u, default_cpus_per_task);
   const bool exact = spec.exact() || spec.has_cpus_per_task();
 
   // Twice the same layout: on the whole job (can it ever run?), then on what other steps leave (can it now?).
@@ -101,7 +104,8 @@ Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<Ste
       for (uint32_t task = 0; task < choice->tasks; ++task) {
         ++layout.tasks[choice->nodes[task * choice->node_count / choice->tasks]];
       }
-      for (size_t i = 0; i < nodes.size(); ++i) layout.task_nodes.insert(layout.task_nodes.end(), layout.tasks[i], i);
+      for (size_t i = 0; i < nodes.size(); ++i)
+        layout.task_nodes.insert(layout.task_nodes.end(), layout.tasks[i], i);
       return layout;
     }
     return failure("the job's CPUs do not suffice for " + std::to_string(choice->tasks) + " tasks of " +

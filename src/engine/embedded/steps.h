@@ -1,10 +1,10 @@
 // Steps: what srun runs inside a job's allocation.
 //
-// A step takes CPUs of its job that no other step holds, unless it overlaps; without --exact it takes all of the job's
-// CPUs on its nodes, as in Slurm. One that does not fit yet waits, in order. It lives as long as the srun that asked
-// for it: when that process is gone, the step is killed. It is reported ended once its end is durable. A step's launch
-// is known to the launcher with all that a restarted daemon needs; a request that is sent again finds its step by its key.
-// State's thread.
+// A step takes CPUs of its job that no other step holds, unless it overlaps; without --exact it takes all of
+// the job's CPUs on its nodes, as in Slurm. One that does not fit yet waits, in order. It lives as long as
+// the srun that asked for it: when that process is gone, the step is killed. It is reported ended once its
+// end is durable. A step's launch is known to the launcher with all that a restarted daemon needs; a request
+// that is sent again finds its step by its key. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class Steps {
 
   using Report = std::function<void(const rpc::StepEvent& event)>;  // to the srun that asked
   // Errors: Slurm's. Otherwise the step starts now or later, and `report` is called until StepEnded.
-  Status create(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors, const Owner& owner,
-                Report report);
+  Status create(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+                const Owner& owner, Report report);
   // The client went away: nobody is to be told any more. Its step goes on until the owner's process is gone.
   void forget_report(const std::string& key);
 
@@ -71,13 +71,14 @@ class Steps {
   };
 
   // Asked for again, and not running: it has ended, or never began.
-  void find_ended(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors, const Owner& owner,
-                  Report report);
-  Status create_new(Job& running, const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
-                    const Owner& owner, Report report);
+  void find_ended(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+                  const Owner& owner, Report report);
+  Status create_new(Job& running, const rpc::CreateStepRequest& request,
+                    std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report);
   std::vector<StepNode> nodes_of(const Job& job, const JobSteps& steps) const;
   void start(Job& job, Waiting waiting, const StepLayout& layout);
-  node::LaunchOrder order_of(const Job& job, const rpc::StepSpec& spec, const Step& step, const StepLayout& layout);
+  node::LaunchOrder order_of(const Job& job, const rpc::StepSpec& spec, const Step& step,
+                             const StepLayout& layout);
   void start_waiting(uint32_t job_id);
   void watch_owner(Step& step);
   Step* find(const node::LaunchId& id);

@@ -39,14 +39,17 @@ Status Submitting::check(const rpc::SubmitRequest& request, JobSpec& spec) const
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time()) {
     return failure("the deadline is before the begin time", kInvalidTimeValue);
   }
-  if (spec.deadline() != 0 && spec.deadline() <= core_.now()) return failure("the deadline has passed", kInvalidTimeValue);
+  if (spec.deadline() != 0 && spec.deadline() <= core_.now())
+    return failure("the deadline has passed", kInvalidTimeValue);
   if (!spec.licenses().empty()) return failure("no licenses are configured", kInvalidLicenses);
-  if (!spec.reservation().empty()) return failure("there is no reservation " + spec.reservation(), kReservationInvalid);
+  if (!spec.reservation().empty())
+    return failure("there is no reservation " + spec.reservation(), kReservationInvalid);
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     for (const IndexRange& range : spec.array().ranges()) {
       if (range.last() < range.first() || range.last() >= core_.config.max_array_size) {
-        return failure("array indices must be below MaxArraySize=" + std::to_string(core_.config.max_array_size),
-                       kInvalidArray);
+        return failure(
+            "array indices must be below MaxArraySize=" + std::to_string(core_.config.max_array_size),
+            kInvalidArray);
       }
     }
   }

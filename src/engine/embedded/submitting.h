@@ -1,7 +1,8 @@
-// From a SubmitRequest to a job: checks what needs the cluster, and makes the job durable before anybody is told.
+// From a SubmitRequest to a job: checks what needs the cluster, and makes the job durable before anybody is
+// told.
 //
-// Invariants: nothing of a refused submission remains; a job may start only once its submission is durable; the same
-// key submits once, however often it comes. State's thread.
+// Invariants: nothing of a refused submission remains; a job may start only once its submission is durable;
+// the same key submits once, however often it comes. State's thread.
 #pragma once
 
 #include <functional>

@@ -17,7 +17,8 @@ std::string from_passwd(uint32_t uid, const std::string& otherwise, Use use) {
   std::vector<char> buffer(16384);
   passwd entry{};
   passwd* found = nullptr;
-  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return otherwise;
+  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+    return otherwise;
   const char* value = use(entry);
   return value == nullptr || *value == '\0' ? otherwise : value;
 }

@@ -21,7 +21,8 @@ void Waiting::started(const Job& job) {
   if (!starts_.contains(job.id)) return;
   model::JobRecord record = core_.state.record_of(job);
   *record.mutable_spec() = job.submission->spec();
-  core_.committer.when_durable([this, id = job.id, record = std::move(record)] { tell(starts_, id, record); });
+  core_.committer.when_durable(
+      [this, id = job.id, record = std::move(record)] { tell(starts_, id, record); });
 }
 
 void Waiting::ended(const Job& job) {
@@ -37,7 +38,9 @@ void Waiting::ended(const Job& job) {
            });
   }();
   const bool own = array == 0 || job.id != array || array_over;
-  if (!(own && (ends_.contains(job.id) || starts_.contains(job.id))) && !(array_over && ends_.contains(array))) return;
+  if (!(own && (ends_.contains(job.id) || starts_.contains(job.id))) &&
+      !(array_over && ends_.contains(array)))
+    return;
   model::JobRecord record = core_.state.record_of(job);
   *record.mutable_spec() = job.submission->spec();
   core_.committer.when_durable([this, id = job.id, own, array = array_over ? array : 0, record]() mutable {

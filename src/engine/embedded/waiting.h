@@ -22,12 +22,13 @@ class Waiting {
   void for_start(uint32_t job_id, Tell tell) { starts_.emplace(job_id, std::move(tell)); }
   void for_end(uint32_t job_id, Tell tell) { ends_.emplace(job_id, std::move(tell)); }
   void started(const Job& job);
-  // An array has ended when its last task has: those who wait for it are told with that task's record, and the
-  // highest exit code of those tasks that ended meanwhile.
+  // An array has ended when its last task has: those who wait for it are told with that task's record, and
+  // the highest exit code of those tasks that ended meanwhile.
   void ended(const Job& job);
 
  private:
-  void tell(std::unordered_multimap<uint32_t, Tell>& waiters, uint32_t job_id, const model::JobRecord& record);
+  void tell(std::unordered_multimap<uint32_t, Tell>& waiters, uint32_t job_id,
+            const model::JobRecord& record);
 
   Core& core_;
   std::unordered_multimap<uint32_t, Tell> starts_, ends_;

@@ -1,0 +1,101 @@
+// minke.toml: what it may say, and what is said of mistakes in it.
+#include "engine/embedded/config.h"
+
+#include <gtest/gtest.h>
+
+namespace minke::engine {
+namespace {
+
+model::NodeRecord machine() {
+  model::NodeRecord node;
+  node.set_name("here");
+  node.set_cpus(4);
+  node.set_sockets(1);
+  node.set_cores_per_socket(4);
+  node.set_threads_per_core(1);
+  node.set_memory_mib(8000);
+  return node;
+}
+
+Configuration parse(const std::string& text) {
+  auto config = parse_configuration(text, "minke.toml", machine());
+  EXPECT_TRUE(config.has_value()) << (config ? "" : config.error().message);
+  return config ? *config : Configuration();
+}
+
+std::string problem(const std::string& text) {
+  const auto config = parse_configuration(text, "minke.toml", machine());
+  EXPECT_FALSE(config.has_value()) << text;
+  return config ? "" : config.error().message;
+}
+
+TEST(Configuration, NothingMeansThisMachineAndOnePartition) {
+  const Configuration config = parse("");
+  ASSERT_EQ(config.nodes.size(), 1u);
+  EXPECT_EQ(config.nodes[0].name(), "here");
+  EXPECT_EQ(config.nodes[0].weight(), 1u);
+  ASSERT_EQ(config.partitions.size(), 1u);
+  EXPECT_TRUE(config.partitions[0].is_default());
+  EXPECT_EQ(config.partitions[0].nodes(), "here");
+  EXPECT_EQ(config.partitions[0].max_time_minutes(), 0xffffffffu);
+}
+
+TEST(Configuration, DeclaresVirtualNodesWithTypedGpus) {
+  const Configuration config = parse(R"(
+cluster_name = "lab"
+kill_wait = 5
+[[node]]
+name = "n[1-3]"
+cpus = 8
+memory = "32G"
+features = ["a100", "nvlink"]
+gpus = ["a100:2", "v100:1"]
+[[partition]]
+name = "short"
+max_time = "3:00:00"
+default_time = 10
+nodes = "n[1-2]"
+[[partition]]
+name = "long"
+default = true
+)");
+  EXPECT_EQ(config.cluster_name, "lab");
+  EXPECT_EQ(config.kill_wait_seconds, 5u);
+  ASSERT_EQ(config.nodes.size(), 3u);
+  EXPECT_EQ(config.nodes[2].name(), "n3");
+  EXPECT_TRUE(config.nodes[2].is_virtual());
+  EXPECT_EQ(config.nodes[2].cpus(), 8u);
+  EXPECT_EQ(config.nodes[2].cores_per_socket(), 8u);
+  EXPECT_EQ(config.nodes[2].memory_mib(), 32768u);
+  ASSERT_EQ(config.nodes[2].gres_size(), 2);
+  EXPECT_EQ(config.nodes[2].gres(0).type(), "a100");
+  EXPECT_EQ(config.nodes[2].gres(0).count(), 2u);
+  EXPECT_TRUE(config.nodes[2].virtual_gres());
+  ASSERT_EQ(config.partitions.size(), 2u);
+  EXPECT_EQ(config.partitions[0].max_time_minutes(), 180u);
+  EXPECT_EQ(config.partitions[0].default_time_minutes(), 10u);
+  EXPECT_EQ(config.partitions[0].nodes(), "n[1-2]");
+  EXPECT_EQ(config.partitions[1].nodes(), "n[1-3]");
+  EXPECT_FALSE(config.partitions[0].is_default());
+}
+
+TEST(Configuration, NamesFileLineAndKeyOfAMistake) {
+  EXPECT_EQ(problem("\nclustername = \"x\"\n").rfind("minke.toml:2: clustername is not known", 0), 0u);
+  EXPECT_NE(problem("kill_wait = -1").find("minke.toml:1: kill_wait must be a number"), std::string::npos);
+  EXPECT_NE(problem("[[node]]\ncpus = 2\n").find("needs a name"), std::string::npos);
+  EXPECT_NE(problem("[[node]]\nname = \"a\"\nmemory = \"lots\"\n").find("minke.toml:3: memory"),
+            std::string::npos);
+  EXPECT_NE(problem("[[node]]\nname = \"a,a\"\n").find("two nodes a"), std::string::npos);
+  EXPECT_NE(problem("[[partition]]\nname = \"p\"\nnodes = \"x\"\n").find("names node x"), std::string::npos);
+  EXPECT_NE(problem("[[partition]]\nname = \"p\"\n[[partition]]\nname = \"p\"\n").find("two partitions p"),
+            std::string::npos);
+  EXPECT_NE(problem("[[partition]]\nname=\"p\"\ndefault=true\n[[partition]]\nname=\"q\"\ndefault=true\n")
+                .find("more than one partition is the default"),
+            std::string::npos);
+  EXPECT_NE(problem("node = 3").find("[[node]]"), std::string::npos);
+  EXPECT_EQ(problem("this is not toml").rfind("minke.toml:1: ", 0), 0u);
+  EXPECT_NE(problem("[[node]]\nname = \"a\"\ngpus = \"65\"\n").find("64"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace minke::engine

@@ -1,0 +1,149 @@
+// The launcher's order for one step: what its tasks run, where, with which environment and streams.
+#include <algorithm>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/job_environment.h"
+#include "engine/embedded/job_paths.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/steps.h"
+#include "text/file_pattern.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+std::vector<uint32_t> non_zero(const std::vector<uint32_t>& counts) {
+  std::vector<uint32_t> result;
+  std::copy_if(counts.begin(), counts.end(), std::back_inserter(result),
+               [](uint32_t count) { return count != 0; });
+  return result;
+}
+
+node::StreamOrder stream_order(const rpc::StepStream& stream, uint32_t rank,
+                               const text::FilePatternValues& values, const std::string& work_dir,
+                               bool append) {
+  node::StreamOrder order;
+  if (!stream.path().empty()) {
+    const std::string path = text::expand_file_pattern(stream.path(), values);
+    order.set_path(path.front() == '/' ? path : work_dir + "/" + path);
+    order.set_append(append);
+  } else if (stream.descriptors() > 0 && (!stream.has_only_task() || stream.only_task() == rank)) {
+    order.set_descriptor(stream.first_descriptor() + (stream.descriptors() > 1 ? rank : 0));
+  }
+  return order;
+}
+
+}  // namespace
+
+node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, const Step& step,
+                                  const StepLayout& layout) {
+  const StepRecord& record = step.tag.record();
+  node::LaunchOrder order;
+  order.mutable_id()->set_job_id(job.id);
+  order.mutable_id()->set_run(job.restarts);
+  order.mutable_id()->set_kind(STEP_NORMAL);
+  order.mutable_id()->set_step_id(record.step_id());
+  *order.mutable_argv() = spec.argv();
+  order.set_work_dir(spec.work_dir());
+  order.set_umask(spec.umask());
+  *order.mutable_resource_limits() = spec.resource_limits();
+  order.set_tmp_dir(core_.launching->tmp_dir_of(job));
+  order.set_controlling_terminal(spec.pty());
+  order.set_script_error_prefix(kErrorPrefix);
+  step.tag.SerializeToString(order.mutable_tag());
+
+  const std::string tasks_per_node = counts_per_node(non_zero(layout.tasks));
+  const uint32_t tasks = record.num_tasks();
+  std::vector<std::string> common = {
+      "MINKE_HOME=" + core_.config.home,
+      "SLURM_JOB_ID=" + std::to_string(job.id),
+      "SLURM_JOBID=" + std::to_string(job.id),
+      "SLURM_STEP_ID=" + std::to_string(record.step_id()),
+      "SLURM_STEPID=" + std::to_string(record.step_id()),
+      "SLURM_STEP_NODELIST=" + record.node_list(),
+      "SLURM_STEP_NUM_NODES=" + std::to_string(record.num_nodes()),
+      "SLURM_STEP_NUM_TASKS=" + std::to_string(tasks),
+      "SLURM_STEP_TASKS_PER_NODE=" + tasks_per_node,
+      "SLURM_TASKS_PER_NODE=" + tasks_per_node,
+      "SLURM_NTASKS=" + std::to_string(tasks),
+      "SLURM_NPROCS=" + std::to_string(tasks),
+      "SLURM_NNODES=" + std::to_string(record.num_nodes()),
+      "SLURM_PRIO_PROCESS=0",
+      "SLURM_TMPDIR=" + order.tmp_dir(),
+      "SLURM_SRUN_COMM_HOST=127.0.0.1",
+      "SLURM_LAUNCH_NODE_IPADDR=127.0.0.1",
+  };
+  if (spec.has_cpus_per_task())
+    common.push_back("SLURM_CPUS_PER_TASK=" + std::to_string(spec.cpus_per_task()));
+  order.set_environment(merge_environment(spec.environment(), common, core_.config.home + "/bin"));
+
+  JobRecord job_record = core_.state.record_of(job);
+  *job_record.mutable_spec() = job.submission->spec();
+  std::vector<uint32_t> local_ids(layout.tasks.size(), 0);
+  std::vector<std::string> task_ids(layout.tasks.size());
+  for (size_t rank = 0; rank < layout.task_nodes.size(); ++rank) {
+    std::string& ids = task_ids[layout.task_nodes[rank]];
+    ids += (ids.empty() ? "" : ",") + std::to_string(rank);
+  }
+  std::vector<uint32_t> node_ids(layout.tasks.size(), 0);
+  for (size_t i = 0, next = 0; i < layout.tasks.size(); ++i) {
+    if (layout.tasks[i] != 0) node_ids[i] = static_cast<uint32_t>(next++);
+  }
+  const bool append = spec.open_mode() == OPEN_APPEND;
+  for (size_t rank = 0; rank < layout.task_nodes.size(); ++rank) {
+    const size_t index = layout.task_nodes[rank];
+    const NodeAllocation& node = job.details->nodes.Get(static_cast<int>(index));
+    const uint32_t local_id = local_ids[index]++;
+    node::TaskOrder& task = *order.add_tasks();
+    task.set_rank(static_cast<uint32_t>(rank));
+    const auto add = [&](std::string_view name, const std::string& value) {
+      task.add_environment(std::string(name) + "=" + value);
+    };
+    add("SLURM_PROCID", std::to_string(rank));
+    add("SLURM_LOCALID", std::to_string(local_id));
+    add("SLURM_NODEID", std::to_string(node_ids[index]));
+    add("SLURM_GTIDS", task_ids[index]);
+    add("SLURMD_NODENAME", node.node());
+    add("SLURM_TOPOLOGY_ADDR", node.node());
+    add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
+    // All GPUs of the job on this node, for every task, unless each task was to have its own.
+    std::string gpus = gpu_indices(node);
+    const uint32_t per_task = spec.gpus_per_task_size() > 0 ? spec.gpus_per_task(0).count() : 0;
+    if (per_task > 0) {
+      std::vector<std::string> all;
+      for (size_t begin = 0; begin < gpus.size();) {
+        const size_t end = std::min(gpus.find(',', begin), gpus.size());
+        all.push_back(gpus.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      gpus.clear();
+      for (uint32_t i = 0; i < per_task; ++i) {
+        const size_t position = size_t{local_id} * per_task + i;
+        if (position < all.size()) gpus += (gpus.empty() ? "" : ",") + all[position];
+      }
+    }
+    if (!gpus.empty()) {
+      add("CUDA_VISIBLE_DEVICES", gpus);
+      add("GPU_DEVICE_ORDINAL", gpus);
+      add("SLURM_STEP_GPUS", gpus);
+      add("SLURM_GPUS_ON_NODE", std::to_string(1 + std::count(gpus.begin(), gpus.end(), ',')));
+    }
+    text::FilePatternValues values = pattern_values(job_record);
+    values.step = std::to_string(record.step_id());
+    values.task_rank = static_cast<uint32_t>(rank);
+    values.node_index = node_ids[index];
+    values.host_name = node.node();
+    *task.mutable_stdin() = stream_order(spec.stdin(), task.rank(), values, spec.work_dir(), false);
+    *task.mutable_stdout() = stream_order(spec.stdout(), task.rank(), values, spec.work_dir(), append);
+    if (spec.stderr().path().empty() && spec.stderr().descriptors() == 0) {
+      task.mutable_stderr()->set_same_as_stdout(true);
+    } else {
+      *task.mutable_stderr() = stream_order(spec.stderr(), task.rank(), values, spec.work_dir(), append);
+    }
+  }
+  return order;
+}
+
+}  // namespace minke::engine
