@@ -20,8 +20,11 @@ def test_first_command_starts_the_daemon(cluster):
 
 
 def test_many_first_commands_start_one_daemon(cluster):
-    commands = [cluster.start("sbatch", "--parsable", "--hold", cluster.script("true")) for _ in range(8)]
-    numbers = sorted(int(command.communicate(timeout=60)[0]) for command in commands)
+    script = cluster.script("true")
+    commands = [cluster.start("sbatch", "--parsable", "--hold", script) for _ in range(8)]
+    answers = [command.communicate(timeout=60) for command in commands]
+    assert all(out for out, _ in answers), answers
+    numbers = sorted(int(out) for out, _ in answers)
     assert numbers == list(range(numbers[0], numbers[0] + 8))
     assert len(cluster.queue()) == 8
 

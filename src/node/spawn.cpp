@@ -107,7 +107,7 @@ void prepare_stream(ChildStream& stream, const StreamOrder& order, int direction
   } else if (!order.path().empty()) {
     stream.path = order.path().c_str();
     stream.flags = direction | O_CLOEXEC | O_NOCTTY;
-    if (direction == O_WRONLY) stream.flags |= O_CREAT | (order.append() ? O_APPEND : O_TRUNC);
+    if (direction == O_WRONLY) stream.flags |= O_CREAT | O_APPEND | (order.append() ? 0 : O_TRUNC);
   }
 }
 

@@ -163,9 +163,8 @@ std::string merge_environment(std::string_view block, const std::vector<std::str
   merged.reserve(block.size() + 4096);
   bool has_path = false;
   while (!block.empty()) {
-    const size_t end = std::min(block.find('\0'), block.size() - 1);
-    std::string_view line = block.substr(0, end);
-    block.remove_prefix(end + 1);
+    const std::string_view line = block.substr(0, block.find('\0'));
+    block.remove_prefix(std::min(block.size(), line.size() + 1));
     const std::string_view name = name_of(line);
     if (name.empty() || replaced.contains(name)) continue;
     if (name == "PATH" && !prefix_path.empty()) {

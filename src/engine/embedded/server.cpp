@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/embedded/core.h"
@@ -118,8 +119,7 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
   };
   const Job* job = core_.state.find(request.job_id());
   const ArrayGroup* array = core_.state.find_array(request.job_id());
-  const bool over = job == nullptr || (job->ended() && !job->completing && !job->dirty);
-  if (over && (array == nullptr || array->jobs.empty())) {
+  if (job == nullptr && array == nullptr) {
     const auto stored = core_.store.job(request.job_id());
     if (!stored) return client->send_error(request_id, stored.error());
     if (!*stored) return client->send_error(request_id, Error{kInvalidJobId, {}});
@@ -129,6 +129,17 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
       if (outcome && outcome->ended > outcome->succeeded) record.set_exit_code(1 << 8);
     }
     answer(record, true);
+    return;
+  }
+  const auto over = [&](uint32_t id) {
+    const Job* one = core_.state.find(id);
+    return one == nullptr || (one->ended() && !one->completing);
+  };
+  if (array != nullptr ? std::all_of(array->jobs.begin(), array->jobs.end(), over) : over(job->id)) {
+    // It has ended, and that is on its way to the disk.
+    JobRecord record = queries_.full_record(job != nullptr ? *job : *core_.state.find(*array->jobs.begin()));
+    if (array != nullptr && array->ended > array->succeeded) record.set_exit_code(1 << 8);
+    core_.committer.when_durable([answer, record] { answer(record, true); });
     return;
   }
   const Job& shown = job != nullptr ? *job : *core_.state.find(*array->jobs.begin());

@@ -81,7 +81,7 @@ Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<Ste
       const uint32_t most = left - (nodes_left - 1);
       uint32_t here = std::min(fit, most);
       // As the job itself was laid out, where the step is the whole job.
-      if (choice->nodes.size() == nodes.size() && node.tasks > 0 && !spec.has_ntasks_per_node()) {
+      if (choice->node_count == nodes.size() && node.tasks > 0 && !spec.has_ntasks_per_node()) {
         uint32_t job_tasks = 0;
         for (const StepNode& other : nodes) job_tasks += other.tasks;
         if (job_tasks == choice->tasks) here = std::min(here, node.tasks);
