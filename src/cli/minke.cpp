@@ -20,6 +20,8 @@
 #include "node/launcher.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "submit/help.h"
+#include "submit/job_request.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -176,6 +178,17 @@ int env(bool force) {
   return 0;
 }
 
+// Made from the table that the command itself reads its options by.
+int man(const std::string& page) {
+  for (const auto command : {submit::Command::kSbatch, submit::Command::kSalloc, submit::Command::kSrun}) {
+    if (page != submit::command_name(command)) continue;
+    std::fputs(submit::man_page(command).c_str(), stdout);
+    return 0;
+  }
+  return complain(
+      Error{0, "there is no manual page of " + page + "; there are those of sbatch, salloc and srun"});
+}
+
 int daemon_main(engine::DaemonOptions options) {
   if (options.home.empty()) {
     auto home = os::minke_home();
@@ -234,6 +247,11 @@ int minke_main(int argc, char** argv) {
   bool over_slurm = false;
   env_command->add_flag("--over-slurm", over_slurm, "in front of a real Slurm's commands, too");
   env_command->callback([&] { exit_code = env(over_slurm); });
+
+  auto* man_command = app.add_subcommand("man", "the manual page of sbatch, salloc or srun, for man -l -");
+  std::string page;
+  man_command->add_option("command", page, "sbatch, salloc or srun")->required();
+  man_command->callback([&] { exit_code = man(page); });
 
   engine::DaemonOptions daemon;
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");

@@ -68,6 +68,7 @@ class State {
   Jobs jobs_;
   std::unordered_map<uint32_t, ArrayGroup> arrays_;
   std::unordered_map<store::ContentHash, std::weak_ptr<const store::ContentHash>> contents_;
+  size_t contents_limit_ = 1024;
   std::unordered_map<uint32_t, std::string> user_names_, group_names_;
   uint32_t next_job_id_ = 1;
 };
