@@ -13,21 +13,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 @dataclasses.dataclass
 class Comparison:
-    """One line of the table. `ratio` is how many times better Minke is than the peer (or than the budget's own
-    yardstick); with a budget it passes when it is at least that."""
+    """One line of the table. `ratio` is how many times better Minke is than the peer, or than a fixed bound; none where
+    either is 0. `budget` is the least ratio asked for, where one is; `passed` the verdict on it."""
     what: str
     minke: str
     peer: str
     peer_value: str
     ratio: float | None = None
     budget: float | None = None
-    note: str = ""
+    passed: bool | None = None
 
     @property
     def verdict(self) -> str:
-        if self.budget is None or self.ratio is None:
-            return ""
-        return "pass" if self.ratio >= self.budget else "MISS"
+        return {None: "", True: "pass", False: "MISS"}[self.passed]
 
 
 class Report:
@@ -50,22 +48,24 @@ class Report:
         print(f"    skipped: {what}: {why}", flush=True)
 
     def compare(self, what: str, mine: str, theirs: str, peer: str, unit: str, budget: float | None = None,
-                smaller_is_better: bool = False, note: str = "") -> None:
+                smaller_is_better: bool = False) -> None:
         """Adds the line that sets two medians side by side; the ones not measured are left out."""
         a, b = self.median(mine), self.median(theirs)
         if a is None or b is None:
             return
         ratio = (b / a if smaller_is_better else a / b) if a and b else None
-        self.comparisons.append(Comparison(what, f"{a:,.4g} {unit}", peer, f"{b:,.4g} {unit}", ratio, budget, note))
+        passed = None if budget is None or ratio is None else ratio >= budget
+        self.comparisons.append(Comparison(what, f"{a:,.4g} {unit}", peer, f"{b:,.4g} {unit}", ratio, budget, passed))
 
-    def limit(self, what: str, mine: str, unit: str, bound: float, at_least: bool = False, note: str = "") -> None:
+    def limit(self, what: str, mine: str, unit: str, bound: float, at_least: bool = False) -> None:
         """Adds the line that sets a median against a fixed bound."""
         a = self.median(mine)
         if a is None:
             return
-        ratio = a / bound if at_least else (bound / a if a else float("inf"))
-        self.comparisons.append(Comparison(what, f"{a:,.4g} {unit}", "budget",
-                                           f"{'>=' if at_least else '<='} {bound:,.4g} {unit}", ratio, 1.0, note))
+        ratio = (a / bound if at_least else bound / a) if a and bound else None
+        self.comparisons.append(Comparison(what, f"{a:,.4g} {unit}", "a fixed bound",
+                                           f"{'>=' if at_least else '<='} {bound:,.4g} {unit}", ratio, None,
+                                           a >= bound if at_least else a <= bound))
 
     def table(self) -> str:
         rows = [("what", "Minke", "against", "", "ratio", "budget", "")]
@@ -81,11 +81,10 @@ class Report:
             lines.append("  ".join(cells).rstrip())
             if number == 0:
                 lines.append("-" * len(lines[0]))
-        lines += [f"  {line.what}: {line.note}" for line in self.comparisons if line.note]
         lines += [f"  skipped: {text}" for text in self.skipped]
-        missed = [line.what for line in self.comparisons if line.verdict == "MISS"]
-        judged = sum(bool(line.verdict) for line in self.comparisons)
-        lines += ["", f"{judged - len(missed)} of {judged} budgets met" + (f"; missed: {', '.join(missed)}" if missed else "")]
+        missed = [f"{line.what} against {line.peer}" for line in self.comparisons if line.passed is False]
+        judged = sum(line.passed is not None for line in self.comparisons)
+        lines += ["", f"{judged - len(missed)} of {judged} budgets met", *(f"  missed: {text}" for text in missed)]
         return "\n".join(lines)
 
     def write(self, options: dict) -> pathlib.Path:

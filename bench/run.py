@@ -11,10 +11,10 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import array, core, memory, rest, singles, squeue, srun, submit  # noqa: E402
+from parts import array, core, memory, passes, rest, singles, squeue, srun, submit  # noqa: E402
 from report import Report  # noqa: E402
 
-PARTS = (array, singles, srun, squeue, submit, rest, memory, core)
+PARTS = (array, singles, srun, squeue, submit, rest, memory, core, passes)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 
@@ -61,7 +61,7 @@ def main() -> int:
     print("\n" + report.table())
     plain = {name: str(value) if isinstance(value, pathlib.Path) else value for name, value in vars(options).items()}
     print(f"written to {report.write(plain)}")
-    missed = any(line.verdict == "MISS" for line in report.comparisons)
+    missed = any(line.passed is False for line in report.comparisons)
     return 1 if broken or (options.strict and missed) else 0
 
 
