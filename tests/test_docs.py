@@ -6,6 +6,8 @@ A fenced block says what it is by the words after its backticks:
   shows its exit code as `[1]` in a line of its own.
 - `bash NAME`, `toml NAME`: a file, written before the next command runs. ~/ stands for the page's own home.
 - `console skip REASON`: shown, not run. `text`: no example.
+
+~/minke stands for this repository.
 """
 import os
 import pathlib
@@ -17,7 +19,7 @@ import pytest
 from cluster import ROOT
 
 MINKE_ONLY = True
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/*.md"))]
 FOR_DEVELOPERS = {"architecture.md"}  # drawings and excerpts, no examples
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "__end_of_command__"
@@ -81,9 +83,11 @@ class Shell:
         self.process.stdout.close()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in FOR_DEVELOPERS], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in FOR_DEVELOPERS],
+                         ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples(page, new_cluster):
     cluster = new_cluster(page.stem)
+    (cluster.work / "minke").symlink_to(ROOT)  # where a reader has this repository
     cluster.environment["PATH"] = f"{ROOT / 'build'}:{cluster.environment['PATH']}"
     shell = Shell(cluster)
     try:
