@@ -57,7 +57,7 @@ inline JobRow job_row(uint32_t job_id, model::JobState state = model::JOB_PENDIN
   record.set_num_cpus(1);
   record.set_num_tasks(1);
   record.set_memory_mib(1024);
-  record.set_stdout_path("/home/ada/work/slurm-" + std::to_string(job_id) + ".out");
+  record.set_stdout_path("/home/ada/runs/slurm-" + std::to_string(job_id) + ".out");
   if (state != model::JOB_PENDING) {
     record.set_start_time(1'700'000'100 + job_id);
     record.set_end_time(1'700'000'200 + job_id);
@@ -85,8 +85,8 @@ inline SpecRow spec_row(uint32_t spec_id, const std::string& name = "train") {
   SpecRow row;
   row.spec_id = spec_id;
   row.spec.set_name(name);
-  row.spec.set_work_dir("/home/ada/work");
-  row.spec.set_command("/home/ada/work/train.sh");
+  row.spec.set_work_dir("/home/ada/runs");
+  row.spec.set_command("/home/ada/runs/train.sh");
   row.spec.add_arguments("train.sh");
   return row;
 }
