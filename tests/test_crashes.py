@@ -1,9 +1,11 @@
 """kill -9 at any moment: what was acknowledged runs once, ends with its own exit code, and is told truly."""
 import collections
+import contextlib
 import os
 import random
 import re
 import signal
+import sqlite3
 import threading
 import time
 
@@ -123,6 +125,27 @@ def test_array_while_the_daemon_is_killed(cluster):
     assert collections.Counter(path.read_text() for path in (cluster.work / "runs").iterdir()) == {"x\n": 300}
     told = {row[0]: tuple(row[1:]) for row in cluster.sacct("-X", "-j", job)}
     assert told == {f"{job}_{i}": ("COMPLETED" if i % 3 == 0 else "FAILED", f"{i % 3}:0") for i in range(300)}
+
+
+@pytest.mark.machine(nodes=1, cpus=4, memory=4000)
+def test_daemon_killed_while_starts_cannot_be_stored(cluster):
+    """The launcher knows of tasks that the store has not heard of. The array's last task, which runs under the
+    array's own number, is found again before the others."""
+    (cluster.work / "runs").mkdir()
+    job = cluster.submit("echo x >> runs/$SLURM_ARRAY_TASK_ID; while [ ! -e finish ]; do sleep 0.05; done", "--array=0-2",
+                         "--hold", "--cpus-per-task=1", "--mem=10")
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = cluster.start("scontrol", "release", job)
+        poll(lambda: len(list((cluster.work / "runs").iterdir())) >= 2)
+        cluster.kill()
+        release.kill()
+        release.communicate()
+    cluster.run("squeue", check=0)
+    (cluster.work / "finish").touch()
+    cluster.run("scontrol", "release", job)
+    poll(lambda: cluster.queue() == [])
+    assert {path.name: path.read_text() for path in (cluster.work / "runs").iterdir()} == {str(i): "x\n" for i in range(3)}
 
 
 @pytest.mark.timeout(300)

@@ -139,7 +139,10 @@ Result<std::shared_ptr<const std::string>> Launching::environment_of(const Job& 
 }
 
 void Launching::launch(Job& job) {
-  if (job.requeue_allowed) {
+  // The task that runs under its array's own number is the array's last: a launch that is found again may say
+  // so only if every other task's leaving is durable too.
+  const bool closes_array = job.id == job.array_job_id;
+  if (job.requeue_allowed && !closes_array) {
     send(job);
     return;
   }

@@ -60,8 +60,11 @@ Job& State::split_task(Job& array, uint32_t index) {
 }
 
 Job* State::split_task_as(Job& array, uint32_t index, uint32_t job_id) {
-  if (!array.is_array_record() || !array.array->waiting.remove(index)) return nullptr;
-  if (!array.array->waiting.empty()) return &add_task(array, index, job_id);
+  if (!array.is_array_record() || !array.array->waiting.contains(index)) return nullptr;
+  const bool last = array.array->waiting.size() == 1;
+  if (last != (job_id == array.id)) return nullptr;
+  array.array->waiting.remove(index);
+  if (!last) return &add_task(array, index, job_id);
   array.array.reset();
   array.array_task = index;
   return &array;

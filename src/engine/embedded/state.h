@@ -49,7 +49,8 @@ class State {
   // Takes task `index` out of an array's waiting tasks; the result is that task's own record. The record of
   // the last waiting task becomes the task itself.
   Job& split_task(Job& array, uint32_t index);
-  // The same for a task that had been given its id before a restart; null where the index does not wait.
+  // The same for a task that had been given its id before a restart; null where the index does not wait, or
+  // cannot have had that id.
   Job* split_task_as(Job& array, uint32_t index, uint32_t job_id);
 
   std::shared_ptr<const store::ContentHash> intern(const store::ContentHash& hash);
