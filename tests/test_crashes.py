@@ -204,6 +204,22 @@ def test_steps_in_a_job_while_the_daemon_is_killed(cluster):
     assert text == "".join(f"{i}\n" for i in range(1, 41))
 
 
+def test_step_that_ended_while_nothing_could_be_stored(cluster):
+    """It is asked for again before its end is in the store: it does not run again."""
+    step = cluster.start("srun", "sh", "-c", "echo x >> runs; while [ ! -e finish ]; do sleep 0.05; done; touch ended")
+    poll(lambda: (cluster.work / "runs").exists())
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        (cluster.work / "finish").touch()
+        poll(lambda: (cluster.work / "ended").exists())
+        cluster.kill()
+        for _ in range(10):
+            cluster.run("squeue", check=0)
+    out, err = step.communicate(timeout=60)
+    assert step.returncode == 0, err
+    assert (cluster.work / "runs").read_text() == "x\n"
+
+
 def test_waiting_commands_outlive_the_daemon(cluster):
     waiting = cluster.start("sbatch", "--wait", cluster.script("touch started; sleep 2; exit 6"))
     poll(lambda: (cluster.work / "started").exists())

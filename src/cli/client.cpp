@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kStartTimeout = 30s;  // a daemon that recovers a long queue takes a moment
 constexpr auto kReconnectTimeout = 60s;
+constexpr int kStarts = 5;  // of a daemon that ends before it is ready
 
 bool nobody_listens(int error_number) {
   return error_number == ENOENT || error_number == ECONNREFUSED;
@@ -62,10 +63,11 @@ Status start_daemon(const std::string& home) {
     said.append(buffer, static_cast<size_t>(got));
     if (said.find('\n') != std::string::npos) break;
   }
-  // "ready", "busy" (another one was faster), or why it cannot start.
+  // "ready", "busy" (another one was faster), or why it cannot start. Nothing: it came to an end before that.
   const std::string line = said.substr(0, said.find('\n'));
   if (line == "ready" || line == "busy") return {};
-  return failure(line.empty() ? "the daemon could not be started; see " + os::log_path(home) : line);
+  if (line.empty()) return failure("the daemon ended while it started; see " + os::log_path(home), EINTR);
+  return failure(line);
 }
 
 Result<Client> Client::connect(bool start) {
@@ -85,6 +87,7 @@ Result<Client> Client::connect(bool start) {
 
 Status Client::reconnect() {
   const auto deadline = Clock::now() + kReconnectTimeout;
+  int ended_early = 0;
   for (auto pause = 1ms;; pause = std::min(pause * 2, 200ms)) {
     auto channel = rpc::Channel::connect(os::socket_path(home_));
     if (channel) {
@@ -95,7 +98,10 @@ Status Client::reconnect() {
       return failure("the daemon cannot be reached: " + channel.error().message, channel.error().code);
     }
     if (Clock::now() > deadline) return failure("the daemon cannot be reached: " + channel.error().message);
-    if (const Status started = start_daemon(home_); !started) return started;
+    if (const Status started = start_daemon(home_); !started) {
+      // Killed by somebody, perhaps: that is no reason to give up at once.
+      if (started.error().code != EINTR || ++ended_early == kStarts) return started;
+    }
     // Started, or being started by somebody else: soon it listens.
     std::this_thread::sleep_for(pause);
   }

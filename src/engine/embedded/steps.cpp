@@ -61,34 +61,41 @@ void Steps::find_ended(const rpc::CreateStepRequest& request, std::vector<os::Un
   // Shared with the store's thread and back; only this thread looks into it.
   auto waiting =
       std::make_shared<Waiting>(Waiting{request, std::move(descriptors), owner, std::move(report)});
-  auto found = std::make_shared<bool>(false);
-  store::AccountingQuery query;
-  query.job_ids = {request.job_id()};
-  query.with_steps = true;
-  core_.store.query(std::move(query), [this, waiting, found](auto chunk) {
-    core_.loop.post([this, waiting, found, chunk = std::move(chunk)] {
-      rpc::StepEvent event;
-      if (chunk) {
-        for (const store::AccountedJob& job : *chunk) {
-          for (const StepRecord& step : job.steps) {
-            if (step.key() != waiting->request.key()) continue;
-            *found = true;
-            *event.mutable_ended()->mutable_step() = step;
-            waiting->report(event);
-          }
-        }
-      }
-      if (*found || (chunk && !chunk->empty())) return;
-      Job* job = core_.state.find(waiting->request.job_id());
-      const Status created = job == nullptr
-                                 ? Status(failure("", kAlreadyDone))
-                                 : create_new(*job, waiting->request, std::move(waiting->descriptors),
-                                              waiting->owner, waiting->report);
-      if (created) return;
-      event.mutable_ended()->set_launch_error(std::string(slurm_error_text(created.error().code)));
-      waiting->report(event);
+  // The step may have ended a moment ago, its record still on its way to the store.
+  core_.committer.when_durable([this, waiting] {
+    auto found = std::make_shared<bool>(false);
+    store::AccountingQuery query;
+    query.job_ids = {waiting->request.job_id()};
+    query.with_steps = true;
+    core_.store.query(std::move(query), [this, waiting, found](auto chunk) {
+      core_.loop.post(
+          [this, waiting, found, chunk = std::move(chunk)] { find_ended_in(chunk, *waiting, *found); });
     });
   });
+}
+
+void Steps::find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk, Waiting& waiting,
+                          bool& found) {
+  rpc::StepEvent event;
+  if (chunk) {
+    for (const store::AccountedJob& job : *chunk) {
+      for (const StepRecord& step : job.steps) {
+        if (step.key() != waiting.request.key()) continue;
+        found = true;
+        *event.mutable_ended()->mutable_step() = step;
+        waiting.report(event);
+      }
+    }
+  }
+  const bool more = chunk && !chunk->empty();
+  if (found || more) return;
+  Job* job = core_.state.find(waiting.request.job_id());
+  const Status created = job == nullptr ? Status(failure("", kAlreadyDone))
+                                        : create_new(*job, waiting.request, std::move(waiting.descriptors),
+                                                     waiting.owner, waiting.report);
+  if (created) return;
+  event.mutable_ended()->set_launch_error(std::string(slurm_error_text(created.error().code)));
+  waiting.report(event);
 }
 
 Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,

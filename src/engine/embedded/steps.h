@@ -23,6 +23,7 @@
 #include "node/launch.pb.h"
 #include "os/fd.h"
 #include "rpc/messages.pb.h"
+#include "store/store.h"
 
 namespace minke::engine {
 
@@ -73,6 +74,8 @@ class Steps {
   // Asked for again, and not running: it has ended, or never began.
   void find_ended(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                   const Owner& owner, Report report);
+  // One part of the store's answer; an empty one is the last.
+  void find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk, Waiting& waiting, bool& found);
   Status create_new(Job& running, const rpc::CreateStepRequest& request,
                     std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report);
   std::vector<StepNode> nodes_of(const Job& job, const JobSteps& steps) const;
