@@ -1,7 +1,6 @@
 #include "engine/embedded/job_environment.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "text/dependency.h"
 
@@ -12,7 +11,9 @@ namespace {
 class Environment {
  public:
   void set(std::string_view name, std::string_view value) {
-    lines_.push_back(std::string(name) + "=" + std::string(value));
+    std::string& line = lines_.emplace_back();
+    line.reserve(name.size() + 1 + value.size());
+    line.append(name).append("=").append(value);
   }
   void set(std::string_view name, uint64_t value) { set(name, std::to_string(value)); }
   void set_if(std::string_view name, std::string_view value) {
@@ -157,8 +158,10 @@ std::vector<std::string> batch_environment(const model::JobRecord& record) {
 std::string merge_environment(std::string_view block, const std::vector<std::string>& additions,
                               const std::string& prefix_path) {
   const auto name_of = [](std::string_view line) { return line.substr(0, line.find('=')); };
-  std::unordered_set<std::string_view> replaced;
-  for (const std::string& line : additions) replaced.insert(name_of(line));
+  std::vector<std::string_view> replaced;
+  replaced.reserve(additions.size());
+  for (const std::string& line : additions) replaced.push_back(name_of(line));
+  std::sort(replaced.begin(), replaced.end());
   std::string merged;
   merged.reserve(block.size() + 4096);
   bool has_path = false;
@@ -166,7 +169,7 @@ std::string merge_environment(std::string_view block, const std::vector<std::str
     const std::string_view line = block.substr(0, block.find('\0'));
     block.remove_prefix(std::min(block.size(), line.size() + 1));
     const std::string_view name = name_of(line);
-    if (name.empty() || replaced.contains(name)) continue;
+    if (name.empty() || std::binary_search(replaced.begin(), replaced.end(), name)) continue;
     if (name == "PATH" && !prefix_path.empty()) {
       has_path = true;
       const std::string value =

@@ -96,14 +96,12 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   job.end_time = std::max(end_time, job.start_time);
   if (!was_running) job.start_time = 0;
   if (was_running && job.array_job_id != 0) {
-    ArrayGroup* group = core_.state.find_array(job.array_job_id);
-    --group->running;
-    for (const uint32_t id : group->jobs) {
-      Job* record = core_.state.find(id);
-      if (record->is_array_record() && record->array->max_running != 0 && record->state == JOB_PENDING) {
-        core_.scheduling->throttle_changed(*record);
-        break;
-      }
+    --core_.state.find_array(job.array_job_id)->running;
+    // The tasks that wait are the record that has the array's own number.
+    Job* record = core_.state.find(job.array_job_id);
+    if (record != nullptr && record->is_array_record() && record->array->max_running != 0 &&
+        record->state == JOB_PENDING) {
+      core_.scheduling->throttle_changed(*record);
     }
   }
   if (job.details && job.details->requeue_when_ended) {
