@@ -76,6 +76,22 @@ std::string_view slurm_error_text(int code) {
       return "CPU count specification invalid";
     case kPartitionNotAvailable:
       return "Required partition not available (inactive or drain)";
+    case kTooManyCpus:
+      return "More processors requested than permitted";
+    case kCircularDependency:
+      return "Circular job dependency";
+    case kJobSuspended:
+      return "Job is current suspended, requested operation disabled";
+    case kJobNotSuspended:
+      return "Job is not suspended";
+    case kJobNotFinished:
+      return "Job is not finished";
+    case kNotHetJob:
+      return "Job not heterogeneous job";
+    case kNotHetJobLeader:
+      return "Job not heterogeneous job leader";
+    case kNotWholeHetJob:
+      return "Operation not permitted on individual component of heterogeneous job";
     case kInvalidGres:
       return "Invalid generic resource (gres) specification";
     case kJobNotPending:

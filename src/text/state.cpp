@@ -60,6 +60,8 @@ constexpr ReasonRow kReasons[] = {
     {model::WAIT_NODE_NOT_AVAIL, "ReqNodeNotAvail"},
     {model::WAIT_DEP_INVALID, "DependencyNeverSatisfied"},
     {model::FAIL_OOM, "OutOfMemory"},
+    {model::WAIT_RESERVATION, "Reservation"},
+    {model::WAIT_MAX_REQUEUE, "JobHoldMaxRequeue"},
 };
 
 }  // namespace
