@@ -102,8 +102,7 @@ class LoopbackSlurm:
             self.wait_until(lambda: self.command("scontrol", "ping").stdout.count("is UP") > 0, "slurmctld")
             for i in range(1, self.nodes + 1):
                 self.start_daemon("slurmd", "-D", "-N", f"n{i}")
-            self.wait_until(lambda: self.command("sinfo", "-hN", "-o", "%t").stdout.split() == ["idle"] * self.nodes,
-                            "slurmd")
+            self.wait_until(lambda: set(self.command("sinfo", "-hN", "-o", "%t").stdout.split()) == {"idle"}, "slurmd")
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -144,7 +144,9 @@ void Queries::complete(JobRecord& record, const Job* job) {
   if (record.state() == JOB_PENDING) {
     const bool waits_for_others = record.reason() == WAIT_DEPENDENCY || record.reason() == WAIT_DEP_INVALID;
     if (record.eligible_time() > core_.now()) record.set_start_time(record.eligible_time());
-    if (record.priority() == 0 || waits_for_others) record.set_eligible_time(0);
+    const bool begins_later = record.spec().begin_time() > record.submit_time();
+    if (record.priority() == 0 || waits_for_others)
+      record.set_eligible_time(begins_later ? record.spec().begin_time() : 0);
   }
   if (record.state() == JOB_RUNNING && record.time_limit_minutes() != kUnlimited) {
     record.set_end_time(record.start_time() + int64_t{record.time_limit_minutes()} * 60);

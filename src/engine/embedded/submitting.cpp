@@ -21,6 +21,16 @@ namespace {
 constexpr size_t kKeyBytes = 16;
 constexpr size_t kMaxScriptBytes = size_t{4} << 20;
 
+// A request that does not speak of memory has its partition's default from now on, whatever that becomes.
+void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
+  if (spec.has_mem_per_cpu_mib() || spec.has_mem_per_node_mib() || spec.has_mem_per_gpu_mib()) return;
+  if (partition.has_default_mem_per_cpu_mib()) {
+    spec.set_mem_per_cpu_mib(partition.default_mem_per_cpu_mib());
+  } else if (partition.has_default_mem_per_node_mib()) {
+    spec.set_mem_per_node_mib(partition.default_mem_per_node_mib());
+  }
+}
+
 }  // namespace
 
 Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
@@ -56,6 +66,8 @@ Status Submitting::check(const rpc::SubmitRequest& request, JobSpec& spec) const
   std::string partitions;
   if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
   spec.set_partition(partitions);
+  if (const auto* first = core_.nodes->find_partition(partitions.substr(0, partitions.find(','))))
+    take_default_memory(spec, *first);
   return core_.dependencies->check(spec);
 }
 

@@ -1,0 +1,97 @@
+"""How two answers are compared: what differs by nature is made equal first, what is left must be equal or excused.
+
+By nature differ: the jobs' numbers where one system refused what the other took, and times by some seconds. Minke may add
+an explanation to Slurm's error. Any other difference is excused by an entry of differences.toml alone, which gives the reason.
+"""
+import dataclasses
+import fnmatch
+import pathlib
+import re
+import time
+import tomllib
+
+DIFFERENCES = pathlib.Path(__file__).with_name("differences.toml")
+TIMESTAMP = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\b")
+TOLERANCE = 30  # seconds between the two systems' times of one event, on a loaded machine
+
+
+def matches(patterns: str | list[str], text: str) -> bool:
+    return any(fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
+               for pattern in ([patterns] if isinstance(patterns, str) else patterns))
+
+
+@dataclasses.dataclass
+class Difference:
+    """One excuse: it holds where the place, the field, the case and both values match."""
+    reason: str
+    place: str | list[str] = "*"  # patterns: "show job", "squeue", "answer", …
+    field: str | list[str] = "*"
+    case: str | list[str] = "*"   # as in names of files, but brackets stand for themselves
+    slurm: str = r"(?s).*"  # whole values, as regular expressions
+    minke: str = r"(?s).*"
+    used: bool = False
+
+    def excuses(self, place: str, field: str, case: str, slurm: str, minke: str) -> bool:
+        return (matches(self.place, place) and matches(self.field, field) and matches(self.case, case)
+                and re.fullmatch(self.slurm, slurm) is not None and re.fullmatch(self.minke, minke) is not None)
+
+
+def load_differences() -> list[Difference]:
+    return [Difference(**entry) for entry in tomllib.loads(DIFFERENCES.read_text())["difference"]]
+
+
+def open_cases() -> list[str]:
+    """Cases that are known to differ and should not."""
+    return tomllib.loads(DIFFERENCES.read_text())["open"]
+
+
+def seconds_of(stamp: str) -> float:
+    return time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S"))
+
+
+def same(slurm: str, minke: str) -> bool:
+    """Equal, or equal but for times that are a few seconds apart."""
+    if slurm == minke:
+        return True
+    theirs, ours = TIMESTAMP.findall(slurm), TIMESTAMP.findall(minke)
+    return (bool(theirs) and len(theirs) == len(ours) and TIMESTAMP.sub("T", slurm) == TIMESTAMP.sub("T", minke)
+            and all(abs(seconds_of(a) - seconds_of(b)) <= TOLERANCE for a, b in zip(theirs, ours)))
+
+
+def without_number(text: str, number: str | None) -> str:
+    """JOB instead of the job's own number, but not within a time."""
+    return re.sub(rf"(?<![0-9A-Za-z:]){number}(?![0-9A-Za-z:])(?!-\d\dT)", "JOB", text) if number else text
+
+
+def without_explanation(text: str) -> str:
+    """Minke's errors may say more, in parentheses at the end of the line."""
+    return re.sub(r" \(.*\)$", "", text, flags=re.MULTILINE)
+
+
+class Comparison:
+    """What differs in one case, a line for each difference that has no excuse."""
+
+    def __init__(self, differences: list[Difference], case: str, numbers: tuple[str | None, str | None] = (None, None)):
+        self.differences, self.case, self.numbers = differences, case, numbers
+        self.compared = 0
+        self.lines: list[str] = []
+
+    def value(self, place: str, field: str, slurm: str, minke: str) -> None:
+        self.compared += 1
+        plain = [without_number(text, number) for text, number in zip((slurm, minke), self.numbers)]
+        if same(slurm, minke) or same(*plain) or (field == "stderr" and plain[0] == without_explanation(plain[1])):
+            return
+        for one in self.differences:
+            if one.excuses(place, field, self.case, *plain):
+                one.used = True
+                return
+        self.lines.append(f"{place}: {field}: Slurm {plain[0]!r}, Minke {plain[1]!r}")
+
+    def fields(self, place: str, slurm: dict[str, str], minke: dict[str, str]) -> None:
+        for name in [*slurm, *(name for name in minke if name not in slurm)]:
+            self.value(place, name, slurm.get(name, "<absent>"), minke.get(name, "<absent>"))
+
+    def records(self, place: str, slurm: list[dict[str, str]], minke: list[dict[str, str]]) -> None:
+        self.value(place, "records", str(len(slurm)), str(len(minke)))
+        for theirs, ours in zip(slurm, minke):
+            self.fields(place, theirs, ours)

@@ -1,0 +1,207 @@
+"""The two systems that are compared: a real Slurm with accounting on loopback, and a Minke with the same nodes.
+
+Both work in the same directory, so that paths need no translation. Each runs a list of commands in order, the two of
+them side by side.
+"""
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+
+from cluster import SYSTEM_PATH, Cluster, Commands, LoopbackSlurm, plain_environment
+from peers.slurm import free_ports
+
+SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd", "mariadb-install-db", "sbatch")
+
+# The machine, in both languages.
+MINKE_CONFIGURATION = """\
+cluster_name = "loopback"
+kill_wait = 2
+min_job_age = 3600
+max_array_size = 4000002
+
+[[node]]
+name = "n[1-2]"
+cpus = 4
+sockets = 1
+cores_per_socket = 4
+threads_per_core = 1
+memory = "4000M"
+features = ["fast", "big"]
+gpus = "a100:2"
+
+[[node]]
+name = "n[3-4]"
+cpus = 4
+sockets = 1
+cores_per_socket = 4
+threads_per_core = 1
+memory = "4000M"
+features = ["slow"]
+gpus = "h100:2"
+
+[[node]]
+name = "n5"
+cpus = 8
+sockets = 2
+cores_per_socket = 4
+threads_per_core = 1
+memory = "8000M"
+
+[[partition]]
+name = "main"
+nodes = "n[1-5]"
+default = true
+default_time = "1:00:00"
+default_mem_per_cpu = "256M"
+
+[[partition]]
+name = "short"
+nodes = "n[1-2]"
+max_time = "3:00:00"
+default_mem_per_cpu = "256M"
+"""
+SLURM_NODES = (
+    ("n1", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=fast,big Gres=gpu:a100:2"),
+    ("n2", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=fast,big Gres=gpu:a100:2"),
+    ("n3", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=slow Gres=gpu:h100:2"),
+    ("n4", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=slow Gres=gpu:h100:2"),
+    ("n5", "CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000"),
+)
+SLURM_PARTITIONS = (
+    "PartitionName=main Nodes=n[1-5] Default=YES DefaultTime=1:00:00 DefMemPerCPU=256 State=UP",
+    "PartitionName=short Nodes=n[1-2] MaxTime=3:00:00 DefMemPerCPU=256 State=UP",
+)
+
+
+def missing_program() -> str | None:
+    """The first program of Slurm's that the machine lacks; None where all is there."""
+    return next((program for program in SLURM_PROGRAMS if not shutil.which(program, path=SYSTEM_PATH)), None)
+
+
+class AccountedSlurm(LoopbackSlurm):
+    """LoopbackSlurm with five unlike nodes, GPUs (which are device files that everybody has), slurmdbd and its MariaDB."""
+
+    def __init__(self):
+        super().__init__(cpus=24, nodes=len(SLURM_NODES))
+        (self.database_port, self.accounting_port) = free_ports(2)
+
+    def configuration(self) -> str:
+        lines = [line for line in super().configuration().splitlines()
+                 if not line.startswith(("NodeName=", "PartitionName=", "SelectTypeParameters=", "MaxArraySize=",
+                                         "AccountingStorageType=", "JobAcctGatherType=", "MaxJobCount="))]
+        ports = free_ports(len(SLURM_NODES))
+        host = os.uname().nodename.split(".")[0]
+        lines += ["SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "MaxArraySize=4000001", "KillWait=2",
+                  "MinJobAge=3600", "AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1",
+                  f"AccountingStoragePort={self.accounting_port}",
+                  f"AccountingStoragePass={self.directory}/munge.socket", "AccountingStorageTRES=gres/gpu",
+                  "AccountingStoreFlags=job_comment,job_script", "JobAcctGatherType=jobacct_gather/linux",
+                  "EnforcePartLimits=ALL",
+                  "SchedulerParameters=batch_sched_delay=0,default_queue_depth=1000"]
+        lines += [f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {rest}"
+                  for (name, rest), port in zip(SLURM_NODES, ports)]
+        (self.directory / "gres.conf").write_text(
+            "NodeName=n[1-2] Name=gpu Type=a100 File=/dev/tty[1-2]\nNodeName=n[3-4] Name=gpu Type=h100 File=/dev/tty[1-2]\n")
+        return "\n".join([*lines, *SLURM_PARTITIONS]) + "\n"
+
+    def start_daemon(self, *command: str) -> None:
+        if command[0] == "slurmctld":
+            self.start_accounting()
+        super().start_daemon(*command)
+
+    def start_accounting(self) -> None:
+        home, user = self.directory, subprocess.check_output(["id", "-un"], text=True).strip()
+        data, database_socket = home / "database", home / "database.socket"
+        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}", "--skip-test-db",
+                        "--auth-root-authentication-method=normal"], check=True, capture_output=True,
+                       env=self.environment)
+        super().start_daemon("mariadbd", "--no-defaults", f"--user={user}", f"--datadir={data}",
+                             f"--socket={database_socket}", f"--port={self.database_port}", "--bind-address=127.0.0.1",
+                             f"--pid-file={home}/mariadbd.pid", "--innodb-buffer-pool-size=64M",
+                             "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin")
+        self.wait_until(database_socket.exists, "mariadbd")
+        self.wait_until(lambda: self.command("mariadb", "--no-defaults", f"--socket={database_socket}", "-uroot", "-e",
+                                             "create user slurm@'%' identified by 'x'; create user slurm@localhost identified"
+                                             " by 'x'; grant all on *.* to slurm@'%', slurm@localhost").returncode == 0,
+                        "its user")
+        (home / "slurmdbd.conf").write_text("\n".join([
+            "AuthType=auth/munge", f"AuthInfo=socket={home}/munge.socket", "DbdHost=localhost", "DbdAddr=127.0.0.1",
+            f"DbdPort={self.accounting_port}", f"SlurmUser={user}", "StorageType=accounting_storage/mysql",
+            "StorageHost=127.0.0.1", f"StoragePort={self.database_port}", "StorageUser=slurm", "StoragePass=x",
+            f"LogFile={home}/slurmdbd.log", f"PidFile={home}/slurmdbd.pid"]) + "\n")
+        (home / "slurmdbd.conf").chmod(0o600)
+        super().start_daemon("slurmdbd", "-D")
+        self.wait_until(lambda: "Cluster" in self.command("sacctmgr", "-n", "-i", "show", "configuration").stdout
+                        or self.command("sacctmgr", "-n", "show", "cluster").returncode == 0, "slurmdbd")
+
+
+class Reference(Commands):
+    """The real Slurm."""
+    name = "slurm"
+
+    def __init__(self, work: pathlib.Path):
+        self.work = work
+        self.slurm = AccountedSlurm().__enter__()
+        self.environment = plain_environment() | {"SLURM_CONF": self.slurm.environment["SLURM_CONF"]}
+
+    def close(self) -> None:
+        self.run("scancel", "--me", "-Q")
+        self.slurm.__exit__(None, None, None)
+
+
+class Minke(Cluster):
+    name = "minke"
+
+    def __init__(self, directory: pathlib.Path, work: pathlib.Path):
+        configuration = directory / "minke.toml"
+        directory.mkdir(parents=True)
+        configuration.write_text(MINKE_CONFIGURATION)
+        os.environ["MINKE_CONFIG"] = str(configuration)
+        try:
+            super().__init__(directory)
+        finally:
+            del os.environ["MINKE_CONFIG"]
+        self.environment["MINKE_CONFIG"] = str(configuration)
+        self.work = work
+
+
+@dataclasses.dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+class Pair:
+    """Both systems. what(system) is done to each at once; the answers are (Slurm's, Minke's)."""
+
+    def __init__(self, directory: pathlib.Path):
+        self.work = directory / "work"
+        self.work.mkdir(parents=True)
+        self.pool = concurrent.futures.ThreadPoolExecutor(2)
+        slurm = self.pool.submit(Reference, self.work)
+        minke = self.pool.submit(Minke, directory / "minke", self.work)
+        try:
+            self.systems = (slurm.result(), minke.result())
+        except BaseException:
+            for one in (slurm, minke):
+                if one.exception() is None:
+                    one.result().close()
+            self.pool.shutdown()
+            raise
+
+    def each(self, what) -> tuple:
+        return tuple(future.result() for future in [self.pool.submit(what, system) for system in self.systems])
+
+    def ask(self, *command, **options) -> tuple[Answer, Answer]:
+        def run(system):
+            done = system.run(*command, **options)
+            return Answer(done.returncode, done.stdout, done.stderr)
+        return self.each(run)
+
+    def close(self) -> None:
+        self.each(lambda system: system.close())
+        self.pool.shutdown()

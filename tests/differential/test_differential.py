@@ -1,0 +1,53 @@
+"""A real Slurm and Minke are asked the same; what they answer must agree, or stand in differences.toml."""
+import pytest
+
+from compare import Comparison, load_differences, open_cases
+from corpus import CASES
+from submissions import run_corpus
+from systems import Pair, missing_program
+
+# One Slurm for all: with `-n`, use `--dist loadgroup`.
+pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    if program := missing_program():
+        pytest.skip(f"there is no {program} to compare with; ./dev setup test installs it")
+    one = Pair(tmp_path_factory.mktemp("differential"))
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def differences():
+    return load_differences()
+
+
+@pytest.fixture(scope="module")
+def seen(pair):
+    return run_corpus(pair, CASES)
+
+
+def test_cases_have_names_of_their_own():
+    names = {case.name for case in CASES}
+    assert len(names) == len(CASES) >= 300
+    assert set(open_cases()) <= names
+
+
+OPEN = set(open_cases())
+
+
+@pytest.mark.parametrize("case", [
+    pytest.param(case.name, marks=[pytest.mark.xfail(reason="a known defect")] * (case.name in OPEN)) for case in CASES])
+def test_submission(case, seen, differences):
+    slurm, minke = seen[case]
+    comparison = Comparison(differences, case, (slurm.number, minke.number))
+    comparison.value("answer", "exit code", str(slurm.answer.code), str(minke.answer.code))
+    comparison.value("answer", "stdout", slurm.answer.out, minke.answer.out)
+    comparison.value("answer", "stderr", slurm.answer.err, minke.answer.err)
+    if slurm.number and minke.number:
+        comparison.records("show job", slurm.show, minke.show)
+        comparison.records("squeue", slurm.queue, minke.queue)
+        assert slurm.show and slurm.queue
+    assert not comparison.lines, "\n".join(comparison.lines)
