@@ -12,9 +12,10 @@ constexpr std::size_t kMaxLength = 4096;
 constexpr std::size_t kMaxTerms = 256;
 constexpr int kMaxDepth = 16;
 
-using Terms = std::vector<std::vector<FeatureId>>;
+constexpr std::size_t kMaxCases = 64;
+constexpr std::uint32_t kMaxNodes = 1u << 20;
 
-void make_canonical(Terms& terms) {
+void make_canonical(FeatureTerms& terms) {
   for (auto& term : terms) {
     std::sort(term.begin(), term.end());
     term.erase(std::unique(term.begin(), term.end()), term.end());
@@ -23,56 +24,97 @@ void make_canonical(Terms& terms) {
   terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
 }
 
-// Recursive descent: either = both {"|" both}; both = one {("&" | ",") one}; one = NAME | "(" either ")".
+FeatureTerms either_of(FeatureTerms left, const FeatureTerms& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+FeatureTerms both_of(const FeatureTerms& left, const FeatureTerms& right) {
+  FeatureTerms product;
+  for (const auto& one : left) {
+    for (const auto& other : right) {
+      product.push_back(one);
+      product.back().insert(product.back().end(), other.begin(), other.end());
+    }
+  }
+  return product;
+}
+
+// Recursive descent: either = both {"|" both}; both = one {("&" | ",") one};
+// one = NAME ["*" NUMBER] | "(" either ")" | "[" both {"|" both} "]".
 class Parser {
  public:
+  using Cases = std::vector<FeatureTerms>;
+
   Parser(std::string_view text, const MachineLayout& layout) : text_(text), layout_(layout) {}
 
-  Result<Terms> parse() {
+  Result<Constraint> parse() {
     if (text_.size() > kMaxLength) return bad("is longer than " + std::to_string(kMaxLength) + " characters");
-    auto terms = either(0);
-    if (terms && position_ < text_.size()) return unexpected();
-    return terms;
+    auto cases = either(0);
+    if (!cases) return failure(cases.error());
+    if (position_ < text_.size()) return unexpected();
+    return Constraint{std::move(*cases), std::move(counts_)};
   }
 
  private:
-  Result<Terms> either(int depth) {
-    auto terms = both(depth);
-    while (terms && skip('|')) {
+  Result<Cases> either(int depth) {
+    auto cases = both(depth);
+    while (cases && skip('|')) {
       const auto more = both(depth);
       if (!more) return more;
-      terms->insert(terms->end(), more->begin(), more->end());
-      make_canonical(*terms);
-      if (terms->size() > kMaxTerms) return bad("has too many alternatives");
+      if (!counts_.empty()) return bad("counts of nodes cannot be alternatives");
+      cases = combined(*cases, *more, either_of);
     }
-    return terms;
+    return cases;
   }
 
-  Result<Terms> both(int depth) {
-    auto terms = one(depth);
-    while (terms && (skip('&') || skip(','))) {
+  Result<Cases> both(int depth) {
+    auto cases = one(depth);
+    while (cases && (skip('&') || skip(','))) {
       const auto more = one(depth);
       if (!more) return more;
-      if (terms->size() * more->size() > kMaxTerms) return bad("has too many alternatives");
-      Terms product;
-      for (const auto& left : *terms) {
-        for (const auto& right : *more) {
-          product.push_back(left);
-          product.back().insert(product.back().end(), right.begin(), right.end());
-        }
-      }
-      make_canonical(product);
-      terms = std::move(product);
+      cases = combined(*cases, *more, both_of);
     }
-    return terms;
+    return cases;
   }
 
-  Result<Terms> one(int depth) {
-    if (skip('(')) {
+  template <typename Combine>
+  Result<Cases> combined(const Cases& left, const Cases& right, Combine combine) const {
+    Cases result;
+    if (left.size() * right.size() > kMaxCases) return bad("has too many alternatives");
+    for (const FeatureTerms& one : left) {
+      for (const FeatureTerms& other : right) {
+        if (one.size() * other.size() > kMaxTerms) return bad("has too many alternatives");
+        result.push_back(combine(one, other));
+        make_canonical(result.back());
+        if (result.back().size() > kMaxTerms) return bad("has too many alternatives");
+      }
+    }
+    return result;
+  }
+
+  // Behind "[": each alternative is a case of its own.
+  Result<Cases> same_on_all(int depth) {
+    Cases cases;
+    do {
+      auto more = both(depth);
+      if (!more) return more;
+      cases.insert(cases.end(), more->begin(), more->end());
+      if (cases.size() > kMaxCases) return bad("has too many alternatives");
+      if (cases.size() > 1 && !counts_.empty()) return bad("counts of nodes cannot be alternatives");
+    } while (skip('|'));
+    if (!skip(']')) return unexpected();
+    return cases;
+  }
+
+  Result<Cases> one(int depth) {
+    const bool round = skip('(');
+    if (round || skip('[')) {
       if (depth == kMaxDepth) return bad("is nested too deeply");
-      auto terms = either(depth + 1);
-      if (terms && !skip(')')) return unexpected();
-      return terms;
+      if (!round) return same_on_all(depth + 1);
+      auto cases = either(depth + 1);
+      if (cases && !skip(')')) return unexpected();
+      return cases;
     }
     const std::size_t end = std::min(text_.find_first_of("&,|()[]*", position_), text_.size());
     const std::string_view name = text_.substr(position_, end - position_);
@@ -80,7 +122,15 @@ class Parser {
     position_ = end;
     const auto feature = layout_.find_feature(name);
     if (!feature) return bad("no node has the feature " + std::string(name));
-    return Terms{{*feature}};
+    if (!skip('*')) return Cases{{{*feature}}};
+    std::uint32_t count = 0;
+    for (; position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9'; ++position_) {
+      count = count * 10 + static_cast<std::uint32_t>(text_[position_] - '0');
+      if (count > kMaxNodes) return bad("a count of nodes is out of range");
+    }
+    if (count == 0) return bad("a count of nodes must follow *");
+    counts_.emplace_back(*feature, count);
+    return Cases{{{}}};  // no demand on each node
   }
 
   bool skip(char wanted) {
@@ -91,11 +141,8 @@ class Parser {
 
   tl::unexpected<Error> unexpected() const {
     if (position_ >= text_.size()) return bad("ends too early");
-    const char at = text_[position_];
-    if (at == '*') return bad("counts of nodes (*) are not supported");
-    if (at == '[' || at == ']') return bad("brackets are not supported");
     std::string problem = "unexpected ";
-    problem += at;
+    problem += text_[position_];
     return bad(problem + " at character " + std::to_string(position_ + 1));
   }
   tl::unexpected<Error> bad(const std::string& problem) const {
@@ -106,14 +153,13 @@ class Parser {
   const std::string_view text_;
   const MachineLayout& layout_;
   std::size_t position_ = 0;
+  std::vector<std::pair<FeatureId, std::uint32_t>> counts_;
 };
 
 }  // namespace
 
-Result<Terms> parse_constraint(std::string_view text, const MachineLayout& layout) {
-  auto terms = Parser(text, layout).parse();
-  if (terms) make_canonical(*terms);
-  return terms;
+Result<Constraint> parse_constraint(std::string_view text, const MachineLayout& layout) {
+  return Parser(text, layout).parse();
 }
 
 }  // namespace minke::sched

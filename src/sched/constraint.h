@@ -1,10 +1,13 @@
-// --constraint: an expression over node features, brought into the form "any of these sets of features".
+// --constraint: an expression over node features, brought into normal form.
 //
-// Understood: names, `&` and `,` (both), `|` (either), parentheses; `&` binds more strongly than `|`. Counts
-// (`a*2`) and brackets (`[a|b]`: the same one on all nodes) are refused by name. Pure; any thread.
+// Understood: names, `&` and `,` (both), `|` (either), parentheses; `&` binds more strongly than `|`.
+// Brackets around alternatives (`[a|b]`): the same one on all nodes. A count (`a*2`, `[a*2&b*1]`): on so many
+// nodes at least. Pure; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -12,9 +15,17 @@
 
 namespace minke::sched {
 
-// Canonical: each set ascending and without doubles, the sets ordered, none twice. Errors: 2029 "Invalid
-// feature specification" for bad syntax and for a feature that no node has; bounded against hostile input.
-Result<std::vector<std::vector<FeatureId>>> parse_constraint(std::string_view text,
-                                                             const MachineLayout& layout);
+// A node has to have all features of one of these sets. Canonical: each set ascending and without doubles,
+// the sets ordered, none twice.
+using FeatureTerms = std::vector<std::vector<FeatureId>>;
+
+struct Constraint {
+  std::vector<FeatureTerms> cases;  // at least one: the first that will do for all nodes of the job counts
+  std::vector<std::pair<FeatureId, std::uint32_t>> counts;  // this feature on so many of the nodes
+};
+
+// Errors: 2029 "Invalid feature specification" for bad syntax and for a feature that no node has; bounded
+// against hostile input.
+Result<Constraint> parse_constraint(std::string_view text, const MachineLayout& layout);
 
 }  // namespace minke::sched

@@ -13,7 +13,8 @@ using FeatureId = std::uint16_t;
 using GresNameId = std::uint16_t;  // "gpu"
 using GresKindId = std::uint16_t;  // "gpu" of type "a100": one name and one (perhaps empty) type
 using EntryId = std::uint64_t;     // of a pending job or array, chosen by the caller; not 2^64-1
-using RunKey = std::uint64_t;      // of a running job, chosen by the caller
+using LicenseId = std::uint16_t;
+using RunKey = std::uint64_t;  // of a running job, chosen by the caller
 
 inline constexpr GresKindId kAnyKind = std::numeric_limits<GresKindId>::max();
 inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();

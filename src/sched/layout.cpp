@@ -32,8 +32,10 @@ std::uint64_t low_bits(std::uint32_t count) {
 }  // namespace
 
 Result<MachineLayout> MachineLayout::build(std::span<const model::NodeRecord> nodes,
-                                           std::span<const PartitionNodes> partitions) {
+                                           std::span<const PartitionNodes> partitions,
+                                           std::vector<LicensePool> licenses) {
   MachineLayout layout;
+  layout.licenses_ = std::move(licenses);
   for (const auto& record : nodes) {
     if (auto added = layout.add_node(record); !added) return failure(added.error());
   }
@@ -139,6 +141,12 @@ std::optional<PartitionId> MachineLayout::find_partition(std::string_view name) 
   const auto found = index_of(partitions_, [&](const LayoutPartition& p) { return p.name == name; });
   if (!found) return std::nullopt;
   return static_cast<PartitionId>(*found);
+}
+
+std::optional<LicenseId> MachineLayout::find_license(std::string_view name) const {
+  const auto found = index_of(licenses_, [&](const LicensePool& l) { return l.name == name; });
+  if (!found) return std::nullopt;
+  return static_cast<LicenseId>(*found);
 }
 
 std::optional<FeatureId> MachineLayout::find_feature(std::string_view name) const {

@@ -41,6 +41,12 @@ struct PartitionNodes {
   std::vector<std::string> nodes;
 };
 
+// Licenses are counted for the whole machine: `count` jobs' worth of `name`.
+struct LicensePool {
+  std::string name;
+  std::uint32_t count = 0;
+};
+
 struct GresKind {
   GresNameId name = 0;
   std::string type;  // may be empty
@@ -80,7 +86,8 @@ class MachineLayout {
   // Fails, naming the culprit, on: two nodes or partitions of one name, a partition's node that is not
   // there, a node without CPUs, more devices or kinds on a node than the limits above.
   static Result<MachineLayout> build(std::span<const model::NodeRecord> nodes,
-                                     std::span<const PartitionNodes> partitions);
+                                     std::span<const PartitionNodes> partitions,
+                                     std::vector<LicensePool> licenses = {});
 
   const std::vector<LayoutNode>& nodes() const { return nodes_; }
   const std::vector<LayoutPartition>& partitions() const { return partitions_; }
@@ -94,6 +101,9 @@ class MachineLayout {
   const RankSet& nodes_with_feature(FeatureId id) const { return feature_nodes_[id]; }
   const std::string& feature_name(FeatureId id) const { return features_[id]; }
 
+  const std::vector<LicensePool>& licenses() const { return licenses_; }
+
+  std::optional<LicenseId> find_license(std::string_view name) const;
   std::optional<NodeId> find_node(std::string_view name) const;
   std::optional<PartitionId> find_partition(std::string_view name) const;
   std::optional<FeatureId> find_feature(std::string_view name) const;
@@ -117,6 +127,7 @@ class MachineLayout {
   std::vector<std::string> features_;
   std::vector<RankSet> feature_nodes_;
   std::vector<LayoutPartition> partitions_;
+  std::vector<LicensePool> licenses_;
   std::unordered_map<std::string, NodeId> node_ids_;  // looked up only, never walked
 };
 

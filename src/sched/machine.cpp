@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/error.h"
 #include "sched/explain.h"
 #include "sched/placer.h"
 
@@ -16,12 +17,14 @@ Machine::Machine(MachineLayout layout) : layout_(std::make_shared<const MachineL
     update_usable(id);
   }
   for (const GresPool& pool : layout_->pools()) free_devices_.push_back(pool.devices);
+  for (const LicensePool& pool : layout_->licenses()) free_licenses_.push_back(pool.count);
   schedulable_.assign(layout_->partitions().size(), 1);
 }
 
 Result<Machine> Machine::build(std::span<const model::NodeRecord> nodes,
-                               std::span<const PartitionNodes> partitions) {
-  auto layout = MachineLayout::build(nodes, partitions);
+                               std::span<const PartitionNodes> partitions,
+                               std::vector<LicensePool> licenses) {
+  auto layout = MachineLayout::build(nodes, partitions, std::move(licenses));
   if (!layout) return failure(layout.error());
   Machine machine(std::move(*layout));
   for (NodeId id = 0; id < nodes.size(); ++id)
@@ -30,18 +33,38 @@ Result<Machine> Machine::build(std::span<const model::NodeRecord> nodes,
 }
 
 std::optional<Placement> Machine::place(const Request& request) const {
-  Placer placer(*this, View::kFree);
-  if (!placer.select(request)) return std::nullopt;
-  return placer.placement();
+  return place_together(*this, request, nullptr, 0, 0);
 }
 
 bool Machine::could_on_available(const Request& request) const {
-  return Placer(*this, View::kIdleAvailable).select(request);
+  return Placer(*this, View::kIdleAvailable).select(request) &&
+         std::all_of(request.companions.begin(), request.companions.end(), [this](const Request& companion) {
+           return schedulable(companion.partition) && could_on_available(companion);
+         });
 }
 
 Status Machine::could_ever(const Request& request) const {
-  if (Placer(*this, View::kIdle).select(request)) return {};
-  return explain_impossible(*this, request);
+  for (const LicenseDemand& demand : request.licenses) {
+    const LicensePool& pool = layout_->licenses()[demand.license];
+    if (demand.count > pool.count) {
+      return failure("--licenses: there are only " + std::to_string(pool.count) + " of " + pool.name,
+                     model::kInvalidLicenses);
+    }
+  }
+  if (!Placer(*this, View::kIdle).select(request)) return explain_impossible(*this, request);
+  if (request.companions.empty()) return {};
+  for (const Request& companion : request.companions) {
+    if (auto possible = could_ever(companion); !possible) return possible;
+  }
+  Machine idle(*layout_);
+  if (idle.place(request)) return {};
+  return failure("the components fit one by one, but not all at once", model::kNodeConfigUnavailable);
+}
+
+bool Machine::has_licenses(const Request& request) const {
+  return std::all_of(request.licenses.begin(), request.licenses.end(), [&](const LicenseDemand& demand) {
+    return free_licenses_[demand.license] >= demand.count;
+  });
 }
 
 void Machine::allocate(const Placement& placement) {
@@ -64,6 +87,7 @@ void Machine::book(const Placement& placement, bool may_exceed) {
     }
     update_usable(share.node);
   }
+  for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] -= share.count;
 }
 
 void Machine::release(const Placement& placement) {
@@ -82,6 +106,7 @@ void Machine::release(const Placement& placement) {
     }
     update_usable(share.node);
   }
+  for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] += share.count;
   ++growth_;
 }
 
@@ -95,6 +120,7 @@ void Machine::set_available(NodeId node, bool available) {
 
 void Machine::set_schedulable(PartitionId partition, bool schedulable) {
   schedulable_[partition] = schedulable ? 1 : 0;
+  if (schedulable) ++growth_;
 }
 
 std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
@@ -116,7 +142,7 @@ void Machine::update_usable(NodeId id) {
 
 bool Machine::operator==(const Machine& other) const {
   return layout_ == other.layout_ && nodes_ == other.nodes_ && free_devices_ == other.free_devices_ &&
-         schedulable_ == other.schedulable_;
+         free_licenses_ == other.free_licenses_ && schedulable_ == other.schedulable_;
 }
 
 }  // namespace minke::sched

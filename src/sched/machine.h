@@ -24,7 +24,8 @@ class Machine {
  public:
   explicit Machine(MachineLayout layout);
   static Result<Machine> build(std::span<const model::NodeRecord> nodes,
-                               std::span<const PartitionNodes> partitions);
+                               std::span<const PartitionNodes> partitions,
+                               std::vector<LicensePool> licenses = {});
 
   const MachineLayout& layout() const { return *layout_; }
 
@@ -55,6 +56,8 @@ class Machine {
   std::int64_t free_cpus(NodeId node) const { return nodes_[node].free_cpus; }
   std::int64_t free_memory_mib(NodeId node) const { return nodes_[node].free_memory_mib; }
   std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
+  std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
+  bool has_licenses(const Request& request) const;  // as many as it asks for are free
   // Nodes with a CPU to give, and available.
   const RankSet& usable() const { return usable_; }
   // Grows whenever something becomes free or available: what did not fit at one value cannot fit later
@@ -77,6 +80,7 @@ class Machine {
   std::shared_ptr<const MachineLayout> layout_;
   std::vector<NodeState> nodes_;
   std::vector<std::uint64_t> free_devices_;
+  std::vector<std::int64_t> free_licenses_;
   RankSet usable_;
   std::vector<std::uint8_t> schedulable_;
   std::uint32_t unavailable_ = 0;

@@ -7,6 +7,7 @@
 #include "sched/machine.h"
 #include "sched/request.h"
 #include "sched/request_gres.h"
+#include "text/licenses.h"
 
 namespace minke::sched {
 namespace {
@@ -36,7 +37,7 @@ class Maker {
     request_.exclusive =
         spec_.exclusive() || partition_.exclusive() || partition_.oversubscribe() == "EXCLUSIVE";
     for (const auto step : {&Maker::time_limit, &Maker::constraint, &Maker::node_names, &Maker::gres,
-                            &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory}) {
+                            &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory, &Maker::licenses}) {
       if (auto done = (this->*step)(); !done) return failure(done.error());
     }
     if (auto possible = machine_.could_ever(request_); !possible) return failure(possible.error());
@@ -61,14 +62,26 @@ class Maker {
                      model::kInvalidTimeLimit);
     }
     request_.time_limit_minutes = std::min(limit, most);
+    if (spec_.has_time_min_minutes() && spec_.time_min_minutes() > 0 &&
+        spec_.time_min_minutes() < request_.time_limit_minutes)
+      request_.time_min_minutes = spec_.time_min_minutes();
     return {};
   }
 
   Status constraint() {
     if (spec_.constraint().empty()) return {};
-    auto any_of = parse_constraint(spec_.constraint(), layout_);
-    if (!any_of) return failure(any_of.error());
-    request_.any_of = std::move(*any_of);
+    auto constraint = parse_constraint(spec_.constraint(), layout_);
+    if (!constraint) return failure(constraint.error());
+    // What asks nothing of a node is no constraint.
+    for (auto& any_of : constraint->cases) {
+      if (any_of.front().empty()) any_of.clear();
+    }
+    if (constraint->cases.size() == 1) {
+      request_.any_of = std::move(constraint->cases.front());
+    } else {
+      request_.cases = std::move(constraint->cases);
+    }
+    request_.feature_counts = std::move(constraint->counts);
     return {};
   }
 
@@ -131,7 +144,11 @@ class Maker {
   }
 
   Status nodes() {
-    const auto named = static_cast<std::uint32_t>(request_.required.size());
+    auto named = static_cast<std::uint32_t>(request_.required.size());
+    std::uint64_t counted = 0;
+    for (const auto& [feature, count] : request_.feature_counts) counted += count;
+    if (counted > kMaxCount) return bad_node_count("--constraint counts too many nodes");
+    named = std::max(named, static_cast<std::uint32_t>(counted));
     const std::uint32_t most_allowed =
         unlimited(partition_.max_nodes()) ? kUnlimited : partition_.max_nodes();
     const std::uint32_t job_gres = job_wide_gres();
@@ -144,7 +161,8 @@ class Maker {
       most = spec_.max_nodes() > 0 ? spec_.max_nodes() : least;
       range = most > least;
       if (most < least) return bad_node_count("--nodes: the most is below the least");
-      if (named > most) return bad_node_count("--nodelist names more nodes than --nodes allows");
+      if (named > most)
+        return bad_node_count("--nodelist or --constraint names more nodes than --nodes allows");
       least = std::max(least, named);
     } else if (gres_.nodes) {
       least = most = std::max(*gres_.nodes, named);
@@ -164,7 +182,7 @@ class Maker {
     if (request_.tasks > 0) {
       if (request_.tasks < named) {
         return failure(
-            "--ntasks=" + std::to_string(request_.tasks) + " leaves nodes of --nodelist without a task",
+            "--ntasks=" + std::to_string(request_.tasks) + " leaves nodes that are asked for without a task",
             model::kBadTaskCount);
       }
       least = std::min(least, request_.tasks);  // as sbatch does, with a warning
@@ -189,9 +207,7 @@ class Maker {
     request_.min_nodes = least;
     request_.max_nodes = std::max(least, std::min(most, most_allowed));
     request_.as_many_nodes = range && request_.max_nodes > least;
-    if (spec_.contiguous() && request_.max_nodes > 1) {
-      return failure("--contiguous is not supported for more than one node", model::kNotSupported);
-    }
+    request_.contiguous = spec_.contiguous() && request_.max_nodes > 1;
     return {};
   }
 
@@ -204,6 +220,7 @@ class Maker {
 
   Status cpus() {
     request_.cpus_per_task = spec_.has_cpus_per_task() ? spec_.cpus_per_task() : 1;
+    request_.overcommit = spec_.overcommit() && !request_.exclusive;
     request_.min_cpus_per_node = std::max(1u, spec_.min_cpus());
     request_.cpus_per_gpu = spec_.cpus_per_gpu();
     if (request_.cpus_per_task == 0) return failure("--cpus-per-task=0 is invalid", model::kInvalidCpuCount);
@@ -242,6 +259,26 @@ class Maker {
           model::kInvalidTaskMemory);
     }
     request_.tmp_mib = spec_.tmp_mib();
+    return {};
+  }
+
+  // "matlab:2,ansys": Slurm's forms; "|" between them (either) is refused.
+  Status licenses() {
+    auto wanted = text::parse_licenses(spec_.licenses());
+    if (!wanted) return failure(wanted.error().message, model::kInvalidLicenses);
+    for (const auto& [name, count] : *wanted) {
+      const auto license = layout_.find_license(name);
+      if (!license) return failure("--licenses: there is no license " + name, model::kInvalidLicenses);
+      const auto known = std::find_if(request_.licenses.begin(), request_.licenses.end(),
+                                      [&](const LicenseDemand& d) { return d.license == *license; });
+      if (known == request_.licenses.end()) {
+        request_.licenses.push_back({*license, count});
+      } else {
+        known->count = std::min(known->count, kMaxCount) + count;
+      }
+    }
+    std::sort(request_.licenses.begin(), request_.licenses.end(),
+              [](const LicenseDemand& a, const LicenseDemand& b) { return a.license < b.license; });
     return {};
   }
 

@@ -53,6 +53,13 @@ class Pass {
   };
   static bool later(const Turn& a, const Turn& b) { return PendingQueue::before(b.head, a.head); }
 
+  static std::int64_t longest_limit(const Request& request) {
+    std::int64_t longest = limit_seconds(request.time_limit_minutes);
+    for (const Request& companion : request.companions)
+      longest = std::max(longest, limit_seconds(companion.time_limit_minutes));
+    return longest;
+  }
+
   // Starts what the class may start, until it is blocked, used up, or another class's turn.
   void serve(Turn& turn) {
     const PartitionId partition = queue_.request(turn.class_id).partition;
@@ -70,16 +77,20 @@ class Pass {
         result_.more = true;
         return;
       }
-      auto placement = find_place(turn);
-      if (!placement) return block(turn);
-      start(turn, std::move(*placement));
+      auto found = find_place(turn);
+      if (!found) return block(turn);
+      start(turn, std::move(*found));
       if (tests_used_up()) return;
     }
   }
 
-  std::optional<Placement> find_place(Turn& turn) {
+  struct Start {
+    Placement placement;
+    std::int64_t end = 0;  // expected
+  };
+  std::optional<Start> find_place(Turn& turn) {
     const Request& request = queue_.request(turn.class_id);
-    const std::int64_t end = now_ + limit_seconds(request.time_limit_minutes);
+    const std::int64_t end = now_ + longest_limit(request);
     if (queue_.blocked_at(turn.class_id) == machine_.growth()) return std::nullopt;
     if (!turn.capped) {
       auto placement = place(request, nullptr, end, turn.resume);
@@ -88,31 +99,59 @@ class Pass {
         return std::nullopt;
       }
       reserve_for_blocked();
-      if (!planner_ || planner_->caps().allow(*placement, now_, end)) return placement;
+      if (!planner_ || planner_->caps().allow(merged(*placement), now_, end))
+        return Start{std::move(*placement), end};
       turn.capped = true;
     }
     reserve_for_blocked();
-    return place(request, &planner_->caps(), end, turn.resume_capped);
+    if (auto placement = place(request, &planner_->caps(), end, turn.resume_capped))
+      return Start{std::move(*placement), end};
+    return request.time_min_minutes > 0 ? find_shorter(request, end) : std::nullopt;
+  }
+
+  // With a limit that is shorter, down to --time-min: the longest that ends before a reservation begins.
+  std::optional<Start> find_shorter(const Request& request, std::int64_t longest) {
+    std::vector<std::int64_t> ends;
+    for (const Reservation& reservation : planner_->reservations()) {
+      const std::int64_t minutes = (reservation.start - now_) / 60;
+      const std::int64_t end = now_ + minutes * 60;
+      if (minutes >= request.time_min_minutes && end < longest) ends.push_back(end);
+    }
+    std::sort(ends.rbegin(), ends.rend());
+    for (const std::int64_t end : ends) {
+      std::uint32_t from_the_start = 0;
+      if (auto placement = place(request, &planner_->caps(), end, from_the_start))
+        return Start{std::move(*placement), end};
+    }
+    return std::nullopt;
   }
 
   std::optional<Placement> place(const Request& request, const Caps* caps, std::int64_t end,
                                  std::uint32_t& resume) {
     ++result_.tested;
     if (any_blocked_) ++backfill_tests_;
-    Placer placer(machine_, View::kFree, caps, now_, end);
-    if (!placer.select(request, resume)) return std::nullopt;
-    resume = placer.resume_rank();
-    return placer.placement();
+    return place_together(machine_, request, caps, now_, end, &resume);
   }
 
-  void start(const Turn& turn, Placement placement) {
-    const std::int64_t end = now_ + limit_seconds(queue_.request(turn.class_id).time_limit_minutes);
-    machine_.allocate(placement);
-    if (planner_) planner_->started(placement, end);
+  void start(const Turn& turn, Start start) {
+    machine_.allocate(start.placement);
+    if (planner_) planner_->started(start.placement, start.end);
+    const Request& request = queue_.request(turn.class_id);
+    std::vector<std::int64_t> ends{std::min(start.end, now_ + limit_seconds(request.time_limit_minutes))};
+    for (const Request& companion : request.companions)
+      ends.push_back(now_ + limit_seconds(companion.time_limit_minutes));
     queue_.take_from_head(turn.class_id);
     ++result_.started;
-    const RunKey key = on_start_(turn.head.id, placement, end);
-    running_.add(key, end, std::move(placement));
+    if (start.placement.parts.empty()) {
+      const RunKey key = on_start_(turn.head.id, start.placement, start.end);
+      running_.add(key, start.end, std::move(start.placement));
+      return;
+    }
+    std::vector<Placement> parts = split(start.placement);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const RunKey key = on_start_(turn.head.id, parts[i], ends[i]);
+      running_.add(key, ends[i], std::move(parts[i]));
+    }
   }
 
   // The first ones of a partition that cannot start are owed a reservation. It is made only when something

@@ -44,7 +44,9 @@ struct PassResult {
 };
 
 // Called for each start, in order. When it is called, the placement is booked on the machine and the entry's
-// count in the queue is one less (it is gone at 0). It returns the key for the running set, where the
+// count in the queue is one less (it is gone at 0). For a request with companions it is called once for each
+// component, in order, with the same entry and that component's part. `expected_end` is earlier than the time
+// limit says where --time-min allowed that. It returns the key for the running set, where the
 // pass then enters the placement with `expected_end`. It may call remove(), set_priority() and
 // set_startable() of the queue (say, for the same job in another partition), but must not insert, nor touch
 // the machine.

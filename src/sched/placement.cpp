@@ -7,6 +7,50 @@
 
 namespace minke::sched {
 
+std::vector<Placement> split(const Placement& placement) {
+  if (placement.parts.empty()) return {placement};
+  std::vector<Placement> result;
+  auto node = placement.nodes.begin();
+  auto license = placement.licenses.begin();
+  for (const Placement::Part& part : placement.parts) {
+    Placement& one = result.emplace_back();
+    one.nodes.assign(node, node + part.nodes);
+    one.licenses.assign(license, license + part.licenses);
+    node += part.nodes;
+    license += part.licenses;
+  }
+  return result;
+}
+
+Placement merged(const Placement& placement) {
+  if (placement.parts.empty()) return placement;
+  Placement result;
+  result.licenses = placement.licenses;
+  for (const NodeShare& share : placement.nodes) {
+    const auto known = std::find_if(result.nodes.begin(), result.nodes.end(),
+                                    [&](const NodeShare& other) { return other.node == share.node; });
+    if (known == result.nodes.end()) {
+      result.nodes.push_back(share);
+      continue;
+    }
+    known->cpus += share.cpus;
+    known->memory_mib += share.memory_mib;
+    known->tasks += share.tasks;
+    for (const GresShare& gres : share.gres) {
+      const auto same = std::find_if(known->gres.begin(), known->gres.end(),
+                                     [&](const GresShare& other) { return other.kind == gres.kind; });
+      if (same == known->gres.end()) {
+        known->gres.push_back(gres);
+      } else {
+        same->devices |= gres.devices;
+      }
+    }
+    std::sort(known->gres.begin(), known->gres.end(),
+              [](const GresShare& a, const GresShare& b) { return a.kind < b.kind; });
+  }
+  return result;
+}
+
 NodeAllocations to_model(const MachineLayout& layout, const Placement& placement) {
   NodeAllocations allocations;
   for (const NodeShare& share : placement.nodes) {

@@ -33,10 +33,30 @@ struct NodeShare {
   bool operator==(const NodeShare&) const = default;
 };
 
+struct LicenseShare {
+  LicenseId license = 0;
+  std::uint32_t count = 0;
+  bool operator==(const LicenseShare&) const = default;
+};
+
 struct Placement {
   std::vector<NodeShare> nodes;
+  std::vector<LicenseShare> licenses = {};
+  // Of a heterogeneous job: for each component how many of `nodes`, and of `licenses`, are its own; a node
+  // can then be there several times. Empty: of one job.
+  struct Part {
+    std::uint32_t nodes = 0;
+    std::uint32_t licenses = 0;
+    bool operator==(const Part&) const = default;
+  };
+  std::vector<Part> parts = {};
   bool operator==(const Placement&) const = default;
 };
+
+// One placement for each component; the placement itself where it has no parts.
+std::vector<Placement> split(const Placement& placement);
+// The same amounts with each node once and without parts: what counts where only amounts do.
+Placement merged(const Placement& placement);
 
 using NodeAllocations = google::protobuf::RepeatedPtrField<model::NodeAllocation>;
 

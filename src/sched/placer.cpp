@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace minke::sched {
 namespace {
@@ -36,8 +37,9 @@ NodeNeed need_of(const MachineLayout& layout, const Request& request, const Layo
   NodeNeed need;
   const bool counts_gpus = request.cpus_per_gpu > 0 || request.memory == MemoryDemand::kPerGpu;
   const std::uint64_t gpus = counts_gpus ? gpus_demanded(layout, request, tasks, job_gres) : 0;
+  const std::uint64_t tasks_with_cpus = request.overcommit ? std::min<std::uint64_t>(tasks, 1) : tasks;
   need.cpus = std::max<std::uint64_t>(
-      {tasks * request.cpus_per_task, request.min_cpus_per_node, gpus * request.cpus_per_gpu});
+      {tasks_with_cpus * request.cpus_per_task, request.min_cpus_per_node, gpus * request.cpus_per_gpu});
   switch (request.memory) {
     case MemoryDemand::kNone:
       break;
@@ -147,8 +149,10 @@ bool Placer::capacity(NodeId id, const Request& request, Capacity& result) const
   } else {
     if (request.tasks_per_node > 0) most = std::min<std::uint64_t>(most, request.tasks_per_node);
     most = std::min<std::uint64_t>(most, request.tasks);
-    most = std::min(
-        most, static_cast<std::uint64_t>(std::max<std::int64_t>(0, supply.cpus)) / request.cpus_per_task);
+    if (!request.overcommit) {
+      most = std::min(
+          most, static_cast<std::uint64_t>(std::max<std::int64_t>(0, supply.cpus)) / request.cpus_per_task);
+    }
     if (most == 0 || !fits(request, node, supply, 1, one)) return false;
     result.tasks = largest_fitting(1, static_cast<std::uint32_t>(most), [&](std::uint32_t tasks) {
       return fits(request, node, supply, tasks, one);
@@ -174,6 +178,77 @@ std::uint64_t Placer::suitable_word(const Request& request, std::size_t word) co
 }
 
 bool Placer::select(const Request& request, std::uint32_t first_rank) {
+  if (request.cases.empty() && request.feature_counts.empty() && !request.contiguous)
+    return select_case(request, first_rank);
+  if (!chosen_case_) chosen_case_ = request;
+  const auto try_case = [&](const FeatureTerms& any_of) {
+    chosen_case_->any_of = any_of;
+    chosen_case_->required = request.required;
+    if (!require_counted()) return false;
+    return request.contiguous ? select_contiguous() : select_case(*chosen_case_, 0);
+  };
+  if (request.cases.empty()) return try_case(request.any_of);
+  return std::any_of(request.cases.begin(), request.cases.end(), try_case);
+}
+
+// The least number of nodes (the greatest, where as many as possible are wanted) that follow one another.
+bool Placer::select_contiguous() {
+  Request& request = *chosen_case_;
+  const std::vector<NodeId> excluded = request.excluded;
+  const std::uint32_t least = request.min_nodes;
+  const std::uint32_t most = request.max_nodes;
+  const bool as_many = std::exchange(request.as_many_nodes, false);
+  const auto total = static_cast<std::uint32_t>(layout_.nodes().size());
+  bool found = false;
+  for (std::uint32_t i = 0; i <= most - least && !found; ++i) {
+    const std::uint32_t count = as_many ? most - i : least + i;
+    request.min_nodes = request.max_nodes = count;
+    for (NodeId first = 0; first + count <= total && !found; ++first) {
+      request.excluded = excluded;
+      for (NodeId node = 0; node < total; ++node) {
+        if (node < first || node >= first + count) request.excluded.push_back(node);
+      }
+      std::sort(request.excluded.begin(), request.excluded.end());
+      found = select_case(request, 0);
+    }
+  }
+  request.excluded = excluded;
+  request.min_nodes = least;
+  request.max_nodes = most;
+  request.as_many_nodes = as_many;
+  return found;
+}
+
+// Makes the first nodes that have the features that are counted, and room, required ones.
+bool Placer::require_counted() {
+  Request& request = *chosen_case_;
+  std::vector<NodeId> taken;
+  for (const auto& [feature, count] : request.feature_counts) {
+    std::uint32_t left = count;
+    for (std::size_t word = 0; word < machine_.usable().word_count() && left > 0; ++word) {
+      std::uint64_t set = suitable_word(request, word) & layout_.nodes_with_feature(feature).word(word);
+      for (; set != 0 && left > 0; set &= set - 1) {
+        const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
+        Capacity found;
+        if (std::find(taken.begin(), taken.end(), node) != taken.end() ||
+            std::binary_search(request.excluded.begin(), request.excluded.end(), node) ||
+            !capacity(node, request, found)) {
+          continue;
+        }
+        taken.push_back(node);
+        --left;
+      }
+    }
+    if (left > 0) return false;
+  }
+  for (const NodeId node : taken) request.required.push_back(node);
+  std::sort(request.required.begin(), request.required.end());
+  request.required.erase(std::unique(request.required.begin(), request.required.end()),
+                         request.required.end());
+  return request.required.size() <= request.max_nodes;
+}
+
+bool Placer::select_case(const Request& request, std::uint32_t first_rank) {
   request_ = &request;
   tasks_on_each_ = request.tasks == 0 ? std::max(1u, request.tasks_per_node) : 0;
   job_gres_ = job_wide_gres(request);
@@ -220,7 +295,42 @@ Placement Placer::placement() const {
     result.nodes.push_back(share(node, tasks, gres));
   }
   MINKE_CHECK(tasks_left == 0 && gres_left == 0);
+  for (const LicenseDemand& demand : request_->licenses) {
+    result.licenses.push_back({demand.license, demand.count});
+  }
   return result;
+}
+
+std::optional<Placement> place_together(const Machine& machine, const Request& request, const Caps* caps,
+                                        std::int64_t from, std::int64_t end, std::uint32_t* resume) {
+  if (!machine.has_licenses(request)) return std::nullopt;
+  Placer placer(machine, View::kFree, caps, from, end);
+  if (!placer.select(request, resume != nullptr && request.cases.empty() ? *resume : 0)) return std::nullopt;
+  if (resume != nullptr && request.companions.empty()) *resume = placer.resume_rank();
+  Placement all = placer.placement();
+  if (request.companions.empty()) return all;
+  // One after the other on copies, each seeing what those before it took.
+  Machine left = machine;
+  std::optional<Caps> caps_left;
+  if (caps != nullptr) caps_left = *caps;
+  const auto take = [&](const Placement& placement) {
+    left.allocate(placement);
+    if (caps_left) caps_left->consume(placement, from, end);
+  };
+  take(all);
+  all.parts.push_back(
+      {static_cast<std::uint32_t>(all.nodes.size()), static_cast<std::uint32_t>(all.licenses.size())});
+  for (const Request& companion : request.companions) {
+    if (!left.schedulable(companion.partition)) return std::nullopt;
+    const auto next = place_together(left, companion, caps_left ? &*caps_left : nullptr, from, end);
+    if (!next) return std::nullopt;
+    take(*next);
+    all.parts.push_back(
+        {static_cast<std::uint32_t>(next->nodes.size()), static_cast<std::uint32_t>(next->licenses.size())});
+    all.nodes.insert(all.nodes.end(), next->nodes.begin(), next->nodes.end());
+    all.licenses.insert(all.licenses.end(), next->licenses.begin(), next->licenses.end());
+  }
+  return all;
 }
 
 NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32_t job_gres) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sched/caps.h"
+#include "sched/constraint.h"
 #include "sched/machine.h"
 
 namespace minke::sched {
@@ -21,6 +22,12 @@ enum class View : std::uint8_t {
   kIdleAvailable,  // everything on the nodes that are available now
   kIdle,           // everything on all nodes
 };
+
+// A place on what is free for the request and all its companions together, with as many licenses as they ask
+// for; `caps`, if given, hold for a job that runs in [from, end). `resume`: as Placer::select() has it, for a
+// request without companions; it is set for the next time.
+std::optional<Placement> place_together(const Machine& machine, const Request& request, const Caps* caps,
+                                        std::int64_t from, std::int64_t end, std::uint32_t* resume = nullptr);
 
 class Placer {
  public:
@@ -51,6 +58,9 @@ class Placer {
   bool load(NodeId node, NodeSupply& supply) const;
   bool fits(const Request& request, const LayoutNode& node, const NodeSupply& supply, std::uint64_t tasks,
             std::uint64_t job_gres) const;
+  bool require_counted();
+  bool select_contiguous();
+  bool select_case(const Request& request, std::uint32_t first_rank);
   bool select_one(std::uint32_t first_rank);
   bool select_several();
   bool gather_candidates();
@@ -68,11 +78,12 @@ class Placer {
   const std::int64_t from_;
   const std::int64_t end_;
   const Request* request_ = nullptr;
-  std::uint32_t tasks_on_each_ = 0;   // where the request has no total of tasks
-  std::uint32_t job_gres_ = 0;        // the one demand with per_job; 0: none
-  std::vector<Capacity> required_;    // of the nodes that must be taken, by rank
-  std::vector<Capacity> candidates_;  // of the others, by rank
-  std::vector<Capacity> chosen_;      // by rank
+  std::optional<Request> chosen_case_;  // where the request has cases: it, with the features of that case
+  std::uint32_t tasks_on_each_ = 0;     // where the request has no total of tasks
+  std::uint32_t job_gres_ = 0;          // the one demand with per_job; 0: none
+  std::vector<Capacity> required_;      // of the nodes that must be taken, by rank
+  std::vector<Capacity> candidates_;    // of the others, by rank
+  std::vector<Capacity> chosen_;        // by rank
 };
 
 }  // namespace minke::sched

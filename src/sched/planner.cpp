@@ -109,9 +109,10 @@ void Planner::move_to(std::size_t count) {
 }
 
 std::optional<Placement> Planner::try_at(const Request& request, std::int64_t time) const {
-  Placer placer(*future_, View::kFree, &caps_, time, time + limit_seconds(request.time_limit_minutes));
-  if (!placer.select(request)) return std::nullopt;
-  return placer.placement();
+  auto placement =
+      place_together(*future_, request, &caps_, time, time + limit_seconds(request.time_limit_minutes));
+  if (placement) return merged(*placement);
+  return std::nullopt;
 }
 
 // The same amounts on the same nodes, with devices that are free by then: caps keep counts, not devices.

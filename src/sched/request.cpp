@@ -22,7 +22,8 @@ std::size_t RequestHash::operator()(const Request& r) const {
         std::uint64_t{r.max_nodes}, std::uint64_t{r.tasks}, std::uint64_t{r.tasks_per_node},
         std::uint64_t{r.cpus_per_task}, std::uint64_t{r.min_cpus_per_node}, std::uint64_t{r.cpus_per_gpu},
         r.memory_mib,
-        static_cast<std::uint64_t>(r.memory) | (r.exclusive ? 256u : 0u) | (r.as_many_nodes ? 512u : 0u)}) {
+        static_cast<std::uint64_t>(r.memory) | (r.exclusive ? 256u : 0u) | (r.as_many_nodes ? 512u : 0u) |
+            (r.overcommit ? 1024u : 0u) | (r.contiguous ? 2048u : 0u)}) {
     mixer.add(value);
   }
   for (const GresDemand& d : r.gres) {
@@ -34,6 +35,10 @@ std::size_t RequestHash::operator()(const Request& r) const {
     for (const FeatureId feature : term) mixer.add(feature);
     mixer.add(~std::uint64_t{0});
   }
+  for (const LicenseDemand& d : r.licenses) mixer.add(std::uint64_t{d.license} << 32 | d.count);
+  for (const auto& [feature, count] : r.feature_counts) mixer.add(std::uint64_t{feature} << 32 | count);
+  mixer.add(r.cases.size() << 32 | r.time_min_minutes);
+  for (const Request& companion : r.companions) mixer.add((*this)(companion));
   for (const NodeId node : r.required) mixer.add(node);
   for (const NodeId node : r.excluded) mixer.add(~std::uint64_t{node});
   return static_cast<std::size_t>(mixer.state);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -39,9 +40,16 @@ struct GresDemand {
   bool operator==(const GresDemand&) const = default;
 };
 
+struct LicenseDemand {
+  LicenseId license = 0;
+  std::uint32_t count = 0;
+  bool operator==(const LicenseDemand&) const = default;
+};
+
 struct Request {
   PartitionId partition = 0;
   std::uint32_t time_limit_minutes = kUnlimited;
+  std::uint32_t time_min_minutes = 0;  // --time-min: it may be started with a limit as short as this; 0: not
   std::uint32_t min_nodes = 1;
   std::uint32_t max_nodes = 1;
   bool as_many_nodes = false;        // a range was asked for: as many as are free; else as few as possible
@@ -57,10 +65,19 @@ struct Request {
   std::uint64_t tmp_mib = 0;     // the node's size of /tmp; not consumed
   std::vector<GresDemand> gres;  // ascending by name; typed ones before the one of any type
   std::vector<std::vector<FeatureId>>
-      any_of;                    // a node needs all features of one of these; empty: no constraint
-  std::vector<NodeId> required;  // ascending; all of them belong to the job
-  std::vector<NodeId> excluded;  // ascending
-  bool exclusive = false;        // whole idle nodes: all their CPUs and GRES, the memory asked for
+      any_of;  // a node needs all features of one of these; empty: no constraint
+  std::vector<std::vector<std::vector<FeatureId>>>
+      cases;  // not empty: any_of is one of these, the first that will do for all nodes
+  std::vector<std::pair<FeatureId, std::uint32_t>> feature_counts;  // so many nodes must have the feature
+  std::vector<NodeId> required;         // ascending; all of them belong to the job
+  std::vector<NodeId> excluded;         // ascending
+  bool exclusive = false;               // whole idle nodes: all their CPUs and GRES, the memory asked for
+  bool contiguous = false;              // nodes that follow one another in the layout
+  bool overcommit = false;              // the CPUs of one task on each node, however many tasks
+  std::vector<LicenseDemand> licenses;  // ascending by id
+  // The further components of a heterogeneous job: placed together with this one, or not at all. They have no
+  // companions themselves.
+  std::vector<Request> companions;
 
   bool operator==(const Request&) const = default;
 };

@@ -22,8 +22,12 @@ class Resolver {
   Resolver(const model::JobSpec& spec, const MachineLayout& layout) : spec_(spec), layout_(layout) {}
 
   Result<GresTerms> resolve() {
-    if (!spec_.gpus_per_socket().empty()) {
-      return failure("--gpus-per-socket is not supported: use --gpus-per-node", model::kNotSupported);
+    for (const auto& gres : spec_.gpus_per_socket()) {
+      // As Slurm wants it: on so many sockets of each node.
+      if (!spec_.has_sockets_per_node()) return invalid("--gpus-per-socket needs --sockets-per-node");
+      model::Gres on_node = gres;
+      on_node.set_count(std::min(gres.count(), kMaxCount) * std::min(spec_.sockets_per_node(), 1024u));
+      if (auto added = add(on_node, &GresDemand::per_node); !added) return failure(added.error());
     }
     for (const auto& [list, scope] : {std::pair{&spec_.gres_per_node(), &GresDemand::per_node},
                                       std::pair{&spec_.gpus_per_task(), &GresDemand::per_task},
@@ -119,14 +123,21 @@ class Resolver {
   // --gpus beside a count for each node or task is only another way to give the number of those.
   Status settle_job_wide() {
     std::uint64_t total = 0;
+    std::uint32_t kinds = 0;
     GresDemand job_wide;
     for (const GresDemand& known : terms_.demands) {
       if (known.per_job == 0) continue;
-      if (total > 0) return failure("--gpus: only one type at a time is supported", model::kNotSupported);
-      total = known.per_job;
+      ++kinds;
+      total += known.per_job;
       job_wide = known;
     }
     if (total == 0) return {};
+    if (kinds > 1) {
+      // Several types in one number for the job: on one node that has them all.
+      for (GresDemand& known : terms_.demands) known.per_node += std::exchange(known.per_job, 0u);
+      terms_.nodes = 1;
+      return {};
+    }
     std::uint64_t on_each = 0;
     for (const auto& [scope, what] : {std::pair{&GresDemand::per_task, "--gpus-per-task"},
                                       std::pair{&GresDemand::per_node, "GPUs on each node"}}) {

@@ -139,10 +139,10 @@ TEST_F(MakeRequest, NodeNames) {
   expect_error(2018, "--nodelist=g1 names no node");
   EXPECT_EQ(made({{"g1", "g0", "g1"}, {}}).min_nodes, 2u);
   spec_.set_min_nodes(1);
-  expect_error(2006, "--nodelist names more nodes than --nodes allows", {{"g0", "g1"}, {}});
+  expect_error(2006, "--nodelist or --constraint names more nodes than --nodes allows", {{"g0", "g1"}, {}});
   spec_.clear_min_nodes();
   spec_.set_ntasks(1);
-  expect_error(2025, "--ntasks=1 leaves nodes of --nodelist without a task", {{"g0", "g1"}, {}});
+  expect_error(2025, "--ntasks=1 leaves nodes that are asked for without a task", {{"g0", "g1"}, {}});
   spec_.clear_ntasks();
   spec_.clear_node_list();
   expect_error(2014, "no node of partition debug is left to choose from", {{}, {"c0", "g0", "g1"}});
@@ -215,31 +215,71 @@ TEST_F(MakeRequest, MemoryDefaults) {
   EXPECT_TRUE(made().exclusive);
 }
 
-TEST_F(MakeRequest, RefusesWhatItDoesNotDo) {
-  *spec_.add_gpus_per_socket() = testing::make_gres("", 1);
-  EXPECT_EQ(make().error().code, 2036);
-  spec_.clear_gpus_per_socket();
-  spec_.set_contiguous(true);
-  spec_.set_min_nodes(2);
-  EXPECT_EQ(make().error().code, 2036);
-  spec_.clear_contiguous();
+TEST_F(MakeRequest, AnUnknownPartition) {
   partition_.set_name("nowhere");
   expect_error(2000, "there is no partition nowhere");
 }
 
+TEST_F(MakeRequest, GpusOnEachSocketNeedANumberOfSockets) {
+  *spec_.add_gpus_per_socket() = testing::make_gres("", 1);
+  EXPECT_EQ(make().error().code, 2072);
+  spec_.set_sockets_per_node(2);
+  EXPECT_EQ(made().gres.at(0).per_node, 2u);
+}
+
+TEST_F(MakeRequest, GpusOfSeveralTypesAreLookedForOnOneNode) {
+  *spec_.add_gpus() = testing::make_gres("a100", 1);
+  *spec_.add_gpus() = testing::make_gres("h100", 2);
+  const auto placement = machine_.place(made());
+  ASSERT_TRUE(placement);
+  ASSERT_EQ(placement->nodes.size(), 1u);
+  EXPECT_EQ(placement->nodes[0].node, *machine_.layout().find_node("g1"));
+}
+
+TEST_F(MakeRequest, OvercommittedTasksNeedTheCpusOfOne) {
+  spec_.set_ntasks(100);
+  EXPECT_EQ(make().error().code, 2014);
+  spec_.set_overcommit(true);
+  const auto placement = machine_.place(made());
+  ASSERT_TRUE(placement);
+  EXPECT_EQ(placement->nodes[0].cpus, 1u);
+  EXPECT_EQ(placement->nodes[0].tasks, 100u);
+}
+
+TEST_F(MakeRequest, LicensesAreThoseOfTheMachine) {
+  spec_.set_licenses("matlab:2");
+  expect_error(2048, "--licenses: there is no license matlab");
+  const std::vector<model::NodeRecord> nodes{testing::make_node("c0", 8, 24000)};
+  const std::vector<PartitionNodes> partitions{{"debug", {"c0"}}};
+  machine_ = Machine::build(nodes, partitions, {{"matlab", 3}}).value();
+  const Request request = made();
+  const auto first = machine_.place(request);
+  ASSERT_TRUE(first);
+  machine_.allocate(*first);
+  EXPECT_EQ(machine_.free_licenses(0), 1);
+  EXPECT_FALSE(machine_.place(request));
+  machine_.release(*first);
+  EXPECT_TRUE(machine_.place(request));
+  spec_.set_licenses("matlab:4");
+  expect_error(2048, "--licenses: there are only 3 of matlab");
+}
+
 TEST_F(MakeRequest, ConstraintExpressions) {
   const auto parse = [&](std::string_view text) { return parse_constraint(text, machine_.layout()); };
-  using Terms = std::vector<std::vector<FeatureId>>;  // gpu 0, fast 1, slow 2
-  EXPECT_EQ(parse("fast&gpu&fast").value(), (Terms{{0, 1}}));
-  EXPECT_EQ(parse("slow|gpu").value(), (Terms{{0}, {2}}));
-  EXPECT_EQ(parse("gpu&fast|slow").value(), (Terms{{0, 1}, {2}}));
-  EXPECT_EQ(parse("gpu&(fast|slow)").value(), (Terms{{0, 1}, {0, 2}}));
-  for (const char* bad :
-       {"&", "gpu&", "gpu fast", "(gpu", "gpu)", "gpu*2", "[gpu|fast]", "", "()", "gpu||fast"}) {
+  using Cases = std::vector<FeatureTerms>;  // gpu 0, fast 1, slow 2
+  EXPECT_EQ(parse("fast&gpu&fast").value().cases, (Cases{{{0, 1}}}));
+  EXPECT_EQ(parse("slow|gpu").value().cases, (Cases{{{0}, {2}}}));
+  EXPECT_EQ(parse("gpu&fast|slow").value().cases, (Cases{{{0, 1}, {2}}}));
+  EXPECT_EQ(parse("gpu&(fast|slow)").value().cases, (Cases{{{0, 1}, {0, 2}}}));
+  EXPECT_EQ(parse("[fast|slow]").value().cases, (Cases{{{1}}, {{2}}}));
+  EXPECT_EQ(parse("gpu&[fast|slow]").value().cases, (Cases{{{0, 1}}, {{0, 2}}}));
+  using Counts = std::vector<std::pair<FeatureId, std::uint32_t>>;
+  EXPECT_EQ(parse("[gpu*2&fast*1]").value().counts, (Counts{{0, 2}, {1, 1}}));
+  for (const char* bad : {"&", "gpu&", "gpu fast", "(gpu", "gpu)", "gpu*", "gpu*0", "[gpu|fast",
+                          "[gpu*2|fast]", "gpu*2|fast", "", "()", "[]", "gpu||fast", "gpu*99999999999"}) {
     ASSERT_FALSE(parse(bad)) << bad;
     EXPECT_EQ(parse(bad).error().code, 2029);
   }
-  EXPECT_EQ(parse("gpu*2").error().message, "--constraint=gpu*2: counts of nodes (*) are not supported");
   EXPECT_FALSE(parse(std::string(1000, '(') + "gpu"));
   EXPECT_FALSE(parse(std::string(5000, 'x')));
 }
