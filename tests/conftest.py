@@ -9,6 +9,8 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
+    # What takes long, and runs on one worker, begins first.
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
     if config.getoption("--reference"):
         for item in items:
             own = item.get_closest_marker("minke_only") or getattr(item.module, "MINKE_ONLY", False)
