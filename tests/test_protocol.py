@@ -182,3 +182,31 @@ def test_a_reader_that_never_reads(daemon):
 def test_others_cannot_connect(daemon):
     """The socket and the state are the owner's alone."""
     assert (daemon.home / "minked.sock").stat().st_mode & 0o077 == 0 or daemon.home.stat().st_mode & 0o077 == 0
+
+
+def test_usage_of_running_steps(cluster):
+    """What sstat and scontrol listpids show: each task's processes, and what they use."""
+    job = cluster.submit("srun sh -c 'echo $$ > pid.$SLURM_PROCID; sleep 60 & wait' & "
+                         "python3 -c 'import time; hold = b\"x\" * (40 << 20); time.sleep(60)'; wait",
+                         "--nodes=2", "--ntasks=2", "--mem=100M")
+    pids = [int(poll(lambda: (path := cluster.work / f"pid.{rank}").exists() and path.read_text().strip()))
+            for rank in (0, 1)]
+    with cluster.wire() as wire:
+        request = wire.messages.QueryStepUsageRequest()
+        request.filter.jobs.add(job_id=job)
+
+        def usage():
+            batch, step = wire.ask(query_step_usage=request).step_usage.steps
+            held = batch.tasks[0].rss_kib > 40 << 10
+            return held and [len(task.pids) for task in step.tasks] == [2, 2] and (batch, step)
+        batch, step = poll(usage)
+        assert [task.pids[0] for task in step.tasks] == pids
+        assert [task.node for task in step.tasks] == [b"n1", b"n2"]
+        assert batch.step.name == b"batch" and batch.tasks[0].node == b"n1"
+        assert all(task.rss_kib > 500 and task.virtual_kib > task.rss_kib for task in step.tasks)
+        # A daemon that starts anew knows the processes again.
+        cluster.kill()
+    cluster.run("squeue", check=0)
+    with cluster.wire() as wire:
+        _, step = wire.ask(query_step_usage=request).step_usage.steps
+        assert [task.pids[0] for task in step.tasks] == pids

@@ -162,6 +162,7 @@ class StepRun {
         launch_error_ = event.ended().launch_error();
         if (!launch_error_.empty()) complain(launch_error_);
         break;
+      case rpc::StepEvent::kAttach:
       case rpc::StepEvent::EVENT_NOT_SET:
         break;
     }

@@ -51,6 +51,17 @@ TEST_F(Launching, MeasuresUsage) {
   EXPECT_GT(busy.ended_tasks(0).usage().max_rss_kib(), 500u);
 }
 
+TEST_F(Launching, ATaskMayRunAProgramOfItsOwn) {
+  LaunchOrder order = step_order(8, 0, "echo the order", work.path(), 2);
+  for (const char* word : {"sh", "-c", "echo its own $SLURM_PROCID"}) order.mutable_tasks(1)->add_argv(word);
+  launcher.run(order);
+  EXPECT_EQ(read_whole(work / "step.0"), "the order\n");
+  EXPECT_EQ(read_whole(work / "step.1"), "its own 1\n");
+  order.mutable_id()->set_step_id(1);
+  order.clear_argv();  // the other task has nothing to run now
+  EXPECT_EQ(launcher.run(order).launch_error(), "nothing to run");
+}
+
 TEST_F(Launching, BuildsTheEnvironment) {
   LaunchOrder order =
       step_order(7, 0, "env; echo pid=$$; set -- $(cat /proc/$$/stat); echo session $6", work.path());

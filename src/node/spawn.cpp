@@ -209,10 +209,11 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
   start->tasks = std::vector<TaskStart>(order.tasks_size());
   for (int i = 0; i < order.tasks_size(); ++i) {
     TaskStart& task = start->tasks[i];
-    for (const std::string& argument : order.argv()) task.argv.push_back(const_cast<char*>(argument.c_str()));
+    const auto& argv = order.tasks(i).argv_size() > 0 ? order.tasks(i).argv() : order.argv();
+    for (const std::string& argument : argv) task.argv.push_back(const_cast<char*>(argument.c_str()));
     task.argv.push_back(nullptr);
     prepare_environment(task, order, order.tasks(i), start->marker);
-    prepare_programs(task, order.argv(0));
+    prepare_programs(task, argv.Get(0));
     prepare_streams(task.block, order.tasks(i), descriptors);
     task.block.parent = ::getpid();
     task.block.null = null_.get();

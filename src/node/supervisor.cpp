@@ -158,7 +158,10 @@ void Supervisor::record(const JournalRecord& record) {
 }
 
 Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors) {
-  if (order.argv().empty() || order.tasks().empty()) return failure("nothing to run", EINVAL);
+  const bool nothing = std::any_of(order.tasks().begin(), order.tasks().end(), [&](const TaskOrder& task) {
+    return task.argv().empty() && order.argv().empty();
+  });
+  if (nothing || order.tasks().empty()) return failure("nothing to run", EINVAL);
   if (!descriptors_in_range(order, descriptors)) return failure("a file descriptor is missing", EBADF);
   JobKey key{order.id().job_id(), order.id().run()};
   auto [at, is_new] = jobs_.try_emplace(key);

@@ -84,6 +84,7 @@ struct Details {
   Owner owner;
   std::unique_ptr<OwnerWatch> owner_watch;
   uint32_t next_step_id = 0;
+  int32_t batch_pid = 0;  // of the script's shell, while it runs
   bool launched = false;  // the launcher has been told, or has told us
   int64_t kill_time = 0;  // SIGKILL is due; 0: not being killed
   bool warned = false;    // --signal has been sent

@@ -50,7 +50,11 @@ node::LauncherClient::Callbacks Launching::callbacks(std::function<void()> on_re
       .on_inventory = [this](node::Inventory inventory) { on_inventory(inventory); },
       .on_started =
           [this](node::Launch launch) {
-            if (launch.id().kind() == STEP_NORMAL) core_.steps->launch_started(launch);
+            if (launch.id().kind() == STEP_NORMAL) {
+              core_.steps->launch_started(launch);
+            } else {
+              note_batch_pid(launch);
+            }
           },
       .on_task_ended = [this](node::Launch launch) { core_.steps->task_ended(launch); },
       .on_ended =
@@ -246,6 +250,12 @@ void Launching::announce(const Job& job, const std::string& why) {
   core_.launcher->signal(std::move(order));
 }
 
+void Launching::note_batch_pid(const node::Launch& launch) {
+  Job* job = core_.state.find(launch.id().job_id());
+  if (job == nullptr || job->restarts != launch.id().run() || !job->details) return;
+  job->details->batch_pid = launch.pids_size() > 0 ? static_cast<int32_t>(launch.pids(0)) : 0;
+}
+
 void Launching::collect(const node::LaunchId& id) {
   core_.committer.when_durable([this, id] {
     node::CollectOrder order;
@@ -344,6 +354,7 @@ void Launching::recover_batch(const node::Launch& launch) {
     job->details->launched = true;
     core_.lifecycle->set_alarm(*job);
   }
+  note_batch_pid(launch);
   if (launch.end_time() != 0 || launch.lost() || job == nullptr) on_ended(launch);
 }
 

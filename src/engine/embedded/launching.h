@@ -55,6 +55,7 @@ class Launching {
   void on_ended(const node::Launch& launch);
   void on_job_ended(const node::JobEnded& ended);
   void recover_batch(const node::Launch& launch);
+  void note_batch_pid(const node::Launch& launch);
   void settle(Job& job);  // one that should be running, and that the launcher does not know
   void collect(const node::LaunchId& id);
   Result<std::string> spooled_script(const Job& job);

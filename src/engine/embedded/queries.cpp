@@ -10,6 +10,7 @@
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/step_usage.h"
 #include "engine/embedded/steps.h"
 #include "model/error.h"
 #include "node/discovery.h"
@@ -252,6 +253,22 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   });
 }
 
+StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {
+  StepRecord step;
+  step.set_job_id(job.id);
+  step.set_kind(STEP_BATCH);
+  step.set_name("batch");
+  step.set_state(JOB_RUNNING);
+  step.set_start_time(job.start_time);
+  step.set_node_list(record.batch_host());
+  step.set_num_nodes(1);
+  step.set_num_tasks(1);
+  step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : 0);
+  step.set_array_job_id(job.array_job_id);
+  if (job.array_task != kNoTask) step.set_array_task_id(job.array_task);
+  return step;
+}
+
 void Queries::steps(const rpc::QueryStepsRequest& request, const Part& part) {
   rpc::ServerMessage message;
   message.mutable_steps()->set_now(core_.now());
@@ -260,21 +277,30 @@ void Queries::steps(const rpc::QueryStepsRequest& request, const Part& part) {
       continue;
     const JobRecord record = full_record(*job);
     if (!passes(request.filter(), record)) continue;
-    if (!job->submission->interactive) {
-      StepRecord& step = *message.mutable_steps()->add_steps();
-      step.set_job_id(id);
-      step.set_kind(STEP_BATCH);
-      step.set_name("batch");
-      step.set_state(JOB_RUNNING);
-      step.set_start_time(job->start_time);
-      step.set_node_list(record.batch_host());
-      step.set_num_nodes(1);
-      step.set_num_tasks(1);
-      step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : 0);
-      step.set_array_job_id(job->array_job_id);
-      if (job->array_task != kNoTask) step.set_array_task_id(job->array_task);
-    }
+    if (!job->submission->interactive) *message.mutable_steps()->add_steps() = batch_step(*job, record);
     for (StepRecord& step : core_.steps->of_job(id)) *message.mutable_steps()->add_steps() = std::move(step);
+  }
+  part(message, true);
+}
+
+void Queries::step_usage(const rpc::QueryStepUsageRequest& request, const Part& part) {
+  rpc::ServerMessage message;
+  rpc::StepUsageReply& reply = *message.mutable_step_usage();
+  reply.set_now(core_.now());
+  const UsageReader reader;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->state != JOB_RUNNING || !selected(request.filter(), id, job->array_job_id, job->array_task))
+      continue;
+    const JobRecord record = full_record(*job);
+    if (!passes(request.filter(), record)) continue;
+    if (!job->submission->interactive) {
+      rpc::StepUsage& usage = *reply.add_steps();
+      *usage.mutable_step() = batch_step(*job, record);
+      rpc::TaskUsage& task = *usage.add_tasks();
+      task.set_node(record.batch_host());
+      reader.read(job->details->batch_pid, task);
+    }
+    core_.steps->add_usage(id, reader, reply);
   }
   part(message, true);
 }

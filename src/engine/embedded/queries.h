@@ -24,6 +24,7 @@ class Queries {
   void jobs(const rpc::QueryJobsRequest& request, const Part& part);
   void steps(const rpc::QueryStepsRequest& request, const Part& part);
   void accounting(const rpc::QueryAccountingRequest& request, Part part);
+  void step_usage(const rpc::QueryStepUsageRequest& request, const Part& part);
   void script(const rpc::QueryScriptRequest& request, const Part& part);
   void nodes(const Part& part);
   void partitions(const Part& part);
@@ -34,6 +35,7 @@ class Queries {
 
  private:
   void complete(model::JobRecord& record, const Job* job);
+  static model::StepRecord batch_step(const Job& job, const model::JobRecord& record);
 
   Core& core_;
 };

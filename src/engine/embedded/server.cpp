@@ -226,6 +226,13 @@ void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       return queries_.jobs(message.query_jobs(), part);
     case rpc::ClientMessage::kQuerySteps:
       return queries_.steps(message.query_steps(), part);
+    case rpc::ClientMessage::kQueryStepUsage:
+      return queries_.step_usage(message.query_step_usage(), part);
+    case rpc::ClientMessage::kAttachStep:
+      if (const Status attached = core_.steps->attach(message.attach_step()); !attached) {
+        return client->send_error(id, attached.error());
+      }
+      return acted(rpc::ActionReply());
     case rpc::ClientMessage::kQueryScript:
       return queries_.script(message.query_script(), part);
     case rpc::ClientMessage::kQueryAccounting:

@@ -10,6 +10,7 @@
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/step_usage.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
 #include "text/file_pattern.h"
@@ -41,12 +42,7 @@ Status Steps::create(const rpc::CreateStepRequest& request, std::vector<os::Uniq
     if (step.tag.record().key() != request.key()) continue;
     // Sent again after the connection was lost: the descriptors of the first time are in use.
     step.report = std::move(report);
-    if (step.started) {
-      rpc::StepEvent event;
-      event.mutable_started()->set_step_id(id);
-      *event.mutable_started()->mutable_step() = step.tag.record();
-      step.report(event);
-    }
+    if (step.started) step.report(started_event(step));
     return {};
   }
   if (request.resent()) {
@@ -200,15 +196,22 @@ Steps::Step* Steps::find(const node::LaunchId& id) {
   return &step->second;
 }
 
+rpc::StepEvent Steps::started_event(const Step& step) {
+  rpc::StepEvent event;
+  rpc::StepStarted& started = *event.mutable_started();
+  started.set_step_id(step.tag.record().step_id());
+  *started.mutable_step() = step.tag.record();
+  for (const pid_t pid : step.pids) started.add_pids(static_cast<uint32_t>(pid));
+  *started.mutable_node_of_task() = step.tag.node_of_task();
+  return event;
+}
+
 void Steps::launch_started(const node::Launch& launch) {
   Step* step = find(launch.id());
   if (step == nullptr) return;
   step->started = true;
-  rpc::StepEvent event;
-  event.mutable_started()->set_step_id(launch.id().step_id());
-  *event.mutable_started()->mutable_step() = step->tag.record();
-  *event.mutable_started()->mutable_pids() = launch.pids();
-  report(*step, event);
+  step->pids.assign(launch.pids().begin(), launch.pids().end());
+  report(*step, started_event(*step));
 }
 
 void Steps::task_ended(const node::Launch& launch) {
@@ -216,6 +219,7 @@ void Steps::task_ended(const node::Launch& launch) {
   if (step == nullptr) return;
   for (const node::TaskEnd& end : launch.ended_tasks()) {
     rpc::StepEvent event;
+    if (end.rank() < step->pids.size()) step->pids[end.rank()] = 0;
     event.mutable_task_exit()->set_rank(end.rank());
     event.mutable_task_exit()->set_status(end.status());
     if (static_cast<int>(end.rank()) < step->tag.node_of_task_size()) {
@@ -308,6 +312,7 @@ void Steps::recover(const node::Launch& launch) {
   }
   job->details->next_step_id = std::max(job->details->next_step_id, launch.id().step_id() + 1);
   step.started = true;
+  step.pids.assign(launch.pids().begin(), launch.pids().end());
   watch_owner(jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second);
   if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
 }
@@ -372,6 +377,34 @@ std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {
     for (const auto& [id, step] : steps->second.running) records.push_back(step.tag.record());
   }
   return records;
+}
+
+void Steps::add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const {
+  const auto steps = jobs_.find(job_id);
+  if (steps == jobs_.end()) return;
+  for (const auto& [id, step] : steps->second.running) {
+    rpc::StepUsage& usage = *reply.add_steps();
+    *usage.mutable_step() = step.tag.record();
+    for (int rank = 0; rank < step.tag.node_of_task_size(); ++rank) {
+      rpc::TaskUsage& task = *usage.add_tasks();
+      task.set_rank(static_cast<uint32_t>(rank));
+      task.set_node(step.tag.node_of_task(rank));
+      const auto position = static_cast<size_t>(rank);
+      reader.read(position < step.pids.size() ? step.pids[position] : 0, task);
+    }
+  }
+}
+
+Status Steps::attach(const rpc::AttachStepRequest& request) {
+  const auto steps = jobs_.find(request.job_id());
+  if (steps == jobs_.end()) return failure("", kInvalidJobId);
+  const auto step = steps->second.running.find(request.step_id());
+  if (step == steps->second.running.end()) return failure("", kInvalidJobId);
+  if (!step->second.report) return failure("the step's srun cannot be reached just now", kNodesBusy);
+  rpc::StepEvent event;
+  event.mutable_attach()->set_socket(request.socket());
+  step->second.report(event);
+  return {};
 }
 
 bool Steps::has_running(uint32_t job_id) const {

@@ -28,6 +28,7 @@
 namespace minke::engine {
 
 struct Core;
+class UsageReader;
 
 class Steps {
  public:
@@ -50,6 +51,10 @@ class Steps {
   void job_ended(Job& job);  // its steps end with it, whatever the launcher still has to say
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
   std::vector<model::StepRecord> of_job(uint32_t job_id) const;
+  // What the running steps of a job use now.
+  void add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const;
+  // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well.
+  Status attach(const rpc::AttachStepRequest& request);
   bool has_running(uint32_t job_id) const;
 
  private:
@@ -58,6 +63,7 @@ class Steps {
     Report report;
     bool started = false;
     bool killed = false;
+    std::vector<pid_t> pids;  // by rank; 0: the task has ended
     std::unique_ptr<OwnerWatch> owner_watch;
   };
   struct Waiting {
@@ -85,6 +91,7 @@ class Steps {
   void start_waiting(uint32_t job_id);
   void watch_owner(Step& step);
   Step* find(const node::LaunchId& id);
+  static rpc::StepEvent started_event(const Step& step);
   void report(Step& step, const rpc::StepEvent& event);
 
   Core& core_;

@@ -1,0 +1,25 @@
+// What running steps use at this moment, task by task. State's thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+#include "node/process_tree.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+// The processes of the machine, read once for all steps of an answer.
+class UsageReader {
+ public:
+  UsageReader() : processes_(node::read_all_processes()) {}
+
+  // Fills in `task` for the task whose first process is `root`; 0: it has ended.
+  void read(pid_t root, rpc::TaskUsage& task) const;
+
+ private:
+  std::vector<node::Process> processes_;
+};
+
+}  // namespace minke::engine
