@@ -12,15 +12,16 @@ ROOMS = {
     "model": ["base"],
     "text": ["model", "base"],
     "sched": ["text", "model", "base"],
+    "sim": ["sched", "text", "model", "base"],
     "submit": ["text", "model", "base"],
     "os": ["base"],
     "rpc": ["os", "model", "base"],
     "store": ["os", "model", "base"],
     "node": ["rpc", "os", "text", "model", "base"],
     "engine": ["node", "store", "rpc", "sched", "submit", "os", "text", "model", "base"],
-    "cli": ["engine", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
+    "cli": ["engine", "sim", "sched", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
 }
-PURE = {"model", "text", "sched", "submit"}
+PURE = {"model", "text", "sched", "sim", "submit"}
 # Headers of the file system, the clock, the network, threads and processes.
 IMPURE_HEADERS = re.compile(
     r"^(unistd\.h|fcntl\.h|sys/(?!types\.h).*|time\.h|fstream|filesystem|iostream|thread|mutex|netdb\.h|pwd\.h|grp\.h)$")

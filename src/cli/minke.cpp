@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/links.h"
+#include "cli/simulate.h"
 #include "engine/embedded/daemon.h"
 #include "node/launcher.h"
 #include "os/files.h"
@@ -252,6 +253,33 @@ int minke_main(int argc, char** argv) {
   std::string page;
   man_command->add_option("command", page, "sbatch, salloc or srun")->required();
   man_command->callback([&] { exit_code = man(page); });
+
+  SimulateOptions replay;
+  auto* simulate_command =
+      app.add_subcommand("simulate", "what a scheduling policy would have made of a past workload");
+  simulate_command->add_option("trace", replay.trace, "Standard Workload Format; may be gzipped")->required();
+  simulate_command
+      ->add_option("--policy", replay.policies, "fcfs, easy, easy-sjbf, conservative; several: a comparison")
+      ->delimiter(',')
+      ->default_val(std::vector<std::string>{"easy"})
+      ->check(CLI::IsMember({"fcfs", "easy", "easy-sjbf", "conservative"}));
+  simulate_command->add_option("--processors", replay.processors, "of the machine, if not as the trace says")
+      ->check(CLI::Range(1, 0x7fffffff));
+  simulate_command->add_option("--waits", replay.waits,
+                               "write each job's id and wait in seconds to this file");
+  simulate_command->add_option("--svg", replay.svg, "draw use and queue over time into this file");
+  simulate_command->add_flag("--plot", replay.plot, "draw them here");
+  simulate_command->add_option("--by", replay.by, "figures for each user, group, account or partition")
+      ->check(CLI::IsMember({"user", "group", "account", "partition"}));
+  simulate_command->add_option("--top", replay.top, "how many of them, the largest first; 0: all");
+  simulate_command->add_option("--rules", replay.rules, "what comes first within a second: study or daemon")
+      ->check(CLI::IsMember({"study", "daemon"}));
+  simulate_command->add_flag("--exact", replay.exact_requests,
+                             "as if every job had asked for the time that it used");
+  simulate_command->add_flag("--without-request", replay.without_request,
+                             "keep jobs that did not say how long they would run");
+  simulate_command->add_flag("--json", replay.json, "as JSON");
+  simulate_command->callback([&] { exit_code = simulate(replay); });
 
   engine::DaemonOptions daemon;
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");

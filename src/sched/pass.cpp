@@ -27,12 +27,12 @@ class Pass {
   PassResult run() {
     for (ClassId id = 0; id < queue_.class_slots(); ++id) {
       if (queue_.class_alive(id) && machine_.schedulable(queue_.request(id).partition)) {
-        turns_.push_back({queue_.head(id), id, 0, 0, false});
+        turns_.push_back({queue_.head(id), id, queue_.request(id).planned_seconds(), 0, 0, false});
       }
     }
-    std::make_heap(turns_.begin(), turns_.end(), later);
+    std::make_heap(turns_.begin(), turns_.end(), later_);
     while (!turns_.empty() && !result_.more && !tests_used_up()) {
-      std::pop_heap(turns_.begin(), turns_.end(), later);
+      std::pop_heap(turns_.begin(), turns_.end(), later_);
       Turn turn = turns_.back();
       turns_.pop_back();
       serve(turn);
@@ -47,16 +47,24 @@ class Pass {
   struct Turn {
     PendingEntry head;
     ClassId class_id = 0;
+    std::int64_t planned_seconds = 0;
     std::uint32_t resume = 0;
     std::uint32_t resume_capped = 0;
     bool capped = false;  // the free choice went against the caps once: choose under them
   };
-  static bool later(const Turn& a, const Turn& b) { return PendingQueue::before(b.head, a.head); }
+  struct Later {
+    bool shortest_first = false;
+    bool operator()(const Turn& a, const Turn& b) const {
+      if (shortest_first && a.planned_seconds != b.planned_seconds)
+        return a.planned_seconds > b.planned_seconds;
+      return PendingQueue::before(b.head, a.head);
+    }
+  };
 
   static std::int64_t longest_limit(const Request& request) {
-    std::int64_t longest = limit_seconds(request.time_limit_minutes);
+    std::int64_t longest = request.planned_seconds();
     for (const Request& companion : request.companions)
-      longest = std::max(longest, limit_seconds(companion.time_limit_minutes));
+      longest = std::max(longest, companion.planned_seconds());
     return longest;
   }
 
@@ -67,9 +75,9 @@ class Pass {
       if (!queue_.class_alive(turn.class_id)) return;
       // The callback may have changed the head.
       turn.head = queue_.head(turn.class_id);
-      if (!turns_.empty() && PendingQueue::before(turns_.front().head, turn.head)) {
+      if (!turns_.empty() && later_(turn, turns_.front())) {
         turns_.push_back(turn);
-        std::push_heap(turns_.begin(), turns_.end(), later);
+        std::push_heap(turns_.begin(), turns_.end(), later_);
         return;
       }
       if (blocked_in_[partition] > 0 && !options_.backfill) return;
@@ -137,9 +145,8 @@ class Pass {
     machine_.allocate(start.placement);
     if (planner_) planner_->started(start.placement, start.end);
     const Request& request = queue_.request(turn.class_id);
-    std::vector<std::int64_t> ends{std::min(start.end, now_ + limit_seconds(request.time_limit_minutes))};
-    for (const Request& companion : request.companions)
-      ends.push_back(now_ + limit_seconds(companion.time_limit_minutes));
+    std::vector<std::int64_t> ends{std::min(start.end, now_ + request.planned_seconds())};
+    for (const Request& companion : request.companions) ends.push_back(now_ + companion.planned_seconds());
     queue_.take_from_head(turn.class_id);
     ++result_.started;
     if (start.placement.parts.empty()) {
@@ -165,6 +172,10 @@ class Pass {
     if (!machine_.could_on_available(request)) return;
     ++blocked;
     if (options_.backfill) owed_.push_back({turn.head.id, turn.class_id});
+    if (options_.shortest_first && !later_.shortest_first) {
+      later_.shortest_first = true;
+      std::make_heap(turns_.begin(), turns_.end(), later_);
+    }
   }
 
   void reserve_for_blocked() {
@@ -186,7 +197,8 @@ class Pass {
   const PassOptions& options_;
   const StartCallback& on_start_;
   PassResult result_;
-  std::vector<Turn> turns_;                // a heap, best at the front
+  std::vector<Turn> turns_;  // a heap, best at the front
+  Later later_;
   std::vector<std::uint32_t> blocked_in_;  // by partition
   bool any_blocked_ = false;
   std::uint64_t backfill_tests_ = 0;

@@ -22,7 +22,8 @@
 namespace minke::sched {
 
 struct PassOptions {
-  bool backfill = true;                          // false: a blocked job stops its partition
+  bool backfill = true;         // false: a blocked job stops its partition
+  bool shortest_first = false;  // what is behind a blocked job is tried in the order of time limits
   std::uint32_t reservations_per_partition = 1;  // more: jobs further behind are protected too, at a cost
   std::int64_t backfill_window_seconds = 0;  // no reservations beyond this (0: no such bound). One that is
                                              // shorter than the longest time limit lets large jobs starve.

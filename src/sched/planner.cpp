@@ -20,7 +20,7 @@ bool Planner::reserve(EntryId entry, const Request& request, std::int64_t window
   auto found = earliest(request);
   if (!found || (window_seconds > 0 && found->start > now_ + window_seconds)) return false;
   found->entry = entry;
-  protect(*found, found->start + limit_seconds(request.time_limit_minutes));
+  protect(*found, found->start + request.planned_seconds());
   return true;
 }
 
@@ -39,7 +39,7 @@ std::vector<std::int64_t> Planner::breakpoints(std::int64_t duration) const {
 }
 
 std::optional<Reservation> Planner::earliest(const Request& request) {
-  const std::vector<std::int64_t> times = breakpoints(limit_seconds(request.time_limit_minutes));
+  const std::vector<std::int64_t> times = breakpoints(request.planned_seconds());
   for (std::size_t i = 0; i < times.size(); ++i) {
     enter(times[i]);
     if (auto placement = try_at(request, times[i])) return Reservation{0, times[i], std::move(*placement)};
@@ -109,8 +109,7 @@ void Planner::move_to(std::size_t count) {
 }
 
 std::optional<Placement> Planner::try_at(const Request& request, std::int64_t time) const {
-  auto placement =
-      place_together(*future_, request, &caps_, time, time + limit_seconds(request.time_limit_minutes));
+  auto placement = place_together(*future_, request, &caps_, time, time + request.planned_seconds());
   if (placement) return merged(*placement);
   return std::nullopt;
 }

@@ -18,10 +18,10 @@ struct Mixer {
 std::size_t RequestHash::operator()(const Request& r) const {
   Mixer mixer;
   for (const std::uint64_t value :
-       {std::uint64_t{r.partition}, std::uint64_t{r.time_limit_minutes}, std::uint64_t{r.min_nodes},
-        std::uint64_t{r.max_nodes}, std::uint64_t{r.tasks}, std::uint64_t{r.tasks_per_node},
-        std::uint64_t{r.cpus_per_task}, std::uint64_t{r.min_cpus_per_node}, std::uint64_t{r.cpus_per_gpu},
-        r.memory_mib,
+       {std::uint64_t{r.partition}, static_cast<std::uint64_t>(r.planned_seconds()),
+        std::uint64_t{r.min_nodes}, std::uint64_t{r.max_nodes}, std::uint64_t{r.tasks},
+        std::uint64_t{r.tasks_per_node}, std::uint64_t{r.cpus_per_task}, std::uint64_t{r.min_cpus_per_node},
+        std::uint64_t{r.cpus_per_gpu}, r.memory_mib,
         static_cast<std::uint64_t>(r.memory) | (r.exclusive ? 256u : 0u) | (r.as_many_nodes ? 512u : 0u) |
             (r.overcommit ? 1024u : 0u) | (r.contiguous ? 2048u : 0u)}) {
     mixer.add(value);

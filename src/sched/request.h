@@ -49,6 +49,7 @@ struct LicenseDemand {
 struct Request {
   PartitionId partition = 0;
   std::uint32_t time_limit_minutes = kUnlimited;
+  std::uint32_t time_limit_extra_seconds = 0;  // below a minute, for traces of other clusters
   std::uint32_t time_min_minutes = 0;  // --time-min: it may be started with a limit as short as this; 0: not
   std::uint32_t min_nodes = 1;
   std::uint32_t max_nodes = 1;
@@ -79,6 +80,10 @@ struct Request {
   // companions themselves.
   std::vector<Request> companions;
 
+  // How long a run is planned to last.
+  std::int64_t planned_seconds() const {
+    return limit_seconds(time_limit_minutes) + time_limit_extra_seconds;
+  }
   bool operator==(const Request&) const = default;
 };
 

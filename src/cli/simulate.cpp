@@ -1,0 +1,230 @@
+#include "cli/simulate.h"
+
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/result.h"
+#include "sim/plot.h"
+#include "sim/replay.h"
+#include "sim/summary.h"
+#include "sim/swf.h"
+#include "text/duration.h"
+
+namespace minke::cli {
+namespace {
+
+using sim::Figures;
+
+constexpr std::size_t kMaxTraceBytes = std::size_t{4} << 30;
+constexpr std::uint32_t kTerminalBins = 60;
+constexpr std::uint32_t kSvgBins = 400;
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "minke: error: %s\n", error.message.c_str());
+  return 1;
+}
+
+// zlib hands through what is not compressed.
+Result<std::string> read_text(const std::string& path) {
+  errno = 0;
+  const gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) return failure_from_errno(path, errno == 0 ? ENOMEM : errno);
+  gzbuffer(file, 1u << 17);
+  std::string text;
+  std::vector<char> buffer(std::size_t{1} << 20);
+  int count = 0;
+  while ((count = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) {
+    if (text.size() + static_cast<std::size_t>(count) > kMaxTraceBytes) break;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  int problem = Z_OK;
+  std::string what = gzerror(file, &problem);
+  gzclose(file);
+  if (count > 0) return failure(path + ": a trace of more than 4 GiB");
+  if (count < 0 || problem == Z_BUF_ERROR) {
+    if (problem == Z_ERRNO) return failure_from_errno(path, errno);
+    return failure(what.starts_with(path) ? what : path + ": " + what);
+  }
+  return text;
+}
+
+Status write_text(const std::string& path, const std::string& text) {
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "we");
+  if (file == nullptr) return failure_from_errno(path, errno);
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  const int error = errno;
+  if (file != stdout) std::fclose(file);
+  if (!written) return failure_from_errno(path, error);
+  return {};
+}
+
+struct Run {
+  std::string policy;
+  sim::Replay replay;
+  sim::Summary summary;
+};
+
+std::string waits_text(const sim::Trace& trace, const sim::Replay& replay) {
+  std::string text;
+  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+    if (replay.starts[i] == sim::kNeverStarted) continue;
+    text += std::to_string(trace.jobs[i].id) + ' ' + std::to_string(replay.starts[i] - trace.jobs[i].submit) +
+            '\n';
+  }
+  return text;
+}
+
+std::uint32_t sim::TraceJob::*member_of(const std::string& by) {
+  if (by == "user") return &sim::TraceJob::user;
+  if (by == "group") return &sim::TraceJob::group;
+  if (by == "account") return &sim::TraceJob::account;
+  return &sim::TraceJob::partition;
+}
+
+void print_figures(const Figures& figures) {
+  std::printf("%9llu %13.1f %11s %11s %10.3f", static_cast<unsigned long long>(figures.jobs),
+              figures.mean_wait, text::format_seconds_short(figures.median_wait).c_str(),
+              text::format_seconds_short(figures.longest_wait).c_str(), figures.mean_bounded_slowdown);
+}
+
+void print_table(const std::vector<Run>& runs) {
+  std::printf("%-13s %9s %13s %11s %11s %10s %6s %12s\n", "POLICY", "JOBS", "MEAN_WAIT(s)", "MEDIAN_WAIT",
+              "MAX_WAIT", "SLOWDOWN", "UTIL%", "MAKESPAN");
+  for (const Run& run : runs) {
+    std::printf("%-13s ", run.policy.c_str());
+    print_figures(run.summary.all);
+    std::printf(" %6.2f %12s\n", run.summary.utilisation * 100,
+                text::format_seconds_short(run.summary.makespan).c_str());
+  }
+}
+
+void print_groups(const sim::Trace& trace, const Run& run, const SimulateOptions& options) {
+  const auto groups = sim::summarize_by(trace.jobs, run.replay.starts, member_of(options.by));
+  std::string title = options.by;
+  for (char& c : title) c = static_cast<char>(c - 'a' + 'A');
+  std::printf("\n%s\n%-13s %9s %13s %11s %11s %10s %6s\n", run.policy.c_str(), title.c_str(), "JOBS",
+              "MEAN_WAIT(s)", "MEDIAN_WAIT", "MAX_WAIT", "SLOWDOWN", "SHARE%");
+  std::size_t shown = 0;
+  for (const auto& group : groups) {
+    if (options.top > 0 && shown++ == options.top) {
+      std::printf("… and %zu more (--top 0 shows all)\n", groups.size() - options.top);
+      break;
+    }
+    const std::string& name = trace.names[group.name];
+    std::printf("%-13s ", name.empty() ? "(none)" : name.c_str());
+    print_figures(group.figures);
+    std::printf(" %6.2f\n", 100 * group.figures.processor_seconds / run.summary.all.processor_seconds);
+  }
+}
+
+nlohmann::ordered_json figures_json(const Figures& figures) {
+  return {{"jobs", figures.jobs},
+          {"mean_wait", figures.mean_wait},
+          {"median_wait", figures.median_wait},
+          {"longest_wait", figures.longest_wait},
+          {"mean_bounded_slowdown", figures.mean_bounded_slowdown},
+          {"processor_seconds", figures.processor_seconds}};
+}
+
+nlohmann::ordered_json run_json(const sim::Trace& trace, const Run& run, const SimulateOptions& options) {
+  nlohmann::ordered_json object = {{"policy", run.policy}};
+  object.update(figures_json(run.summary.all));
+  object["never_started"] = run.summary.never_started;
+  object["utilisation"] = run.summary.utilisation;
+  object["makespan"] = run.summary.makespan;
+  if (options.by.empty()) return object;
+  auto& groups = object["by_" + options.by] = nlohmann::ordered_json::array();
+  for (const auto& group : sim::summarize_by(trace.jobs, run.replay.starts, member_of(options.by))) {
+    nlohmann::ordered_json one = {{"name", trace.names[group.name]}};
+    one.update(figures_json(group.figures));
+    groups.push_back(std::move(one));
+  }
+  return object;
+}
+
+void print_runs(const sim::Trace& trace, const std::vector<Run>& runs, std::uint64_t processors,
+                const SimulateOptions& options) {
+  if (options.json) {
+    nlohmann::ordered_json object = {{"trace", options.trace},
+                                     {"jobs", trace.jobs.size()},
+                                     {"left_out", trace.left_out},
+                                     {"processors", processors},
+                                     {"policies", nlohmann::ordered_json::array()}};
+    for (const Run& run : runs) object["policies"].push_back(run_json(trace, run, options));
+    // A trace's names need not be UTF-8.
+    std::puts(object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    return;
+  }
+  std::printf("%zu jobs, %llu left out; %llu processors\n", trace.jobs.size(),
+              static_cast<unsigned long long>(trace.left_out), static_cast<unsigned long long>(processors));
+  const std::uint64_t never = runs.front().summary.never_started;
+  if (never > 0)
+    std::printf("%llu jobs ask for more than there is\n", static_cast<unsigned long long>(never));
+  print_table(runs);
+  for (const Run& run : runs) {
+    if (options.plot) {
+      std::printf("\n%s\n%s", run.policy.c_str(),
+                  sim::terminal_plot(sim::timeline(trace.jobs, run.replay.starts, kTerminalBins), processors)
+                      .c_str());
+    }
+    if (!options.by.empty()) print_groups(trace, run, options);
+  }
+}
+
+}  // namespace
+
+int simulate(const SimulateOptions& options) {
+  if (!options.waits.empty() && options.policies.size() > 1) {
+    complain(Error{0, "--waits takes one policy"});
+    return 2;
+  }
+  auto text = read_text(options.trace);
+  if (!text) return complain(text.error());
+  auto trace = sim::read_swf(*text, {options.without_request});
+  if (!trace) return complain(Error{0, options.trace + ": " + trace.error().message});
+  text->clear();
+  text->shrink_to_fit();
+  if (options.exact_requests) {
+    for (sim::TraceJob& job : trace->jobs) job.asks = job.runs;
+  }
+  const std::uint32_t processors = options.processors > 0 ? options.processors : trace->processors;
+  if (processors == 0) {
+    return complain(
+        Error{0, options.trace + " does not say how many processors there are: give --processors"});
+  }
+
+  std::vector<Run> runs;
+  for (const std::string& word : options.policies) {
+    const auto policy = sim::policy_of(word);
+    MINKE_CHECK(policy);
+    Run run{word, {}, {}};
+    const auto rules = options.rules == "daemon" ? sim::Rules::kDaemon : sim::Rules::kStudy;
+    run.replay = sim::replay_processors(trace->jobs, processors, *policy, rules);
+    run.summary = sim::summarize(trace->jobs, run.replay.starts, processors);
+    runs.push_back(std::move(run));
+  }
+  if (!options.waits.empty()) {
+    if (auto done = write_text(options.waits, waits_text(*trace, runs.front().replay)); !done)
+      return complain(done.error());
+  }
+  if (!options.svg.empty()) {
+    std::vector<sim::NamedTimeline> timelines;
+    for (const Run& run : runs)
+      timelines.push_back({run.policy, sim::timeline(trace->jobs, run.replay.starts, kSvgBins)});
+    const std::string picture = sim::svg_plot(timelines, processors, options.trace);
+    if (auto done = write_text(options.svg, picture); !done) return complain(done.error());
+  }
+  // With "-" standard output is the list's.
+  if (options.waits != "-" && options.svg != "-") print_runs(*trace, runs, processors, options);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,29 @@
+// minke simulate: replays a trace under one or several policies, and says what each would have meant.
+//
+// Exit status: 0, 1 where a file cannot be read or written, 2 for options that do not go together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace minke::cli {
+
+struct SimulateOptions {
+  std::string trace;                  // plain or gzip
+  std::vector<std::string> policies;  // at least one
+  std::string waits;                  // file for `id wait_seconds` lines; empty: none
+  std::string svg;
+  std::string by;  // user, group, account, partition; empty: in all only
+  std::string rules = "study";
+  std::uint32_t processors = 0;  // 0: as the trace says
+  std::uint32_t top = 10;
+  bool exact_requests = false;  // every job asks for what it uses
+  bool without_request = false;
+  bool json = false;
+  bool plot = false;
+};
+
+int simulate(const SimulateOptions& options);
+
+}  // namespace minke::cli

@@ -1,0 +1,234 @@
+#include "sched/availability.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+
+namespace minke::sched {
+
+Availability::Availability(std::int32_t processors) {
+  Block block;
+  block.first = kBegin;
+  block.count = 1;
+  block.steps = std::make_unique<Steps>();
+  block.steps->time[0] = kBegin;
+  block.steps->free[0] = processors;
+  summarize(block);
+  blocks_.push_back(std::move(block));
+}
+
+void Availability::summarize(Block& block) {
+  std::int32_t least = block.steps->free[0];
+  std::int32_t most = least;
+  for (std::uint32_t i = 1; i < block.count; ++i) {
+    least = std::min(least, block.steps->free[i]);
+    most = std::max(most, block.steps->free[i]);
+  }
+  block.least = least;
+  block.most = most;
+}
+
+std::size_t Availability::steps() const {
+  std::size_t count = 0;
+  for (const Block& block : blocks_) count += block.count;
+  return count;
+}
+
+Availability::Position Availability::find(std::int64_t time) const {
+  std::size_t index = hint_ < blocks_.size() ? hint_ : 0;
+  const bool here =
+      blocks_[index].first <= time && (index + 1 == blocks_.size() || blocks_[index + 1].first > time);
+  if (!here) {
+    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), time,
+                                        [](std::int64_t t, const Block& block) { return t < block.first; });
+    index = after == blocks_.begin() ? 0 : static_cast<std::size_t>(after - blocks_.begin()) - 1;
+    hint_ = index;
+  }
+  const Block& block = blocks_[index];
+  const auto begin = block.steps->time.begin();
+  const auto step = std::upper_bound(begin, begin + block.count, time);
+  return {index, step == begin ? 0 : static_cast<std::uint32_t>(step - begin) - 1};
+}
+
+std::int32_t Availability::free_at(std::int64_t time) const {
+  return value(find(time));
+}
+
+// ---- changes --------------------------------------------------------------------------------------
+
+void Availability::split(std::size_t index) {
+  Block upper;
+  Block& lower = blocks_[index];
+  upper.steps = std::make_unique<Steps>();
+  upper.offset = lower.offset;
+  const std::uint32_t half = lower.count / 2;
+  upper.count = lower.count - half;
+  std::copy_n(lower.steps->time.begin() + half, upper.count, upper.steps->time.begin());
+  std::copy_n(lower.steps->free.begin() + half, upper.count, upper.steps->free.begin());
+  upper.first = upper.steps->time[0];
+  lower.count = half;
+  summarize(lower);
+  summarize(upper);
+  blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(upper));
+}
+
+void Availability::cut(std::int64_t time) {
+  Position at = find(time);
+  if (blocks_[at.block].steps->time[at.step] == time) return;
+  if (blocks_[at.block].count == kBlock) {
+    split(at.block);
+    at = find(time);
+  }
+  Block& block = blocks_[at.block];
+  Steps& steps = *block.steps;
+  std::copy_backward(steps.time.begin() + at.step + 1, steps.time.begin() + block.count,
+                     steps.time.begin() + block.count + 1);
+  std::copy_backward(steps.free.begin() + at.step + 1, steps.free.begin() + block.count,
+                     steps.free.begin() + block.count + 1);
+  steps.time[at.step + 1] = time;
+  steps.free[at.step + 1] = steps.free[at.step];
+  ++block.count;
+}
+
+void Availability::join(std::int64_t time) {
+  const Position at = find(time);
+  if (blocks_[at.block].steps->time[at.step] != time) return;
+  if (at.step > 0) {
+    const Steps& steps = *blocks_[at.block].steps;
+    if (steps.free[at.step] == steps.free[at.step - 1]) remove_step(at);
+  } else if (at.block > 0 && value({at.block - 1, blocks_[at.block - 1].count - 1}) == value(at)) {
+    remove_step(at);
+  }
+}
+
+void Availability::remove_step(Position at) {
+  Block& block = blocks_[at.block];
+  if (block.count == 1) {
+    blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at.block));
+    return;
+  }
+  Steps& steps = *block.steps;
+  std::copy(steps.time.begin() + at.step + 1, steps.time.begin() + block.count, steps.time.begin() + at.step);
+  std::copy(steps.free.begin() + at.step + 1, steps.free.begin() + block.count, steps.free.begin() + at.step);
+  --block.count;
+  block.first = steps.time[0];
+  // Within the block an equal step stays, and with it the summary; else the step may have been an extreme.
+  if (at.step == 0) summarize(block);
+}
+
+void Availability::add(std::int64_t begin, std::int64_t end, std::int32_t processors) {
+  if (begin >= end || processors == 0) return;
+  cut(begin);
+  cut(end);
+  Position at = find(begin);
+  for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
+    Block& block = blocks_[at.block];
+    if (block.first >= end) break;
+    const bool whole = at.step == 0 && at.block + 1 < blocks_.size() && blocks_[at.block + 1].first <= end;
+    if (whole) {
+      block.offset += processors;
+      continue;
+    }
+    Steps& steps = *block.steps;
+    for (std::uint32_t i = at.step; i < block.count && steps.time[i] < end; ++i) steps.free[i] += processors;
+    summarize(block);
+  }
+  join(end);
+  join(begin);
+}
+
+void Availability::forget_before(std::int64_t now) {
+  std::size_t past = 0;
+  while (past + 1 < blocks_.size() && blocks_[past + 1].first <= now) ++past;
+  if (past == 0) return;
+  blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(past));
+  hint_ = 0;
+}
+
+// ---- searches -------------------------------------------------------------------------------------
+
+namespace {
+struct Below {
+  std::int32_t processors;
+  bool block(std::int32_t least, std::int32_t) const { return least < processors; }
+  bool step(std::int32_t free) const { return free < processors; }
+};
+struct With {
+  std::int32_t processors;
+  bool block(std::int32_t, std::int32_t most) const { return most >= processors; }
+  bool step(std::int32_t free) const { return free >= processors; }
+};
+}  // namespace
+
+template <typename Wanted>
+std::int64_t Availability::scan(std::int64_t time, Wanted wanted) const {
+  Position at = find(time);
+  for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
+    const Block& block = blocks_[at.block];
+    if (!wanted.block(block.least + block.offset, block.most + block.offset)) continue;
+    for (std::uint32_t i = at.step; i < block.count; ++i) {
+      if (wanted.step(block.steps->free[i] + block.offset)) {
+        hint_ = at.block;
+        return std::max(time, block.steps->time[i]);
+      }
+    }
+  }
+  return kEnd;
+}
+
+std::int64_t Availability::first_below(std::int64_t time, std::int32_t processors) const {
+  return scan(time, Below{processors});
+}
+
+std::int64_t Availability::first_with(std::int64_t time, std::int32_t processors) const {
+  return scan(time, With{processors});
+}
+
+std::int64_t Availability::earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds,
+                                    std::int64_t planned, std::int64_t before) const {
+  const std::int64_t last = std::min(planned, before);
+  for (std::int64_t start = from; start < last;) {
+    start = first_with(start, processors);
+    if (start >= last) break;
+    const std::int64_t until = first_below(start, processors);
+    if (until >= std::min(start + seconds, planned)) return start;
+    start = until;
+  }
+  MINKE_CHECK(planned < kEnd);  // more processors than there are
+  return planned;
+}
+
+std::int32_t Availability::most_free(std::int64_t begin, std::int64_t end) const {
+  Position at = find(begin);
+  std::int32_t most = value(at);
+  for (; at.block < blocks_.size() && blocks_[at.block].first < end; ++at.block, at.step = 0) {
+    const Block& block = blocks_[at.block];
+    if (block.most + block.offset <= most) continue;
+    for (std::uint32_t i = at.step; i < block.count && block.steps->time[i] < end; ++i) {
+      most = std::max(most, block.steps->free[i] + block.offset);
+    }
+  }
+  return most;
+}
+
+std::int64_t Availability::run_begin(std::int64_t time, std::int32_t processors, std::int64_t limit) const {
+  if (time <= limit) return time;
+  Position at = find(time - 1);
+  std::int64_t begin = time;
+  for (;;) {
+    const Block& block = blocks_[at.block];
+    if (at.step + 1 == block.count && block.least + block.offset >= processors) {
+      begin = block.first;
+    } else {
+      for (std::uint32_t i = at.step + 1; i-- > 0;) {
+        if (block.steps->free[i] + block.offset < processors) return std::max(begin, limit);
+        begin = block.steps->time[i];
+      }
+    }
+    if (begin <= limit || at.block == 0) return std::max(begin, limit);
+    --at.block;
+    at.step = blocks_[at.block].count - 1;
+  }
+}
+
+}  // namespace minke::sched

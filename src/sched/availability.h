@@ -1,0 +1,86 @@
+// Availability: how many processors are free at each time from now on, as a step function. It answers where
+// the earliest window of a request lies, and changes when something is planned, moved or given back.
+//
+// Steps lie in blocks of at most kBlock, each with its least and greatest value and an offset for changes
+// that cover it whole. So a change costs O(kBlock + blocks), and a search skips whole blocks at which nothing
+// changes between "enough" and "too little". Invariants: neighbouring steps differ; after the last step
+// everything is free. Times are in seconds, and lie between kBegin and kEnd. Owned by one thread; pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace minke::sched {
+
+class Availability {
+ public:
+  static constexpr std::int64_t kBegin = std::numeric_limits<std::int64_t>::min() / 4;
+  static constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max() / 4;
+
+  explicit Availability(std::int32_t processors);
+
+  std::int32_t free_at(std::int64_t time) const;
+  // Adds `processors` (negative: takes) during [begin, end). An empty interval changes nothing.
+  void add(std::int64_t begin, std::int64_t end, std::int32_t processors);
+  // What lies before `now` is no longer asked for.
+  void forget_before(std::int64_t now);
+
+  // The earliest start of a window of `seconds` >= 1 with `processors` free throughout, not before `from`.
+  // `processors` must be at most what the machine has.
+  std::int64_t earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds) const {
+    return earliest(from, processors, seconds, kEnd, kEnd);
+  }
+  // The same for a job that is planned at `planned` itself: its own processors count as free from there on.
+  // Starts from `before` on are not looked for. The answer is `planned` where there is none.
+  std::int64_t earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds,
+                        std::int64_t planned, std::int64_t before) const;
+
+  std::int32_t most_free(std::int64_t begin, std::int64_t end) const;  // in a non-empty interval
+  // The first time from `time` on with fewer than `processors` free (kEnd: never), or with at least so many.
+  std::int64_t first_below(std::int64_t time, std::int32_t processors) const;
+  std::int64_t first_with(std::int64_t time, std::int32_t processors) const;
+  // The time since which, up to `time`, at least `processors` are free; `time` itself where not just before
+  // it. Does not look beyond `limit`.
+  std::int64_t run_begin(std::int64_t time, std::int32_t processors, std::int64_t limit) const;
+
+  std::size_t steps() const;
+
+ private:
+  static constexpr std::uint32_t kBlock = 64;
+  struct Steps {
+    std::array<std::int64_t, kBlock> time;
+    std::array<std::int32_t, kBlock> free;  // less the block's offset
+  };
+  struct Block {
+    std::int64_t first = 0;  // time of the first step
+    std::int32_t offset = 0;
+    std::int32_t least = 0;  // less the offset
+    std::int32_t most = 0;
+    std::uint32_t count = 0;
+    std::unique_ptr<Steps> steps;
+  };
+  struct Position {
+    std::size_t block = 0;
+    std::uint32_t step = 0;
+  };
+
+  Position find(std::int64_t time) const;  // the step that holds at `time`
+  std::int32_t value(Position at) const {
+    return blocks_[at.block].steps->free[at.step] + blocks_[at.block].offset;
+  }
+  template <typename Wanted>
+  std::int64_t scan(std::int64_t time, Wanted wanted) const;
+  void cut(std::int64_t time);   // makes sure that a step begins there
+  void join(std::int64_t time);  // takes a step away that does not differ from the one before
+  void remove_step(Position at);
+  void split(std::size_t block);
+  static void summarize(Block& block);
+
+  std::vector<Block> blocks_;
+  mutable std::size_t hint_ = 0;  // the block of the last search
+};
+
+}  // namespace minke::sched

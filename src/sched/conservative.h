@@ -1,0 +1,99 @@
+// ConservativePlan: every job that waits has its place in time, and keeps it or gets an earlier one
+// (conservative backfill with compression).
+//
+// A job gets the earliest window at its submission. When a job ends, all jobs that have not started are
+// placed again, in the order of submission, each with its own place given back first. Only those are looked
+// at that can have gained: for a job to move, somewhere before its place something must have become free
+// since it was last looked at. Such intervals are kept with the position in the queue up to which they are
+// news, and a tree over the queue finds the next job that is small enough for one. The result is the same as
+// if all had been placed again.
+//
+// A job whose time has come has started; take_started() tells. Times never go back. Processors only: one pool
+// without nodes. Cost of an end: O(log n) for each interval and each job that moves. Owned by one thread;
+// pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sched/availability.h"
+
+namespace minke::sched {
+
+class ConservativePlan {
+ public:
+  using JobKey = std::uint32_t;
+
+  explicit ConservativePlan(std::int32_t processors) : free_(processors) {}
+
+  // The start that is planned for it. `processors` is at most what the machine has; `seconds` >= 1.
+  std::int64_t submit(JobKey job, std::int32_t processors, std::int64_t seconds, std::int64_t now);
+  // A job that started ends; `planned_end` is its start plus its seconds.
+  void end(std::int32_t processors, std::int64_t planned_end, std::int64_t now);
+
+  struct Start {
+    JobKey job = 0;
+    std::int64_t time = 0;
+  };
+  // The first of the planned starts, Availability::kEnd where nothing waits.
+  std::int64_t next_start() const { return tree_.empty() ? Availability::kEnd : tree_[1].first_start; }
+  // Takes the job of next_start() out of the plan: it runs from then on. Something must wait.
+  Start take_started();
+
+  std::size_t waiting() const { return waiting_; }
+  std::uint64_t moves() const { return moves_; }
+  std::uint64_t looks() const { return looks_; }
+
+ private:
+  static constexpr std::int64_t kNever = Availability::kEnd;
+  // Of the jobs below a node of the tree.
+  struct Node {
+    std::int64_t first_start = kNever;
+    std::int64_t last_start = Availability::kBegin;
+    std::int64_t shortest = kNever;
+    std::int32_t narrowest = 0x7fffffff;
+  };
+  // [begin, end) has got more free processors; news to the positions below `limit`.
+  struct Gain {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint32_t limit = 0;
+  };
+  // What a gain may do at most: `width` processors, in a stretch [from, until) of free ones.
+  struct Offer {
+    std::int64_t from = 0;
+    std::int64_t until = 0;
+    std::int32_t width = 0;
+  };
+  struct Candidate {
+    std::uint32_t position = 0;
+    std::uint32_t gain = 0;
+    bool operator>(const Candidate& other) const {
+      return position != other.position ? position > other.position : gain > other.gain;
+    }
+  };
+
+  void compress(std::int64_t now);
+  void look_for_next(std::uint32_t gain, std::uint32_t from, std::int64_t now);
+  std::optional<std::uint32_t> next_candidate(const Gain& gain, const Offer& offer, std::uint32_t from) const;
+  void move(std::uint32_t position, std::int64_t start);
+  void set_leaf(std::uint32_t position, const Node& leaf);
+  void make_room();
+  const Node& leaf(std::uint32_t position) const { return tree_[capacity_ + position]; }
+
+  Availability free_;
+  std::vector<Node> tree_;      // [1] is the root; the leaves begin at capacity_
+  std::vector<JobKey> jobs_;    // by position
+  std::uint32_t capacity_ = 0;  // of positions, a power of two
+  std::uint32_t used_ = 0;      // positions given out, in the order of submission
+  std::size_t waiting_ = 0;
+  std::vector<Gain> gains_;            // of the pass at work
+  std::vector<Gain> old_gains_;        // of the pass before: news to those that it had passed already
+  std::vector<Candidate> candidates_;  // a heap
+  std::uint64_t moves_ = 0;
+  std::uint64_t looks_ = 0;
+};
+
+}  // namespace minke::sched

@@ -1,0 +1,205 @@
+#include "sim/replay.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <string>
+
+#include "sched/conservative.h"
+#include "sched/pass.h"
+#include "sched/pending_queue.h"
+#include "sched/running_set.h"
+
+namespace minke::sim {
+namespace {
+
+struct End {
+  std::int64_t time = 0;
+  std::uint64_t order = 0;  // of starts
+  std::uint32_t job = 0;
+  bool operator>(const End& other) const {
+    return time != other.time ? time > other.time : order > other.order;
+  }
+};
+using Ends = std::priority_queue<End, std::vector<End>, std::greater<>>;
+
+// A replay by passes.
+class PassReplay {
+ public:
+  PassReplay(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
+             std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy)
+      : jobs_(jobs), request_of_(request_of), requests_(requests), machine_(machine), released_(jobs.size()) {
+    replay_.starts.assign(jobs.size(), kNeverStarted);
+    options_.backfill = policy != Policy::kFcfs;
+    options_.shortest_first = policy == Policy::kEasySjbf;
+    if (policy == Policy::kConservative) options_.reservations_per_partition = 0xffffffff;
+  }
+
+  Replay run(Rules rules) {
+    rules == Rules::kStudy ? run_study() : run_daemon();
+    return std::move(replay_);
+  }
+
+ private:
+  void run_study() {
+    std::uint32_t next = 0;
+    while (next < jobs_.size() || !ends_.empty()) {
+      if (next < jobs_.size() && (ends_.empty() || jobs_[next].submit <= ends_.top().time)) {
+        now_ = jobs_[next].submit;
+        release_overdue();
+        submit(next);
+        if (machine_.free_cpus(0) >= static_cast<std::int64_t>(jobs_[next].processors)) pass();
+        ++next;
+      } else {
+        const std::uint32_t job = ends_.top().job;
+        now_ = ends_.top().time;
+        ends_.pop();
+        release_overdue();
+        release(job);
+        pass();
+      }
+    }
+  }
+
+  void run_daemon() {
+    std::uint32_t next = 0;
+    while (next < jobs_.size() || !ends_.empty()) {
+      now_ = ends_.empty() ? jobs_[next].submit : ends_.top().time;
+      if (next < jobs_.size()) now_ = std::min(now_, jobs_[next].submit);
+      for (; !ends_.empty() && ends_.top().time == now_; ends_.pop()) release(ends_.top().job);
+      for (; next < jobs_.size() && jobs_[next].submit == now_; ++next) submit(next);
+      pass();
+    }
+  }
+
+  void submit(std::uint32_t job) {
+    if (request_of_[job] == kNoRequest) return;
+    queue_.insert({job, 0, job, 1}, requests_[request_of_[job]]);
+  }
+
+  void release(std::uint32_t job) {
+    if (released_[job]) return;
+    released_[job] = true;
+    machine_.release(*running_.remove(job));
+  }
+
+  // Those that have reached their limits end at this very second.
+  void release_overdue() {
+    while (running_.size() > 0 && running_.by_end().begin()->first.time <= now_) {
+      release(static_cast<std::uint32_t>(running_.by_end().begin()->first.key));
+    }
+  }
+
+  void pass() {
+    if (queue_.size() == 0) return;
+    ++replay_.passes;
+    sched::run_pass(machine_, queue_, running_, now_, options_,
+                    [this](sched::EntryId entry, const sched::Placement&, std::int64_t) {
+                      const auto job = static_cast<std::uint32_t>(entry);
+                      replay_.starts[job] = now_;
+                      ends_.push({now_ + jobs_[job].runs, starts_++, job});
+                      return sched::RunKey{entry};
+                    });
+  }
+
+  const std::span<const TraceJob> jobs_;
+  const std::span<const std::uint32_t> request_of_;
+  const std::span<const sched::Request> requests_;
+  sched::Machine machine_;
+  sched::PendingQueue queue_;
+  sched::RunningSet running_;
+  sched::PassOptions options_;
+  Ends ends_;
+  std::uint64_t starts_ = 0;
+  std::vector<bool> released_;
+  std::int64_t now_ = 0;
+  Replay replay_;
+};
+
+struct PlannedEnd {
+  std::int64_t time = 0;
+  std::int64_t start = 0;
+  std::uint32_t job = 0;
+  auto operator<=>(const PlannedEnd&) const = default;
+};
+
+Replay replay_conservative(std::span<const TraceJob> jobs, std::uint32_t processors) {
+  Replay replay;
+  replay.starts.assign(jobs.size(), kNeverStarted);
+  replay.promised.assign(jobs.size(), kNeverStarted);
+  sched::ConservativePlan plan(static_cast<std::int32_t>(processors));
+  std::priority_queue<PlannedEnd, std::vector<PlannedEnd>, std::greater<>> ends;
+  std::uint32_t next = 0;
+  for (;;) {
+    while (next < jobs.size() && jobs[next].processors > processors) ++next;
+    std::int64_t now = sched::Availability::kEnd;
+    if (next < jobs.size()) now = jobs[next].submit;
+    if (!ends.empty()) now = std::min(now, ends.top().time);
+    if (plan.waiting() > 0 && plan.next_start() <= now) {
+      const auto started = plan.take_started();
+      replay.starts[started.job] = started.time;
+      ends.push({started.time + jobs[started.job].runs, started.time, started.job});
+    } else if (next < jobs.size() && jobs[next].submit <= now) {
+      const TraceJob& job = jobs[next];
+      replay.promised[next] = plan.submit(next, static_cast<std::int32_t>(job.processors), job.asks, now);
+      ++next;
+    } else if (!ends.empty()) {
+      const TraceJob& job = jobs[ends.top().job];
+      const std::int64_t planned_end = ends.top().start + job.asks;
+      ends.pop();
+      plan.end(static_cast<std::int32_t>(job.processors), planned_end, now);
+    } else {
+      break;
+    }
+  }
+  replay.moves = plan.moves();
+  return replay;
+}
+
+sched::Machine machine_of_processors(std::uint32_t processors) {
+  model::NodeRecord node;
+  node.set_name("processors");
+  node.set_cpus(processors);
+  sched::PartitionNodes partition{"all", {"processors"}};
+  return sched::Machine::build(std::span(&node, 1), std::span(&partition, 1)).value();
+}
+
+}  // namespace
+
+std::optional<Policy> policy_of(std::string_view word) {
+  if (word == "fcfs") return Policy::kFcfs;
+  if (word == "easy") return Policy::kEasy;
+  if (word == "easy-sjbf") return Policy::kEasySjbf;
+  if (word == "conservative") return Policy::kConservative;
+  return std::nullopt;
+}
+
+Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy,
+                         Rules rules) {
+  if (policy == Policy::kConservative) return replay_conservative(jobs, processors);
+  std::vector<sched::Request> requests;
+  std::vector<std::uint32_t> request_of(jobs.size(), kNoRequest);
+  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[i].processors > processors) continue;
+    const std::uint64_t shape =
+        std::uint64_t{jobs[i].processors} << 32 | static_cast<std::uint64_t>(jobs[i].asks);
+    const auto [entry, is_new] = known.try_emplace(shape, static_cast<std::uint32_t>(requests.size()));
+    if (is_new) {
+      sched::Request request;
+      request.cpus_per_task = jobs[i].processors;
+      request.time_limit_minutes = static_cast<std::uint32_t>(jobs[i].asks / 60);
+      request.time_limit_extra_seconds = static_cast<std::uint32_t>(jobs[i].asks % 60);
+      requests.push_back(request);
+    }
+    request_of[i] = entry->second;
+  }
+  return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy).run(rules);
+}
+
+Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
+                     std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy) {
+  return PassReplay(jobs, request_of, requests, machine, policy).run(Rules::kDaemon);
+}
+
+}  // namespace minke::sim

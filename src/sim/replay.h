@@ -1,0 +1,53 @@
+// Replays: a trace's jobs are submitted, start as a policy decides, and end after their run times.
+//
+// FCFS and EASY run the scheduler's own pass (sched/pass.h), on a machine of one node with so many
+// processors, or on the nodes of a configuration. Conservative backfill over processors runs
+// sched/conservative.h; over nodes, the pass with a reservation for every job. The same inputs give the same
+// result, bit for bit. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "sched/machine.h"
+#include "sched/request.h"
+#include "sim/trace.h"
+
+namespace minke::sim {
+
+enum class Policy : std::uint8_t { kFcfs, kEasy, kEasySjbf, kConservative };
+std::optional<Policy> policy_of(std::string_view word);  // fcfs, easy, easy-sjbf, conservative
+
+// What happens at one and the same second, and when the scheduler looks.
+enum class Rules : std::uint8_t {
+  // Those of the published studies: submissions before ends, one at a time, with a pass at each; at a
+  // submission only
+  // where the free processors suffice for that job; a job whose time limit is reached now counts as ended.
+  kStudy,
+  // Those of the daemon: ends before submissions, and one pass after all of them.
+  kDaemon,
+};
+
+inline constexpr std::int64_t kNeverStarted = -1;
+
+struct Replay {
+  std::vector<std::int64_t> starts;    // by job, s; kNeverStarted: the machine is too small for it
+  std::vector<std::int64_t> promised;  // conservative over processors: the start planned at submission
+  std::uint64_t passes = 0;
+  std::uint64_t moves = 0;  // of planned starts, to earlier times
+};
+
+// One pool of processors. Conservative always follows the rules of the studies.
+Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy,
+                         Rules rules);
+
+// `requests[request_of[i]]` is job i's; kNoRequest leaves the job out.
+inline constexpr std::uint32_t kNoRequest = 0xffffffff;
+Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
+                     std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy);
+
+}  // namespace minke::sim

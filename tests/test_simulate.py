@@ -1,0 +1,115 @@
+"""minke simulate: job for job what a slow, independent scheduler decides, and what published studies say."""
+import gzip
+import json
+import os
+import pathlib
+import random
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+import plain_scheduler
+from cluster import ROOT
+
+MINKE_ONLY = True
+MINKE = os.environ.get("MINKE", str(ROOT / "build/minke"))
+POLICIES = ("fcfs", "easy", "easy-sjbf", "conservative")
+# Public traces are not part of the project; they are looked for beside it.
+TRACES = pathlib.Path(os.environ.get("MINKE_TRACES", ROOT.parent / "shared/traces"))
+KTH = TRACES / "KTH-SP2-1996-2.2-log.swf.gz"
+KTH_WAITS = {"fcfs": "fcfs", "easy": "easy", "easy-sjbf": "sjbf", "conservative": "cons"}
+KTH_MEANS = {"fcfs": (353_776, 6815.0), "easy": (6836.9, 92.577), "easy-sjbf": (5904.1, 69.405),
+             "conservative": (7310.6, 88.997)}
+KTH_EXACT_MEANS = {"easy": (6327.7, 71.722), "easy-sjbf": (5436.0, 49.848)}
+needs_kth = pytest.mark.skipif(not KTH.exists(), reason=f"{KTH} is not there; MINKE_TRACES names its directory")
+
+
+def simulate(*arguments, code=0):
+    done = subprocess.run([MINKE, "simulate", *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def waits_of(lines):
+    return {int(job): int(wait) for job, wait in (line.split() for line in lines)}
+
+
+def synthetic_trace(seed, jobs=600, processors=48):
+    """Bursts of like jobs, many narrow ones, times that coincide, limits far above the run times."""
+    dice = random.Random(seed)
+    lines = [f"; MaxProcs: {processors}", "; Note: made by a test"]
+    now = 0
+    while len(lines) < jobs + 2:
+        now += dice.choice((0, 0, 1, 30, 60, 600, 3000))
+        width = min(processors, dice.choice((1, 1, 1, 2, 3, 4, 8, 16, 24, processors)))
+        asks = dice.choice((1, 59, 60, 61, 600, 3600, 7200, 36_000))
+        for _ in range(dice.choice((1, 1, 1, 4, 20))):
+            runs = dice.choice((asks, asks + 5, max(1, asks // 2), dice.randint(1, asks), 0))
+            lines.append(f"{len(lines) - 1} {now} -1 {runs} {width} -1 -1 {dice.choice((width, -1))} {asks} -1 1 "
+                         f"{dice.randint(1, 9)} {dice.randint(1, 3)} -1 -1 -1 -1 -1")
+    return "\n".join(lines[:jobs + 2]) + "\n"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("seed", range(6))
+def test_as_the_plain_scheduler(tmp_path, policy, seed):
+    text = synthetic_trace(seed)
+    (tmp_path / "trace.swf").write_text(text)
+    simulate(tmp_path / "trace.swf", "--policy", policy, "--waits", tmp_path / "waits")
+    expected = plain_scheduler.replay(plain_scheduler.read_swf(text.splitlines()), 48, policy)
+    assert waits_of((tmp_path / "waits").read_text().splitlines()) == expected
+    assert any(expected.values())
+
+
+@needs_kth
+@pytest.mark.parametrize("policy", POLICIES)
+def test_kth_job_for_job(tmp_path, policy):
+    simulate(KTH, "--policy", policy, "--processors", 100, "--waits", tmp_path / "waits")
+    published = waits_of(gzip.open(TRACES / f"KTH-SP2.{KTH_WAITS[policy]}.waits.gz", "rt"))
+    assert len(published) == 28_481
+    assert waits_of((tmp_path / "waits").read_text().splitlines()) == published
+
+
+@needs_kth
+@pytest.mark.parametrize("means, extra", [(KTH_MEANS, []), (KTH_EXACT_MEANS, ["--exact"])])
+def test_kth_means(means, extra):
+    answer = json.loads(simulate(KTH, "--policy", ",".join(means), "--json", *extra).stdout)
+    assert (answer["jobs"], answer["left_out"], answer["processors"]) == (28_481, 8, 100)
+    for one in answer["policies"]:
+        wait, slowdown = means[one["policy"]]
+        assert one["mean_wait"] == pytest.approx(wait, abs=0.5 if wait > 1e5 else 0.05)
+        assert one["mean_bounded_slowdown"] == pytest.approx(slowdown, abs=0.05 if slowdown > 1e3 else 5e-4)
+
+
+def test_by_group_plots_and_gzip(tmp_path):
+    (tmp_path / "trace.swf.gz").write_bytes(gzip.compress(synthetic_trace(7).encode()))
+    done = simulate(tmp_path / "trace.swf.gz", "--policy", "easy,conservative", "--by", "user", "--top", 3, "--plot",
+                    "--svg", tmp_path / "course.svg")
+    assert "… and 6 more (--top 0 shows all)" in done.stdout
+    assert done.stdout.count("in use   ") == 2
+    drawing = xml.etree.ElementTree.parse(tmp_path / "course.svg").getroot()
+    assert len(drawing.findall("{http://www.w3.org/2000/svg}polyline")) == 4
+    answer = json.loads(simulate(tmp_path / "trace.swf.gz", "--by", "group", "--json").stdout)
+    groups = answer["policies"][0]["by_group"]
+    assert sum(group["jobs"] for group in groups) == answer["jobs"]
+    assert groups == sorted(groups, key=lambda group: -group["processor_seconds"])
+
+
+def test_twice_the_same(tmp_path):
+    (tmp_path / "trace").write_text(synthetic_trace(8))
+    outputs = {simulate(tmp_path / "trace", "--policy", policy, "--json").stdout for policy in ("easy",) * 3}
+    assert len(outputs) == 1
+
+
+def test_what_it_refuses(tmp_path):
+    (tmp_path / "trace").write_text("1 0 -1 10 4 -1 -1 4 60\n2 0 what\n")
+    assert "trace: line 2 is no job" in simulate(tmp_path / "trace", code=1).stderr
+    (tmp_path / "trace").write_text("1 0 -1 10 4 -1 -1 4 60\n2 0 -1 10 9 -1 -1 9 60\n")
+    assert "give --processors" in simulate(tmp_path / "trace", code=1).stderr
+    assert "1 jobs ask for more than there is" in simulate(tmp_path / "trace", "--processors", 4).stdout
+    assert "No such file" in simulate(tmp_path / "none", code=1).stderr
+    simulate(tmp_path / "trace", "--policy", "random", code=2)
+    simulate(tmp_path / "trace", "--policy", "easy,fcfs", "--waits", "x", code=2)
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(synthetic_trace(1).encode())[:300])
+    assert "cut.gz" in simulate(tmp_path / "cut.gz", code=1).stderr
