@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/launch_environment.h"
 #include "engine/embedded/job_environment.h"
 #include "model/error.h"
 #include "text/state.h"
@@ -15,11 +16,10 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   const auto say = [&](const std::string& text) {
     if (!request.quiet) std::fprintf(stderr, "%s: %s\n", name.c_str(), text.c_str());
   };
-  request.spec.set_interactive(true);
   rpc::ClientMessage message;
   rpc::SubmitRequest& submission = *message.mutable_submit();
   submission.set_key(random_key());
-  *submission.mutable_spec() = request.spec;
+  put_specs(request, submission);
   submission.set_environment(environment);
   submission.set_test_only(request.test_only);
   submission.set_immediate(request.immediate_seconds.has_value());

@@ -17,14 +17,20 @@
 #include <ctime>
 
 #include "base/version.h"
+#include "model/error.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "submit/environment.h"
 #include "submit/help.h"
+#include "text/number.h"
 
 extern char** environ;
 
 namespace minke::cli {
+
+namespace {
+constexpr size_t kMaxNamedFileBytes = size_t{1} << 20;
+}  // namespace
 
 submit::Invocation current_invocation(submit::Command command, int argc, char** argv) {
   submit::Invocation invocation;
@@ -35,6 +41,7 @@ submit::Invocation current_invocation(submit::Command command, int argc, char** 
   char directory[PATH_MAX];
   invocation.working_directory = ::getcwd(directory, sizeof(directory)) != nullptr ? directory : "/";
   invocation.now = std::time(nullptr);
+  invocation.read_file = [](const std::string& path) { return os::read_file(path, kMaxNamedFileBytes); };
   return invocation;
 }
 
@@ -49,6 +56,28 @@ uint32_t current_umask() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   return mask;
+}
+
+void complete_submission(submit::JobRequest& request, int argc, char** argv) {
+  model::JobSpec& spec = request.spec;
+  spec.set_submit_host(host_name());
+  spec.set_submit_line(submit_line(argc, argv));
+  spec.set_umask(request.umask.value_or(current_umask()));
+  propagate_limits(request);
+  for (model::JobSpec& component : request.het_components) {
+    component.set_submit_host(spec.submit_host());
+    component.set_submit_line(spec.submit_line());
+    component.set_umask(spec.umask());
+    *component.mutable_resource_limits() = spec.resource_limits();
+  }
+}
+
+void put_specs(const submit::JobRequest& request, rpc::SubmitRequest& submission) {
+  if (request.het_components.empty()) {
+    *submission.mutable_spec() = request.spec;
+    return;
+  }
+  submission.mutable_het_components()->Assign(request.het_components.begin(), request.het_components.end());
 }
 
 void propagate_limits(submit::JobRequest& request) {
@@ -75,11 +104,11 @@ void propagate_limits(submit::JobRequest& request) {
 
 namespace {
 
-constexpr auto kLoginShellTimeout = std::chrono::seconds(8);
+constexpr uint32_t kLoginShellSeconds = 8;
 constexpr size_t kMaxEnvironmentBytes = size_t{8} << 20;
 
-// What the user's login shell makes of a bare environment.
-Result<std::string> login_environment() {
+// What the user's shell, a login shell or not, makes of a bare environment.
+Result<std::string> user_environment(uint32_t seconds, bool login) {
   const passwd* entry = getpwuid(getuid());
   if (entry == nullptr) return failure("the user's login shell is not known");
   const std::string variables[] = {
@@ -99,13 +128,15 @@ Result<std::string> login_environment() {
     ::dup2(null, 0);
     ::dup2(writer.get(), 1);
     ::dup2(null, 2);
-    const char* arguments[] = {entry->pw_shell, "-l", "-c", "env -0", nullptr};
-    ::execve(entry->pw_shell, const_cast<char* const*>(arguments), environment.data());
+    const char* with_login[] = {entry->pw_shell, "-l", "-c", "env -0", nullptr};
+    const char* without_login[] = {entry->pw_shell, "-c", "env -0", nullptr};
+    ::execve(entry->pw_shell, const_cast<char* const*>(login ? with_login : without_login),
+             environment.data());
     ::_exit(127);
   }
   writer.reset();
   std::string block;
-  const auto deadline = std::chrono::steady_clock::now() + kLoginShellTimeout;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   bool complete = false;
   while (block.size() < kMaxEnvironmentBytes) {
     const auto left =
@@ -122,7 +153,8 @@ Result<std::string> login_environment() {
   ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (!complete || block.empty()) return failure("the login shell gave no environment within 8 s");
+  if (!complete || block.empty())
+    return failure("the login shell gave no environment within " + std::to_string(seconds) + " s");
   return block;
 }
 
@@ -132,7 +164,8 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
   const std::string& option = request.spec.export_option();
   std::string block;
   if (request.spec.get_user_env() || submit::export_needs_user_env(option)) {
-    auto login = login_environment();
+    auto login = user_environment(request.user_env_seconds.value_or(kLoginShellSeconds),
+                                  !request.user_env_without_login);
     if (!login) return failure(login.error());
     block = std::move(*login);
   }
@@ -171,6 +204,15 @@ std::string submit_line(int argc, char** argv) {
     line += (i == 0 ? word.substr(word.rfind('/') + 1) : " " + word);
   }
   return line;
+}
+
+int give_up_allocation(const submit::Invocation& invocation, const std::string& message, const Error& error) {
+  submit::Refusal refusal = submit::refuse(invocation, message + error.message, 1);
+  const auto status = invocation.variable("SLURM_EXIT_IMMEDIATE");
+  if (status && error.code == model::kCannotStartImmediately) {
+    if (const auto value = text::parse_unsigned(*status, 255)) refusal.exit_status = static_cast<int>(*value);
+  }
+  return give_up(refusal);
 }
 
 int give_up(const submit::Refusal& refusal) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "rpc/messages.pb.h"
 #include "submit/job_request.h"
 
 namespace minke::cli {
@@ -16,11 +17,17 @@ submit::Invocation current_invocation(submit::Command command, int argc, char** 
 
 std::string host_name();  // without the domain
 uint32_t current_umask();
+// Puts what the specs of the request, one for each component of a heterogeneous job, say about where and how
+// they were submitted: host, command line, umask, and the soft limits that are to be propagated. Then into
+// `submission`.
+void complete_submission(submit::JobRequest& request, int argc, char** argv);
+void put_specs(const submit::JobRequest& request, rpc::SubmitRequest& submission);
 // Puts the soft limits that are to be propagated into the request, by --propagate's names.
 void propagate_limits(submit::JobRequest& request);
 
 // The environment that goes with the job, NAME=VALUE each ended by NUL: what --export, --export-file and
-// --get-user-env say. Runs the login shell for the last one, for 8 s at most.
+// --get-user-env say. Runs the login shell for the last one, for 8 s at most where the option says nothing
+// else.
 Result<std::string> job_environment(const submit::Invocation& invocation, const submit::JobRequest& request);
 
 // The command line as it was typed, for SubmitLine.
@@ -28,6 +35,10 @@ std::string submit_line(int argc, char** argv);
 
 // --help, --usage, --version: prints it; the exit status.
 int show(submit::Command command, submit::ShowOnly what);
+
+// What an allocation that was not granted ends with: SLURM_EXIT_IMMEDIATE counts where --immediate was the
+// reason.
+int give_up_allocation(const submit::Invocation& invocation, const std::string& message, const Error& error);
 
 // Writes a refusal, or notes, to stderr; returns the exit status.
 int give_up(const submit::Refusal& refusal);

@@ -87,15 +87,14 @@ int salloc_main(int argc, char** argv) {
   print_notes(*request);
   if (request->no_shell)
     return complain("--no-shell: an allocation here lives as long as the salloc that asked for it");
-  request->spec.set_submit_host(host_name());
-  request->spec.set_submit_line(submit_line(argc, argv));
+  complete_submission(*request, argc, argv);
 
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
   auto client = Client::connect();
   if (!client) return complain("Job submit/allocate failed: " + client.error().message);
   auto allocation = allocate(*client, invocation, *request, *environment);
-  if (!allocation) return complain("Job submit/allocate failed: " + allocation.error().message);
+  if (!allocation) return give_up_allocation(invocation, "Job submit/allocate failed: ", allocation.error());
   const uint32_t id = allocation->job.job_id();
   if (!request->quiet) std::fprintf(stderr, "salloc: Granted job allocation %u\n", id);
   if (!request->quiet && request->wait_all_nodes) {

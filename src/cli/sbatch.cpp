@@ -105,12 +105,8 @@ int sbatch_main(int argc, char** argv) {
   if (!request) return give_up(request.error());
   print_notes(*request);
 
-  model::JobSpec& spec = request->spec;
-  spec.set_submit_host(host_name());
-  spec.set_submit_line(submit_line(argc, argv));
-  spec.set_umask(current_umask());
-  propagate_limits(*request);
-  if (const Status writable = check_output_paths(spec); !writable) {
+  complete_submission(*request, argc, argv);
+  if (const Status writable = check_output_paths(request->spec); !writable) {
     return complain(invocation, "Batch job submission failed: " + writable.error().message);
   }
   auto environment = job_environment(invocation, *request);
@@ -121,7 +117,7 @@ int sbatch_main(int argc, char** argv) {
   rpc::ClientMessage message;
   rpc::SubmitRequest& submission = *message.mutable_submit();
   submission.set_key(random_key());
-  *submission.mutable_spec() = spec;
+  put_specs(*request, submission);
   submission.set_script(request->script);
   submission.set_environment(std::move(*environment));
   submission.set_test_only(request->test_only);

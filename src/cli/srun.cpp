@@ -54,7 +54,7 @@ rpc::StepSpec step_spec(const submit::JobRequest& request, const std::string& en
   spec.set_exact(request.exact);
   if (job.has_time_limit_minutes()) spec.set_time_limit_minutes(job.time_limit_minutes());
   spec.set_kill_on_bad_exit(request.kill_on_bad_exit.value_or(false));
-  spec.set_umask(current_umask());
+  spec.set_umask(request.umask.value_or(current_umask()));
   *spec.mutable_resource_limits() = job.resource_limits();
   spec.set_open_mode(job.open_mode());
   spec.set_immediate(request.immediate_seconds.has_value());
@@ -242,9 +242,9 @@ int srun_main(int argc, char** argv) {
   auto request = submit::make_job_request(invocation, *line);
   if (!request) return give_up(request.error());
   print_notes(*request);
-  request->spec.set_submit_host(host_name());
-  request->spec.set_submit_line(submit_line(argc, argv));
-  propagate_limits(*request);
+  if (!request->het_components.empty())
+    return complain("steps of heterogeneous jobs (\" : \") are not supported");
+  complete_submission(*request, argc, argv);
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
   std::signal(SIGPIPE, SIG_IGN);
@@ -255,7 +255,8 @@ int srun_main(int argc, char** argv) {
   model::JobRecord job;
   if (own_allocation) {
     auto allocation = allocate(*client, invocation, *request, *environment);
-    if (!allocation) return complain("Unable to allocate resources: " + allocation.error().message);
+    if (!allocation)
+      return give_up_allocation(invocation, "Unable to allocate resources: ", allocation.error());
     job = allocation->job;
     *environment = add_to_environment(*environment, allocation->environment);
   } else {

@@ -4,6 +4,7 @@
 // Long names may be abbreviated; reading stops at the first argument that is no option, or after "--".
 // Messages are glibc's. (getopt_long itself keeps its place in globals and prints by itself, which a pure
 // room cannot have.)
+#include <algorithm>
 #include <vector>
 
 #include "submit/option_reader.h"
@@ -99,22 +100,34 @@ ReadOptions read_options(Command command, std::span<const std::string> arguments
 }
 
 Outcome<CommandLine> read_command_line(const Invocation& invocation) {
-  ReadOptions read = read_options(invocation.command, invocation.arguments, Source::kCommandLine);
   CommandLine out;
-  for (const Setting& setting : read.settings) {
-    // Slurm answers these while it reads, so what stands before them may still be wrong.
-    if (setting.option->name == "help") out.show = ShowOnly::kHelp;
-    if (setting.option->name == "usage") out.show = ShowOnly::kUsage;
-    if (setting.option->name == "version") out.show = ShowOnly::kVersion;
-    if (out.show != ShowOnly::kNothing) return out;
-    if (setting.option->name == "wrap") out.wrap = setting.value;
-  }
-  if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
-  out.settings = std::move(read.settings);
-  out.positional = std::move(read.positional);
-  for (const std::string& argument : out.positional) {
-    if (argument == ":") {
-      return tl::unexpected(refuse(invocation, "heterogeneous jobs (\" : \") are not supported", 1));
+  // srun's components may each name their program, so " : " counts anywhere there; elsewhere only among the
+  // options, because what follows the script or command is its own.
+  const bool anywhere = invocation.command == Command::kSrun;
+  std::span<const std::string> rest = invocation.arguments;
+  for (;;) {
+    auto end = anywhere ? std::find(rest.begin(), rest.end(), ":") : rest.end();
+    ReadOptions read = read_options(invocation.command, {rest.begin(), end}, Source::kCommandLine);
+    for (const Setting& setting : read.settings) {
+      // Slurm answers these while it reads, so what stands before them may still be wrong.
+      if (setting.option->name == "help") out.show = ShowOnly::kHelp;
+      if (setting.option->name == "usage") out.show = ShowOnly::kUsage;
+      if (setting.option->name == "version") out.show = ShowOnly::kVersion;
+      if (out.show != ShowOnly::kNothing) return out;
+      if (setting.option->name == "wrap") out.wrap = setting.value;
+    }
+    if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
+    out.components.push_back(std::move(read.settings));
+    bool more = anywhere ? end != rest.end() : !read.positional.empty() && read.positional[0] == ":";
+    if (!more) {
+      out.positional = std::move(read.positional);
+      break;
+    }
+    if (anywhere) {
+      out.programs.push_back(std::move(read.positional));
+      rest = {end + 1, rest.end()};
+    } else {
+      rest = rest.last(read.positional.size() - 1);
     }
   }
   if (out.wrap && !out.positional.empty()) {

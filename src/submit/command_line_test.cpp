@@ -126,7 +126,7 @@ TEST(CommandLine, ScriptArgumentsAreTheScripts) {
   invocation.arguments = {"-n", "2", "job.sh", "--foo", "-n", "3"};
   auto read = read_command_line(invocation);
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->settings.size(), 1u);
+  EXPECT_EQ(read->components[0].size(), 1u);
   EXPECT_EQ(read->positional, (std::vector<std::string>{"job.sh", "--foo", "-n", "3"}));
 }
 
@@ -147,10 +147,22 @@ TEST(CommandLine, ShowOnlyWins) {
   EXPECT_EQ(read_command_line(invocation)->show, ShowOnly::kVersion);
 }
 
-TEST(CommandLine, HeterogeneousJobsAreRefused) {
+TEST(CommandLine, ComponentsOfHeterogeneousJobs) {
   Invocation invocation;
-  invocation.arguments = {"a.sh", ":", "-n2", "b.sh"};
-  EXPECT_EQ(read_command_line(invocation).error().exit_status, 1);
+  invocation.arguments = {"-n1", ":", "-n2", "--mem=5", ":", "job.sh", ":", "x"};
+  auto read = read_command_line(invocation);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->components.size(), 3u);
+  EXPECT_EQ(read->components[1].size(), 2u);
+  EXPECT_EQ(read->positional, (std::vector<std::string>{"job.sh", ":", "x"}));  // the script's own
+
+  invocation.command = Command::kSrun;
+  invocation.arguments = {"-n1", "server", "-p", ":", "-n2", "client"};
+  read = read_command_line(invocation);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->components.size(), 2u);
+  EXPECT_EQ(read->programs, (std::vector<std::vector<std::string>>{{"server", "-p"}}));
+  EXPECT_EQ(read->positional, (std::vector<std::string>{"client"}));
 }
 
 }  // namespace

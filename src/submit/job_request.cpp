@@ -1,8 +1,9 @@
 #include "submit/job_request.h"
 
 #include <algorithm>
-#include <span>
+#include <charconv>
 
+#include "submit/components.h"
 #include "submit/option_reader.h"
 #include "submit/script.h"
 #include "text/duration.h"
@@ -20,49 +21,6 @@ constexpr std::string_view kMemoryOptions[] = {"mem", "mem-per-cpu", "mem-per-gp
 bool is_memory_option(const Setting& setting) {
   return std::find(std::begin(kMemoryOptions), std::end(kMemoryOptions), setting.option->name) !=
          std::end(kMemoryOptions);
-}
-
-// A switch's variable that says no.
-bool says_no(std::string_view value) {
-  for (std::string_view word : {"0", "no", "off", "false"}) {
-    if (text::equals_ignoring_case(value, word)) return true;
-  }
-  return false;
-}
-
-std::vector<Setting> environment_settings(const Invocation& invocation) {
-  std::vector<Setting> out;
-  for (const Option& option : all_options()) {
-    for (const std::string& name : input_variables(option, invocation.command)) {
-      auto value = invocation.variable(name);
-      if (!value) continue;
-      if (option.argument == ArgumentKind::kNone) {
-        if (!says_no(*value)) out.push_back({&option, std::nullopt, Source::kEnvironment});
-      } else if (!value->empty()) {
-        out.push_back({&option, std::string(*value), Source::kEnvironment});
-      } else if (option.argument == ArgumentKind::kOptional) {
-        out.push_back({&option, std::nullopt, Source::kEnvironment});
-      }
-    }
-  }
-  return out;
-}
-
-Outcome<std::vector<Setting>> script_settings(const Invocation& invocation, const ScriptFile& script,
-                                              bool& has_pbs_lines) {
-  std::string name = script.path.empty() ? "stdin" : script.path.substr(script.path.rfind('/') + 1);
-  auto scanned = scan_script(script.content, name);
-  if (!scanned) return tl::unexpected(refuse(invocation, scanned.error().message, scanned.error().code));
-  has_pbs_lines = scanned->has_pbs_lines;
-  std::vector<std::string> arguments;
-  for (const Directive& directive : scanned->arguments) arguments.push_back(directive.argument);
-  ReadOptions read = read_options(invocation.command, arguments, Source::kScript);
-  if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
-  if (!read.positional.empty()) {
-    return tl::unexpected(
-        refuse(invocation, "Invalid directive found in batch script: " + read.positional[0], kUsageStatus));
-  }
-  return std::move(read.settings);
 }
 
 std::optional<Refusal> apply(const Invocation& invocation, const Setting& setting, JobRequest& request) {
@@ -115,6 +73,29 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
         invocation,
         "Batch job submission failed: Invalid time-min specification (exceeds job's time or other limits)",
         1);
+  }
+  if (spec.gpus_per_socket_size() != 0 && !spec.has_sockets_per_node()) {
+    return refuse(invocation,
+                  "--gpus-per-socket option requires --sockets-per-node specification\n"
+                  "Invalid generic resource (gres) specification",
+                  1);
+  }
+  for (const auto& [name, count] : request.licenses_per_task) {
+    uint64_t total = uint64_t{count} * (spec.has_ntasks() ? spec.ntasks() : 1);
+    std::string& licenses = *spec.mutable_licenses();
+    if (!licenses.empty()) licenses += ',';
+    licenses.append(name).append(1, ':').append(std::to_string(total));
+  }
+  if (spec.has_switches() && !spec.has_switches_wait_seconds()) {
+    constexpr std::string_view kVariables[] = {"SBATCH_WAIT4SWITCH", "SALLOC_WAIT4SWITCH",
+                                               "SLURM_WAIT4SWITCH"};
+    const bool interactive = request.command != Command::kSbatch;
+    auto value = invocation.variable(kVariables[interactive + (request.command == Command::kSrun)]);
+    auto minutes = value ? text::parse_minutes(*value) : text::parse_minutes("");
+    if (minutes) {
+      spec.set_switches_wait_seconds(
+          static_cast<uint32_t>(std::min<uint64_t>(uint64_t{*minutes} * 60, 2147483647)));
+    }
   }
   // Within an allocation --exclusive speaks of the step's CPUs.
   if (request.command == Command::kSrun && request.job_id && spec.exclusive()) {
@@ -193,60 +174,92 @@ Refusal refuse_option(const Invocation& invocation, std::string_view problem) {
   return out;
 }
 
-Outcome<JobRequest> make_job_request(const Invocation& invocation, const CommandLine& command_line,
-                                     const std::optional<ScriptFile>& script) {
-  JobRequest request;
-  request.command = invocation.command;
-  request.spec.set_work_dir(invocation.working_directory);
-  std::vector<Setting> settings;
-  bool has_pbs_lines = false;
-  if (invocation.command == Command::kSbatch) {
-    if (command_line.wrap) {
-      request.script = wrap_script(*command_line.wrap);
-    } else {
-      const ScriptFile& file = script ? *script : ScriptFile{};
-      if (auto good = check_script(file.content); !good) {
-        return tl::unexpected(refuse(invocation, good.error().message, good.error().code));
-      }
-      auto from_script = script_settings(invocation, file, has_pbs_lines);
-      if (!from_script) return tl::unexpected(from_script.error());
-      settings = std::move(*from_script);
-      request.script = file.content;
-      request.spec.set_command(file.path);
-      request.spec.mutable_arguments()->Assign(command_line.positional.begin(),
-                                               command_line.positional.end());
-    }
-  } else {
-    request.arguments = command_line.positional;
-    request.spec.set_interactive(true);
-    request.spec.mutable_arguments()->Assign(command_line.positional.begin(), command_line.positional.end());
-  }
-  std::vector<Setting> from_environment = environment_settings(invocation);
-  settings.insert(settings.end(), from_environment.begin(), from_environment.end());
-  settings.insert(settings.end(), command_line.settings.begin(), command_line.settings.end());
+namespace {
 
+// Puts the settings of one component into `request`, checks them and fills in what follows from them.
+std::optional<Refusal> build(const Invocation& invocation, const std::vector<Setting>& settings,
+                             JobRequest& request) {
   const Setting* memory = nullptr;
   for (const Setting& setting : settings) {
     if (!is_memory_option(setting)) continue;
     if (memory != nullptr && memory->source == setting.source && memory->option != setting.option) {
-      return tl::unexpected(
-          refuse(invocation, "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.", 1));
+      return refuse(invocation, "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.", 1);
     }
     memory = &setting;  // settings stand in the order of their sources, so the last is of the highest
   }
   for (const Setting& setting : settings) {
     if (memory != nullptr && is_memory_option(setting) && setting.source != memory->source) continue;
-    if (auto refusal = apply(invocation, setting, request)) return tl::unexpected(std::move(*refusal));
+    if (auto refusal = apply(invocation, setting, request)) return refusal;
   }
-  if (auto refusal = complete(invocation, request)) return tl::unexpected(std::move(*refusal));
-  if (has_pbs_lines && !request.is_given("ignore-pbs")) {
-    request.notes.push_back("Warning: #PBS and #BSUB lines are not read; give the options as #SBATCH lines");
+  return complete(invocation, request);
+}
+
+std::optional<Refusal> set_umask(const Invocation& invocation, const std::optional<std::string>& of_script,
+                                 JobRequest& request) {
+  std::optional<std::string_view> mask = invocation.variable("SLURM_UMASK");
+  if (!mask && of_script) mask = *of_script;
+  if (!mask) return std::nullopt;
+  uint32_t value = 0;
+  auto [end, error] = std::from_chars(mask->data(), mask->data() + mask->size(), value, 8);
+  if (error != std::errc() || end != mask->data() + mask->size() || value > 0777) {
+    return refuse(invocation, "Invalid umask: " + std::string(*mask), 1);
   }
-  if (request.command == Command::kSrun && request.arguments.empty()) {
+  request.umask = value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome<JobRequest> make_job_request(const Invocation& invocation, const CommandLine& command_line,
+                                     const std::optional<ScriptFile>& script) {
+  JobRequest empty;  // as each component begins
+  empty.command = invocation.command;
+  empty.spec.set_work_dir(invocation.working_directory);
+  const ScriptFile no_script;
+  const ScriptFile* file = nullptr;
+  if (invocation.command == Command::kSbatch && command_line.wrap) {
+    empty.script = wrap_script(*command_line.wrap);
+  } else if (invocation.command == Command::kSbatch) {
+    file = script ? &*script : &no_script;
+    if (auto good = check_script(file->content); !good) {
+      return tl::unexpected(refuse(invocation, good.error().message, good.error().code));
+    }
+    empty.script = file->content;
+    empty.spec.set_command(file->path);
+  } else {
+    empty.arguments = command_line.positional;
+    empty.spec.set_interactive(true);
+  }
+  if (!command_line.wrap) {
+    empty.spec.mutable_arguments()->Assign(command_line.positional.begin(), command_line.positional.end());
+  }
+  if (invocation.command == Command::kSrun && command_line.positional.empty()) {
     return tl::unexpected(refuse(invocation, "fatal: No command given to execute.", 1));
   }
-  name_job(command_line, script, request);
-  return request;
+  auto components = collect_settings(invocation, command_line, file);
+  if (!components) return tl::unexpected(components.error());
+
+  JobRequest first;
+  std::vector<model::JobSpec> specs;
+  for (const std::vector<Setting>& settings : components->settings) {
+    JobRequest request = empty;
+    if (auto refusal = build(invocation, settings, request)) return tl::unexpected(std::move(*refusal));
+    name_job(command_line, script, request);
+    specs.push_back(request.spec);
+    if (specs.size() == 1) first = std::move(request);
+  }
+  if (auto refusal = set_umask(invocation, components->umask, first)) return tl::unexpected(*refusal);
+  first.notes.insert(first.notes.begin(), components->notes.begin(), components->notes.end());
+  if (specs.size() > 1) {
+    if (first.spec.has_array()) {
+      return tl::unexpected(
+          refuse(invocation, "Batch job submission failed: Invalid job array specification", 1));
+    }
+    first.het_components = std::move(specs);
+    first.het_programs = command_line.programs;
+    first.het_programs.push_back(command_line.positional);
+  }
+  return first;
 }
 
 }  // namespace minke::submit

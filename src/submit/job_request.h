@@ -6,19 +6,22 @@
 //   2. The caller finds and reads the batch script, if one is to be read.
 //   3. make_job_request(): #SBATCH lines, then environment variables, then the command line, each overriding
 //   the one
-//      before; then the checks that need no cluster.
+//      before; then the checks that need no cluster. For a heterogeneous job, once a component.
 // May be called from any thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tl/expected.hpp>
 
+#include "base/result.h"
 #include "model/job.pb.h"
 
 namespace minke::submit {
@@ -48,6 +51,9 @@ struct Invocation {
   std::vector<std::string> environment;  // NAME=VALUE
   std::string working_directory;         // absolute
   int64_t now = 0;                       // s since the epoch
+  // The content of a file that an option names (--nodefile, --bbf, a --nodelist with a slash); an Error is
+  // what the system says. Empty: there are no files.
+  std::function<Result<std::string>(const std::string& path)> read_file;
 
   // The value of a variable, nothing where it is not set.
   std::optional<std::string_view> variable(std::string_view name) const;
@@ -65,7 +71,10 @@ struct Setting {
 enum class ShowOnly { kNothing, kHelp, kUsage, kVersion };
 
 struct CommandLine {
-  std::vector<Setting> settings;
+  // One list for each component of a heterogeneous job, which " : " separates; a plain job has one.
+  std::vector<std::vector<Setting>> components;
+  std::vector<std::vector<std::string>>
+      programs;                         // srun: what each component but the last runs; may be empty
   std::vector<std::string> positional;  // script or program first
   ShowOnly show = ShowOnly::kNothing;   // --help, --usage, --version: nothing else happens
   std::optional<std::string> wrap;      // --wrap: there is no script to read
@@ -80,10 +89,16 @@ struct ScriptFile {
 struct JobRequest {
   Command command = Command::kSbatch;
   model::JobSpec spec;
-  std::string script;                  // sbatch: what runs
-  std::vector<std::string> arguments;  // salloc, srun: the program and its arguments
-  std::vector<std::string> notes;      // to write to stderr, without "sbatch: " in front, unless --quiet
+  // A heterogeneous job: all its components, the first being `spec`; empty for a plain job. What else stands
+  // here is of the first component.
+  std::vector<model::JobSpec> het_components;
+  std::vector<std::vector<std::string>> het_programs;  // srun: what each component runs
+  std::string script;                                  // sbatch: what runs
+  std::vector<std::string> arguments;                  // salloc, srun: the program and its arguments
+  std::vector<std::string> notes;  // to write to stderr, without "sbatch: " in front, unless --quiet
   std::map<std::string, Source, std::less<>> given;  // long names of the options that were set
+
+  std::vector<std::pair<std::string, uint32_t>> licenses_per_task;  // of --tres-per-task
 
   bool quiet = false;
   uint32_t verbose = 0;
@@ -96,7 +111,12 @@ struct JobRequest {
   // sbatch
   bool parsable = false;
   bool wait = false;
-  std::string export_file;  // a path, or a descriptor's number
+  std::string export_file;        // a path, or a descriptor's number
+  std::optional<uint32_t> umask;  // for the job: SLURM_UMASK, #PBS -W umask
+
+  // sbatch, salloc: --get-user-env
+  std::optional<uint32_t> user_env_seconds;  // to wait for the login shell
+  bool user_env_without_login = false;       // mode S: a shell that is no login shell
 
   // salloc
   bool no_shell = false;

@@ -22,7 +22,7 @@ struct Case {
   std::string script = "#!/bin/sh\n";
 
   Outcome<JobRequest> run() const {
-    Invocation invocation{command, arguments, environment, "/home/u", kNow};
+    Invocation invocation{command, arguments, environment, "/home/u", kNow, {}};
     auto line = read_command_line(invocation);
     if (!line) return tl::unexpected(line.error());
     std::optional<ScriptFile> file;
@@ -210,7 +210,7 @@ TEST(JobRequest, InputVariables) {
   EXPECT_EQ(step.spec.ntasks(), 4u);
   EXPECT_EQ(step.spec.min_nodes(), 2u);
   EXPECT_TRUE(step.label);
-  EXPECT_FALSE(step.spec.has_cpus_per_task());
+  EXPECT_EQ(step.spec.cpus_per_task(), 9u);  // as current Slurm has it again
   EXPECT_EQ(refusal(Case{Command::kSbatch, {"job.sh"}, {"SBATCH_TIMELIMIT=x"}, "#!/bin/sh\n"}.run()),
             "255: sbatch: error: Invalid --time specification");
   EXPECT_EQ(
@@ -256,7 +256,6 @@ TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
       {"-N4-2", "255: sbatch: error: Maximum node count 2 is less than minimum node count 4"},
       {"-Nx", "255: sbatch: error: \"x\" is not a valid node count"},
       {"-N1-x", "255: sbatch: error: \"x\" is not a valid node count"},
-      {"-N1,2", "255: sbatch: error: \"1,2\" is not a valid node count"},
       {"-wn[1-", "1: sbatch: error: Batch job submission failed: Invalid node name specified"},
       {"--gpus-per-task=1",
        "1: sbatch: error: Failed to validate job spec. --gpus-per-task used without either --gpus or "
@@ -335,8 +334,8 @@ TEST(JobRequest, ScriptsWithBadLines) {
 }
 
 TEST(JobRequest, LinesOfOtherSystemsAreMentioned) {
-  EXPECT_THAT(sbatch({}, "#!/bin/sh\n#PBS -l nodes=2\n").notes, ElementsAre(HasSubstr("#PBS")));
-  EXPECT_TRUE(sbatch({"--ignore-pbs"}, "#!/bin/sh\n#PBS -l nodes=2\n").notes.empty());
+  EXPECT_EQ(sbatch({}, "#!/bin/sh\n#PBS -l nodes=2\n").spec.min_nodes(), 2u);
+  EXPECT_FALSE(sbatch({"--ignore-pbs"}, "#!/bin/sh\n#PBS -l nodes=2\n").spec.has_min_nodes());
 }
 
 TEST(JobRequest, WrapAndStandardInput) {

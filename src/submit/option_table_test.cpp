@@ -66,7 +66,7 @@ TEST(OptionTable, InputVariables) {
   EXPECT_THAT(variables("time", Command::kSbatch), ElementsAre("SBATCH_TIMELIMIT"));
   EXPECT_THAT(variables("time", Command::kSalloc), ElementsAre("SALLOC_TIMELIMIT"));
   EXPECT_THAT(variables("time", Command::kSrun), ElementsAre("SLURM_TIMELIMIT"));
-  EXPECT_THAT(variables("ntasks", Command::kSrun), ElementsAre("SLURM_NTASKS"));
+  EXPECT_THAT(variables("ntasks", Command::kSrun), ElementsAre("SLURM_NPROCS", "SLURM_NTASKS"));
   EXPECT_THAT(variables("ntasks", Command::kSbatch), ElementsAre());
   EXPECT_THAT(variables("array", Command::kSbatch), ElementsAre("SBATCH_ARRAY_INX"));
 }

@@ -22,8 +22,10 @@ std::string_view leading_unicode_dash(std::string_view word) {
   return general || minus ? word.substr(0, 3) : std::string_view();
 }
 
-// The words of one directive. False: an unmatched quote, which `unmatched` then is.
-bool split_words(std::string_view text, std::vector<std::string>& words, char& unmatched) {
+}  // namespace
+
+Result<std::vector<std::string>> split_directive(std::string_view text) {
+  std::vector<std::string> words;
   std::string word;
   bool in_word = false;
   char quote = '\0';
@@ -60,11 +62,11 @@ bool split_words(std::string_view text, std::vector<std::string>& words, char& u
     }
   }
   end_word();
-  unmatched = quote;
-  return quote == '\0';
+  if (quote == '\0') return words;
+  std::string message = "Unmatched `";
+  message.append(1, quote).append("` in [").append(text::trim(text)).append("]");
+  return failure(std::move(message), kFailureStatus);
 }
-
-}  // namespace
 
 Status check_script(std::string_view script) {
   auto refuse = [](std::string message) -> Status { return failure(std::move(message), kFailureStatus); };
@@ -98,6 +100,8 @@ Status check_script(std::string_view script) {
 
 Result<ScriptOptions> scan_script(std::string_view script, std::string_view name) {
   ScriptOptions out;
+  out.components.emplace_back();
+  bool separated = false;  // a component more, when an option of it follows
   uint32_t number = 0;
   while (!script.empty()) {
     size_t end = script.find('\n');
@@ -106,23 +110,26 @@ Result<ScriptOptions> scan_script(std::string_view script, std::string_view name
     ++number;
     std::string_view content = text::trim(line);
     if (!content.empty() && content[0] != '#') break;  // the first command
-    if (line.starts_with("#PBS") || line.starts_with("#BSUB")) out.has_pbs_lines = true;
     if (!line.starts_with(kMagic)) continue;
     std::string_view directive = line.substr(kMagic.size());
-    std::string kind = text::lower_case(text::trim(directive));
-    if (kind == "hetjob" || kind == "packjob") {
-      return failure("line " + std::to_string(number) + ": heterogeneous jobs are not supported",
-                     kFailureStatus);
+    std::string_view wanted = text::trim(directive);
+    bool packjob = text::starts_with_ignoring_case(wanted, "packjob");
+    if (packjob || text::starts_with_ignoring_case(wanted, "hetjob")) {
+      out.has_packjob = out.has_packjob || packjob;
+      separated = true;
+      continue;
     }
-    std::vector<std::string> words;
-    char unmatched = '\0';
-    if (!split_words(directive, words, unmatched)) {
+    auto words = split_directive(directive);
+    if (!words) {
       std::string message = "fatal: " + std::string(name);
-      message.append(": line ").append(std::to_string(number)).append(": Unmatched `");
-      message.append(1, unmatched).append("` in [").append(text::trim(directive)).append("]");
+      message.append(": line ").append(std::to_string(number)).append(": ").append(words.error().message);
       return failure(std::move(message), kFailureStatus);
     }
-    for (std::string& word : words) {
+    if (separated && !words->empty()) {
+      out.components.emplace_back();
+      separated = false;
+    }
+    for (std::string& word : *words) {
       if (std::string_view dash = leading_unicode_dash(word); !dash.empty()) {
         std::string message =
             "Invalid directive found in batch script: " + word + "\nline " + std::to_string(number);
@@ -130,7 +137,7 @@ Result<ScriptOptions> scan_script(std::string_view script, std::string_view name
             "\" is not the \"-\" of the keyboard; type the option anew");
         return failure(std::move(message), 255);
       }
-      out.arguments.push_back({std::move(word), number});
+      out.components.back().push_back({std::move(word), number});
     }
   }
   return out;

@@ -25,8 +25,10 @@ struct Directive {
   uint32_t line = 0;  // from 1
 };
 struct ScriptOptions {
-  std::vector<Directive> arguments;  // of all #SBATCH lines together, as on a command line
-  bool has_pbs_lines = false;        // #PBS or #BSUB, which are not read
+  // Of all #SBATCH lines together, as on a command line: one list for each component of a heterogeneous job,
+  // which "#SBATCH hetjob" separates; a plain job has one.
+  std::vector<std::vector<Directive>> components;
+  bool has_packjob = false;  // the old word for hetjob
 };
 
 // The #SBATCH lines above the first command, for any interpreter. Words are split at white space; quotes hold
@@ -34,6 +36,9 @@ struct ScriptOptions {
 // as in Slurm. Fails on an unmatched quote, and on a dash that is a Unicode character. `name` is how messages
 // call the script.
 Result<ScriptOptions> scan_script(std::string_view script, std::string_view name);
+
+// The words of one directive, without the line number in messages: Error text is "Unmatched `"` in [...]".
+Result<std::vector<std::string>> split_directive(std::string_view text);
 
 // The script that runs the command of --wrap.
 std::string wrap_script(std::string_view command);

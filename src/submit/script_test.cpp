@@ -14,7 +14,7 @@ std::vector<std::string> words(std::string_view script) {
   EXPECT_TRUE(scanned) << script;
   std::vector<std::string> out;
   if (!scanned) return out;
-  for (const Directive& directive : scanned->arguments) out.push_back(directive.argument);
+  for (const Directive& directive : scanned->components[0]) out.push_back(directive.argument);
   return out;
 }
 
@@ -106,11 +106,19 @@ TEST(Script, UnicodeDashesAreNamed) {
               ElementsAre("-J", "caf\xc3\xa9\xe2\x80\x93x"));
 }
 
-TEST(Script, LinesOfOtherSystems) {
-  EXPECT_TRUE(scan_script("#!/bin/sh\n#PBS -l nodes=2\n", "x")->has_pbs_lines);
-  EXPECT_TRUE(scan_script("#!/bin/sh\n#BSUB -n 4\n", "x")->has_pbs_lines);
-  EXPECT_FALSE(scan_script("#!/bin/sh\ntrue\n#PBS -l nodes=2\n", "x")->has_pbs_lines);
-  EXPECT_FALSE(scan_script("#!/bin/sh\n#SBATCH hetjob\n", "x"));
+TEST(Script, ComponentsOfHeterogeneousJobs) {
+  auto counts = [](std::string_view script) {
+    auto scanned = scan_script(script, "x");
+    std::vector<size_t> out;
+    for (const auto& component : scanned->components) out.push_back(component.size());
+    return out;
+  };
+  EXPECT_THAT(counts("#!/bin/sh\n#SBATCH -n 2\n#SBATCH hetjob\n#SBATCH -n 3 -c 2\n"), ElementsAre(2, 4));
+  EXPECT_THAT(counts("#!/bin/sh\n#SBATCH -n2\n#SBATCH HETJOB -n 9\n#SBATCH packjob\n#SBATCH -n3\n"),
+              ElementsAre(1, 1));
+  EXPECT_THAT(counts("#!/bin/sh\n#SBATCH -n2\n#SBATCH hetjob\n"), ElementsAre(1));
+  EXPECT_TRUE(scan_script("#!/bin/sh\n#SBATCH packjob\n", "x")->has_packjob);
+  EXPECT_FALSE(scan_script("#!/bin/sh\n#SBATCH hetjob\n", "x")->has_packjob);
 }
 
 TEST(Script, Wrapped) {

@@ -32,6 +32,9 @@ Status spec_flag(const Assignment& to) {
   return {};
 }
 
+// The content of the file that the value names.
+Result<std::string> read_file(const Assignment& to);
+
 // `Invalid numeric value "x" for --name.`, exit status 1: whole numbers of at least `least`.
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least);
 
@@ -56,10 +59,13 @@ tl::unexpected<Error> rejected(const Assignment& to, std::string_view reason);
 // `Invalid --name specification`, exit status 255.
 tl::unexpected<Error> invalid(const Assignment& to);
 
+Status acctg_freq(const Assignment& to);
 Status array(const Assignment& to);
 Status begin(const Assignment& to);
 Status bell(const Assignment& to);
+Status burst_buffer_file(const Assignment& to);
 Status chdir(const Assignment& to);
+Status cpu_freq(const Assignment& to);
 Status deadline(const Assignment& to);
 Status delay_boot(const Assignment& to);
 Status dependency(const Assignment& to);
@@ -69,12 +75,16 @@ Status exclusive(const Assignment& to);
 Status export_file(const Assignment& to);
 Status export_list(const Assignment& to);
 Status external_launcher(const Assignment& to);
+Status extra_node_info(const Assignment& to);
 Status get_user_env(const Assignment& to);
+Status gpu_bind(const Assignment& to);
+Status gpu_freq(const Assignment& to);
 Status gpus(const Assignment& to);
 Status gpus_per_node(const Assignment& to);
 Status gpus_per_socket(const Assignment& to);
 Status gpus_per_task(const Assignment& to);
 Status gres(const Assignment& to);
+Status gres_flags(const Assignment& to);
 Status hint(const Assignment& to);
 Status immediate(const Assignment& to);
 Status job_id(const Assignment& to);
@@ -89,17 +99,22 @@ Status mpi(const Assignment& to);
 Status nice(const Assignment& to);
 Status no_bell(const Assignment& to);
 Status no_kill(const Assignment& to);
+Status node_file(const Assignment& to);
 Status node_list(const Assignment& to);
 Status nodes(const Assignment& to);
+Status oom_kill_step(const Assignment& to);
 Status open_mode(const Assignment& to);
 Status overlap(const Assignment& to);
 Status priority(const Assignment& to);
+Status profile(const Assignment& to);
 Status propagate(const Assignment& to);
 Status relative(const Assignment& to);
+Status resv_ports(const Assignment& to);
 Status signal(const Assignment& to);
 Status stderr_path(const Assignment& to);
 Status stdin_path(const Assignment& to);
 Status stdout_path(const Assignment& to);
+Status switches(const Assignment& to);
 Status time(const Assignment& to);
 Status time_min(const Assignment& to);
 Status tmp(const Assignment& to);

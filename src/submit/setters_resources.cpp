@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "submit/setters.h"
+#include "text/array_spec.h"
 #include "text/hostlist.h"
 #include "text/memory.h"
 #include "text/tres.h"
@@ -25,14 +26,33 @@ std::optional<uint32_t> node_count(std::string_view text) {
   return static_cast<uint32_t>(*value * factor);
 }
 
-Status host_names(const Assignment& to, std::string* field) {
-  if (to.text().find('/') != std::string_view::npos) {
-    std::string message =
-        "a file of host names is not read here; name the hosts in --" + std::string(to.option.name);
-    return failure(std::move(message), kFailureStatus);
+// The hosts of a file: a hostlist a line, "name*4" for one that stands four times; "#" begins a comment.
+Result<std::string> hosts_of_file(const Assignment& to) {
+  auto content = read_file(to);
+  if (!content) {
+    std::string message = "slurm_allocate_resources error opening file " + std::string(to.text());
+    return failure(message.append(", ").append(content.error().message), kFailureStatus);
   }
-  if (!text::expand_hostlist(to.text())) return rejected(to, "Invalid node name specified");
-  *field = to.text();
+  std::string out;
+  for (std::string_view line : text::split(*content, '\n')) {
+    line = text::trim(line.substr(0, line.find('#')));
+    line = line.substr(0, line.find('*'));
+    if (line.empty()) continue;
+    if (!out.empty()) out += ',';
+    out += line;
+  }
+  return out;
+}
+
+Status host_names(const Assignment& to, std::string* field) {
+  std::string names(to.text());
+  if (names.find('/') != std::string::npos) {
+    auto read = hosts_of_file(to);
+    if (!read) return failure(read.error());
+    names = std::move(*read);
+  }
+  if (!text::expand_hostlist(names)) return rejected(to, "Invalid node name specified");
+  *field = std::move(names);
   return {};
 }
 
@@ -81,15 +101,47 @@ Status node_list(const Assignment& to) {
   return host_names(to, to.request.spec.mutable_node_list());
 }
 
+Status node_file(const Assignment& to) {
+  auto names = hosts_of_file(to);
+  if (!names) return failure(names.error().message + "\nInvalid --nodefile node file", kUsageStatus);
+  if (!text::expand_hostlist(*names)) return rejected(to, "Invalid node name specified");
+  to.request.spec.set_node_list(std::move(*names));
+  return {};
+}
+
+Status extra_node_info(const Assignment& to) {
+  // sockets[:cores[:threads]], each a number (or the least of a range), "*" or nothing.
+  auto parts = text::split(to.text(), ':');
+  constexpr std::string_view kPlaces[] = {"first", "second", "third"};
+  if (parts.size() > 3) return invalid(to);
+  uint32_t values[3] = {};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::string_view least = parts[i].substr(0, parts[i].find('-'));
+    if (least.empty() || least == "*") continue;
+    auto value = text::parse_unsigned(least, kMaxNumber);
+    if (!value || *value == 0) {
+      std::string message = "Invalid numeric value \"" + std::string(parts[i]) + "\" for ";
+      return failure(message.append(kPlaces[i]).append(" arg of -B."), kFailureStatus);
+    }
+    values[i] = static_cast<uint32_t>(*value);
+  }
+  if (values[0] != 0) to.request.spec.set_sockets_per_node(values[0]);
+  if (values[1] != 0) to.request.spec.set_cores_per_socket(values[1]);
+  if (values[2] != 0) to.request.spec.set_threads_per_core(values[2]);
+  return {};
+}
+
 Status exclusive(const Assignment& to) {
   std::string_view value = to.text();
   bool known = value.empty();
   for (std::string_view word : {"user", "mcs", "topo", "exclusive"})
     known = known || text::equals_ignoring_case(value, word);
   if (!known) return invalid(to);
-  // Whole nodes for the job. For a step within a job it means its CPUs alone; that is decided where --jobid
-  // is known.
-  to.request.spec.set_exclusive(true);
+  // "user", "mcs" and "topo" shut out others' jobs only, and all jobs here are one user's. Else: whole nodes
+  // for the job; for a step within a job its CPUs alone, which is decided where --jobid is known.
+  bool against_others = !value.empty() && !text::equals_ignoring_case(value, "exclusive");
+  to.request.spec.set_exclusive(!against_others);
+  to.request.spec.set_exclusive_mode(against_others ? text::lower_case(value) : std::string());
   return {};
 }
 
@@ -154,6 +206,20 @@ Status mem_per_gpu(const Assignment& to) {
 
 Status nodes(const Assignment& to) {
   std::string_view text = to.text();
+  if (text.find_first_of(",:") != std::string_view::npos) {
+    // A set of counts ("1,2,4", "2-8:2"): the least of them, which starts soonest.
+    auto counts = text::parse_array_spec(text);
+    uint32_t least = kMaxNumber;
+    for (int i = 0; counts && i < counts->ranges_size(); ++i)
+      least = std::min(least, counts->ranges(i).first());
+    if (!counts || least == 0 || counts->max_running() != 0) {
+      std::string message = "\"";
+      return failure(message.append(text).append("\" is not a valid node count"), kUsageStatus);
+    }
+    to.request.spec.set_min_nodes(least);
+    to.request.spec.set_max_nodes(least);
+    return {};
+  }
   size_t dash = text.find('-');
   auto not_valid = [](std::string_view part) -> Status {
     std::string message = "\"";
@@ -192,27 +258,43 @@ Status tmp(const Assignment& to) {
 }
 
 Status tres_per_task(const Assignment& to) {
-  // cpu=2,gres/gpu:a100=1; a colon may stand before the count.
-  std::string rest;
+  // cpu=2,gres/gpu:a100=1,license/x=1; a colon may stand in the place of "/" or "=".
+  std::string gpus;
   std::optional<uint64_t> cpus;
+  std::vector<std::pair<std::string, uint32_t>> licenses;
+  auto is = [](std::string_view word, std::string_view type) {
+    return text::starts_with_ignoring_case(word, type) && word.size() > type.size() &&
+           std::string_view("=:/").find(word[type.size()]) != std::string_view::npos;
+  };
   for (std::string_view word : text::split(to.text(), ',')) {
-    if (text::starts_with_ignoring_case(word, "cpu=") || text::starts_with_ignoring_case(word, "cpu:")) {
+    if (is(word, "cpu")) {
       cpus = text::parse_unsigned(word.substr(4), kMaxNumber);
       if (!cpus || *cpus == 0) return invalid(to);
-    } else if (text::starts_with_ignoring_case(word, "gres/gpu") ||
-               text::starts_with_ignoring_case(word, "gres:gpu")) {
-      if (!rest.empty()) rest += ',';
-      rest += word;
+    } else if (is(word, "gres/gpu") || is(word, "gres:gpu") || text::equals_ignoring_case(word, "gres/gpu")) {
+      if (!gpus.empty()) gpus += ',';
+      gpus += word;
+    } else if (is(word, "license")) {
+      std::string_view name = word.substr(8);
+      size_t equals = name.find_last_of("=:");
+      auto count = equals == std::string_view::npos
+                       ? std::optional<uint64_t>(1)
+                       : text::parse_unsigned(name.substr(equals + 1), kMaxNumber);
+      if (!count || name.substr(0, equals).empty()) return invalid(to);
+      licenses.emplace_back(name.substr(0, equals), static_cast<uint32_t>(*count));
+    } else if (is(word, "gres")) {
+      return failure("--tres-per-task: of generic resources only gpu can be asked for by task here, not " +
+                         std::string(word),
+                     kFailureStatus);
     } else {
-      return failure(
-          "--tres-per-task: only cpu and gres/gpu can be asked for by task here, not " + std::string(word),
-          kFailureStatus);
+      return failure("Invalid --tres-per-task specification: " + std::string(word), kUsageStatus);
     }
   }
-  auto list = text::parse_gres_list(rest);
+  auto list = text::parse_gres_list(gpus);
   if (!list) return invalid(to);
   if (cpus) to.request.spec.set_cpus_per_task(static_cast<uint32_t>(*cpus));
-  assign(to.request.spec.mutable_gpus_per_task(), *list);
+  if (!list->empty()) assign(to.request.spec.mutable_gpus_per_task(), *list);
+  to.request.licenses_per_task = std::move(licenses);
+  to.request.spec.set_tres_per_task(std::string(to.text()));
   return {};
 }
 
@@ -220,6 +302,7 @@ Status wait_all_nodes(const Assignment& to) {
   auto value = text::parse_unsigned(to.text(), 1);
   if (!value) return invalid(to);
   to.request.wait_all_nodes = *value == 1;
+  to.request.spec.set_wait_all_nodes(*value == 1);
   return {};
 }
 

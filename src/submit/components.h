@@ -1,0 +1,26 @@
+// The settings of each component of a job, in the order in which they count: what the component before hands
+// on, #SBATCH lines (and #PBS, #BSUB), environment variables, the command line. A plain job has one
+// component.
+//
+// Pure; may be called from any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "submit/job_request.h"
+
+namespace minke::submit {
+
+struct Components {
+  std::vector<std::vector<Setting>> settings;
+  std::optional<std::string> umask;  // of "#PBS -W umask="
+  std::vector<std::string> notes;    // as in JobRequest
+};
+
+// `script`: whose lines are read, where there are such lines.
+Outcome<Components> collect_settings(const Invocation& invocation, const CommandLine& command_line,
+                                     const ScriptFile* script);
+
+}  // namespace minke::submit

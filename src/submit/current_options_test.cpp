@@ -1,0 +1,232 @@
+// Options that are kept, checked or combined, beyond the everyday ones: what sbatch makes of each, as a line
+// of the spec's fields.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "submit/job_request.h"
+#include "text/tres.h"
+
+namespace minke::submit {
+namespace {
+
+Result<std::string> one_file(const std::string& path) {
+  if (path.ends_with("/hosts")) return std::string("n1*2  # two\n\n# none\n n[3-4]\n");
+  return failure("No such file or directory");
+}
+
+Outcome<JobRequest> submitted(std::vector<std::string> arguments, std::string script = "#!/bin/sh\n",
+                              std::vector<std::string> environment = {}, Command command = Command::kSbatch) {
+  arguments.push_back("job.sh");
+  Invocation invocation{command,   std::move(arguments), std::move(environment),
+                        "/home/u", 1795219987,           one_file};
+  auto line = read_command_line(invocation);
+  if (!line) return tl::unexpected(line.error());
+  return make_job_request(invocation, *line, ScriptFile{"/home/u/job.sh", std::move(script)});
+}
+
+model::JobSpec spec(std::vector<std::string> arguments) {
+  auto request = submitted(std::move(arguments));
+  EXPECT_TRUE(request) << (request ? "" : request.error().text);
+  return request ? request->spec : model::JobSpec();
+}
+
+std::string refusal(std::vector<std::string> arguments) {
+  auto request = submitted(std::move(arguments));
+  if (request) return "accepted";
+  return std::to_string(request.error().exit_status) + ": " + request.error().text;
+}
+
+TEST(CurrentOptions, AreKeptWithTheJob) {
+  auto kept = spec({"--acctg-freq=task=30,energy=0",
+                    "--batch=f",
+                    "--bb=capacity=1G",
+                    "--cluster-constraint=x",
+                    "--cpu-freq=low-high:Performance",
+                    "--extra=e",
+                    "--gpu-bind=verbose,map:0,1",
+                    "--gpu-freq=high,memory=low",
+                    "--gres-flags=enforce-binding",
+                    "--mcs-label=m",
+                    "-O",
+                    "--oom-kill-step",
+                    "--power=level",
+                    "--prefer=a|b",
+                    "--profile=task,energy",
+                    "--resv-ports=3",
+                    "--segment=4",
+                    "--stepmgr",
+                    "--switches=2@5",
+                    "--thread-spec=1",
+                    "--tres-bind=gres/gpu:closest",
+                    "--use-min-nodes",
+                    "--wait-all-nodes=1",
+                    "--consolidate-segments",
+                    "--spread-segments"});
+  EXPECT_EQ(kept.acctg_freq() + " " + kept.batch_features() + " " + kept.burst_buffer(),
+            "task=30,energy=0 f capacity=1G");
+  EXPECT_EQ(kept.cpu_freq() + " " + kept.gpu_bind() + " " + kept.gpu_freq(),
+            "low-high:Performance verbose,map:0,1 high,memory=low");
+  EXPECT_EQ(kept.extra() + kept.mcs_label() + " " + kept.prefer() + " " + kept.profile(),
+            "em a|b task,energy");
+  EXPECT_EQ(kept.cluster_features() + " " + kept.gres_flags() + " " + kept.power() + " " + kept.tres_bind(),
+            "x enforce-binding level gres/gpu:closest");
+  EXPECT_EQ(kept.switches(), 2u);
+  EXPECT_EQ(kept.switches_wait_seconds(), 300u);
+  EXPECT_EQ(kept.resv_ports() + kept.segment_size() + kept.thread_spec(), 8u);
+  EXPECT_TRUE(kept.overcommit() && kept.oom_kill_step() && kept.stepmgr() && kept.use_min_nodes() &&
+              kept.wait_all_nodes());
+  EXPECT_FALSE(spec({"--oom-kill-step=0"}).oom_kill_step());
+}
+
+TEST(CurrentOptions, NodeGeometry) {
+  auto kept = spec({"-B", "1:2:3"});
+  EXPECT_EQ(kept.sockets_per_node() * 100 + kept.cores_per_socket() * 10 + kept.threads_per_core(), 123u);
+  EXPECT_FALSE(spec({"-B*:2"}).has_sockets_per_node());
+  EXPECT_EQ(spec({"-B2-4"}).sockets_per_node(), 2u);
+  EXPECT_EQ(refusal({"-Bx"}), "1: sbatch: error: Invalid numeric value \"x\" for first arg of -B.\n");
+  EXPECT_EQ(spec({"--threads-per-core=1"}).threads_per_core(), 1u);
+}
+
+TEST(CurrentOptions, ExclusiveAgainstOthersLeavesTheNodesShared) {
+  EXPECT_TRUE(spec({"--exclusive"}).exclusive());
+  for (const char* mode : {"user", "mcs", "topo"}) {
+    auto kept = spec({std::string("--exclusive=") + mode});
+    EXPECT_FALSE(kept.exclusive());
+    EXPECT_EQ(kept.exclusive_mode(), mode);
+  }
+}
+
+TEST(CurrentOptions, FilesOfHosts) {
+  EXPECT_EQ(spec({"-F", "hosts"}).node_list(), "n1,n[3-4]");
+  EXPECT_EQ(spec({"-w", "./hosts"}).node_list(), "n1,n[3-4]");
+  EXPECT_EQ(spec({"-x", "/home/u/hosts"}).exclude(), "n1,n[3-4]");
+  EXPECT_EQ(
+      refusal({"-w", "./none"}),
+      "1: sbatch: error: slurm_allocate_resources error opening file ./none, No such file or directory\n");
+  EXPECT_EQ(
+      refusal({"-F/none"}),
+      "255: sbatch: error: slurm_allocate_resources error opening file /none, No such file or directory\n"
+      "sbatch: error: Invalid --nodefile node file\n");
+  EXPECT_EQ(refusal({"--bbf=/none"}), "1: sbatch: error: Invalid --bbf specification\n");
+}
+
+TEST(CurrentOptions, SetsOfNodeCounts) {
+  for (const char* counts : {"4,2,8", "2-8:2", "2,4-6"}) {
+    auto kept = spec({"-N", counts});
+    EXPECT_EQ(kept.min_nodes() * 10 + kept.max_nodes(), 22u) << counts;
+  }
+  EXPECT_EQ(refusal({"-N0,1"}), "255: sbatch: error: \"0,1\" is not a valid node count\n");
+  EXPECT_EQ(refusal({"-N1:"}), "255: sbatch: error: \"1:\" is not a valid node count\n");
+}
+
+TEST(CurrentOptions, TresPerTask) {
+  auto kept = spec({"-n4", "--tres-per-task=cpu=2,gres/gpu:a100=1,license/x=3,license/y", "-L", "z"});
+  EXPECT_EQ(kept.cpus_per_task(), 2u);
+  EXPECT_EQ(text::format_gres_list(std::vector(kept.gpus_per_task().begin(), kept.gpus_per_task().end())),
+            "gpu:a100:1");
+  EXPECT_EQ(kept.licenses(), "z,x:12,y:4");
+  EXPECT_EQ(spec({"-n1", "--tres-per-task=cpu:2,gres:gpu:1"}).cpus_per_task(), 2u);
+  EXPECT_THAT(refusal({"--tres-per-task=mem=3"}), ::testing::StartsWith("255: "));
+  EXPECT_THAT(refusal({"--tres-per-task=gres/nic=3"}), ::testing::StartsWith("1: "));
+}
+
+// Texts of sbatch 22.05.
+TEST(CurrentOptions, BadValues) {
+  EXPECT_EQ(refusal({"--gpus-per-socket=1"}),
+            "1: sbatch: error: --gpus-per-socket option requires --sockets-per-node specification\n"
+            "sbatch: error: Invalid generic resource (gres) specification\n");
+  EXPECT_EQ(refusal({"--exclusive=foo"}), "255: sbatch: error: Invalid --exclusive specification\n");
+  EXPECT_EQ(refusal({"--gres-flags=foo"}), "255: sbatch: error: Invalid --gres-flags specification\n");
+  EXPECT_EQ(refusal({"--cpu-freq=foo"}),
+            "255: sbatch: error: unrecognized --cpu-freq argument \"foo\"\n"
+            "sbatch: error: Invalid --cpu-freq argument\n");
+  EXPECT_EQ(refusal({"--profile=foo"}), "255: sbatch: error: invalid --profile=foo option\n");
+  EXPECT_EQ(refusal({"--switches=x"}), "1: sbatch: error: Invalid numeric value \"x\" for --switches.\n");
+  EXPECT_EQ(refusal({"--acctg-freq=task=x"}),
+            "255: sbatch: error: Invalid --acctg-freq specification: task=x\n");
+  EXPECT_EQ(refusal({"--gpu-bind=foo"}), "255: sbatch: error: Invalid --gpu-bind argument: gpu:foo\n");
+  EXPECT_EQ(refusal({"--gpu-freq=foo"}), "255: sbatch: error: Invalid --gpu-freq argument: gpu:foo\n");
+  EXPECT_EQ(refusal({"--get-user-env=5X"}), "255: sbatch: error: Invalid --get-user-env specification\n");
+}
+
+TEST(CurrentOptions, GetUserEnv) {
+  auto request = submitted({"--get-user-env=5S"});
+  EXPECT_EQ(request->user_env_seconds, 5u);
+  EXPECT_TRUE(request->user_env_without_login);
+  request = submitted({"--get-user-env"});
+  EXPECT_TRUE(request->spec.get_user_env() && !request->user_env_seconds && !request->user_env_without_login);
+}
+
+TEST(CurrentOptions, Variables) {
+  auto with = [](std::vector<std::string> environment, std::vector<std::string> arguments = {}) {
+    return *submitted(std::move(arguments), "#!/bin/sh\n", std::move(environment));
+  };
+  for (const char* yes : {"", "yes", "YES", "1", "2", "-1", "07"}) {
+    EXPECT_TRUE(with({std::string("SBATCH_WAIT=") + yes}).wait) << yes;
+  }
+  for (const char* no : {"0", "no", "true", "on", "x", "00"}) {
+    EXPECT_FALSE(with({std::string("SBATCH_WAIT=") + no}).wait) << no;
+  }
+  EXPECT_EQ(with({"SBATCH_DEBUG=2"}).verbose, 2u);
+  EXPECT_EQ(with({}, {"-vvv"}).verbose, 3u);
+  EXPECT_EQ(with({"SBATCH_REQ_SWITCH=1", "SBATCH_WAIT4SWITCH=2"}).spec.switches_wait_seconds(), 120u);
+  EXPECT_EQ(with({"SLURM_HINT=nomultithread"}).spec.hint(), "nomultithread");
+  EXPECT_EQ(with({"SLURM_UMASK=0027"}).umask, 027u);
+  EXPECT_FALSE(submitted({}, "#!/bin/sh\n", {"SLURM_UMASK=9"}));
+  EXPECT_EQ(
+      submitted({}, "#!/bin/sh\n", {"SLURM_STEP_GRES=gpu:1"}, Command::kSrun)->spec.gres_per_node_size(), 0);
+  EXPECT_EQ(submitted({}, "", {"SLURM_JOB_ID=3", "SLURM_STEP_GRES=gpu:1"}, Command::kSrun)
+                ->spec.gres_per_node_size(),
+            1);
+}
+
+// What sbatch -vv 22.05 lists for each component.
+TEST(CurrentOptions, ComponentsOfHeterogeneousJobs) {
+  auto plain = submitted({"-n2"});
+  EXPECT_TRUE(plain->het_components.empty());
+  const std::string script =
+      "#!/bin/sh\n#SBATCH -J a -p short -c 2\n#SBATCH hetjob\n#SBATCH -n 3\n#SBATCH packjob\n#SBATCH -n 4\n";
+  auto describe = [](const Outcome<JobRequest>& request) {
+    std::string out;
+    for (const model::JobSpec& spec : request->het_components) {
+      out.append(spec.name()).append("/").append(spec.partition()).append("/");
+      out.append(std::to_string(spec.ntasks())).append("/").append(std::to_string(spec.cpus_per_task()));
+      out.append("/").append(std::to_string(spec.gres_per_node_size())).append(" ");
+    }
+    return out;
+  };
+  EXPECT_EQ(describe(submitted({}, script)), "a/short/0/2/0 a//3/0/0 a//4/0/0 ");
+  EXPECT_EQ(describe(submitted({"-n7", "--gres=gpu:1"}, script)), "a/short/7/2/1 a//7/0/1 a//7/0/1 ");
+  EXPECT_EQ(describe(submitted({"-n7", ":", "-n8", "--gres=gpu:1"}, script)),
+            "a/short/7/2/0 a//8/0/1 a//8/0/1 ");
+  EXPECT_EQ(describe(submitted({}, script, {"SBATCH_PARTITION=e"})), "a/e/0/2/0 a/e/3/0/0 a/e/4/0/0 ");
+  EXPECT_EQ(describe(submitted({"-n1", "-A", "x", "--mem=5", ":", "-n2"})), "job.sh//1/0/0 job.sh//2/0/0 ");
+  auto components = submitted({"-n1", "-A", "x", "--mem=5", ":", "-n2", "--mem-per-cpu=7"});
+  EXPECT_EQ(components->het_components[1].account(), "x");
+  EXPECT_EQ(components->het_components[1].mem_per_cpu_mib(), 7u);
+  EXPECT_FALSE(components->het_components[1].has_mem_per_node_mib());
+  EXPECT_EQ(components->spec.SerializeAsString(), components->het_components[0].SerializeAsString());
+  EXPECT_EQ(refusal({"-n1", "-a1-3", ":", "-n2"}),
+            "1: sbatch: error: Batch job submission failed: Invalid job array specification\n");
+  auto steps = submitted({"-n1", "server", "-p", ":", "-n2"}, "", {}, Command::kSrun);
+  EXPECT_EQ(steps->het_programs, (std::vector<std::vector<std::string>>{{"server", "-p"}, {"job.sh"}}));
+}
+
+TEST(CurrentOptions, ForeignLinesCountMoreThanSbatchLines) {
+  const std::string script = "#!/bin/sh\n#PBS -N b -l mem=2gb -W umask=027\n#SBATCH -J a -n 3\n";
+  auto request = submitted({}, script);
+  EXPECT_EQ(request->spec.name(), "b");
+  EXPECT_EQ(request->spec.ntasks(), 3u);
+  EXPECT_EQ(request->spec.mem_per_node_mib(), 2048u);
+  EXPECT_EQ(request->umask, 027u);
+  EXPECT_EQ(submitted({"-J", "c"}, script)->spec.name(), "c");
+  for (const auto& ignored :
+       {submitted({"--ignore-pbs"}, script), submitted({}, script, {"SBATCH_IGNORE_PBS="}),
+        submitted({}, script + "#SBATCH --ignore-pbs\n")}) {
+    EXPECT_EQ(ignored->spec.name(), "a");
+    EXPECT_FALSE(ignored->umask);
+  }
+}
+
+}  // namespace
+}  // namespace minke::submit
