@@ -268,25 +268,47 @@ void Supervisor::signal(const SignalOrder& order) {
     for (pid_t root : roots) ::kill(root, number);
     return;
   }
-  // First who else there is: the signal may make them end, and their children somebody else's.
+  // Who is stopped may have started others a moment before: looked for until there are no more.
+  std::set<pid_t> signalled;
+  do {
+    const std::vector<pid_t> others = others_to_signal(order, job->second, roots, sessions);
+    for (pid_t root : roots) {
+      if (signalled.empty()) signal_group(root, number);
+    }
+    bool any_new = signalled.empty() && !roots.empty();
+    signalled.insert(roots.begin(), roots.end());
+    for (pid_t other : others) {
+      if (other == daemon_ || !signalled.insert(other).second) continue;
+      ::kill(other, number);
+      any_new = true;
+    }
+    if (!any_new) break;
+  } while (number == SIGSTOP);
+}
+
+std::vector<pid_t> Supervisor::others_to_signal(const SignalOrder& order, const Job& job,
+                                                const std::vector<pid_t>& roots,
+                                                const std::set<pid_t>& sessions) {
+  // Before anything is sent: a signal may make them end, and their children somebody else's.
   std::vector<pid_t> others;
-  if (order.target() != SignalOrder::BATCH_SESSION) {
-    std::vector<pid_t> tops = roots;
-    for (pid_t orphan : read_orphans()) {
-      bool wanted = order.target() == SignalOrder::ALL ? is_of(job->second, orphan, false)
-                                                       : sessions.contains(classify(orphan).session);
-      if (!wanted) continue;
-      tops.push_back(orphan);
-      if (std::find(roots.begin(), roots.end(), ::getpgid(orphan)) == roots.end()) others.push_back(orphan);
-    }
-    for (const Process& process : descendants(snapshot(), tops)) {
-      if (std::find(roots.begin(), roots.end(), process.group) == roots.end()) others.push_back(process.pid);
-    }
+  if (order.target() == SignalOrder::BATCH_SESSION) return others;
+  // Those of a task's own group get it with the task; a stopped one may have started more of them since.
+  const auto in_group = [&](pid_t group) {
+    return order.signal() != SIGSTOP && std::find(roots.begin(), roots.end(), group) != roots.end();
+  };
+  std::vector<pid_t> tops = roots;
+  for (pid_t orphan : read_orphans()) {
+    bool wanted = order.target() == SignalOrder::ALL ? is_of(job, orphan, false)
+                                                     : sessions.contains(classify(orphan).session);
+    if (!wanted) continue;
+    tops.push_back(orphan);
+    if (!in_group(::getpgid(orphan))) others.push_back(orphan);
   }
-  for (pid_t root : roots) signal_group(root, number);
-  for (pid_t other : others) {
-    if (other != daemon_) ::kill(other, number);
+  for (const Process& process :
+       descendants(order.signal() == SIGSTOP ? read_all_processes() : snapshot(), tops)) {
+    if (!in_group(process.group)) others.push_back(process.pid);
   }
+  return others;
 }
 
 void Supervisor::end_job(const EndJobOrder& order) {

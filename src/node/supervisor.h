@@ -105,6 +105,9 @@ class Supervisor {
   void finish(Job& job);
 
   // supervisor_orphans.cpp: whose process is that?
+  // Of a signal's targets those that the launcher has not started itself.
+  std::vector<pid_t> others_to_signal(const SignalOrder& order, const Job& job,
+                                      const std::vector<pid_t>& roots, const std::set<pid_t>& sessions);
   std::vector<pid_t> read_orphans(pid_t since = 0);
   pid_t first_pid_worth_reading() const;
   const Orphan& classify(pid_t orphan);

@@ -1,5 +1,7 @@
 #include "text/job_id.h"
 
+#include <algorithm>
+
 #include "text/array_spec.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -8,6 +10,7 @@ namespace minke::text {
 namespace {
 
 constexpr uint64_t kMaxJobId = 4294967293;
+constexpr uint64_t kMaxComponents = 127;
 constexpr uint64_t kMaxStepId = 4294967040;  // above it Slurm keeps numbers for batch, extern and the like
 
 std::optional<StepReference> parse_step(std::string_view text) {
@@ -51,6 +54,13 @@ Result<JobReference> parse_job_id(std::string_view text) {
     }
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + (bracket ? 1 : 0));
   }
+  if (rest.starts_with('+')) {
+    size_t end = std::min(rest.find('.'), rest.size());
+    auto offset = parse_unsigned(rest.substr(1, end - 1), kMaxComponents);
+    if (!offset || out.tasks.ranges_size() > 0) return invalid();
+    out.het_offset = static_cast<uint32_t>(*offset);
+    rest.remove_prefix(end);
+  }
   if (rest.starts_with('.')) {
     out.step = parse_step(rest.substr(1));
     if (!out.step) return invalid();
@@ -88,11 +98,14 @@ std::string format_job_id(const JobReference& reference) {
     out += format_array_spec(tasks);
     if (!single) out += ']';
   }
+  if (reference.het_offset) out.append(1, '+').append(std::to_string(*reference.het_offset));
   if (reference.step) out.append(1, '.').append(step_name(reference.step->kind, reference.step->step_id));
   return out;
 }
 
 std::string format_job_id(const model::JobRecord& job, size_t max_tasks_length) {
+  if (job.het_job_id() != 0)
+    return std::to_string(job.het_job_id()) + "+" + std::to_string(job.het_job_offset());
   if (job.array_job_id() == 0) return std::to_string(job.job_id());
   std::string out = std::to_string(job.array_job_id());
   if (job.has_array_task_id()) {

@@ -1,4 +1,4 @@
-// Job ids as people type them: 12, 12_3, 12_[1-5,9], 12.batch, 12.0, 12_3.extern, and lists of these.
+// Job ids as people type them: 12, 12_3, 12_[1-5,9], 12+1, 12.batch, 12.0, 12_3.extern, and lists of these.
 //
 // Pure; may be called from any thread.
 #pragma once
@@ -21,7 +21,8 @@ struct StepReference {
 
 struct JobReference {
   uint32_t job_id = 0;
-  model::ArraySpec tasks;  // no ranges: the job, or every task of the array
+  model::ArraySpec tasks;              // no ranges: the job, or every task of the array
+  std::optional<uint32_t> het_offset;  // 12+1: of a component of a heterogeneous job
   std::optional<StepReference> step;
 };
 
@@ -34,7 +35,7 @@ Result<std::vector<JobReference>> parse_job_id_list(std::string_view text);
 
 std::string format_job_id(const JobReference& reference);
 
-// The id as squeue and sacct show it: "12", "12_3", and "12_[1-5%2]" for the tasks that wait (at most
+// The id as squeue and sacct show it: "12", "12_3", "12+1", and "12_[1-5%2]" for the tasks that wait (at most
 // `max_tasks_length` characters of them, see format_array_tasks).
 std::string format_job_id(const model::JobRecord& job, size_t max_tasks_length = 64);
 std::string format_step_id(const model::StepRecord& step);  // "12.batch", "12_3.0"

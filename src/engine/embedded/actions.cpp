@@ -9,13 +9,14 @@
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/owner_watch.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "model/error.h"
-#include "submit/update.h"
 
 namespace minke::engine {
 
@@ -32,6 +33,7 @@ std::string name_of(const rpc::JobSelector& selector) {
   if (selector.tasks_size() == 1 && selector.tasks(0).first() == selector.tasks(0).last()) {
     name += "_" + std::to_string(selector.tasks(0).first());
   }
+  if (selector.has_het_offset()) name += "+" + std::to_string(selector.het_offset());
   return name;
 }
 
@@ -43,6 +45,16 @@ void add_failure(rpc::ActionReply& reply, uint32_t job_id, const std::string& na
   failure.set_message(error.message);
 }
 
+// Whether a request that names jobs by their ids names a single component of a heterogeneous job.
+template <typename Request>
+bool one_component(const Request& request) {
+  return std::any_of(request.jobs().begin(), request.jobs().end(),
+                     [](const rpc::JobSelector& selector) { return selector.has_het_offset(); });
+}
+bool one_component(const rpc::SignalRequest& request) {
+  return one_component(request.filter());
+}
+
 }  // namespace
 
 std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
@@ -50,6 +62,14 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
   const auto add = [&](Job* job) {
     if (job != nullptr && job->committed) jobs.push_back(job);
   };
+  if (const Job* first = core_.state.find(selector.job_id());
+      first != nullptr && first->is_het_leader() && selector.tasks().empty()) {
+    for (Job* component : core_.state.components(*first)) {
+      if (!selector.has_het_offset() || component->het_offset == selector.het_offset()) add(component);
+    }
+    return jobs;
+  }
+  if (selector.has_het_offset()) return jobs;
   if (selector.tasks().empty()) {
     if (const ArrayGroup* group = core_.state.find_array(selector.job_id())) {
       for (const uint32_t id : group->jobs) add(core_.state.find(id));
@@ -81,7 +101,6 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
   }
   if (waiting.empty()) return jobs;
   core_.scheduling->remove(*array);
-  array->queued = false;
   for (const uint32_t index : waiting) {
     Job& task = core_.state.split_task(*array, index);
     core_.committer.job_changed(task.id);
@@ -95,9 +114,8 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
   return jobs;
 }
 
-template <typename Selectors, typename Action>
-void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, Reply reply, Action action,
-                       SlurmError when_ended) {
+void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, const Reply& reply,
+                       const std::function<Status(Job&)>& action, SlurmError when_ended) {
   rpc::ActionReply result;
   for (const rpc::JobSelector& selector : selectors) {
     const std::vector<Job*> jobs = resolve(selector);
@@ -117,7 +135,7 @@ void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, Reply 
       }
     }
   }
-  core_.committer.when_durable([result, reply = std::move(reply)] { reply(result); });
+  core_.committer.when_durable([result, reply] { reply(result); });
 }
 
 bool Actions::filter_matches(const rpc::JobFilter& filter, const Job& job) {
@@ -131,17 +149,19 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
   const auto act = [&](Job& job) -> Status {
     if (!filter_matches(request.filter(), job)) return {};
     if (request.has_step_id()) {
-      if (job.state != JOB_RUNNING) return failure("", kJobNotRunning);
+      if (!job.holds_nodes()) return failure("", kJobNotRunning);
       core_.steps->signal(job, request.step_id(), request.signal() == 0 ? SIGTERM : request.signal());
       return {};
     }
     if (request.signal() == 0 || (request.signal() == SIGKILL && !request.batch_only())) {
       if (job.ended() && !job.completing) return failure("", kAlreadyDone);
+      if (job.state == JOB_PENDING && job.het_job_id != 0 && !job.is_het_leader() && one_component(request))
+        return failure("", kNotWholeHetJob);
       core_.lifecycle->cancel(job, peer.uid);
       return {};
     }
     if (job.state == JOB_PENDING) return failure("", kJobPending);
-    if (job.state != JOB_RUNNING) return failure("", kAlreadyDone);
+    if (job.completing || !job.holds_nodes()) return failure("", kAlreadyDone);
     core_.lifecycle->signal(job, request.signal(), request.batch_only(), request.full(),
                             request.steps_only());
     return {};
@@ -168,11 +188,31 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
   for_each(selectors, peer, std::move(reply), act);
 }
 
+Actions::Selectors Actions::named(const google::protobuf::RepeatedPtrField<rpc::JobSelector>& jobs,
+                                  const google::protobuf::RepeatedPtrField<std::string>& names,
+                                  const rpc::Peer& peer) const {
+  Selectors selectors = jobs;
+  if (names.empty()) return selectors;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->ended() || !may_change(peer, *job) || (job->het_job_id != 0 && !job->is_het_leader())) continue;
+    const std::string name = job->submission->spec().name();
+    if (std::find(names.begin(), names.end(), name) != names.end()) selectors.Add()->set_job_id(id);
+  }
+  return selectors;
+}
+
 void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply reply) {
-  for_each(request.jobs(), peer, std::move(reply), [&](Job& job) -> Status {
+  const Selectors selectors = named(request.jobs(), request.names(), peer);
+  if (selectors.empty()) {
+    // No job has the name.
+    rpc::ActionReply result;
+    for (const std::string& name : request.names()) add_failure(result, 0, name, Error{kInvalidJobId, {}});
+    return reply(result);
+  }
+  for_each(selectors, peer, std::move(reply), [&](Job& job) -> Status {
     // Of an array, what waits is meant.
-    if (job.array_job_id != 0 && job.state != JOB_PENDING && request.jobs_size() == 1 &&
-        request.jobs(0).tasks().empty()) {
+    if (job.array_job_id != 0 && job.state != JOB_PENDING && selectors.size() == 1 &&
+        selectors.Get(0).tasks().empty()) {
       return {};
     }
     if (request.kind() == rpc::HoldRequest::RELEASE) return core_.lifecycle->release(job);
@@ -180,9 +220,137 @@ void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply
   });
 }
 
+void Actions::suspend(const rpc::SuspendRequest& request, const rpc::Peer& peer, Reply reply) {
+  for_each(request.jobs(), peer, std::move(reply), [&](Job& job) -> Status {
+    if (job.het_job_id != 0 && !job.is_het_leader() && one_component(request))
+      return failure("", kNotHetJobLeader);
+    // Of an array, what runs is meant.
+    if (job.is_array_record() && core_.state.find_array(job.array_job_id)->running > 0) return {};
+    return request.resume() ? core_.lifecycle->resume(job) : core_.lifecycle->suspend(job);
+  });
+}
+
+// The user's own pending jobs change places: those named take the highest priorities that any of them has.
+void Actions::top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply reply) {
+  std::vector<Job*> first;
+  rpc::ActionReply result;
+  for (const rpc::JobSelector& selector : request.jobs()) {
+    const std::vector<Job*> jobs = resolve(selector);
+    Error problem{jobs.empty() ? kInvalidJobId : 0, {}};
+    for (Job* job : jobs) {
+      if (!may_change(peer, *job)) {
+        problem.code = kAccessDenied;
+      } else if (job->state != JOB_PENDING) {
+        problem.code = jobs.size() == 1 ? kJobNotPending : 0;
+      } else if (job->priority == 0) {
+        problem.code = kJobHeld;
+      } else if (std::find(first.begin(), first.end(), job) == first.end()) {
+        first.push_back(job);
+      }
+    }
+    if (problem.code != 0) {
+      add_failure(result, selector.job_id(), name_of(selector), problem);
+      return reply(result);
+    }
+  }
+  std::vector<Job*> others;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    const bool changes = job->state == JOB_PENDING && job->committed && job->priority != 0 &&
+                         !first.empty() && job->uid == first.front()->uid;
+    if (changes && std::find(first.begin(), first.end(), job.get()) == first.end())
+      others.push_back(job.get());
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const Job* a, const Job* b) { return a->priority > b->priority; });
+  std::vector<Job*> order = first;
+  order.insert(order.end(), others.begin(), others.end());
+  std::vector<uint32_t> priorities;
+  for (const Job* job : order) priorities.push_back(job->priority);
+  std::sort(priorities.rbegin(), priorities.rend());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i]->priority == priorities[i]) continue;
+    order[i]->priority = priorities[i];
+    core_.committer.job_changed(order[i]->id);
+    core_.scheduling->update(*order[i]);
+  }
+  core_.committer.when_durable([result, reply = std::move(reply)] { reply(result); });
+}
+
+void Actions::notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, Reply reply) {
+  google::protobuf::RepeatedPtrField<rpc::JobSelector> selectors;
+  *selectors.Add() = request.job();
+  for_each(selectors, peer, std::move(reply), [&](Job& job) -> Status {
+    if (!job.holds_nodes()) return failure("", kJobNotRunning);
+    if (job.has_script()) {
+      core_.launching->say(job, request.message());
+    } else if (job.submission->interactive) {
+      say_to_owner(job.details->owner, request.message());
+    }
+    return {};
+  });
+}
+
 void Actions::requeue(const rpc::RequeueRequest& request, const rpc::Peer& peer, Reply reply) {
-  for_each(request.jobs(), peer, std::move(reply),
-           [&](Job& job) { return core_.lifecycle->requeue(job, request.hold()); });
+  bring_back(request.jobs(), [this, request, peer, reply = std::move(reply)] {
+    for_each(request.jobs(), peer, reply, [&](Job& job) {
+      const bool whole_array =
+          job.array_job_id != 0 && request.jobs_size() == 1 && request.jobs(0).tasks().empty();
+      // Of an array, what runs or has run is meant.
+      if (whole_array && job.state == JOB_PENDING && !request.hold()) return Status();
+      return core_.lifecycle->requeue(job, request.hold(), request.special_exit());
+    });
+  });
+}
+
+void Actions::bring_back(const Selectors& selectors, std::function<void()> then) {
+  store::AccountingQuery query;
+  for (const rpc::JobSelector& selector : selectors) {
+    if (resolve(selector).empty()) query.job_ids.push_back(selector.job_id());
+  }
+  if (query.job_ids.empty()) return then();
+  query.ended_since = std::max<int64_t>(1, core_.now() - core_.config.min_job_age_seconds);
+  const auto brought = std::make_shared<std::vector<uint32_t>>();
+  core_.store.query(std::move(query), [this, selectors, brought, then = std::move(then)](auto chunk) {
+    core_.loop.post([this, selectors, then, brought, chunk = std::move(chunk)] {
+      if (!chunk || chunk->empty()) {
+        then();
+        // What could not be requeued leaves again.
+        for (const uint32_t id : *brought) {
+          const Job* job = core_.state.find(id);
+          if (job != nullptr && job->ended()) core_.committer.job_changed(id);
+        }
+        return;
+      }
+      for (const store::AccountedJob& stored : *chunk) {
+        const JobRecord& record = stored.job.record;
+        const bool meant = std::any_of(selectors.begin(), selectors.end(), [&](const auto& selector) {
+          return selects(selector, record.job_id(), record.array_job_id(),
+                         record.has_array_task_id() ? record.array_task_id() : kNoTask);
+        });
+        // The record of tasks that were cancelled while they waited is no job that could run again.
+        const bool waited = record.array_job_id() != 0 && !record.has_array_task_id();
+        if (!meant || waited || record.het_job_id() != 0 || stored.job.script.empty() ||
+            core_.state.find(record.job_id()) != nullptr) {
+          continue;
+        }
+        Submission made =
+            make_submission(stored.job.spec_id, stored.spec, core_.nodes->default_partition().name());
+        made.script = core_.state.intern(stored.job.script);
+        made.environment = core_.state.intern(stored.job.environment);
+        const uint32_t array = record.array_job_id();
+        const bool first_of_array = array != 0 && core_.state.find_array(array) == nullptr;
+        brought->push_back(record.job_id());
+        core_.state.add(core_.state.job_of(stored.job, std::make_shared<const Submission>(std::move(made))));
+        if (first_of_array) {
+          if (const auto outcome = core_.store.array_outcome(array)) {
+            core_.state.find_array(array)->ended = outcome->ended;
+            core_.state.find_array(array)->succeeded = outcome->succeeded;
+          }
+          core_.state.set_throttle(array, stored.spec.array().max_running());
+        }
+      }
+    });
+  });
 }
 
 void Actions::complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer,
@@ -191,101 +359,6 @@ void Actions::complete_allocation(const rpc::CompleteAllocationRequest& request,
   selectors.Add()->set_job_id(request.job_id());
   for_each(selectors, peer, std::move(reply),
            [&](Job& job) { return core_.lifecycle->complete_allocation(job, request.status()); });
-}
-
-Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
-  if (job.ended()) return failure("", kJobFinished);
-  JobSpec spec = job.submission->spec();
-  const JobSpec before = spec;
-  // The limit in force stands for the one asked for, so that "+10" counts from it.
-  if (job.time_limit_minutes != kUnlimited || spec.has_time_limit_minutes()) {
-    spec.set_time_limit_minutes(job.time_limit_minutes);
-  }
-  bool time_limit = false, throttle = false, placement = false, dependencies = false, begin = false,
-       priority = false;
-  for (const rpc::Field& field : request.fields()) {
-    const auto changed = submit::apply_update(spec, field.name(), field.value(), core_.now());
-    if (!changed) return failure(changed.error());
-    switch (*changed) {
-      case submit::Updated::kTimeLimit:
-        time_limit = true;
-        break;
-      case submit::Updated::kArrayThrottle:
-        throttle = true;
-        break;
-      case submit::Updated::kResources:
-        placement = true;
-        break;
-      case submit::Updated::kDependency:
-        dependencies = true;
-        break;
-      case submit::Updated::kBeginTime:
-        begin = true;
-        break;
-      case submit::Updated::kPriority:
-        priority = true;
-        break;
-      case submit::Updated::kOther:
-        break;
-    }
-  }
-  if (job.state == JOB_RUNNING && (placement || dependencies || begin || priority))
-    return failure("", kJobNotPending);
-  if (dependencies) {
-    if (const Status known = core_.dependencies->check(spec); !known) return known;
-  }
-  if (placement || (time_limit && job.state == JOB_PENDING)) {
-    std::string partitions;
-    if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
-    spec.set_partition(partitions);
-  }
-  core_.scheduling->remove(job);
-  job.queued = false;
-  // Tasks of an array share their submission: the changed one gets its own, under its own id.
-  auto changed =
-      std::make_shared<Submission>(make_submission(job.id, spec, core_.nodes->default_partition().name()));
-  changed->script = job.submission->script;
-  changed->environment = job.submission->environment;
-  job.submission = std::move(changed);
-  core_.committer.spec_changed({job.id, spec});
-  if (time_limit) {
-    job.time_limit_minutes = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0
-                                 ? spec.time_limit_minutes()
-                                 : kUnlimited;
-    if (job.state == JOB_RUNNING) core_.scheduling->time_limit_changed(job);
-  } else if (!before.has_time_limit_minutes()) {
-    // Still the default: not made explicit by an update of something else.
-  }
-  if (throttle && job.array) job.array->max_running = spec.array().max_running();
-  if (spec.has_requeue()) job.requeue_allowed = spec.requeue();
-  if (begin) job.eligible_time = std::max(core_.now(), spec.begin_time());
-  if (dependencies) {
-    job.need_details().dependencies.clear();
-    core_.dependencies->watch(job);
-  }
-  if (priority && job.priority != 0) job.priority = std::max(1u, initial_priority(spec, job.id));
-  if (priority && spec.has_priority()) {
-    job.priority = spec.priority();
-    if (job.priority == 0) job.reason = WAIT_HELD_USER;
-  }
-  core_.committer.job_changed(job.id);
-  core_.lifecycle->set_alarm(job);
-  if (job.state == JOB_PENDING) core_.scheduling->update(job);
-  return {};
-}
-
-void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply) {
-  google::protobuf::RepeatedPtrField<rpc::JobSelector> selectors;
-  if (request.name().empty()) {
-    *selectors.Add() = request.job();
-  } else {
-    for (const auto& [id, job] : core_.state.jobs()) {
-      if (!job->ended() && job->submission->spec().name() == request.name()) selectors.Add()->set_job_id(id);
-    }
-    if (selectors.empty()) selectors.Add();
-  }
-  for_each(
-      selectors, peer, std::move(reply), [&](Job& job) { return update_job(job, request); }, kJobFinished);
 }
 
 }  // namespace minke::engine

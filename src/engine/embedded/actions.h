@@ -1,6 +1,6 @@
-// What commands do to jobs: cancel, signal, hold, release, requeue, update. Each names jobs, arrays or tasks
-// of arrays, and gets an answer once the changes are durable, with one failure for each job that could not be
-// changed. State's thread.
+// What commands do to jobs: cancel, signal, hold, release, requeue, suspend, reorder, notify, update. Each
+// names jobs, arrays or tasks of arrays, and gets an answer once the changes are durable, with one failure
+// for each job that could not be changed. State's thread.
 #pragma once
 
 #include <functional>
@@ -26,16 +26,25 @@ class Actions {
   void signal(const rpc::SignalRequest& request, const rpc::Peer& peer, Reply reply);
   void hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply reply);
   void requeue(const rpc::RequeueRequest& request, const rpc::Peer& peer, Reply reply);
+  void suspend(const rpc::SuspendRequest& request, const rpc::Peer& peer, Reply reply);
+  void top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply reply);
+  void notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, Reply reply);
   void update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply);
   void complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer, Reply reply);
 
  private:
+  using Selectors = google::protobuf::RepeatedPtrField<rpc::JobSelector>;
   // The jobs that a selector means. Tasks that wait are split off when they are named one by one.
   std::vector<Job*> resolve(const rpc::JobSelector& selector);
   // Applies `action` to each job of the selectors.
-  template <typename Selectors, typename Action>
-  void for_each(const Selectors& selectors, const rpc::Peer& peer, Reply reply, Action action,
+  void for_each(const Selectors& selectors, const rpc::Peer& peer, const Reply& reply,
+                const std::function<Status(Job&)>& action,
                 model::SlurmError when_ended = model::kAlreadyDone);
+  // With the jobs of these names that the peer may change.
+  Selectors named(const Selectors& jobs, const google::protobuf::RepeatedPtrField<std::string>& names,
+                  const rpc::Peer& peer) const;
+  // Jobs that ended not long ago and have left memory are taken back into it, to be requeued.
+  void bring_back(const Selectors& selectors, std::function<void()> then);
   Status update_job(Job& job, const rpc::UpdateJobRequest& request);
   bool filter_matches(const rpc::JobFilter& filter, const Job& job);
 

@@ -99,6 +99,21 @@ class Table {
       return {};
     });
   }
+  // [key] with names of the user's own, and a number of at least 0 for each.
+  void section(std::string_view key, const std::function<void(const std::string&, int64_t)>& set) {
+    const toml::node* node = take(key);
+    if (node == nullptr) return;
+    const toml::table* section = node->as_table();
+    if (section == nullptr) return fail(*node, key, "must be written as [" + std::string(key) + "]");
+    for (const auto& [name, value] : *section) {
+      const auto count = value.value_exact<int64_t>();
+      if (!count || *count < 0 || *count > 1 << 20)
+        return fail(value, name.str(), "must be a number from 0 to 1048576");
+      if (name.str().find_first_of(",:;=* \t|") != std::string_view::npos)
+        return fail(value, name.str(), "cannot be a license's name");
+      set(std::string(name.str()), *count);
+    }
+  }
   const toml::array* tables(std::string_view key) {
     const toml::node* node = take(key);
     if (node == nullptr) return nullptr;
@@ -293,6 +308,9 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.number("max_job_count", 1, 100000000,
                [&](int64_t v) { config.max_job_count = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
+  table.section("licenses", [&](const std::string& name, int64_t count) {
+    config.licenses.emplace_back(name, static_cast<uint32_t>(count));
+  });
   const toml::array* nodes = table.tables("node");
   const toml::array* partitions = table.tables("partition");
   if (const Status finished = table.finish(); !finished) return failure(finished.error());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -17,14 +18,15 @@ struct Configuration {
   std::string home;         // absolute
   std::string source_path;  // of the file read; empty: none
   std::string cluster_name = "minke";
-  std::string tmp_root;                            // where each job's $SLURM_TMPDIR is made
-  uint32_t kill_wait_seconds = 30;                 // between SIGTERM and SIGKILL
-  uint32_t min_job_age_seconds = 300;              // how long squeue and scontrol still show a job that ended
-  uint32_t max_array_size = 4000002;               // largest index + 1
-  uint32_t max_job_count = 2000000;                // pending and running, tasks counted singly
-  bool requeue_by_default = true;                  // JobRequeue
-  std::vector<model::NodeRecord> nodes;            // at least one
-  std::vector<model::PartitionRecord> partitions;  // at least one, one of them default
+  std::string tmp_root;                // where each job's $SLURM_TMPDIR is made
+  uint32_t kill_wait_seconds = 30;     // between SIGTERM and SIGKILL
+  uint32_t min_job_age_seconds = 300;  // how long squeue and scontrol still show a job that ended
+  uint32_t max_array_size = 4000002;   // largest index + 1
+  uint32_t max_job_count = 2000000;    // pending and running, tasks counted singly
+  bool requeue_by_default = true;      // JobRequeue
+  std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
+  std::vector<model::NodeRecord> nodes;                    // at least one
+  std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
 };
 
 // `machine` is what this machine offers: the node where the file declares none, and the defaults of those

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -64,6 +66,7 @@ class Daemon {
   Status load();
   void recovered();
   rpc::StatusReply status() const;
+  Status reconfigure();
   void shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
   void stop_when_idle();
   uint64_t running_jobs() const;
@@ -86,7 +89,7 @@ Status Daemon::start() {
   machine.set_version(kVersion);
   auto config = load_configuration(options_.home, options_.config_path, machine);
   if (!config) return failure(config.error());
-  auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync});
+  auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync, .vfs = {}});
   if (!opened) return failure(opened.error());
   store_ = std::move(*opened);
   if (const Status made = os::make_directories(config->tmp_root, 0700); !made) return made;
@@ -118,10 +121,12 @@ Status Daemon::start() {
 
   auto listener = rpc::listen_at(os::socket_path(options_.home), 0600);
   if (!listener) return failure(listener.error());
-  server_ = std::make_unique<Server>(
-      *core_, std::move(*listener),
-      Server::Hooks{[this] { return status(); }, [this](rpc::ShutdownRequest::Mode mode,
-                                                        auto reply) { shut_down(mode, std::move(reply)); }});
+  server_ = std::make_unique<Server>(*core_, std::move(*listener),
+                                     Server::Hooks{[this] { return status(); },
+                                                   [this](rpc::ShutdownRequest::Mode mode, auto reply) {
+                                                     shut_down(mode, std::move(reply));
+                                                   },
+                                                   [this] { return reconfigure(); }});
   for (const int signal_number : {SIGTERM, SIGINT}) {
     signals_.push_back(loop_.on_signal(signal_number, [this] {
       os::log_info("told to stop; running jobs go on");
@@ -214,7 +219,7 @@ void Daemon::recovered() {
 
 uint64_t Daemon::running_jobs() const {
   uint64_t count = 0;
-  for (const auto& [id, job] : core_->state.jobs()) count += job->state == JOB_RUNNING || job->completing;
+  for (const auto& [id, job] : core_->state.jobs()) count += job->holds_nodes();
   return count;
 }
 
@@ -245,6 +250,44 @@ rpc::StatusReply Daemon::status() const {
   return reply;
 }
 
+// What jobs have been placed by stays as it is until the daemon is started again: nodes, licenses, and which
+// nodes are in which partition.
+Status Daemon::reconfigure() {
+  NodeRecord machine = node::discover_machine();
+  machine.set_version(kVersion);
+  auto read = load_configuration(options_.home, options_.config_path, machine);
+  if (!read) return failure(read.error().message, kNotSupported);
+  Configuration& config = core_->config;
+  const auto lasting = [](NodeRecord node) {  // without what changes by itself
+    node.clear_boot_time();
+    node.clear_cpu_load();
+    node.clear_free_memory_mib();
+    return node.SerializeAsString();
+  };
+  const bool same_nodes =
+      std::equal(config.nodes.begin(), config.nodes.end(), read->nodes.begin(), read->nodes.end(),
+                 [&](const NodeRecord& a, const NodeRecord& b) { return lasting(a) == lasting(b); });
+  const auto members = [](const Configuration& of) {
+    std::map<std::string, std::string> nodes;
+    for (const auto& partition : of.partitions) nodes[partition.name()] = partition.nodes();
+    return nodes;
+  };
+  if (!same_nodes || members(config) != members(*read) || config.licenses != read->licenses ||
+      config.tmp_root != read->tmp_root || config.cluster_name != read->cluster_name) {
+    return failure(
+        "nodes, licenses, partitions' nodes, tmp_root and cluster_name are read at start: "
+        "minke down --keep-jobs, then minke up",
+        kNotSupported);
+  }
+  config = std::move(*read);
+  core_->nodes->reconfigure(config.partitions);
+  for (const auto& [id, job] : core_->state.jobs()) {
+    if (job->state == JOB_PENDING) core_->scheduling->update(*job);
+  }
+  os::log_info("the configuration was read again");
+  return {};
+}
+
 void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
   const uint64_t running = running_jobs();
   if (mode == rpc::ShutdownRequest::IF_IDLE && running > 0) {
@@ -256,7 +299,7 @@ void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Statu
     core_->scheduling->pause(true);
     std::vector<uint32_t> ids;
     for (const auto& [id, job] : core_->state.jobs()) {
-      if (job->state == JOB_RUNNING || job->completing) ids.push_back(id);
+      if (job->holds_nodes()) ids.push_back(id);
     }
     const auto left = std::make_shared<size_t>(ids.size());
     for (const uint32_t id : ids) {

@@ -56,6 +56,29 @@ Status Dependencies::check(const JobSpec& spec) const {
   return {};
 }
 
+Status Dependencies::check_circle(const Job& job, const JobSpec& spec) const {
+  std::vector<uint32_t> to_visit;
+  std::unordered_set<uint32_t> visited;
+  const auto visit = [&](const auto& terms) {
+    for (const Dependency& term : terms) {
+      if (term.type() != SINGLETON && visited.insert(term.job_id()).second) to_visit.push_back(term.job_id());
+    }
+  };
+  visit(spec.dependencies());
+  while (!to_visit.empty()) {
+    const uint32_t id = to_visit.back();
+    to_visit.pop_back();
+    if (id == job.id || (job.array_job_id != 0 && id == job.array_job_id && !job.is_array_record() &&
+                         job.array_task == kNoTask)) {
+      return failure("the job would wait for itself", kCircularDependency);
+    }
+    const Job* other = core_.state.find(id);
+    if (other != nullptr && other->state == JOB_PENDING && other->details)
+      visit(other->details->dependencies);
+  }
+  return {};
+}
+
 void Dependencies::watch(Job& job) {
   if (!job.submission->uses_dependencies) return;
   Details& details = job.need_details();
@@ -70,7 +93,65 @@ void Dependencies::watch(Job& job) {
       waiting_for_[term.job_id()].insert(job.id);
     }
     if (term.status() == DEPENDENCY_UNFULFILLED) term.set_status(evaluate(term, job));
+    if (term.status() == DEPENDENCY_UNFULFILLED && term.type() == AFTER_CORR && job.is_array_record()) {
+      core_.loop.post([this, id = job.id] { release_corresponding(id, 0); });
+    }
   }
+}
+
+void Dependencies::release_corresponding(uint32_t array_job_id, uint32_t from) {
+  constexpr uint32_t kLooksPerTurn = 200;
+  Job* array = core_.state.find(array_job_id);
+  if (array == nullptr || !array->is_array_record() || !array->details) return;
+  const auto term = std::find_if(
+      array->details->dependencies.begin(), array->details->dependencies.end(), [](const Dependency& one) {
+        return one.type() == AFTER_CORR && !one.has_array_task_id() && one.status() == DEPENDENCY_UNFULFILLED;
+      });
+  if (term == array->details->dependencies.end()) return;
+  const uint32_t other = term->job_id();
+  const ArrayGroup* group = core_.state.find_array(other);
+  if (group != nullptr && group->ended == 0) return;  // their ends will be told one by one
+  ArraySpec waiting;
+  array->array->waiting.write(waiting);
+  uint32_t looks = 0;
+  for (const IndexRange& range : waiting.ranges()) {
+    for (uint64_t index = range.first(); index <= range.last(); index += std::max(1u, range.step())) {
+      if (index < from) continue;
+      if (looks++ == kLooksPerTurn) {
+        core_.loop.post([this, array_job_id, index = static_cast<uint32_t>(index)] {
+          release_corresponding(array_job_id, index);
+        });
+        return;
+      }
+      release_task(*array, static_cast<uint32_t>(index), other);
+      if (!array->is_array_record()) return;  // that was the last one
+    }
+  }
+}
+
+bool Dependencies::release_task(Job& array, uint32_t index, uint32_t other) {
+  Job probe;  // the task as it would be
+  probe.array_task = index;
+  Dependency term;
+  term.set_type(AFTER_CORR);
+  term.set_job_id(other);
+  if (evaluate(term, probe) == DEPENDENCY_UNFULFILLED) return false;
+  core_.scheduling->remove(array);
+  Job& task = core_.state.split_task(array, index);
+  for (Dependency& one : task.need_details().dependencies) {
+    if (one.status() == DEPENDENCY_UNFULFILLED) one.set_status(evaluate(one, task));
+  }
+  watch(task);
+  core_.committer.job_changed(task.id);
+  core_.committer.job_changed(array.id);
+  if (never(task) && task.submission->kill_on_invalid_dependency) {
+    core_.lifecycle->cancel(task, task.uid);
+  } else {
+    if (fulfilled(task)) task.eligible_time = std::max(task.eligible_time, core_.now());
+    core_.scheduling->update(task);
+  }
+  if (&task != &array) core_.scheduling->update(array);
+  return true;
 }
 
 bool Dependencies::fulfilled(const Job& job) const {
@@ -139,6 +220,9 @@ DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) 
     // One task that failed settles "afterok" at once.
     if (term.type() == AFTER_OK && group->ended > group->succeeded) return DEPENDENCY_FAILED;
     if (!all(over)) return DEPENDENCY_UNFULFILLED;
+    // Task by task instead: see release_corresponding().
+    if (term.type() == AFTER_CORR && job.is_array_record() && group->ended != group->succeeded)
+      return DEPENDENCY_UNFULFILLED;
     if (term.type() == AFTER_NOT_OK) return fulfilled_if(group->ended > group->succeeded);
     return of_outcome(term.type(), group->ended == group->succeeded);
   }
@@ -150,6 +234,8 @@ DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) 
   if (!stored || !*stored) return DEPENDENCY_FAILED;
   if ((*stored)->record.array_job_id() != 0) {
     const auto outcome = core_.store.array_outcome(term.job_id());
+    if (outcome && term.type() == AFTER_CORR && job.is_array_record() && outcome->ended != outcome->succeeded)
+      return DEPENDENCY_UNFULFILLED;
     return outcome ? of_outcome(term.type(), outcome->ended == outcome->succeeded) : DEPENDENCY_FAILED;
   }
   return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
@@ -191,6 +277,22 @@ void Dependencies::started(const Job& job) {
 }
 
 void Dependencies::ended(const Job& job) {
+  if (const auto waiting = waiting_for_.find(job.array_job_id);
+      job.array_task != kNoTask && waiting != waiting_for_.end()) {
+    // Tasks of other arrays that wait for just this one.
+    std::vector<uint32_t> arrays(waiting->second.begin(), waiting->second.end());
+    std::sort(arrays.begin(), arrays.end());
+    for (const uint32_t id : arrays) {
+      Job* array = core_.state.find(id);
+      if (array == nullptr || !array->is_array_record() || !array->details) continue;
+      const auto& terms = array->details->dependencies;
+      const bool corresponds = std::any_of(terms.begin(), terms.end(), [&](const Dependency& term) {
+        return term.type() == AFTER_CORR && term.job_id() == job.array_job_id && !term.has_array_task_id();
+      });
+      if (corresponds && array->array->waiting.contains(job.array_task))
+        release_task(*array, job.array_task, job.array_job_id);
+    }
+  }
   if (job.submission->uses_dependencies && job.details) {
     for (const Dependency& term : job.details->dependencies) {
       const auto waiting = waiting_for_.find(term.job_id());

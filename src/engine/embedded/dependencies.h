@@ -3,7 +3,8 @@
 // A job's terms are fulfilled one by one as the jobs they name begin or end; when they are (all of them, or
 // one with "?"), the job becomes eligible. A term that can never be fulfilled leaves the job waiting with
 // DependencyNeverSatisfied, or cancels it (--kill-on-invalid-dep=yes). A term on an array means all its
-// tasks. State's thread.
+// tasks. An array whose tasks wait each for the task of the same index (aftercorr) gives each of them a
+// record of its own once that other task has ended. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,8 @@ class Dependencies {
 
   // Errors: ESLURM_DEPENDENCY for a job that was never there.
   Status check(const model::JobSpec& spec) const;
+  // Of new terms for a job: not on itself, nor, however indirectly, on what waits for it.
+  Status check_circle(const Job& job, const model::JobSpec& spec) const;
   // Takes over the terms of a job that has just been submitted, updated or loaded.
   void watch(Job& job);
   bool fulfilled(const Job& job) const;
@@ -33,6 +36,11 @@ class Dependencies {
   void look_again(uint32_t job_id);  // at the terms of a job that are not fulfilled yet
 
  private:
+  // Of an array's tasks that wait, from index `from` on, splits off those whose counterparts have ended; some
+  // hundred at a time, the rest in later turns of the loop.
+  void release_corresponding(uint32_t array_job_id, uint32_t from);
+  // One of them. `other`: the array that its counterpart belongs to. False where that has not ended.
+  bool release_task(Job& array, uint32_t index, uint32_t other);
   model::DependencyStatus evaluate(const model::Dependency& term, const Job& job) const;
   void notify(uint32_t job_id, uint32_t array_job_id);
 

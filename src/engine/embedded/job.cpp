@@ -16,6 +16,10 @@ model::JobSpec Submission::spec() const {
   return parsed;
 }
 
+int64_t Job::limit_end() const {
+  return start_time + (details ? details->suspended_seconds : 0) + int64_t{time_limit_minutes} * 60;
+}
+
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
                            const std::string& default_partition) {
   Submission submission;

@@ -61,7 +61,7 @@ class TaskSet {
 
 struct ArrayTasks {
   TaskSet waiting;
-  uint32_t max_running = 0;  // %N; 0: no throttle
+  uint32_t max_running = 0;  // %N; 0: no throttle. As stored; ArrayGroup has the one in force.
 };
 
 // An interactive allocation lives as long as the process that asked for it.
@@ -86,10 +86,15 @@ struct Details {
   uint32_t next_step_id = 0;
   int32_t batch_pid = 0;  // of the script's shell, while it runs
   bool launched = false;  // the launcher has been told, or has told us
+  // Of one that has been suspended: when it last was suspended or went on, how long it had run until then,
+  // and how long it has been suspended in all (to which what passes while it is suspended is yet to be
+  // added).
+  int64_t suspend_time = 0;
+  int64_t pre_suspend_seconds = 0;
+  int64_t suspended_seconds = 0;
   int64_t kill_time = 0;  // SIGKILL is due; 0: not being killed
   bool warned = false;    // --signal has been sent
   bool requeue_when_ended = false;
-  bool hold_when_requeued = false;
   // How it will have ended, once it has: set when it is being stopped. JOB_PENDING: by its own exit code.
   model::JobState ending_as = model::JOB_PENDING;
   model::StateReason ending_reason = model::WAIT_NO_REASON;
@@ -105,15 +110,19 @@ struct Job {
   uint32_t time_limit_minutes = kUnlimited;
   uint32_t restarts = 0;
   uint32_t cancelled_by_uid = 0;
+  uint32_t het_job_id = 0;  // of a heterogeneous job's first component; 0: not of such a job
+  uint16_t het_offset = 0;  // of the component; its id is het_job_id + het_offset
+  uint16_t het_size = 0;
   int32_t exit_code = 0;
   int32_t derived_exit_code = 0;
   model::JobState state = model::JOB_PENDING;
   model::StateReason reason = model::WAIT_NO_REASON;
   bool completing = false;
   bool requeue_allowed = true;
-  bool queued = false;     // in the scheduler's queue
-  bool committed = false;  // its submission is durable: it may start
-  bool dirty = false;      // what the store has is older
+  bool queued = false;        // in the scheduler's queue
+  bool special_exit = false;  // held after a requeue with State=SpecialExit
+  bool committed = false;     // its submission is durable: it may start
+  bool dirty = false;         // what the store has is older
   int64_t submit_time = 0;
   int64_t eligible_time = 0;
   int64_t start_time = 0;
@@ -123,6 +132,14 @@ struct Job {
   std::unique_ptr<Details> details;
 
   bool is_array_record() const { return array != nullptr; }
+  bool is_het_leader() const { return het_job_id == id; }
+  // A batch script is its to run. An allocation has none, nor have the further components of a heterogeneous
+  // job.
+  bool has_script() const { return submission->script != nullptr; }
+  bool holds_nodes() const {
+    return state == model::JOB_RUNNING || state == model::JOB_SUSPENDED || completing;
+  }
+  int64_t limit_end() const;  // s since the epoch at which its time limit is over; needs a limit and a start
   bool ended() const { return state >= model::JOB_COMPLETE; }
   Details& need_details() {
     if (!details) details = std::make_unique<Details>();

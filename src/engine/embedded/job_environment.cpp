@@ -131,6 +131,25 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   return environment.take();
 }
 
+std::vector<std::string> component_environment(const model::JobRecord& record, const JobSurroundings& around,
+                                               uint32_t offset) {
+  constexpr std::string_view kOfTheWhole[] = {
+      "SLURM_CLUSTER_NAME",  "SLURM_CONF",         "SLURM_SUBMIT_DIR",     "SLURM_SUBMIT_HOST",
+      "SLURM_EXPORT_ENV",    "SLURM_JOB_UID",      "SLURM_JOB_USER",       "SLURM_JOB_GID",
+      "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME", "SLURM_JOB_START_TIME", "SLURM_TMPDIR"};
+  std::vector<std::string> variables;
+  for (const std::string& line : allocation_environment(record, around)) {
+    const std::string_view name = std::string_view(line).substr(0, line.find('='));
+    if (!name.starts_with("SLURM_") ||
+        std::find(std::begin(kOfTheWhole), std::end(kOfTheWhole), name) != std::end(kOfTheWhole)) {
+      continue;
+    }
+    variables.push_back(std::string(name) + "_HET_GROUP_" + std::to_string(offset) +
+                        line.substr(name.size()));
+  }
+  return variables;
+}
+
 std::vector<std::string> batch_environment(const model::JobRecord& record) {
   Environment environment;
   environment.set("ENVIRONMENT", "BATCH");

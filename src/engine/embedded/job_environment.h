@@ -22,6 +22,10 @@ struct JobSurroundings {
 // NAME=VALUE each. `record` has its spec.
 std::vector<std::string> allocation_environment(const model::JobRecord& record,
                                                 const JobSurroundings& around);
+// Of a heterogeneous job's component: its variables that differ from one to the other, with _HET_GROUP_n
+// behind their names.
+std::vector<std::string> component_environment(const model::JobRecord& record, const JobSurroundings& around,
+                                               uint32_t offset);
 // What a batch script has besides.
 std::vector<std::string> batch_environment(const model::JobRecord& record);
 

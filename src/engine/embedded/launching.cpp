@@ -98,6 +98,23 @@ JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) con
   return around;
 }
 
+std::vector<std::string> Launching::het_environment(const Job& job) const {
+  std::vector<std::string> variables;
+  if (job.het_job_id == 0) return variables;
+  const std::vector<Job*> components = core_.state.components(job);
+  for (const Job* component : components) {
+    JobRecord record = core_.state.record_of(*component);
+    *record.mutable_spec() = component->submission->spec();
+    for (std::string& variable :
+         component_environment(record, surroundings(*component, record.spec()), component->het_offset)) {
+      variables.push_back(std::move(variable));
+    }
+  }
+  variables.push_back("SLURM_HET_SIZE=" + std::to_string(job.het_size));
+  variables.push_back("SLURM_PACK_SIZE=" + std::to_string(job.het_size));
+  return variables;
+}
+
 void Launching::clear_spool() const {
   std::unordered_set<std::string> needed;
   for (const auto& [id, job] : core_.state.jobs()) {
@@ -146,7 +163,8 @@ void Launching::launch(Job& job) {
   // The task that runs under its array's own number is the array's last: a launch that is found again may say
   // so only if every other task's leaving is durable too.
   const bool closes_array = job.id == job.array_job_id;
-  if (job.requeue_allowed && !closes_array) {
+  // That a heterogeneous job's other components have started is known from the store alone.
+  if (job.requeue_allowed && !closes_array && job.het_job_id == 0) {
     send(job);
     return;
   }
@@ -189,6 +207,7 @@ void Launching::send(Job& job) {
   order.add_argv(*script);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
   std::vector<std::string> variables = allocation_environment(record, surroundings(job, spec));
+  for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
   for (std::string& variable : batch_environment(record)) variables.push_back(std::move(variable));
   order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
@@ -238,16 +257,19 @@ void Launching::signal(const Job& job, uint32_t signal, node::SignalOrder::Targe
   core_.launcher->signal(std::move(order));
 }
 
-void Launching::announce(const Job& job, const std::string& why) {
-  if (job.details->nodes.empty()) return;
+void Launching::say(const Job& job, const std::string& message) {
   node::SignalOrder order;
   order.set_job_id(job.id);
   order.set_run(job.restarts);
   order.set_target(node::SignalOrder::BATCH_SHELL);
-  order.set_message("slurmstepd: error: *** JOB " + std::to_string(job.id) + " ON " +
-                    job.details->nodes.Get(0).node() + " CANCELLED AT " + text::format_time(core_.now()) +
-                    (why.empty() ? "" : " " + why) + " ***\n");
+  order.set_message(kErrorPrefix + message + "\n");
   core_.launcher->signal(std::move(order));
+}
+
+void Launching::announce(const Job& job, const std::string& why) {
+  if (job.details->nodes.empty()) return;
+  say(job, "*** JOB " + std::to_string(job.id) + " ON " + job.details->nodes.Get(0).node() +
+               " CANCELLED AT " + text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***");
 }
 
 void Launching::note_batch_pid(const node::Launch& launch) {
@@ -343,6 +365,7 @@ void Launching::recover_batch(const node::Launch& launch) {
     job->state = JOB_RUNNING;
     job->reason = WAIT_NO_REASON;
     job->start_time = record.start_time();
+    job->time_limit_minutes = record.time_limit_minutes();
     if (job->array_job_id != 0) ++core_.state.find_array(job->array_job_id)->running;
     core_.committer.job_changed(job->id);
     if (const Status adopted = core_.scheduling->adopt(*job); !adopted) {
@@ -359,6 +382,17 @@ void Launching::recover_batch(const node::Launch& launch) {
 }
 
 void Launching::settle(Job& job) {
+  if (!job.has_script() && !job.submission->interactive) {
+    // A further component of a heterogeneous job: it ends with the first.
+    const Job* leader = core_.state.find(job.het_job_id);
+    if (job.completing || leader == nullptr || !leader->holds_nodes()) {
+      if (!job.completing) core_.lifecycle->stop(job, JOB_CANCELLED, WAIT_NO_REASON, true);
+      end_allocation(job);
+    } else if (rebooted_) {
+      core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the machine was restarted", core_.now());
+    }
+    return;
+  }
   if (job.submission->interactive) {
     if (job.completing) {
       end_allocation(job);
@@ -390,17 +424,17 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   core_.steps->fail_unknown(inventory);
   std::vector<uint32_t> unknown;
   for (const auto& [id, job] : core_.state.jobs()) {
-    const bool runs = job->state == JOB_RUNNING || job->completing;
+    const bool runs = job->holds_nodes();
     // A start that is still being committed is sent when it is durable.
-    if (runs && !known.contains(id) && (job->submission->interactive || job->details->launched))
-      unknown.push_back(id);
+    if (runs && !known.contains(id) && (!job->has_script() || job->details->launched)) unknown.push_back(id);
   }
   for (const uint32_t id : unknown) {
     if (Job* job = core_.state.find(id)) settle(*job);
   }
   // Those that are being stopped: the order may have been lost with the connection.
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->completing || job->submission->interactive) continue;
+    if (job->state == JOB_SUSPENDED && !job->completing) signal(*job, SIGSTOP, node::SignalOrder::ALL);
+    if (!job->completing || !job->has_script()) continue;
     signal(*job, SIGCONT, node::SignalOrder::ALL);
     signal(*job, SIGTERM, node::SignalOrder::ALL);
     if (job->details->kill_time == 0) job->details->kill_time = core_.now() + core_.config.kill_wait_seconds;

@@ -39,6 +39,8 @@ class Launching {
   void begin_allocation(const Job& job);  // an interactive job has started
   void end_allocation(Job& job);          // an interactive one that is over: kill what is left of it
   void signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id = 0);
+  // A line on the standard error of a batch job that runs.
+  void say(const Job& job, const std::string& message);
   // The line that Slurm writes to a job's standard error when it stops it.
   void announce(const Job& job, const std::string& why);
 
@@ -47,6 +49,9 @@ class Launching {
   void clear_spool() const;
 
   std::string tmp_dir_of(const Job& job) const;
+  // What the job finds besides where it is a heterogeneous one: SLURM_HET_SIZE, and each component's
+  // variables with _HET_GROUP_n behind their names.
+  std::vector<std::string> het_environment(const Job& job) const;
   JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
 
  private:

@@ -40,10 +40,10 @@ void Lifecycle::started(Job& job) {
   core_.committer.job_changed(job.id);
   set_alarm(job);
   core_.dependencies->started(job);
-  if (job.submission->interactive) {
-    core_.launching->begin_allocation(job);
-  } else {
+  if (job.has_script()) {
     core_.launching->launch(job);
+  } else {
+    core_.launching->begin_allocation(job);
   }
   core_.waiting->started(job);
 }
@@ -81,7 +81,7 @@ void Lifecycle::count_in_array(const Job& job) {
 
 void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
   MINKE_CHECK(!job.ended() || job.completing);
-  const bool was_running = job.start_time != 0 && (job.state == JOB_RUNNING || job.completing);
+  const bool was_running = job.start_time != 0 && job.holds_nodes();
   core_.alarms.cancel(job.id);
   core_.scheduling->remove(job);
   job.queued = false;
@@ -97,24 +97,48 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   if (!was_running) job.start_time = 0;
   if (was_running && job.array_job_id != 0) {
     --core_.state.find_array(job.array_job_id)->running;
-    // The tasks that wait are the record that has the array's own number.
-    Job* record = core_.state.find(job.array_job_id);
-    if (record != nullptr && record->is_array_record() && record->array->max_running != 0 &&
-        record->state == JOB_PENDING) {
-      core_.scheduling->throttle_changed(*record);
-    }
+    if (core_.state.find_array(job.array_job_id)->max_running != 0)
+      core_.scheduling->throttle_changed(job.array_job_id);
   }
   if (job.details && job.details->requeue_when_ended) {
-    back_to_queue(job, job.details->hold_when_requeued);
+    if (job.is_het_leader()) requeue_components(job);
+    back_to_queue(job);
     return;
   }
   count_in_array(job);
   core_.committer.job_changed(job.id);
   core_.dependencies->ended(job);
   core_.waiting->ended(job);
+  if (job.is_het_leader()) end_components(job);
 }
 
-void Lifecycle::back_to_queue(Job& job, bool then_hold) {
+void Lifecycle::requeue_components(const Job& leader) {
+  for (Job* component : core_.state.components(leader)) {
+    if (component == &leader || component->ended() || component->completing ||
+        component->state == JOB_PENDING)
+      continue;
+    Details& details = component->need_details();
+    details.requeue_when_ended = true;
+    component->priority = leader.priority == 0 ? 0 : component->priority;
+    stop(*component, JOB_REQUEUED, WAIT_NO_REASON, false);
+  }
+}
+
+void Lifecycle::end_components(const Job& leader) {
+  for (Job* component : core_.state.components(leader)) {
+    if (component == &leader || component->ended() || component->completing) continue;
+    if (component->state == JOB_PENDING) {
+      component->cancelled_by_uid = leader.cancelled_by_uid;
+      finish(*component, leader.state, leader.reason, 0, core_.now());
+      continue;
+    }
+    component->exit_code = leader.exit_code;
+    component->cancelled_by_uid = leader.cancelled_by_uid;
+    stop(*component, leader.state, leader.reason, false);
+  }
+}
+
+void Lifecycle::back_to_queue(Job& job) {
   core_.committer.run_ended(core_.state.row_of(job));
   ++job.restarts;
   job.state = JOB_PENDING;
@@ -123,14 +147,12 @@ void Lifecycle::back_to_queue(Job& job, bool then_hold) {
   job.exit_code = job.derived_exit_code = 0;
   job.cancelled_by_uid = 0;
   job.eligible_time = core_.now();
-  auto dependencies = std::move(job.details->dependencies);
+  auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
-  if (then_hold) {
-    job.priority = 0;
-    job.reason = WAIT_HELD_USER;
-  }
+  if (job.priority == 0) job.reason = WAIT_HELD_USER;
   core_.committer.job_changed(job.id);
+  set_alarm(job);
   core_.scheduling->update(job);
 }
 
@@ -146,6 +168,10 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
   if (job.ended()) return;
   job.cancelled_by_uid = by_uid;
   if (job.state == JOB_PENDING) {
+    if (job.het_job_id != 0 && !job.is_het_leader()) {
+      // None of them can start without it.
+      if (Job* leader = core_.state.find(job.het_job_id)) return cancel(*leader, by_uid);
+    }
     if (job.array) {
       // The tasks that wait end as one record, as Slurm shows them.
       ArrayGroup* group = core_.state.find_array(job.array_job_id);
@@ -154,18 +180,19 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
     finish(job, JOB_CANCELLED, WAIT_NO_REASON, 0, core_.now());
     return;
   }
-  if (!job.submission->interactive) core_.launching->announce(job, "");
+  if (job.has_script()) core_.launching->announce(job, "");
   stop(job, JOB_CANCELLED, WAIT_NO_REASON, false);
 }
 
 void Lifecycle::stop(Job& job, JobState ending_as, StateReason reason, bool at_once) {
   Details& details = job.need_details();
   if (job.completing) return;
+  if (job.state == JOB_SUSPENDED) count_suspension(job);
   job.state = details.ending_as = ending_as;
   details.ending_reason = reason;
   job.completing = true;
   core_.committer.job_changed(job.id);
-  if (job.submission->interactive) {
+  if (!job.has_script()) {
     core_.launching->end_allocation(job);
     return;
   }
@@ -191,8 +218,8 @@ void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bo
 
 Status Lifecycle::hold(Job& job, bool by_user) {
   if (job.ended()) return failure("", kAlreadyDone);
-  if (job.state == JOB_RUNNING) return failure("", kJobNotPending);
-  if (job.priority != 0) job.priority = 0;
+  if (job.state != JOB_PENDING) return failure("", kJobNotPending);
+  job.priority = 0;
   job.reason = by_user ? WAIT_HELD_USER : WAIT_HELD;
   core_.committer.job_changed(job.id);
   core_.scheduling->update(job);
@@ -201,9 +228,10 @@ Status Lifecycle::hold(Job& job, bool by_user) {
 
 Status Lifecycle::release(Job& job) {
   if (job.ended()) return failure("", kAlreadyDone);
-  if (job.state == JOB_RUNNING) return failure("", kJobNotPending);
+  if (job.state != JOB_PENDING) return failure("", kJobNotPending);
   if (job.priority == 0) {
     job.priority = released_priority(job);
+    job.special_exit = false;
     job.reason = WAIT_NO_REASON;
     core_.committer.job_changed(job.id);
     core_.scheduling->update(job);
@@ -211,18 +239,62 @@ Status Lifecycle::release(Job& job) {
   return {};
 }
 
-Status Lifecycle::requeue(Job& job, bool then_hold) {
+Status Lifecycle::requeue(Job& job, bool then_hold, bool special_exit) {
   if (job.submission->interactive) return failure("", kBatchOnly);
   if (job.state == JOB_PENDING) {
     if (!then_hold) return failure("", kJobPending);
+    job.special_exit = special_exit;
     return hold(job, true);
   }
   if (job.completing) return failure("", kTransitionState);
   if (!job.requeue_allowed) return failure("", kDisabled);
   Details& details = job.need_details();
   details.requeue_when_ended = true;
-  details.hold_when_requeued = then_hold;
+  if (then_hold || job.state == JOB_SUSPENDED) job.priority = 0;
+  job.special_exit = special_exit;
+  if (job.ended()) {
+    if (ArrayGroup* group = core_.state.find_array(job.array_job_id); job.array_job_id != 0) {
+      --group->ended;
+      if (job.state == JOB_COMPLETE) --group->succeeded;
+    }
+    back_to_queue(job);
+    return {};
+  }
+  if (job.has_script()) core_.launching->announce(job, "DUE TO JOB REQUEUE");
   stop(job, JOB_REQUEUED, WAIT_NO_REASON, false);
+  return {};
+}
+
+Status Lifecycle::suspend(Job& job) {
+  if (job.state == JOB_PENDING) return failure("", kJobPending);
+  if (job.completing || job.ended()) return failure("", kAlreadyDone);
+  if (job.state == JOB_SUSPENDED) return {};
+  Details& details = job.need_details();
+  details.pre_suspend_seconds = core_.now() - job.start_time - details.suspended_seconds;
+  details.suspend_time = core_.now();
+  job.state = JOB_SUSPENDED;
+  core_.committer.job_changed(job.id);
+  core_.launching->signal(job, SIGSTOP, node::SignalOrder::ALL);
+  set_alarm(job);
+  return {};
+}
+
+void Lifecycle::count_suspension(Job& job) {
+  Details& details = job.need_details();
+  details.suspended_seconds += std::max<int64_t>(0, core_.now() - details.suspend_time);
+  details.suspend_time = core_.now();
+}
+
+Status Lifecycle::resume(Job& job) {
+  if (job.state == JOB_PENDING) return failure("", kJobPending);
+  if (job.completing || job.ended()) return failure("", kAlreadyDone);
+  if (job.state != JOB_SUSPENDED) return failure("", kJobNotSuspended);
+  count_suspension(job);
+  job.state = JOB_RUNNING;
+  core_.committer.job_changed(job.id);
+  core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
+  core_.scheduling->time_limit_changed(job);
+  set_alarm(job);
   return {};
 }
 
@@ -245,6 +317,18 @@ Status Lifecycle::complete_allocation(Job& job, int32_t status) {
   return {};
 }
 
+int64_t Lifecycle::last_start(const Job& job) const {
+  if (job.submission->deadline == 0) return 0;
+  const JobSpec spec = job.submission->spec();
+  int64_t minutes = 0;
+  if (spec.time_min_minutes() != 0) {
+    minutes = spec.time_min_minutes();
+  } else if (job.time_limit_minutes != kUnlimited && spec.has_time_limit_minutes()) {
+    minutes = job.time_limit_minutes;
+  }
+  return std::max<int64_t>(1, job.submission->deadline - minutes * 60);
+}
+
 void Lifecycle::set_alarm(Job& job) {
   int64_t next = 0;
   const auto consider = [&](int64_t time) {
@@ -252,17 +336,15 @@ void Lifecycle::set_alarm(Job& job) {
   };
   if (job.state == JOB_PENDING) {
     if (job.eligible_time > core_.now()) consider(job.eligible_time);
-    if (job.submission->deadline != 0) consider(job.submission->deadline);
+    if (const int64_t latest = last_start(job); latest != 0) consider(latest + 1);
   } else if (job.completing) {
     consider(job.details->kill_time);
-  } else if (job.state == JOB_RUNNING) {
-    if (job.time_limit_minutes != kUnlimited) {
-      const int64_t end = job.start_time + int64_t{job.time_limit_minutes} * 60;
-      consider(end);
-      const Submission& submission = *job.submission;
-      if (submission.warning_signal != 0 && !job.details->warned) {
-        consider(std::max(job.start_time, end - submission.warning_seconds));
-      }
+  } else if (job.state == JOB_RUNNING && job.time_limit_minutes != kUnlimited) {
+    const int64_t end = job.limit_end();
+    consider(end);
+    const Submission& submission = *job.submission;
+    if (submission.warning_signal != 0 && !job.details->warned) {
+      consider(std::max(job.start_time, end - submission.warning_seconds));
     }
   }
   if (next == 0) {
@@ -277,7 +359,7 @@ void Lifecycle::alarm(uint32_t job_id) {
   if (job == nullptr) return;
   const int64_t now = core_.now();
   if (job->state == JOB_PENDING) {
-    if (job->submission->deadline != 0 && now >= job->submission->deadline) {
+    if (const int64_t latest = last_start(*job); latest != 0 && now > latest) {
       finish(*job, JOB_DEADLINE, FAIL_DEADLINE, 0, now);
       return;
     }
@@ -295,7 +377,7 @@ void Lifecycle::alarm(uint32_t job_id) {
     return;
   }
   if (job->state != JOB_RUNNING || job->time_limit_minutes == kUnlimited) return;
-  const int64_t end = job->start_time + int64_t{job->time_limit_minutes} * 60;
+  const int64_t end = job->limit_end();
   if (now >= end) {
     core_.launching->announce(*job, "DUE TO TIME LIMIT");
     stop(*job, JOB_TIMEOUT, FAIL_TIMEOUT, false);

@@ -34,7 +34,11 @@ class Lifecycle {
   // kInvalid codes as in Slurm: a job that ended cannot be held, and so on.
   Status hold(Job& job, bool by_user);
   Status release(Job& job);
-  Status requeue(Job& job, bool then_hold);
+  // Also of one that has ended; `special_exit`: to be held as SPECIAL_EXIT.
+  Status requeue(Job& job, bool then_hold, bool special_exit);
+  // Stops all its processes, and lets them go on. The time limit stands still; the nodes stay its own.
+  Status suspend(Job& job);
+  Status resume(Job& job);
 
   // An interactive job whose owner is gone is cancelled.
   void watch_owner(Job& job);
@@ -47,7 +51,12 @@ class Lifecycle {
  private:
   void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
               int64_t end_time);
-  void back_to_queue(Job& job, bool then_hold);
+  void back_to_queue(Job& job);
+  void end_components(const Job& leader);  // of a heterogeneous job: they end with the first, and like it
+  void requeue_components(const Job& leader);
+  void count_suspension(Job& job);  // what has passed since it was suspended
+  // After this time (s since the epoch) it could not end before its deadline; 0: it has none.
+  int64_t last_start(const Job& job) const;
   void count_in_array(const Job& job);
 
   Core& core_;

@@ -36,6 +36,17 @@ const model::PartitionRecord& Nodes::default_partition() const {
   return *found;
 }
 
+void Nodes::reconfigure(const std::vector<model::PartitionRecord>& partitions) {
+  for (const model::PartitionRecord& given : partitions) {
+    for (model::PartitionRecord& partition : partitions_) {
+      if (partition.name() != given.name()) continue;
+      const std::string state = partition.state();
+      partition = given;
+      partition.set_state(state);
+    }
+  }
+}
+
 void Nodes::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
   for (const auto& [name, value] : settings) {
     if (name.rfind("node ", 0) == 0) {

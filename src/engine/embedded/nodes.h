@@ -20,6 +20,8 @@ class Nodes {
   explicit Nodes(Core& core);
 
   // Applies what operators had changed before the restart.
+  // New limits and defaults of the same partitions; states that an operator has set stay.
+  void reconfigure(const std::vector<model::PartitionRecord>& partitions);
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
 
   const std::vector<model::NodeRecord>& nodes() const { return nodes_; }

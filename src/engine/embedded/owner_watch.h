@@ -1,8 +1,10 @@
-// Watches the process that owns a step or an allocation, and says when it is gone. State's thread.
+// The process that owns a step or an allocation: watched, to say when it is gone, and written to. State's
+// thread.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "engine/embedded/job.h"
 #include "os/event_loop.h"
@@ -23,5 +25,9 @@ class OwnerWatch {
   std::unique_ptr<os::EventLoop::Watch> watch_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
+
+// A line on the process's standard error, after the name it was called by ("salloc: "). Where that cannot be
+// written at once it is left.
+void say_to_owner(const Owner& owner, const std::string& message);
 
 }  // namespace minke::engine

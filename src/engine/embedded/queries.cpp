@@ -88,8 +88,10 @@ bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
          none_or_contains(filter.uids(), record.uid()) &&
          none_or_contains(filter.names(), record.spec().name()) &&
          none_or_contains(filter.accounts(), record.account()) &&
-         none_or_contains(filter.qos(), record.qos()) && in_partition(filter, record) &&
-         runs_on(record, filter);
+         none_or_contains(filter.qos(), record.qos()) &&
+         none_or_contains(filter.wckeys(), record.spec().wckey()) &&
+         none_or_contains(filter.reservations(), record.spec().reservation()) &&
+         in_partition(filter, record) && runs_on(record, filter);
 }
 
 bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task) {
@@ -149,8 +151,11 @@ void Queries::complete(JobRecord& record, const Job* job) {
     if (record.priority() == 0 || waits_for_others)
       record.set_eligible_time(begins_later ? record.spec().begin_time() : 0);
   }
-  if (record.state() == JOB_RUNNING && record.time_limit_minutes() != kUnlimited) {
-    record.set_end_time(record.start_time() + int64_t{record.time_limit_minutes()} * 60);
+  if ((record.state() == JOB_RUNNING || record.state() == JOB_SUSPENDED) &&
+      record.time_limit_minutes() != kUnlimited) {
+    int64_t suspended = record.suspended_seconds();
+    if (record.state() == JOB_SUSPENDED) suspended += core_.now() - record.suspend_time();
+    record.set_end_time(record.start_time() + suspended + int64_t{record.time_limit_minutes()} * 60);
   }
 }
 

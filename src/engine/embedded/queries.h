@@ -29,6 +29,9 @@ class Queries {
   void nodes(const Part& part);
   void partitions(const Part& part);
   void configuration(const Part& part);
+  void licenses(const Part& part);
+  // The processes of jobs that run (scontrol listpids), as /proc shows them.
+  void processes(const rpc::QueryPidsRequest& request, const Part& part);
 
   // A job with its spec, paths and what it asks for: as commands show it.
   model::JobRecord full_record(const Job& job);

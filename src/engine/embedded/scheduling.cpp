@@ -9,6 +9,7 @@
 #include "engine/embedded/nodes.h"
 #include "model/error.h"
 #include "text/hostlist.h"
+#include "text/licenses.h"
 
 namespace minke::engine {
 
@@ -23,7 +24,9 @@ sched::Machine build_machine(const Configuration& config) {
     MINKE_CHECK(nodes.has_value());
     partitions.push_back({partition.name(), std::move(*nodes)});
   }
-  auto machine = sched::Machine::build(config.nodes, partitions);
+  std::vector<sched::LicensePool> licenses;
+  for (const auto& [name, count] : config.licenses) licenses.push_back({name, count});
+  auto machine = sched::Machine::build(config.nodes, partitions, std::move(licenses));
   MINKE_CHECK(machine.has_value());
   return std::move(*machine);
 }
@@ -88,40 +91,43 @@ uint32_t Scheduling::time_limit_of(const model::JobSpec& spec) const {
 }
 
 uint32_t Scheduling::startable(const Job& job) const {
-  if (!job.array) return 1;
-  uint64_t count = job.array->waiting.size();
-  if (job.array->max_running != 0) {
-    const ArrayGroup* group = core_.state.find_array(job.array_job_id);
-    const uint32_t running = group == nullptr ? 0 : group->running;
-    count = std::min<uint64_t>(count, job.array->max_running - std::min(job.array->max_running, running));
-  }
+  uint64_t count = job.array ? job.array->waiting.size() : 1;
+  const ArrayGroup* group = job.array_job_id == 0 ? nullptr : core_.state.find_array(job.array_job_id);
+  if (group != nullptr && group->max_running != 0)
+    count = std::min<uint64_t>(count, group->max_running - std::min(group->max_running, group->running));
   return static_cast<uint32_t>(std::min<uint64_t>(count, 0xffffffff));
+}
+
+void Scheduling::wait(Job& job, model::StateReason reason) {
+  remove(job);
+  if (job.reason == reason) return;
+  job.reason = reason;
+  core_.committer.job_changed(job.id);
+}
+
+std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
+  using namespace model;
+  if (job.state != JOB_PENDING || !job.committed) return job.reason;
+  if (job.priority == 0) {
+    const bool other = job.reason == WAIT_HELD || job.reason == WAIT_MAX_REQUEUE;
+    return other ? job.reason : WAIT_HELD_USER;
+  }
+  if (job.submission->uses_dependencies && !core_.dependencies->fulfilled(job)) {
+    return core_.dependencies->never(job) ? WAIT_DEP_INVALID : WAIT_DEPENDENCY;
+  }
+  if (job.eligible_time > core_.now()) {
+    core_.lifecycle->set_alarm(job);
+    return WAIT_TIME;
+  }
+  if (startable(job) == 0) return WAIT_ARRAY_TASK_LIMIT;
+  return std::nullopt;
 }
 
 void Scheduling::update(Job& job) {
   using namespace model;
-  const auto wait = [&](StateReason reason) {
-    remove(job);
-    job.queued = false;
-    if (job.reason != reason) {
-      job.reason = reason;
-      core_.committer.job_changed(job.id);
-    }
-  };
-  if (job.state != JOB_PENDING || !job.committed) return wait(job.reason);
-  if (job.priority == 0) return wait(job.reason == WAIT_HELD ? WAIT_HELD : WAIT_HELD_USER);
-  if (job.submission->uses_dependencies && !core_.dependencies->fulfilled(job)) {
-    return wait(core_.dependencies->never(job) ? WAIT_DEP_INVALID : WAIT_DEPENDENCY);
-  }
-  if (job.eligible_time > core_.now()) {
-    core_.lifecycle->set_alarm(job);
-    return wait(WAIT_TIME);
-  }
-  const uint32_t count = startable(job);
-  if (count == 0) return wait(WAIT_ARRAY_TASK_LIMIT);
-
+  if (job.het_job_id != 0) return update_components(job);
+  if (const auto reason = obstacle(job)) return wait(job, *reason);
   remove(job);
-  job.queued = false;
   const JobSpec spec = job.submission->spec();
   const auto& names = job.submission->partitions;
   Error problem;
@@ -135,30 +141,97 @@ void Scheduling::update(Job& job) {
     queue_.insert({.id = entry_of(job.id, i),
                    .priority = (uint64_t{partition->priority_tier()} << 32) | job.priority,
                    .order = job.id,
-                   .startable = count},
+                   .startable = startable(job)},
                   *request);
     job.queued = true;
   }
   if (!job.queued) {
     // The machine has changed since it was submitted, and nothing could run it any more.
     job.need_details().reason_detail = problem.message;
-    return wait(problem.code == model::kInvalidTimeLimit ? WAIT_PART_TIME_LIMIT : FAIL_BAD_CONSTRAINTS);
+    return wait(job, problem.code == model::kInvalidTimeLimit ? WAIT_PART_TIME_LIMIT : FAIL_BAD_CONSTRAINTS);
   }
   job.reason = WAIT_NO_REASON;
   request_pass();
 }
 
-void Scheduling::throttle_changed(Job& array) {
-  const uint32_t count = startable(array);
-  if (!array.queued || count == 0) return update(array);
-  for (size_t i = 0; i < array.submission->partitions.size(); ++i)
-    queue_.set_startable(entry_of(array.id, i), count);
+Result<sched::Request> Scheduling::first_request(const model::JobSpec& spec,
+                                                 const std::vector<std::string>& partitions,
+                                                 uint32_t time_limit_minutes) const {
+  Result<sched::Request> request = failure("");
+  for (const std::string& name : partitions) {
+    request = request_for(spec, name, time_limit_minutes);
+    if (request) break;
+  }
+  return request;
+}
+
+void Scheduling::update_components(Job& job) {
+  const std::vector<Job*> components = core_.state.components(job);
+  Job& leader = *components.front();
+  remove(leader);
+  // What one of them waits for, all wait for.
+  std::optional<model::StateReason> reason;
+  if (components.size() < leader.het_size) reason = model::FAIL_SYSTEM;
+  for (Job* component : components) {
+    if (const auto own = obstacle(*component); own && !reason) reason = own;
+  }
+  std::optional<sched::Request> all;
+  for (const Job* component : components) {
+    if (reason) break;
+    auto request = first_request(component->submission->spec(), component->submission->partitions,
+                                 component->time_limit_minutes);
+    if (!request) {
+      reason = model::FAIL_BAD_CONSTRAINTS;
+    } else if (!all) {
+      all = std::move(*request);
+    } else {
+      all->companions.push_back(std::move(*request));
+    }
+  }
+  for (Job* component : components) {
+    if (component->state != model::JOB_PENDING || !component->committed) continue;
+    const model::StateReason shown = reason.value_or(model::WAIT_NO_REASON);
+    if (component->reason == shown) continue;
+    component->reason = shown;
+    core_.committer.job_changed(component->id);
+  }
+  if (reason) return;
+  const std::string& name = machine_.layout().partitions()[all->partition].name;
+  queue_.insert(
+      {.id = entry_of(leader.id, 0),
+       .priority = (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | leader.priority,
+       .order = leader.id,
+       .startable = 1},
+      *all);
+  leader.queued = true;
   request_pass();
 }
 
-void Scheduling::remove(const Job& job) {
-  if (!job.queued) return;
-  for (size_t i = 0; i < job.submission->partitions.size(); ++i) queue_.remove(entry_of(job.id, i));
+void Scheduling::throttle_changed(uint32_t array_job_id) {
+  const ArrayGroup* group = core_.state.find_array(array_job_id);
+  if (group == nullptr) return;
+  // Those that have records of their own, and the one that all others share.
+  const std::vector<uint32_t> ids(group->jobs.begin(), group->jobs.end());
+  for (const uint32_t id : ids) {
+    Job& job = *core_.state.find(id);
+    if (job.state != model::JOB_PENDING || !job.committed) continue;
+    const uint32_t count = startable(job);
+    if (!job.queued || count == 0) {
+      const bool stays = !job.queued && count == 0 && job.reason == model::WAIT_ARRAY_TASK_LIMIT;
+      if (!stays) update(job);
+      continue;
+    }
+    for (size_t i = 0; i < job.submission->partitions.size(); ++i)
+      queue_.set_startable(entry_of(job.id, i), count);
+    request_pass();
+  }
+}
+
+void Scheduling::remove(Job& job) {
+  Job* queued = &job;
+  if (job.het_job_id != 0 && !job.is_het_leader()) queued = core_.state.find(job.het_job_id);
+  if (queued == nullptr || !std::exchange(queued->queued, false)) return;
+  for (size_t i = 0; i < queued->submission->partitions.size(); ++i) queue_.remove(entry_of(queued->id, i));
 }
 
 void Scheduling::request_pass() {
@@ -186,9 +259,45 @@ void Scheduling::pass() {
   if (result.more) core_.loop.post([this] { request_pass(); });
 }
 
-sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& placement, int64_t) {
+void Scheduling::take_place(Job& job, const std::string& partition, const sched::Placement& placement,
+                            int64_t expected_end) {
+  Details& details = job.need_details();
+  details.nodes = sched::to_model(machine_.layout(), placement);
+  details.partition = partition;
+  const int64_t seconds = expected_end - core_.now();
+  if (seconds < sched::limit_seconds(job.time_limit_minutes))
+    job.time_limit_minutes = static_cast<uint32_t>(std::max<int64_t>(1, seconds / 60));
+}
+
+sched::RunKey Scheduling::start_component(Job& leader, const sched::Placement& placement,
+                                          int64_t expected_end) {
+  const std::vector<Job*> components = core_.state.components(leader);
+  const auto next = std::find_if(components.begin(), components.end(), [](const Job* component) {
+    return !component->details || component->details->nodes.empty();
+  });
+  MINKE_CHECK(next != components.end());
+  Job& job = **next;
+  const auto request =
+      first_request(job.submission->spec(), job.submission->partitions, job.time_limit_minutes);
+  take_place(
+      job,
+      request ? machine_.layout().partitions()[request->partition].name : job.submission->partitions.front(),
+      placement, expected_end);
+  leader.queued = false;
+  // The first one's script may use the others from its first line on.
+  if (next + 1 == components.end()) {
+    for (auto started = components.rbegin(); started != components.rend(); ++started)
+      core_.lifecycle->started(**started);
+  }
+  return job.id;
+}
+
+sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& placement,
+                                int64_t expected_end) {
   Job* waiting = core_.state.find(job_of_entry(entry));
-  MINKE_CHECK(waiting != nullptr && waiting->queued);
+  MINKE_CHECK(waiting != nullptr);
+  if (waiting->het_job_id != 0) return start_component(*waiting, placement, expected_end);
+  MINKE_CHECK(waiting->queued);
   const size_t partition_index = entry & 0xff;
   const std::vector<std::string>& partitions = waiting->submission->partitions;
   const std::string& partition = partitions[partition_index];
@@ -208,23 +317,36 @@ sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& pl
       queue_.set_startable(other, found->startable - 1);
     }
   }
-  Details& details = job->need_details();
-  details.nodes = sched::to_model(machine_.layout(), placement);
-  details.partition = partition;
+  take_place(*job, partition, placement, expected_end);
   core_.lifecycle->started(*job);
   if (array_goes_on) {
     core_.committer.job_changed(waiting->id);
     if (startable(*waiting) == 0) {
-      waiting->queued = false;
+      remove(*waiting);
       waiting->reason = model::WAIT_ARRAY_TASK_LIMIT;
     }
   }
+  if (const ArrayGroup* group = core_.state.find_array(job->array_job_id);
+      group != nullptr && group->max_running != 0 && group->jobs.size() > group->running + 1) {
+    throttle_changed(job->array_job_id);
+  }
   return job->id;
+}
+
+std::vector<sched::LicenseShare> Scheduling::licenses_of(const Job& job) const {
+  std::vector<sched::LicenseShare> held;
+  const auto wanted = text::parse_licenses(job.submission->spec().licenses());
+  if (!wanted) return held;
+  for (const auto& [name, count] : *wanted) {
+    if (const auto license = machine_.layout().find_license(name)) held.push_back({*license, count});
+  }
+  return held;
 }
 
 Status Scheduling::adopt(Job& job) {
   auto placement = sched::from_model(machine_.layout(), job.details->nodes);
   if (!placement) return failure(placement.error());
+  placement->licenses = licenses_of(job);
   machine_.adopt(*placement);
   running_.add(job.id, job.start_time + sched::limit_seconds(job.time_limit_minutes), std::move(*placement));
   return {};
@@ -238,7 +360,9 @@ void Scheduling::release(const Job& job) {
 }
 
 void Scheduling::time_limit_changed(const Job& job) {
-  running_.set_expected_end(job.id, job.start_time + sched::limit_seconds(job.time_limit_minutes));
+  const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
+  running_.set_expected_end(job.id,
+                            job.start_time + suspended + sched::limit_seconds(job.time_limit_minutes));
   request_pass();
 }
 
@@ -260,14 +384,42 @@ std::vector<sched::ExpectedStart> Scheduling::forecast() const {
   return sched::forecast(machine_, queue_, running_, core_.now());
 }
 
-std::optional<sched::ExpectedStart> Scheduling::forecast_submission(const model::JobSpec& spec) const {
+Status Scheduling::check_together(const std::vector<model::JobSpec>& specs) const {
+  const auto request = request_together(specs);
+  if (!request) return failure(request.error());
+  return machine_.could_ever(*request);
+}
+
+Result<sched::Request> Scheduling::request_together(const std::vector<model::JobSpec>& specs) const {
+  std::optional<sched::Request> all;
+  for (const model::JobSpec& spec : specs) {
+    auto request =
+        first_request(spec, make_submission(0, spec, core_.nodes->default_partition().name()).partitions, 0);
+    if (!request) return request;
+    if (all) {
+      all->companions.push_back(std::move(*request));
+    } else {
+      all = std::move(*request);
+    }
+  }
+  return *all;
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
+    const std::vector<model::JobSpec>& specs) const {
   std::optional<sched::ExpectedStart> best;
-  for (const auto& name : make_submission(0, spec, core_.nodes->default_partition().name()).partitions) {
-    const auto request = request_for(spec, name, 0);
-    if (!request) continue;
+  const auto consider = [&](const Result<sched::Request>& request) {
+    if (!request) return;
     const auto expected = sched::forecast_request(machine_, queue_, running_, *request, 0, core_.now());
     if (expected && (!best || expected->start < best->start)) best = expected;
+  };
+  if (specs.size() > 1) {
+    consider(request_together(specs));
+    return best;
   }
+  const model::JobSpec& spec = specs.front();
+  for (const auto& name : make_submission(0, spec, core_.nodes->default_partition().name()).partitions)
+    consider(request_for(spec, name, 0));
   return best;
 }
 
@@ -279,6 +431,10 @@ const sched::Request* Scheduling::queued_request(const Job& job) const {
 }
 
 model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (job.het_job_id != 0 && !job.is_het_leader()) {
+    const Job* leader = core_.state.find(job.het_job_id);
+    return leader != nullptr && leader->queued ? reason_of(reasons, *leader) : job.reason;
+  }
   if (!job.queued) return job.reason;
   for (size_t i = 0; i < job.submission->partitions.size(); ++i) {
     if (!queue_.find(entry_of(job.id, i))) continue;

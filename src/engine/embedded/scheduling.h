@@ -30,10 +30,10 @@ class Scheduling {
   explicit Scheduling(Core& core);
 
   void update(Job& job);  // enters or takes out, as the invariant says; sets the reason where it must wait
-  void throttle_changed(Job& array);  // or the number of its tasks that run, or wait
-  void remove(const Job& job);        // out of the queue, whatever its state
-  void request_pass();                // after this burst of events
-  void pause(bool paused);            // no passes while the launcher cannot take orders
+  void throttle_changed(uint32_t array_job_id);  // or the number of its tasks that run
+  void remove(Job& job);                         // out of the queue, whatever its state
+  void request_pass();                           // after this burst of events
+  void pause(bool paused);                       // no passes while the launcher cannot take orders
 
   // Books what a restart found running. A node that is gone: the error says so, nothing is booked.
   Status adopt(Job& job);
@@ -46,6 +46,8 @@ class Scheduling {
   // Checks a request against the machine; with several partitions, one that can take it is enough, and the
   // list is narrowed to those.
   Status check(const model::JobSpec& spec, std::string& partitions) const;
+  // Whether the components of a heterogeneous job, which have passed check(), can ever run at once.
+  Status check_together(const std::vector<model::JobSpec>& specs) const;
   // What each node would be asked for, for messages and records of jobs that wait.
   Result<sched::Request> request_for(const model::JobSpec& spec, const std::string& partition,
                                      uint32_t time_limit_minutes) const;
@@ -53,7 +55,8 @@ class Scheduling {
   uint32_t time_limit_of(const model::JobSpec& spec) const;  // minutes; of its first partition
 
   std::vector<sched::ExpectedStart> forecast() const;
-  std::optional<sched::ExpectedStart> forecast_submission(const model::JobSpec& spec) const;
+  // Of a job, or of a heterogeneous one's components; where it starts is said of the first.
+  std::optional<sched::ExpectedStart> forecast_submission(const std::vector<model::JobSpec>& specs) const;
   sched::WaitReasons wait_reasons() const { return {machine_, queue_}; }
   model::StateReason reason_of(const sched::WaitReasons& reasons, const Job& job) const;
 
@@ -65,12 +68,26 @@ class Scheduling {
   size_t queued() const { return queue_.size(); }
 
  private:
+  // What keeps a job that waits from the queue by itself; nothing where it may start.
+  std::optional<model::StateReason> obstacle(Job& job) const;
+  // The heterogeneous job that `job` is a component of: one entry, under its first component's id.
+  void update_components(Job& job);
+  Result<sched::Request> request_together(const std::vector<model::JobSpec>& specs) const;
+  void wait(Job& job, model::StateReason reason);
+  // The first of its partitions that could take it; the error is that of the last.
+  Result<sched::Request> first_request(const model::JobSpec& spec, const std::vector<std::string>& partitions,
+                                       uint32_t time_limit_minutes) const;
+  sched::RunKey start_component(Job& leader, const sched::Placement& placement, int64_t expected_end);
+  // A start at `placement` has been decided; a limit that --time-min allowed to be shorter is set.
+  void take_place(Job& job, const std::string& partition, const sched::Placement& placement,
+                  int64_t expected_end);
   void pass();
   sched::RunKey start(sched::EntryId entry, const sched::Placement& placement, int64_t expected_end);
   static sched::EntryId entry_of(uint32_t job_id, size_t partition) {
     return (uint64_t{job_id} << 8) | partition;
   }
   uint32_t startable(const Job& job) const;
+  std::vector<sched::LicenseShare> licenses_of(const Job& job) const;
 
   Core& core_;
   sched::Machine machine_;

@@ -113,6 +113,12 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
              allocation_environment(record, core_.launching->surroundings(*job, record.spec()))) {
           message.mutable_wait_job()->add_environment(std::move(variable));
         }
+        for (std::string& variable : core_.launching->het_environment(*job))
+          message.mutable_wait_job()->add_environment(std::move(variable));
+        if (job->het_job_id != 0) {
+          for (const Job* component : core_.state.components(*job))
+            *message.mutable_wait_job()->add_het_components() = queries_.full_record(*component);
+        }
       }
     }
     self->send(message, request_id, last);
@@ -214,6 +220,16 @@ void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       return actions_.hold(message.hold(), client->peer, acted);
     case rpc::ClientMessage::kRequeue:
       return actions_.requeue(message.requeue(), client->peer, acted);
+    case rpc::ClientMessage::kSuspend:
+      return actions_.suspend(message.suspend(), client->peer, acted);
+    case rpc::ClientMessage::kTop:
+      return actions_.top(message.top(), client->peer, acted);
+    case rpc::ClientMessage::kNotify:
+      return actions_.notify(message.notify(), client->peer, acted);
+    case rpc::ClientMessage::kQueryPids:
+      return queries_.processes(message.query_pids(), part);
+    case rpc::ClientMessage::kQueryLicenses:
+      return queries_.licenses(part);
     case rpc::ClientMessage::kUpdateJob:
       return actions_.update(message.update_job(), client->peer, acted);
     case rpc::ClientMessage::kCompleteAllocation:
@@ -256,9 +272,7 @@ void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage me
         acted(rpc::ActionReply());
       });
     case rpc::ClientMessage::kReconfigure:
-      return client->send_error(
-          id,
-          Error{kNotSupported, "the configuration is read at start: minke down --keep-jobs, then minke up"});
+      return changed(hooks_.reconfigure());
     case rpc::ClientMessage::BODY_NOT_SET:
       return client->send_error(id, Error{kInternal, "a request that this daemon does not know"});
   }

@@ -29,6 +29,7 @@ class Server {
     std::function<rpc::StatusReply()> status;
     // The result: nothing, where it stops; or why not.
     std::function<void(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply)> shut_down;
+    std::function<Status()> reconfigure;
   };
   Server(Core& core, os::UniqueFd listener, Hooks hooks);
   ~Server();

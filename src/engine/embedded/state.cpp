@@ -1,6 +1,7 @@
 #include "engine/embedded/state.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/result.h"
@@ -16,7 +17,11 @@ Job* State::find(uint32_t job_id) {
 
 Job& State::add(std::unique_ptr<Job> job) {
   const uint32_t id = job->id;
-  if (job->array_job_id != 0) arrays_[job->array_job_id].jobs.insert(id);
+  if (job->array_job_id != 0) {
+    ArrayGroup& group = arrays_[job->array_job_id];
+    group.jobs.insert(id);
+    if (job->array) group.max_running = job->array->max_running;
+  }
   const auto [place, added] = jobs_.emplace(id, std::move(job));
   MINKE_CHECK(added);
   return *place->second;
@@ -33,9 +38,27 @@ void State::remove(uint32_t job_id) {
   jobs_.erase(found);
 }
 
+std::vector<Job*> State::components(const Job& job) {
+  std::vector<Job*> found;
+  const uint32_t first = job.het_job_id != 0 ? job.het_job_id : job.id;
+  const uint32_t count = job.het_job_id != 0 ? job.het_size : 1;
+  for (uint32_t offset = 0; offset < count; ++offset) {
+    if (Job* component = find(first + offset)) found.push_back(component);
+  }
+  return found;
+}
+
 ArrayGroup* State::find_array(uint32_t array_job_id) {
   const auto found = arrays_.find(array_job_id);
   return found == arrays_.end() ? nullptr : &found->second;
+}
+
+void State::set_throttle(uint32_t array_job_id, uint32_t max_running) {
+  ArrayGroup* group = find_array(array_job_id);
+  MINKE_CHECK(group != nullptr);
+  group->max_running = max_running;
+  if (Job* record = find(array_job_id); record != nullptr && record->array)
+    record->array->max_running = max_running;
 }
 
 Job* State::find_task(uint32_t array_job_id, uint32_t index) {
@@ -126,6 +149,13 @@ model::JobRecord State::record_of(const Job& job) {
     job.array->waiting.write(*record.mutable_array_pending());
     record.mutable_array_pending()->set_max_running(job.array->max_running);
   }
+  if (job.het_job_id != 0) {
+    record.set_het_job_id(job.het_job_id);
+    record.set_het_job_offset(job.het_offset);
+    record.set_het_job_id_set(std::to_string(job.het_job_id) + "-" +
+                              std::to_string(job.het_job_id + job.het_size - 1));
+  }
+  record.set_special_exit(job.special_exit);
   record.set_uid(job.uid);
   record.set_gid(job.gid);
   record.set_user_name(user_name(job.uid));
@@ -148,6 +178,9 @@ model::JobRecord State::record_of(const Job& job) {
     const Details& details = *job.details;
     record.set_reason_detail(details.reason_detail);
     record.set_partition(details.partition);
+    record.set_suspend_time(details.suspend_time);
+    record.set_suspended_seconds(details.suspended_seconds);
+    record.set_pre_suspend_seconds(details.pre_suspend_seconds);
     *record.mutable_usage() = details.usage;
     *record.mutable_nodes() = details.nodes;
     std::vector<std::string> names;
@@ -194,6 +227,13 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
     job->array->waiting = TaskSet(record.array_pending());
     job->array->max_running = record.array_pending().max_running();
   }
+  if (const std::string& ids = record.het_job_id_set(); record.het_job_id() != 0) {
+    job->het_job_id = record.het_job_id();
+    job->het_offset = static_cast<uint16_t>(record.het_job_offset());
+    const uint64_t last = std::strtoull(ids.c_str() + ids.find('-') + 1, nullptr, 10);
+    job->het_size = static_cast<uint16_t>(last - record.het_job_id() + 1);
+  }
+  job->special_exit = record.special_exit();
   job->uid = record.uid();
   job->gid = record.gid();
   job->priority = record.priority();
@@ -217,6 +257,9 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
     details.nodes = record.nodes();
     details.partition = record.partition();
     details.usage = record.usage();
+    details.suspend_time = record.suspend_time();
+    details.suspended_seconds = record.suspended_seconds();
+    details.pre_suspend_seconds = record.pre_suspend_seconds();
     if (!row.owner.empty()) details.owner = parse_owner(row.owner);
   }
   return job;

@@ -25,8 +25,9 @@ namespace minke::engine {
 struct ArrayGroup {
   std::set<uint32_t> jobs;  // ids of its records in memory
   uint32_t running = 0;
-  uint64_t ended = 0;      // tasks, all since submission
-  uint64_t succeeded = 0;  // of them, with exit code 0
+  uint32_t max_running = 0;  // 0: no throttle
+  uint64_t ended = 0;        // tasks, all since submission
+  uint64_t succeeded = 0;    // of them, with exit code 0
 };
 
 class State {
@@ -42,7 +43,12 @@ class State {
   uint32_t take_job_id() { return next_job_id_++; }
   void skip_job_ids_to(uint32_t used) { next_job_id_ = std::max(next_job_id_, used + 1); }
 
+  // The components in memory of the heterogeneous job that `job` belongs to, by offset; of another job:
+  // itself.
+  std::vector<Job*> components(const Job& job);
+
   ArrayGroup* find_array(uint32_t array_job_id);
+  void set_throttle(uint32_t array_job_id, uint32_t max_running);
   // The record of task `index`: its own, or the one of the tasks that wait; null where there is none.
   Job* find_task(uint32_t array_job_id, uint32_t index);
 

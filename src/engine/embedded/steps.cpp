@@ -98,6 +98,7 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
                          std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report) {
   Job* job = &running;
   JobSteps& steps = jobs_[job->id];
+  if (job->state == JOB_SUSPENDED) return failure("", kJobSuspended);
   if (job->state != JOB_RUNNING) return failure("", kAlreadyDone);
   if (request.spec().argv_size() == 0) return failure("no command", kInternal);
   for (const rpc::StepStream* stream :

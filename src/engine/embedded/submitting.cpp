@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kKeyBytes = 16;
 constexpr size_t kMaxScriptBytes = size_t{4} << 20;
+constexpr int kMaxComponents = 128;
 
 // A request that does not speak of memory has its partition's default from now on, whatever that becomes.
 void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
@@ -42,16 +43,25 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   return spec;
 }
 
-Status Submitting::check(const rpc::SubmitRequest& request, JobSpec& spec) const {
+Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>& specs) const {
   if (request.key().size() != kKeyBytes) return failure("a submission's key has 16 bytes", kInternal);
-  if (request.script().empty() != spec.interactive()) return failure("", kJobScriptMissing);
   if (request.script().size() > kMaxScriptBytes) return failure("the script is over 4 MiB", kPathnameTooLong);
+  for (JobSpec& spec : specs) {
+    if (request.script().empty() != spec.interactive()) return failure("", kJobScriptMissing);
+    if (specs.size() > 1 && spec.has_array())
+      return failure("a heterogeneous job cannot be an array", kNotSupported);
+    if (const Status possible = check(spec); !possible) return possible;
+  }
+  if (specs.size() == 1) return {};
+  return core_.scheduling->check_together(specs);
+}
+
+Status Submitting::check(JobSpec& spec) const {
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time()) {
     return failure("the deadline is before the begin time", kInvalidTimeValue);
   }
   if (spec.deadline() != 0 && spec.deadline() <= core_.now())
     return failure("the deadline has passed", kInvalidTimeValue);
-  if (!spec.licenses().empty()) return failure("no licenses are configured", kInvalidLicenses);
   if (!spec.reservation().empty())
     return failure("there is no reservation " + spec.reservation(), kReservationInvalid);
   if (spec.has_array() && spec.array().ranges_size() > 0) {
@@ -71,9 +81,9 @@ Status Submitting::check(const rpc::SubmitRequest& request, JobSpec& spec) const
   return core_.dependencies->check(spec);
 }
 
-Result<rpc::SubmitReply> Submitting::test(const JobSpec& spec) const {
+Result<rpc::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs) const {
   rpc::SubmitReply reply;
-  const auto expected = core_.scheduling->forecast_submission(spec);
+  const auto expected = core_.scheduling->forecast_submission(specs);
   reply.set_job_id(core_.state.next_job_id());
   if (!expected) return failure("no node that could run it is available", kNodesBusy);
   reply.set_start_time(expected->start);
@@ -86,7 +96,7 @@ Result<rpc::SubmitReply> Submitting::test(const JobSpec& spec) const {
   }
   reply.set_num_cpus(cpus);
   reply.set_node_list(text::compress_hostlist_sorted(names));
-  reply.set_partition(spec.partition().substr(0, spec.partition().find(',')));
+  reply.set_partition(specs.front().partition().substr(0, specs.front().partition().find(',')));
   return reply;
 }
 
@@ -96,8 +106,21 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
     waiting->second.push_back(std::move(reply));
     return;
   }
-  auto spec = complete_spec(request.spec());
-  if (!spec) return reply(failure(spec.error()));
+  std::vector<JobSpec> specs;
+  const auto take = [&](const JobSpec& given) -> Status {
+    auto spec = complete_spec(given);
+    if (!spec) return failure(spec.error());
+    specs.push_back(std::move(*spec));
+    return {};
+  };
+  if (request.het_components_size() > kMaxComponents)
+    return reply(failure("a heterogeneous job has 128 components at most", kNotSupported));
+  for (const JobSpec& given : request.het_components()) {
+    if (const Status taken = take(given); !taken) return reply(failure(taken.error()));
+  }
+  if (specs.empty()) {
+    if (const Status taken = take(request.spec()); !taken) return reply(failure(taken.error()));
+  }
   // Sent again because the answer was lost: the first one counts, whatever has become of it since.
   const auto known = core_.store.submission(request.key());
   if (!known) return reply(failure(known.error()));
@@ -105,22 +128,43 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
     answer.set_job_id(**known);
     return reply(answer);
   }
-  if (const Status possible = check(request, *spec); !possible) return reply(failure(possible.error()));
-  if (request.test_only()) return reply(test(*spec));
+  if (const Status possible = check(request, specs); !possible) return reply(failure(possible.error()));
+  if (request.test_only()) return reply(test(specs));
   if (request.immediate()) {
-    const auto expected = core_.scheduling->forecast_submission(*spec);
+    const auto expected = core_.scheduling->forecast_submission(specs);
     if (!expected || expected->start > core_.now()) return reply(failure("", kCannotStartImmediately));
   }
-  const uint64_t tasks = spec->has_array() ? TaskSet(spec->array()).size() : 1;
+  const uint64_t tasks = specs.front().has_array() ? TaskSet(specs.front().array()).size() : specs.size();
   if (tasks > core_.config.max_job_count || core_.state.jobs().size() + tasks > core_.config.max_job_count) {
     return reply(failure("MaxJobCount=" + std::to_string(core_.config.max_job_count) + " would be exceeded",
                          kAccountingPolicy));
   }
 
-  const uint32_t id = core_.state.take_job_id();
-  Submission submission = make_submission(id, *spec, core_.nodes->default_partition().name());
   store::Batch batch;
-  if (!request.script().empty()) {
+  std::vector<uint32_t> ids;
+  for (size_t i = 0; i < specs.size(); ++i) ids.push_back(core_.state.take_job_id());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    auto job = make_job(request, peer, ids[i], specs[i], i == 0, batch);
+    if (specs.size() > 1) {
+      job->het_job_id = ids.front();
+      job->het_offset = static_cast<uint16_t>(i);
+      job->het_size = static_cast<uint16_t>(specs.size());
+    }
+    batch.jobs.push_back(core_.state.row_of(core_.state.add(std::move(job))));
+    batch.specs.push_back({ids[i], specs[i]});
+  }
+  batch.submissions.emplace_back(request.key(), ids.front());
+  in_flight_[request.key()].push_back(std::move(reply));
+  core_.committer.submit(std::move(batch), [this, ids, key = request.key()](Status outcome) {
+    committed(ids, key, std::move(outcome));
+  });
+}
+
+std::unique_ptr<Job> Submitting::make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer,
+                                          uint32_t id, const JobSpec& spec, bool runs_script,
+                                          store::Batch& batch) {
+  Submission submission = make_submission(id, spec, core_.nodes->default_partition().name());
+  if (runs_script && !request.script().empty()) {
     const store::ContentHash hash = store::hash_content(request.script());
     submission.script = core_.state.intern(hash);
     batch.contents.emplace_back(hash, request.script());
@@ -134,48 +178,42 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   made->uid = peer.uid;
   made->gid = peer.gid;
   made->submit_time = core_.now();
-  made->eligible_time = std::max(made->submit_time, spec->begin_time());
-  made->priority = initial_priority(*spec, id);
-  made->requeue_allowed = spec->has_requeue() ? spec->requeue() : core_.config.requeue_by_default;
+  made->eligible_time = std::max(made->submit_time, spec.begin_time());
+  made->priority = initial_priority(spec, id);
+  made->requeue_allowed = spec.has_requeue() ? spec.requeue() : core_.config.requeue_by_default;
   made->submission = std::make_shared<const Submission>(std::move(submission));
-  made->time_limit_minutes = core_.scheduling->time_limit_of(*spec);
-  if (spec->interactive()) made->need_details().owner = owner_of_process(peer.pid);
-  if (spec->has_array() && spec->array().ranges_size() > 0) {
+  made->time_limit_minutes = core_.scheduling->time_limit_of(spec);
+  if (spec.interactive()) made->need_details().owner = owner_of_process(peer.pid);
+  if (spec.has_array() && spec.array().ranges_size() > 0) {
     made->array_job_id = id;
     made->array = std::make_unique<ArrayTasks>();
-    made->array->waiting = TaskSet(spec->array());
-    made->array->max_running = spec->array().max_running();
+    made->array->waiting = TaskSet(spec.array());
+    made->array->max_running = spec.array().max_running();
   }
   if (made->priority == 0) made->reason = WAIT_HELD_USER;
-  Job& job = core_.state.add(std::move(made));
-  batch.jobs.push_back(core_.state.row_of(job));
-  batch.specs.push_back({id, *spec});
-  batch.submissions.emplace_back(request.key(), id);
-  in_flight_[request.key()].push_back(std::move(reply));
-  core_.committer.submit(std::move(batch), [this, id, key = request.key()](Status outcome) {
-    committed(id, key, std::move(outcome));
-  });
+  return made;
 }
 
-void Submitting::committed(uint32_t job_id, const std::string& key, Status outcome) {
+void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& key, Status outcome) {
   const auto replies = std::move(in_flight_.extract(key).mapped());
-  Job* job = core_.state.find(job_id);
-  MINKE_CHECK(job != nullptr);
   if (!outcome) {
-    core_.state.remove(job_id);
+    for (const uint32_t id : ids) core_.state.remove(id);
     for (const Reply& reply : replies) reply(failure(outcome.error().message, kWritingToFile));
     return;
   }
-  job->committed = true;
-  core_.dependencies->watch(*job);
-  core_.lifecycle->set_alarm(*job);
-  core_.scheduling->update(*job);
-  if (core_.dependencies->never(*job) && job->submission->kill_on_invalid_dependency) {
-    core_.lifecycle->cancel(*job, job->uid);
+  for (const uint32_t id : ids) core_.state.find(id)->committed = true;
+  for (const uint32_t id : ids) {
+    Job& job = *core_.state.find(id);
+    core_.dependencies->watch(job);
+    core_.lifecycle->set_alarm(job);
+    core_.scheduling->update(job);
+    if (core_.dependencies->never(job) && job.submission->kill_on_invalid_dependency) {
+      core_.lifecycle->cancel(job, job.uid);
+    }
+    if (job.submission->interactive) core_.lifecycle->watch_owner(job);
   }
-  if (job->submission->interactive) core_.lifecycle->watch_owner(*job);
   rpc::SubmitReply answer;
-  answer.set_job_id(job_id);
+  answer.set_job_id(ids.front());
   for (const Reply& reply : replies) reply(answer);
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,9 +29,13 @@ class Submitting {
  private:
   // Fills in what the user left to the configuration; the result is what is stored.
   Result<model::JobSpec> complete_spec(const model::JobSpec& given) const;
-  Status check(const rpc::SubmitRequest& request, model::JobSpec& spec) const;
-  Result<rpc::SubmitReply> test(const model::JobSpec& spec) const;
-  void committed(uint32_t job_id, const std::string& key, Status outcome);
+  // All components, if there are several: each by itself, and together.
+  Status check(const rpc::SubmitRequest& request, std::vector<model::JobSpec>& specs) const;
+  Status check(model::JobSpec& spec) const;
+  Result<rpc::SubmitReply> test(const std::vector<model::JobSpec>& specs) const;
+  std::unique_ptr<Job> make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
+                                const model::JobSpec& spec, bool runs_script, store::Batch& batch);
+  void committed(const std::vector<uint32_t>& job_ids, const std::string& key, Status outcome);
 
   Core& core_;
   std::unordered_map<std::string, std::vector<Reply>> in_flight_;  // by key

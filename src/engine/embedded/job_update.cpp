@@ -1,0 +1,113 @@
+// scontrol update: what becomes of a job when what it asked for is changed.
+//
+// A changed job gets a Submission of its own, so that the other tasks of its array keep theirs. What places
+// it can only change while it waits, and only to what could run here. State's thread.
+#include <algorithm>
+#include <utility>
+
+#include "engine/embedded/actions.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/dependencies.h"
+#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/scheduling.h"
+#include "submit/update.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
+  if (job.ended()) return failure("", kJobFinished);
+  JobSpec spec = job.submission->spec();
+  // The limit in force stands for the one asked for, so that "+10" counts from it.
+  if (job.time_limit_minutes != kUnlimited || spec.has_time_limit_minutes()) {
+    spec.set_time_limit_minutes(job.time_limit_minutes);
+  }
+  bool time_limit = false, throttle = false, placement = false, dependencies = false, begin = false,
+       priority = false;
+  for (const rpc::Field& field : request.fields()) {
+    const auto changed = submit::apply_update(spec, field.name(), field.value(), core_.now());
+    if (!changed) return failure(changed.error());
+    switch (*changed) {
+      case submit::Updated::kTimeLimit:
+        time_limit = true;
+        break;
+      case submit::Updated::kArrayThrottle:
+        throttle = true;
+        break;
+      case submit::Updated::kResources:
+        placement = true;
+        break;
+      case submit::Updated::kDependency:
+        dependencies = true;
+        break;
+      case submit::Updated::kBeginTime:
+        begin = true;
+        break;
+      case submit::Updated::kPriority:
+        priority = true;
+        break;
+      case submit::Updated::kOther:
+        break;
+    }
+  }
+  if (job.state != JOB_PENDING && (placement || dependencies || begin || priority))
+    return failure("", kJobNotPending);
+  if (dependencies) {
+    if (const Status known = core_.dependencies->check(spec); !known) return known;
+    if (const Status line = core_.dependencies->check_circle(job, spec); !line) return line;
+  }
+  if (placement || (time_limit && job.state == JOB_PENDING)) {
+    std::string partitions;
+    if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
+    spec.set_partition(partitions);
+  }
+  core_.scheduling->remove(job);
+  // Tasks of an array share their submission: the changed one gets its own, under its own id.
+  auto changed =
+      std::make_shared<Submission>(make_submission(job.id, spec, core_.nodes->default_partition().name()));
+  changed->script = job.submission->script;
+  changed->environment = job.submission->environment;
+  job.submission = std::move(changed);
+  core_.committer.spec_changed({job.id, spec});
+  if (time_limit) {
+    job.time_limit_minutes = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0
+                                 ? spec.time_limit_minutes()
+                                 : kUnlimited;
+    if (job.holds_nodes()) core_.scheduling->time_limit_changed(job);
+  }
+  if (throttle) core_.state.set_throttle(job.array_job_id, spec.array().max_running());
+  if (spec.has_requeue()) job.requeue_allowed = spec.requeue();
+  if (begin) job.eligible_time = std::max(core_.now(), spec.begin_time());
+  if (dependencies) {
+    job.need_details().dependencies.clear();
+    core_.dependencies->watch(job);
+  }
+  if (priority && job.priority != 0) job.priority = std::max(1u, initial_priority(spec, job.id));
+  if (priority && spec.has_priority()) {
+    job.priority = spec.priority();
+    if (job.priority == 0) job.reason = WAIT_HELD_USER;
+  }
+  core_.committer.job_changed(job.id);
+  core_.lifecycle->set_alarm(job);
+  if (job.state == JOB_PENDING) core_.scheduling->update(job);
+  if (throttle) core_.scheduling->throttle_changed(job.array_job_id);
+  return {};
+}
+
+void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply) {
+  Selectors jobs;
+  google::protobuf::RepeatedPtrField<std::string> names;
+  if (request.name().empty()) {
+    *jobs.Add() = request.job();
+  } else {
+    *names.Add() = request.name();
+  }
+  Selectors selectors = named(jobs, names, peer);
+  if (selectors.empty()) selectors.Add();
+  for_each(
+      selectors, peer, std::move(reply), [&](Job& job) { return update_job(job, request); }, kJobFinished);
+}
+
+}  // namespace minke::engine
