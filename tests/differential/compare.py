@@ -12,6 +12,7 @@ import tomllib
 
 DIFFERENCES = pathlib.Path(__file__).with_name("differences.toml")
 TIMESTAMP = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\b")
+CLOCK = re.compile(r"(?<![\d:])\d+:\d\d(?![\d:])")  # a time used, in a listing
 TOLERANCE = 30  # seconds between the two systems' times of one event, on a loaded machine
 
 
@@ -90,6 +91,23 @@ class Comparison:
     def fields(self, place: str, slurm: dict[str, str], minke: dict[str, str]) -> None:
         for name in [*slurm, *(name for name in minke if name not in slurm)]:
             self.value(place, name, slurm.get(name, "<absent>"), minke.get(name, "<absent>"))
+
+    def text(self, place: str, slurm: str, minke: str) -> None:
+        """Line by line where there are as many lines, so that each difference stands alone."""
+        theirs, ours = ([CLOCK.sub("M:SS", line) for line in text.splitlines()] for text in (slurm, minke))
+        if len(theirs) != len(ours):
+            return self.value(place, "text", "\n".join(theirs), "\n".join(ours))
+        for one, other in zip(theirs, ours):
+            self.value(place, "line", one, other)
+
+    def rows(self, place: str, slurm: dict[str, dict[str, str]], minke: dict[str, dict[str, str]]) -> None:
+        """Tables: rows by their names. A row's name is the case that excuses see."""
+        self.value(place, "rows", "\n".join(sorted(slurm)), "\n".join(sorted(minke)))
+        for name in slurm.keys() & minke.keys():
+            self.case = name
+            before = len(self.lines)
+            self.fields(place, slurm[name], minke[name])
+            self.lines[before:] = [f"{name}: {line}" for line in self.lines[before:]]
 
     def records(self, place: str, slurm: list[dict[str, str]], minke: list[dict[str, str]]) -> None:
         self.value(place, "records", str(len(slurm)), str(len(minke)))

@@ -418,32 +418,32 @@ ARRAY = lines("array", """
 """)
 
 DEPENDENCY = lines("dependency", """
--d afterok:1
--d after:1
--d after:1+5
--d afterany:1
--d afternotok:1
--d aftercorr:2
--d afterburstbuffer:1
+-d afterok:1001
+-d after:1001
+-d after:1001+5
+-d afterany:1001
+-d afternotok:1001
+-d aftercorr:1002
+-d afterburstbuffer:1001
 -d singleton
--d afterok:1:2
--d afterok:1,afterany:2
--d afterok:1?afterany:2
--d afterok:1,afterany:2?after:1
--d afterok:2_1
--d afterok:2_*
+-d afterok:1001:1002
+-d afterok:1001,afterany:1002
+-d afterok:1001?afterany:1002
+-d afterok:1001,afterany:1002?after:1001
+-d afterok:1002_1
+-d afterok:1002_*
 -d afterok:999999
 -d afterok:
 -d afterok
--d nosuch:1
+-d nosuch:1001
 -d x
 -d ''
--d expand:1
--d afterok:1,singleton
--d 1
--d afterok:1,
--d AFTEROK:1
--d after:1+x
+-d expand:1001
+-d afterok:1001,singleton
+-d 1001
+-d afterok:1001,
+-d AFTEROK:1001
+-d after:1001+x
 -d none
 """)
 
@@ -635,7 +635,7 @@ SCRIPTS = [
     script("PBS resources", "#!/bin/bash\n#PBS -l nodes=2:ppn=2,mem=100mb\n#PBS -q short\n" + BODY),
     script("LSF", "#!/bin/bash\n#BSUB -W 10\n#BSUB -J lsfname\n" + BODY),
     script("array in the script", "#!/bin/bash\n#SBATCH --array=1-4%2\n#SBATCH -o %A_%a.log\n" + BODY),
-    script("dependency in the script", "#!/bin/bash\n#SBATCH -d afterok:1\n" + BODY),
+    script("dependency in the script", "#!/bin/bash\n#SBATCH -d afterok:1001\n" + BODY),
     script("export in the script", "#!/bin/bash\n#SBATCH --export=NONE\n" + BODY),
     script("a value that begins with a dash", "#!/bin/bash\n#SBATCH --comment=-x\n" + BODY),
     script("the end of options", "#!/bin/bash\n#SBATCH -- -t 5\n" + BODY),
@@ -689,11 +689,11 @@ WAITING = lines("waiting", """
 -p short,main
 -a 1-3
 -a 1-10%2
--d afterok:1
--d afterany:1?afterany:2
+-d afterok:1001
+-d afterany:1001?afterany:1002
 -d singleton -J one
 -b now+1hour
--b now+1hour -d afterok:1
+-b now+1hour -d afterok:1001
 --nice=100
 -C fast
 --exclusive

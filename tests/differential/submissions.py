@@ -5,7 +5,7 @@ import re
 from corpus import Case
 from systems import Answer, Pair
 
-# Two jobs that the dependencies of the corpus name, number 1 and the array 2; and one that has every node.
+# Two jobs that the dependencies of the corpus name, number 1001 and the array 1002; and one that has every node.
 FIRST = (["sbatch", "--hold", "--wrap=true"], ["sbatch", "--hold", "--array=1-3", "--wrap=true"],
          ["sbatch", "--parsable", "--exclusive", "--nodes=5", "--output=/dev/null", "--wrap=sleep 600"])
 SQUEUE_FIELDS = """

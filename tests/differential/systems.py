@@ -10,7 +10,7 @@ import pathlib
 import shutil
 import subprocess
 
-from cluster import SYSTEM_PATH, Cluster, Commands, LoopbackSlurm, plain_environment
+from cluster import SYSTEM_PATH, Cluster, Commands, LoopbackSlurm, plain_environment, poll
 from peers.slurm import free_ports
 
 SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd", "mariadb-install-db", "sbatch")
@@ -20,6 +20,7 @@ MINKE_CONFIGURATION = """\
 cluster_name = "loopback"
 kill_wait = 2
 min_job_age = 3600
+first_job_id = 1001
 max_array_size = 4000002
 
 [[node]]
@@ -29,6 +30,7 @@ sockets = 1
 cores_per_socket = 4
 threads_per_core = 1
 memory = "4000M"
+tmp_disk = "20000M"
 features = ["fast", "big"]
 gpus = "a100:2"
 
@@ -39,6 +41,7 @@ sockets = 1
 cores_per_socket = 4
 threads_per_core = 1
 memory = "4000M"
+tmp_disk = "20000M"
 features = ["slow"]
 gpus = "h100:2"
 
@@ -49,6 +52,7 @@ sockets = 2
 cores_per_socket = 4
 threads_per_core = 1
 memory = "8000M"
+tmp_disk = "20000M"
 
 [[partition]]
 name = "main"
@@ -64,11 +68,11 @@ max_time = "3:00:00"
 default_mem_per_cpu = "256M"
 """
 SLURM_NODES = (
-    ("n1", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=fast,big Gres=gpu:a100:2"),
-    ("n2", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=fast,big Gres=gpu:a100:2"),
-    ("n3", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=slow Gres=gpu:h100:2"),
-    ("n4", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 Feature=slow Gres=gpu:h100:2"),
-    ("n5", "CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000"),
+    ("n1", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=fast,big Gres=gpu:a100:2"),
+    ("n2", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=fast,big Gres=gpu:a100:2"),
+    ("n3", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=slow Gres=gpu:h100:2"),
+    ("n4", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=slow Gres=gpu:h100:2"),
+    ("n5", "CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 TmpDisk=20000"),
 )
 SLURM_PARTITIONS = (
     "PartitionName=main Nodes=n[1-5] Default=YES DefaultTime=1:00:00 DefMemPerCPU=256 State=UP",
@@ -91,10 +95,10 @@ class AccountedSlurm(LoopbackSlurm):
     def configuration(self) -> str:
         lines = [line for line in super().configuration().splitlines()
                  if not line.startswith(("NodeName=", "PartitionName=", "SelectTypeParameters=", "MaxArraySize=",
-                                         "AccountingStorageType=", "JobAcctGatherType=", "MaxJobCount="))]
+                                         "AccountingStorageType=", "ReturnToService=", "JobAcctGatherType=", "MaxJobCount="))]
         ports = free_ports(len(SLURM_NODES))
         host = os.uname().nodename.split(".")[0]
-        lines += ["SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "MaxArraySize=4000001", "KillWait=2",
+        lines += ["SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "FirstJobId=1001", "MaxArraySize=4000001", "KillWait=2", "ReturnToService=1",
                   "MinJobAge=3600", "AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1",
                   f"AccountingStoragePort={self.accounting_port}",
                   f"AccountingStoragePass={self.directory}/munge.socket", "AccountingStorageTRES=gres/gpu",
@@ -149,7 +153,12 @@ class Reference(Commands):
 
     def close(self) -> None:
         self.run("scancel", "--me", "-Q")
-        self.slurm.__exit__(None, None, None)
+        try:
+            poll(lambda: not self.queue(), 20, "the end of all jobs")
+        finally:
+            for daemon in self.slurm.daemons:  # what they would write down is thrown away
+                daemon.kill()
+            self.slurm.__exit__(None, None, None)
 
 
 class Minke(Cluster):

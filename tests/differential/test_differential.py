@@ -3,6 +3,7 @@ import pytest
 
 from compare import Comparison, load_differences, open_cases
 from corpus import CASES
+from states import LISTINGS, TABLES, look
 from submissions import run_corpus
 from systems import Pair, missing_program
 
@@ -29,17 +30,25 @@ def seen(pair):
     return run_corpus(pair, CASES)
 
 
+@pytest.fixture(scope="module")
+def looked(pair, seen):
+    return look(pair)
+
+
 def test_cases_have_names_of_their_own():
     names = {case.name for case in CASES}
     assert len(names) == len(CASES) >= 300
-    assert set(open_cases()) <= names
+    assert set(open_cases()) <= names | set(LISTINGS) | set(TABLES)
 
 
 OPEN = set(open_cases())
 
 
-@pytest.mark.parametrize("case", [
-    pytest.param(case.name, marks=[pytest.mark.xfail(reason="a known defect")] * (case.name in OPEN)) for case in CASES])
+def listed(names):
+    return [pytest.param(name, marks=[pytest.mark.xfail(reason="a known defect")] * (name in OPEN)) for name in names]
+
+
+@pytest.mark.parametrize("case", listed(case.name for case in CASES))
 def test_submission(case, seen, differences):
     slurm, minke = seen[case]
     comparison = Comparison(differences, case, (slurm.number, minke.number))
@@ -50,4 +59,21 @@ def test_submission(case, seen, differences):
         comparison.records("show job", slurm.show, minke.show)
         comparison.records("squeue", slurm.queue, minke.queue)
         assert slurm.show and slurm.queue
+    assert not comparison.lines, "\n".join(comparison.lines)
+
+
+@pytest.mark.parametrize("name", listed(LISTINGS))
+def test_listing(name, looked, differences):
+    slurm, minke = looked[name]
+    comparison = Comparison(differences, name)
+    comparison.value(name, "exit code", slurm[0], minke[0])
+    comparison.text(name, slurm[1], minke[1])
+    comparison.value(name, "stderr", slurm[2], minke[2])
+    assert not comparison.lines, "\n".join(comparison.lines)
+
+
+@pytest.mark.parametrize("name", listed(TABLES))
+def test_fields(name, looked, differences):
+    comparison = Comparison(differences, "")
+    comparison.rows(name, *looked[name])
     assert not comparison.lines, "\n".join(comparison.lines)

@@ -27,6 +27,7 @@ struct Configuration {
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
+  uint32_t first_job_id = 1;                               // of a cluster that has had no job yet
 };
 
 // `machine` is what this machine offers: the node where the file declares none, and the defaults of those

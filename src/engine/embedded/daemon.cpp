@@ -141,7 +141,7 @@ Status Daemon::load() {
   auto loaded = store_->load();
   if (!loaded) return failure(loaded.error());
   State& state = core_->state;
-  state.skip_job_ids_to(loaded->highest_job_id);
+  state.skip_job_ids_to(std::max(loaded->highest_job_id, core_->config.first_job_id - 1));
   core_->nodes->restore(loaded->settings);
   const std::string boot = boot_id();
   std::string previous_boot;

@@ -395,6 +395,7 @@ void Queries::configuration(const Part& part) {
   add("AccountingStorageType", "accounting_storage/minke");
   add("ClusterName", config.cluster_name);
   add("EnforcePartLimits", "ALL");
+  add("FirstJobId", std::to_string(config.first_job_id));
   add("JobRequeue", config.requeue_by_default ? "1" : "0");
   add("KillWait", std::to_string(config.kill_wait_seconds) + " sec");
   add("MaxArraySize", std::to_string(config.max_array_size));

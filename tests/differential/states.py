@@ -1,0 +1,225 @@
+"""Jobs in every state on both systems, and what the commands that look say about them in every format."""
+import re
+
+from cluster import poll
+from systems import Pair
+
+# name: how it is submitted. `{name}` is the number of an earlier one.
+JOBS = {
+    "completed": "--wrap=true",
+    "failed": "--wrap='exit 3'",
+    "killed": "--wrap='kill -KILL $$'",
+    "cancelled": "-w n5 --wrap='sleep 300'",
+    "never-ran": "--hold --wrap=true",
+    "running": "-N 1 -n 2 --mem-per-cpu=100 -t 10 -w n3 --gres=gpu:1 --wrap='srun -n 1 -J walk sleep 300'",
+    "busy": "-w n1 --exclusive --wrap='sleep 300'",
+    "suspended": "-w n2 --wrap='sleep 300'",
+    "requeued": "-w n5 --wrap='sleep 300'",
+    "node-fail": "-w n4 --no-requeue --wrap='sleep 300'",
+    "array": "-a 1,3-4%1 -w n5 --wrap='sleep 300'",
+    "held": "--hold --comment=mine -J 'a name' --wrap=true",
+    "begin": "-b 2035-01-01T10:00 --wrap=true",
+    "dependent": "-d afterok:{running} --wrap=true",
+    "never": "-d afterok:{failed} --wrap=true",
+    "resources": "-w n1 --exclusive --wrap=true",
+    "priority": "-w n1 --exclusive --wrap=true",
+}
+RUNNING = ("cancelled", "running", "busy", "suspended", "requeued", "node-fail")
+STEERING = ("scancel {cancelled} {never-ran}", "scontrol requeuehold {requeued}", "scontrol suspend {suspended}",
+            "scontrol update nodename=n4 state=down reason=broken")
+SETTLED = {"completed": "COMPLETED", "failed": "FAILED", "killed": "FAILED", "cancelled": "CANCELLED",
+           "never-ran": "CANCELLED", "requeued": "PENDING"}
+SEPARATOR = "\x1f"
+
+SQUEUE_LETTERS = "aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
+SINFO_LETTERS = "aAbBcCdDeEfFgGhHIlLmMnNoOpPrRsStTuUvVwXYzZ"
+SINFO_FIELDS = """
+    all allocmem allocnodes available cluster comment cores cpus cpusload cpusstate defaulttime disk extra features
+    features_act freemem gres gresused groups memory nodeaddr nodeai nodeaiot nodehost nodelist
+    nodes
+    oversubscribe partition partitionname port preemptmode priorityjobfactor prioritytier reason root share size
+    socketcorethread sockets statecomplete statecompact statelong threads time timestamp user userlong version weight""".split()
+SACCT_FIELDS = """
+    Account AdminComment AllocCPUS AllocNodes AllocTRES AssocID BlockID Cluster Comment Constraints ConsumedEnergy
+    ConsumedEnergyRaw Container CPUTime CPUTimeRAW DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID Group
+    JobID JobIDRaw JobName Layout McsLabel NCPUS NNodes NodeList NTasks Partition Priority QOS QOSRAW Reason ReqCPUFreq
+    ReqCPUFreqGov ReqCPUFreqMax ReqCPUFreqMin ReqCPUS ReqMem ReqNodes ReqTRES Reservation ReservationId Reserved ResvCPU
+    ResvCPURAW Start State Submit SubmitLine Suspended SystemComment Timelimit TimelimitRaw UID User WCKey WCKeyID
+    WorkDir""".split()
+
+# name: the command; its output is compared line by line. {jobs} are all numbers.
+LISTINGS = {
+    "squeue": "squeue -j {jobs}",
+    "squeue long": "squeue -h -l -j {jobs}",
+    "squeue array": "squeue -r -j {array}",
+    "squeue steps": "squeue -s -j {running}",
+    "squeue start": "squeue --start -j {begin}",
+    "squeue all states": "squeue -t all -S i -j {jobs}",
+    "squeue by states": "squeue -h -t S,CA,F -S i -j {jobs} -o '%i %T %r'",
+    "squeue by name": "squeue -h -n 'a name' -j {jobs} -o '%j %k'",
+    "squeue widths": "squeue -h -t all -S i -j {jobs} -o '%.4i|%4i|%.10j|%3j|%8T|%.8T|%.2t'",
+    "squeue long format": "squeue -t all -S i -j {jobs} -O 'JobID:.6,Name:.5,State,Reason:20,NumNodes:.3,tres:10'",
+    "squeue no state": "squeue -t NOSUCH",
+    "squeue no job": "squeue -j 999999",
+    "squeue bad option": "squeue --nosuch",
+    "squeue no user": "squeue -u nosuchuser",
+    "squeue no partition": "squeue -p nosuch",
+    "squeue only state": "squeue -h -t PD -j {jobs} -S i -o '%i %r'",
+    "squeue sort": "squeue -h -t all -j {jobs} -S -T,i -o '%T %i'",
+    "sinfo": "sinfo",
+    "sinfo nodes": "sinfo -N",
+    "sinfo long": "sinfo -h -l",
+    "sinfo nodes long": "sinfo -h -N -l",
+    "sinfo summary": "sinfo -s",
+    "sinfo exact": "sinfo -e",
+    "sinfo reasons": "sinfo -h -R -o '%20E %9u %N'",
+    "sinfo partition": "sinfo -p short",
+    "sinfo states": "sinfo -h -t idle,down -o '%t %N'",
+    "sinfo one node": "sinfo -h -n n1 -o '%n %T %G %f'",
+    "sinfo nosuch state": "sinfo -t nosuch",
+    "sinfo all": "sinfo -h -o '%all'",
+    "sinfo ood": "sinfo -aho %F/%C",
+    "sinfo ood nodes": "sinfo -ahNO nodehost:100,gres:512,gresused:512,statelong",
+    "sacct": "sacct -j {jobs} -o JobID,JobName,Partition,AllocCPUS,State,ExitCode",
+    "sacct default": "sacct -j {completed}",
+    "sacct brief": "sacct -b -j {failed}",
+    "sacct parsable": "sacct -p -j {failed} -o jobid,state,exitcode",
+    "sacct widths": "sacct -n -X -j {failed} -o jobid%5,jobname%-10,state%3",
+    "sacct allocations": "sacct -X -n -P -j {jobs} -o jobid,state",
+    "sacct states": "sacct -X -n -P -j {jobs} -s F,CA -S now-1hour -E now -o jobid,state",
+    "sacct name": "sacct -X -n -P --name 'a name' -o jobname,state,comment",
+    "sacct bad field": "sacct -o nosuch",
+    "sacct bad state": "sacct -s nosuch",
+    "sacct no job": "sacct -n -j 999999",
+    "sacct helpformat": "sacct --helpformat",
+    "scontrol no job": "scontrol show job 999999",
+    "scontrol no node": "scontrol show node nosuch",
+    "scontrol no partition": "scontrol show partition nosuch",
+    "scontrol hostnames": "scontrol show hostnames n[1-3,5]",
+    "scontrol hostlist": "scontrol show hostlist n3,n1,n2",
+    "scontrol hostlistsorted": "scontrol show hostlistsorted n3,n1,n2",
+    "scontrol nothing": "scontrol show nosuch",
+    "scontrol unknown": "scontrol nosuch",
+    "scontrol hold no job": "scontrol hold 999999",
+    "scontrol release no job": "scontrol release 999999",
+    "scontrol requeue no job": "scontrol requeue 999999",
+    "scontrol requeue pending": "scontrol requeue {begin}",
+    "scontrol suspend pending": "scontrol suspend {begin}",
+    "scontrol resume running": "scontrol resume {running}",
+    "scontrol update nothing": "scontrol update jobid={begin}",
+    "scontrol update nosuch": "scontrol update jobid={begin} nosuch=1",
+    "scontrol update completed": "scontrol update jobid={completed} timelimit=5",
+    "scontrol update partition": "scontrol update jobid={begin} partition=nosuch",
+    "scontrol update time": "scontrol update jobid={begin} timelimit=x",
+    "scontrol write": "scontrol write batch_script {begin} -",
+    "squeue bad format": "squeue -h -O nosuch 2>&1 | tr -d '\n'",
+    "scontrol bad job": "scontrol show job x",
+    "scancel no job": "scancel 999999",
+    "scancel ended": "scancel {completed}",
+    "scancel verbose ended": "scancel -v {completed}",
+    "scancel nothing": "scancel",
+    "scancel word": "scancel x",
+    "scancel bad state": "scancel -t nosuch",
+    "scancel bad signal": "scancel -s NOSUCH {running}",
+    "scancel bad user": "scancel -u nosuchuser",
+    "scancel quiet": "scancel -Q 999999",
+    "sbcast outside": "sbcast a b",
+    "srun no job": "srun --jobid=999999 true",
+    "srun ended job": "srun --jobid={completed} true",
+    "sattach no job": "sattach 999999.0",
+}
+
+
+TABLES = ("squeue letters", "sinfo letters", "sinfo fields", "sacct fields", "show job", "show node", "show partition",
+          "show step")
+
+
+def on(system, numbers: dict[str, int], command: str):
+    """Runs a line of the tables by a shell, and names the jobs in what it says."""
+    line = command.format(**numbers, jobs=",".join(map(str, numbers.values())))
+    done = system.run("bash", "-c", line)
+    return [named(text, system, numbers) for text in (str(done.returncode), done.stdout, done.stderr)]
+
+
+def named(text: str, system, numbers: dict[str, int]) -> str:
+    for name, number in numbers.items():
+        text = re.sub(rf"(?<![0-9A-Za-z.]){number}(?![0-9A-Za-z])", f"<{name}>", text)
+    return text.replace(str(system.work), "/work")
+
+
+def prepare(system) -> dict[str, int]:
+    """Submits and steers; returns the numbers by name once every job is where it should be."""
+    system.run("scancel", "--me")
+    poll(lambda: not system.queue(), 60, "an empty queue")
+    numbers: dict[str, int] = {}
+    for name, line in JOBS.items():
+        done = system.run("bash", "-c", "sbatch --parsable " + line.format(**numbers), check=0)
+        numbers[name] = int(done.stdout)
+        if name in ("failed", "completed", "killed"):
+            system.wait_end(numbers[name])
+        elif name in RUNNING:
+            system.wait_state(numbers[name], "RUNNING")
+    poll(lambda: system.queue("-s", "-j", str(numbers["running"]), format="%i").count(f"{numbers['running']}.0") == 1, 30,
+         "the step")
+    for line in STEERING:
+        system.run("bash", "-c", line.format(**numbers), check=0)
+    for name, state in SETTLED.items():
+        system.wait_state(numbers[name], state)
+    poll(lambda: system.run("sacct", "-n", "-P", "-j", numbers["resources"], "-o", "state").stdout.startswith("PENDING"), 30,
+         "the accounting of what waits")
+    task = next(job for job in system.jobs(numbers["array"]) if job["ArrayTaskId"] == "1")
+    numbers["array-1"] = int(task["JobId"])
+    return numbers
+
+
+def rows(system, numbers, command: str, fields: list[str], key: int) -> dict[str, dict[str, str]]:
+    """A listing of separated fields: by the value of its field `key`, the fields."""
+    _, out, err = on(system, numbers, command)
+    found = {}
+    for line in out.splitlines():
+        values = line.split(SEPARATOR)
+        assert len(values) >= len(fields), f"{system.name}: {command}: {line!r} {err}"
+        found[values[key].strip()] = dict(zip(fields, (value.strip() for value in values[:len(fields)]), strict=True))
+    assert found, err
+    return found
+
+
+def look(pair: Pair) -> dict[str, tuple]:
+    """Everything that is asked about the jobs: by its name, the two answers."""
+    def ask(system):
+        numbers = prepare(system)
+        s = SEPARATOR
+        letters = "".join(f"%{letter}{s}" for letter in SQUEUE_LETTERS)
+        node_letters = "".join(f"%{letter}{s}" for letter in SINFO_LETTERS)
+        node_fields = ",".join(f"{field}:{s}" for field in SINFO_FIELDS if field != "all")
+        answers = {
+            "squeue letters": rows(system, numbers, f"squeue -h -t all -j {{jobs}} -o '{letters}'", list(SQUEUE_LETTERS),
+                                   SQUEUE_LETTERS.index("i")),
+            "sinfo letters": rows(system, numbers, f"sinfo -h -N -o '{node_letters}%n{s}%P'",
+                                  list(SINFO_LETTERS), SINFO_LETTERS.index("n")),
+            "sinfo fields": rows(system, numbers, f"sinfo -h -N -O '{node_fields}'",
+                                 [field for field in SINFO_FIELDS if field != "all"], SINFO_FIELDS.index("nodehost") - 1),
+            "sacct fields": rows(system, numbers, f"sacct -n -P --delimiter='{s}' -j {{jobs}} -o {','.join(SACCT_FIELDS)}",
+                                 SACCT_FIELDS, SACCT_FIELDS.index("JobID")),
+        }
+        for entity in ("job", "node", "partition", "step"):
+            shown = records(named(system.run("scontrol", "-d", "show", entity).stdout, system, numbers))
+            answers[f"show {entity}"] = {name: fields for name, fields in shown.items() if not name.isdigit()}
+        # Those that change something come last.
+        order = sorted(LISTINGS, key=lambda name: name.startswith(("scontrol", "scancel")))
+        return answers | {name: on(system, numbers, LISTINGS[name]) for name in order}
+    theirs, ours = pair.each(ask)
+    return {name: (theirs[name], ours[name]) for name in theirs}
+
+
+def records(text: str) -> dict[str, dict[str, str]]:
+    """The records of `scontrol show`, by the value of their first field."""
+    found = {}
+    for record in re.split(r"\n\s*\n", text):
+        fields = {}
+        for line in record.splitlines():
+            for name, value in re.findall(r"(\S+?)=(.*?)(?=\s+[A-Za-z/:]+=|\s*$)", line.strip()):
+                fields[name] = value
+        if fields:
+            found[next(iter(fields.values()))] = fields
+    return found
