@@ -34,20 +34,35 @@ std::size_t Availability::steps() const {
   return count;
 }
 
+namespace {
+
+// The last of `count` >= 1 ascending ones that is not behind; 0 where all are. Without branches: where a time
+// lies is hard to foretell.
+template <typename NotBehind>
+std::size_t last_at_or_before(std::size_t count, NotBehind not_behind) {
+  std::size_t base = 0;
+  while (count > 1) {
+    const std::size_t half = count / 2;
+    base += not_behind(base + half) ? half : 0;
+    count -= half;
+  }
+  return base;
+}
+
+}  // namespace
+
 Availability::Position Availability::find(std::int64_t time) const {
   std::size_t index = hint_ < blocks_.size() ? hint_ : 0;
   const bool here =
       blocks_[index].first <= time && (index + 1 == blocks_.size() || blocks_[index + 1].first > time);
   if (!here) {
-    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), time,
-                                        [](std::int64_t t, const Block& block) { return t < block.first; });
-    index = after == blocks_.begin() ? 0 : static_cast<std::size_t>(after - blocks_.begin()) - 1;
+    index = last_at_or_before(blocks_.size(), [&](std::size_t i) { return blocks_[i].first <= time; });
     hint_ = index;
   }
-  const Block& block = blocks_[index];
-  const auto begin = block.steps->time.begin();
-  const auto step = std::upper_bound(begin, begin + block.count, time);
-  return {index, step == begin ? 0 : static_cast<std::uint32_t>(step - begin) - 1};
+  const Steps& steps = *blocks_[index].steps;
+  const std::size_t step =
+      last_at_or_before(blocks_[index].count, [&](std::size_t i) { return steps.time[i] <= time; });
+  return {index, static_cast<std::uint32_t>(step)};
 }
 
 std::int32_t Availability::free_at(std::int64_t time) const {

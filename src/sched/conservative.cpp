@@ -1,7 +1,6 @@
 #include "sched/conservative.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "base/result.h"
 
@@ -21,14 +20,15 @@ std::int64_t ConservativePlan::submit(JobKey job, std::int32_t processors, std::
 
 void ConservativePlan::end(std::int32_t processors, std::int64_t planned_end, std::int64_t now) {
   free_.forget_before(now);
-  gains_.clear();
-  for (const Gain& old : old_gains_) {
-    if (old.end > now) gains_.push_back({std::max(old.begin, now), old.end, old.limit});
+  if (planned_end > now) free_.add(now, planned_end, processors);
+  active_.clear();
+  std::vector<Gain> old;
+  old.swap(old_gains_);
+  if (waiting_ == 0) return;
+  for (const Gain& gain : old) {
+    if (gain.end > now) add_gain({std::max(gain.begin, now), gain.end, gain.limit}, 0, now);
   }
-  if (planned_end > now) {
-    free_.add(now, planned_end, processors);
-    gains_.push_back({now, planned_end, used_});
-  }
+  if (planned_end > now) add_gain({now, planned_end, used_}, 0, now);
   compress(now);
 }
 
@@ -87,106 +87,113 @@ void ConservativePlan::make_room() {
   }
 }
 
-// The first position from `from` on, below the gain's limit, whose job the gain might move: it is no wider
+// The first position from `next` on, below the gain's limit, whose job the gain might move: it is no wider
 // than what is free, its place is behind the gain's begin, and either it is short enough to fit before its
 // place, or its place begins so close behind that it could slide.
-std::optional<std::uint32_t> ConservativePlan::next_candidate(const Gain& gain, const Offer& offer,
-                                                              std::uint32_t from) const {
+std::uint32_t ConservativePlan::next_candidate(const Active& active, std::uint32_t next) const {
+  const Gain& gain = active.gain;
+  if (next >= gain.limit) return kDone;
   const auto possible = [&](std::uint32_t index) {
     const Node& node = tree_[index];
-    if (node.narrowest > offer.width || node.last_start <= gain.begin) return false;
+    if (node.narrowest > active.width || node.last_start <= gain.begin) return false;
     return node.first_start <= gain.end ||
-           node.shortest <= std::min(offer.until, node.last_start) - offer.from;
+           node.shortest <= std::min(active.until, node.last_start) - active.from;
   };
   // Upwards from the leaf to the first subtree to the right that may have one, then down; a subtree may
   // disappoint, since its figures may be of different jobs.
-  std::uint32_t node = capacity_ + from;
+  std::uint32_t node = capacity_ + next;
   for (;;) {
     if (possible(node)) {
-      if (node >= capacity_) {
-        const std::uint32_t position = node - capacity_;
-        return position < gain.limit ? std::optional(position) : std::nullopt;
-      }
+      if (node >= capacity_) return node - capacity_ < gain.limit ? node - capacity_ : kDone;
       node *= 2;
       continue;
     }
-    while (node & 1) {
-      node /= 2;
-      if (node <= 1) return std::nullopt;
-    }
+    while (node & 1) node /= 2;
+    if (node == 0) return kDone;
     ++node;
-    if ((node & (node - 1)) == 0) return std::nullopt;  // beyond the right edge
-    // The subtree begins at this position.
-    std::uint32_t leaf_index = node;
-    while (leaf_index < capacity_) leaf_index *= 2;
-    if (leaf_index - capacity_ >= gain.limit) return std::nullopt;
+    if ((node & (node - 1)) == 0) return kDone;  // beyond the right edge
   }
 }
 
 // ---- compression ----------------------------------------------------------------------------------
 
-void ConservativePlan::look_for_next(std::uint32_t index, std::uint32_t from, std::int64_t now) {
-  const Gain& gain = gains_[index];
-  if (from >= gain.limit) return;
+// False where nobody can use it any more: what becomes free there later is a gain of its own.
+bool ConservativePlan::measure(Active& active, std::int64_t now) const {
   const std::int32_t narrowest = tree_[1].narrowest;
-  Offer offer;
-  offer.width = free_.most_free(gain.begin, gain.end);
-  if (offer.width < narrowest) return;  // what grows later is a gain of its own
-  offer.from = free_.run_begin(gain.begin, narrowest, now);
-  offer.until = free_.first_below(gain.end, narrowest);
-  if (const auto position = next_candidate(gain, offer, from)) {
-    candidates_.push_back({*position, index});
-    std::push_heap(candidates_.begin(), candidates_.end(), std::greater<>());
+  const Gain& gain = active.gain;
+  active.width = free_.most_free(gain.begin, gain.end);
+  if (active.width < narrowest) return false;
+  active.from = free_.run_begin(gain.begin, narrowest, now);
+  active.until = free_.first_below(gain.end, narrowest);
+  return true;
+}
+
+void ConservativePlan::add_gain(Gain gain, std::uint32_t next, std::int64_t now) {
+  Active added{gain, 0, 0, 0, kDone};
+  if (!measure(added, now)) return;
+  auto first = std::lower_bound(active_.begin(), active_.end(), added.from,
+                                [](const Active& a, std::int64_t from) { return a.until < from; });
+  auto last = first;
+  for (; last != active_.end() && last->from <= added.until; ++last) {
+    added.gain.begin = std::min(added.gain.begin, last->gain.begin);
+    added.gain.end = std::max(added.gain.end, last->gain.end);
+    added.gain.limit = std::max(added.gain.limit, last->gain.limit);
+  }
+  if (first != last) {
+    measure(added, now);
+    added.candidate = next_candidate(added, next);
+    *first = added;
+    active_.erase(first + 1, last);
+  } else {
+    added.candidate = next_candidate(added, next);
+    active_.insert(first, added);
   }
 }
 
 void ConservativePlan::compress(std::int64_t now) {
-  old_gains_.clear();
-  candidates_.clear();
-  if (waiting_ == 0) return;
-  for (std::uint32_t i = 0; i < gains_.size(); ++i) look_for_next(i, 0, now);
-  std::vector<std::uint32_t> here;
-  while (!candidates_.empty()) {
-    const std::uint32_t position = candidates_.front().position;
-    here.clear();
-    while (!candidates_.empty() && candidates_.front().position == position) {
-      here.push_back(candidates_.front().gain);
-      std::pop_heap(candidates_.begin(), candidates_.end(), std::greater<>());
-      candidates_.pop_back();
-    }
+  for (;;) {
+    std::uint32_t position = kDone;
+    for (const Active& active : active_) position = std::min(position, active.candidate);
+    if (position == kDone) return;
     const Node job = leaf(position);
     std::int64_t start = job.first_start;
-    if (start > now) {
-      ++looks_;
-      for (const std::uint32_t index : here) {
-        const Gain& gain = gains_[index];
-        const std::int64_t from = std::max(now, gain.begin - job.shortest);
-        if (from >= start) continue;
-        start = std::min(start, free_.earliest(from, job.narrowest, job.shortest, job.first_start,
-                                               std::min(gain.end, start)));
-      }
-      if (start < job.first_start) {
-        move(position, start);
-        here.push_back(static_cast<std::uint32_t>(gains_.size() - 1));
-      }
+    ++looks_;
+    for (const Active& active : active_) {
+      if (active.candidate != position) continue;
+      const std::int64_t from = std::max(now, active.gain.begin - job.shortest);
+      start = std::min(start, free_.earliest(from, job.narrowest, job.shortest, job.first_start,
+                                             std::min(active.gain.end, start)));
     }
-    for (const std::uint32_t index : here) look_for_next(index, position + 1, now);
+    const bool moves = start < job.first_start;
+    const Gain gained = moves ? move(position, start) : Gain{};
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      Active active = active_[i];
+      if (active.candidate == position) {
+        if (!measure(active, now)) continue;
+        active.candidate = next_candidate(active, position + 1);
+      }
+      if (active.candidate != kDone) active_[kept++] = active;
+    }
+    active_.resize(kept);
+    if (moves) add_gain(gained, position + 1, now);
   }
 }
 
-void ConservativePlan::move(std::uint32_t position, std::int64_t start) {
+// What it left is a gain.
+ConservativePlan::Gain ConservativePlan::move(std::uint32_t position, std::int64_t start) {
   Node job = leaf(position);
   const std::int64_t old_start = job.first_start;
   const std::int64_t old_end = old_start + job.shortest;
   const std::int64_t end = start + job.shortest;
   free_.add(start, std::min(end, old_start), -job.narrowest);
   free_.add(std::max(end, old_start), old_end, job.narrowest);
-  const Gain gain{std::max(end, old_start), old_end, used_};
-  gains_.push_back(gain);
-  old_gains_.push_back({gain.begin, gain.end, position});
   job.first_start = job.last_start = start;
   set_leaf(position, job);
   ++moves_;
+  const Gain gain{std::max(end, old_start), old_end, used_};
+  old_gains_.push_back({gain.begin, gain.end, position});
+  return gain;
 }
 
 }  // namespace minke::sched

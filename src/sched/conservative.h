@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -61,24 +60,22 @@ class ConservativePlan {
     std::int64_t end = 0;
     std::uint32_t limit = 0;
   };
-  // What a gain may do at most: `width` processors, in a stretch [from, until) of free ones.
-  struct Offer {
-    std::int64_t from = 0;
+  // A gain at work. Gains that lie in one stretch of free processors are one: what could use several of them
+  // is looked at once. So no two have overlapping stretches, and a position is candidate of few of them.
+  struct Active {
+    Gain gain;
+    std::int64_t from = 0;  // of the stretch
     std::int64_t until = 0;
-    std::int32_t width = 0;
+    std::int32_t width = 0;       // free processors, at most
+    std::uint32_t candidate = 0;  // the next position it might move; kDone: none any more
   };
-  struct Candidate {
-    std::uint32_t position = 0;
-    std::uint32_t gain = 0;
-    bool operator>(const Candidate& other) const {
-      return position != other.position ? position > other.position : gain > other.gain;
-    }
-  };
+  static constexpr std::uint32_t kDone = 0xffffffff;
 
   void compress(std::int64_t now);
-  void look_for_next(std::uint32_t gain, std::uint32_t from, std::int64_t now);
-  std::optional<std::uint32_t> next_candidate(const Gain& gain, const Offer& offer, std::uint32_t from) const;
-  void move(std::uint32_t position, std::int64_t start);
+  void add_gain(Gain gain, std::uint32_t next, std::int64_t now);
+  bool measure(Active& active, std::int64_t now) const;
+  std::uint32_t next_candidate(const Active& active, std::uint32_t next) const;
+  Gain move(std::uint32_t position, std::int64_t start);
   void set_leaf(std::uint32_t position, const Node& leaf);
   void make_room();
   const Node& leaf(std::uint32_t position) const { return tree_[capacity_ + position]; }
@@ -89,9 +86,8 @@ class ConservativePlan {
   std::uint32_t capacity_ = 0;  // of positions, a power of two
   std::uint32_t used_ = 0;      // positions given out, in the order of submission
   std::size_t waiting_ = 0;
-  std::vector<Gain> gains_;            // of the pass at work
-  std::vector<Gain> old_gains_;        // of the pass before: news to those that it had passed already
-  std::vector<Candidate> candidates_;  // a heap
+  std::vector<Active> active_;   // of the pass at work, in the order of time
+  std::vector<Gain> old_gains_;  // of the pass before: news to those that it had passed already
   std::uint64_t moves_ = 0;
   std::uint64_t looks_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "sched/machine.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "model/error.h"
 #include "sched/explain.h"
@@ -16,7 +17,10 @@ Machine::Machine(MachineLayout layout) : layout_(std::make_shared<const MachineL
     nodes_[id].free_memory_mib = static_cast<std::int64_t>(layout_->nodes()[id].memory_mib);
     update_usable(id);
   }
-  for (const GresPool& pool : layout_->pools()) free_devices_.push_back(pool.devices);
+  for (const GresPool& pool : layout_->pools()) {
+    free_devices_.push_back(pool.devices);
+    free_devices_in_all_ += std::popcount(pool.devices);
+  }
   for (const LicensePool& pool : layout_->licenses()) free_licenses_.push_back(pool.count);
   schedulable_.assign(layout_->partitions().size(), 1);
 }
@@ -83,6 +87,7 @@ void Machine::book(const Placement& placement, bool may_exceed) {
     for (const GresShare& gres : share.gres) {
       std::uint64_t& free = free_devices_[pool_index(share.node, gres.kind)];
       MINKE_CHECK((gres.devices & ~free) == 0);
+      free_devices_in_all_ -= std::popcount(free & gres.devices);
       free &= ~gres.devices;
     }
     update_usable(share.node);
@@ -103,6 +108,7 @@ void Machine::release(const Placement& placement) {
       MINKE_CHECK((gres.devices & free_devices_[pool]) == 0);
       MINKE_CHECK((gres.devices & ~layout_->pools()[pool].devices) == 0);
       free_devices_[pool] |= gres.devices;
+      free_devices_in_all_ += std::popcount(gres.devices);
     }
     update_usable(share.node);
   }
@@ -133,7 +139,11 @@ std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
 
 void Machine::update_usable(NodeId id) {
   const std::uint32_t rank = layout_->nodes()[id].rank;
-  if (nodes_[id].available && nodes_[id].free_cpus > 0) {
+  NodeState& node = nodes_[id];
+  const std::int64_t cpus = node.available ? std::max<std::int64_t>(0, node.free_cpus) : 0;
+  free_cpus_in_all_ += cpus - node.counted_cpus;
+  node.counted_cpus = cpus;
+  if (cpus > 0) {
     usable_.set(rank);
   } else {
     usable_.clear(rank);

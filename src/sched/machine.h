@@ -58,6 +58,9 @@ class Machine {
   std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
   std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
   bool has_licenses(const Request& request) const;  // as many as it asks for are free
+  // Upper bounds on what can be placed: the free CPUs of all available nodes, the free devices of all nodes.
+  std::int64_t free_cpus_in_all() const { return free_cpus_in_all_; }
+  std::int64_t free_devices_in_all() const { return free_devices_in_all_; }
   // Nodes with a CPU to give, and available.
   const RankSet& usable() const { return usable_; }
   // Grows whenever something becomes free or available: what did not fit at one value cannot fit later
@@ -70,6 +73,7 @@ class Machine {
   struct NodeState {
     std::int64_t free_cpus = 0;
     std::int64_t free_memory_mib = 0;
+    std::int64_t counted_cpus = 0;  // of free_cpus_in_all_
     bool available = true;
     bool operator==(const NodeState&) const = default;
   };
@@ -83,6 +87,8 @@ class Machine {
   std::vector<std::int64_t> free_licenses_;
   RankSet usable_;
   std::vector<std::uint8_t> schedulable_;
+  std::int64_t free_cpus_in_all_ = 0;
+  std::int64_t free_devices_in_all_ = 0;
   std::uint32_t unavailable_ = 0;
   std::uint64_t growth_ = 1;
 };

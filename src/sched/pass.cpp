@@ -1,6 +1,7 @@
 #include "sched/pass.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -22,44 +23,87 @@ class Pass {
         now_(now),
         options_(options),
         on_start_(on_start),
-        blocked_in_(machine.layout().partitions().size()) {}
+        blocked_in_(machine.layout().partitions().size()) {
+    const auto partitions = static_cast<PartitionId>(blocked_in_.size());
+    for (PartitionId id = 0; id < partitions; ++id) {
+      if (!machine.schedulable(id)) settle(id);
+    }
+  }
 
   PassResult run() {
-    for (ClassId id = 0; id < queue_.class_slots(); ++id) {
-      if (queue_.class_alive(id) && machine_.schedulable(queue_.request(id).partition)) {
-        turns_.push_back({queue_.head(id), id, queue_.request(id).planned_seconds(), 0, 0, false});
+    if (!queue_.tree().empty()) push({{}, 1, 0, 0, false});
+    while (!items_.empty() && !result_.more && !tests_used_up()) {
+      std::pop_heap(items_.begin(), items_.end(), Later{});
+      Item item = items_.back();
+      items_.pop_back();
+      if (!worth_opening(item.node)) continue;
+      if (queue_.tree().is_leaf(item.node)) {
+        serve(item);
+      } else {
+        push({{}, item.node * 2, 0, 0, false});
+        push({{}, item.node * 2 + 1, 0, 0, false});
       }
-    }
-    std::make_heap(turns_.begin(), turns_.end(), later_);
-    while (!turns_.empty() && !result_.more && !tests_used_up()) {
-      std::pop_heap(turns_.begin(), turns_.end(), later_);
-      Turn turn = turns_.back();
-      turns_.pop_back();
-      serve(turn);
     }
     if (planner_) result_.reservations = planner_->reservations();
     return std::move(result_);
   }
 
  private:
-  // A class and the entry that speaks for it. The ranks are where the Placer may resume: what is free only
-  // shrinks during a pass.
-  struct Turn {
-    PendingEntry head;
-    ClassId class_id = 0;
-    std::int64_t planned_seconds = 0;
+  // The order of service: by priority; once something is blocked, by time limit first where that is asked
+  // for.
+  struct Place {
+    std::uint32_t seconds = 0;
+    ClassTree::Key key;
+    bool before(const Place& other) const {
+      return seconds != other.seconds ? seconds < other.seconds : key.before(other.key);
+    }
+  };
+  // A node of the queue's tree: a class that has its turn, or a part of the queue that nobody has opened yet,
+  // for the best that may be in it. The ranks are where the Placer may resume: what is free only shrinks
+  // during a pass.
+  struct Item {
+    Place place;
+    std::uint32_t node = 0;
     std::uint32_t resume = 0;
     std::uint32_t resume_capped = 0;
     bool capped = false;  // the free choice went against the caps once: choose under them
   };
   struct Later {
-    bool shortest_first = false;
-    bool operator()(const Turn& a, const Turn& b) const {
-      if (shortest_first && a.planned_seconds != b.planned_seconds)
-        return a.planned_seconds > b.planned_seconds;
-      return PendingQueue::before(b.head, a.head);
+    bool operator()(const Item& a, const Item& b) const {
+      if (b.place.before(a.place)) return true;
+      // Of two that may be equal the one that is a subtree is opened first.
+      return !a.place.before(b.place) && a.node > b.node;
     }
   };
+
+  Place place_of(std::uint32_t node) const {
+    const ClassTree::Node& part = queue_.tree().node(node);
+    return {by_limit_ ? part.demand.seconds : 0, queue_.tree().key(part.best)};
+  }
+
+  void push(Item item) {
+    if (!worth_opening(item.node)) return;
+    item.place = place_of(item.node);
+    items_.push_back(item);
+    std::push_heap(items_.begin(), items_.end(), Later{});
+  }
+
+  // Whether something below the node may start, or may be owed a reservation.
+  bool worth_opening(std::uint32_t index) const {
+    const ClassTree::Node& node = queue_.tree().node(index);
+    if (node.best == ClassTree::kNone) return false;
+    if ((node.partitions & ~settled_) != 0) return true;
+    if (!options_.backfill || node.blocked_at == machine_.growth()) return false;
+    if (node.demand.cpus > machine_.free_cpus_in_all() || node.demand.gres > machine_.free_devices_in_all())
+      return false;
+    return now_ + node.demand.seconds <= first_reservation_ || node.demand.cpus <= cpus_beyond_;
+  }
+
+  // From here on only what can start now matters in that partition.
+  void settle(PartitionId partition) {
+    if (partition < ClassTree::kSharedBit || blocked_in_.size() <= ClassTree::kSharedBit + 1)
+      settled_ |= ClassTree::partition_bit(partition);
+  }
 
   static std::int64_t longest_limit(const Request& request) {
     std::int64_t longest = request.planned_seconds();
@@ -69,15 +113,17 @@ class Pass {
   }
 
   // Starts what the class may start, until it is blocked, used up, or another class's turn.
-  void serve(Turn& turn) {
-    const PartitionId partition = queue_.request(turn.class_id).partition;
+  void serve(Item& item) {
+    const ClassId class_id = queue_.tree().node(item.node).best;
+    const PartitionId partition = queue_.request(class_id).partition;
+    if (!machine_.schedulable(partition)) return;
     for (;;) {
-      if (!queue_.class_alive(turn.class_id)) return;
+      if (!queue_.class_alive(class_id)) return;
       // The callback may have changed the head.
-      turn.head = queue_.head(turn.class_id);
-      if (!turns_.empty() && later_(turn, turns_.front())) {
-        turns_.push_back(turn);
-        std::push_heap(turns_.begin(), turns_.end(), later_);
+      item.place = place_of(item.node);
+      if (!items_.empty() && items_.front().place.before(item.place)) {
+        items_.push_back(item);
+        std::push_heap(items_.begin(), items_.end(), Later{});
         return;
       }
       if (blocked_in_[partition] > 0 && !options_.backfill) return;
@@ -85,9 +131,9 @@ class Pass {
         result_.more = true;
         return;
       }
-      auto found = find_place(turn);
-      if (!found) return block(turn);
-      start(turn, std::move(*found));
+      auto found = find_place(class_id, item);
+      if (!found) return block(class_id);
+      start(class_id, std::move(*found));
       if (tests_used_up()) return;
     }
   }
@@ -96,14 +142,14 @@ class Pass {
     Placement placement;
     std::int64_t end = 0;  // expected
   };
-  std::optional<Start> find_place(Turn& turn) {
-    const Request& request = queue_.request(turn.class_id);
+  std::optional<Start> find_place(ClassId class_id, Item& turn) {
+    const Request& request = queue_.request(class_id);
     const std::int64_t end = now_ + longest_limit(request);
-    if (queue_.blocked_at(turn.class_id) == machine_.growth()) return std::nullopt;
+    if (queue_.blocked_at(class_id) == machine_.growth()) return std::nullopt;
     if (!turn.capped) {
       auto placement = place(request, nullptr, end, turn.resume);
       if (!placement) {
-        queue_.set_blocked_at(turn.class_id, machine_.growth());
+        queue_.set_blocked_at(class_id, machine_.growth());
         return std::nullopt;
       }
       reserve_for_blocked();
@@ -141,49 +187,60 @@ class Pass {
     return place_together(machine_, request, caps, now_, end, &resume);
   }
 
-  void start(const Turn& turn, Start start) {
+  void start(ClassId class_id, Start start) {
+    const EntryId entry = queue_.head(class_id).id;
     machine_.allocate(start.placement);
     if (planner_) planner_->started(start.placement, start.end);
-    const Request& request = queue_.request(turn.class_id);
+    if (start.end > first_reservation_) {
+      for (const NodeShare& share : start.placement.nodes) cpus_beyond_ -= share.cpus;
+    }
+    const Request& request = queue_.request(class_id);
     std::vector<std::int64_t> ends{std::min(start.end, now_ + request.planned_seconds())};
     for (const Request& companion : request.companions) ends.push_back(now_ + companion.planned_seconds());
-    queue_.take_from_head(turn.class_id);
+    queue_.take_from_head(class_id);
     ++result_.started;
     if (start.placement.parts.empty()) {
-      const RunKey key = on_start_(turn.head.id, start.placement, start.end);
+      const RunKey key = on_start_(entry, start.placement, start.end);
       running_.add(key, start.end, std::move(start.placement));
       return;
     }
     std::vector<Placement> parts = split(start.placement);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const RunKey key = on_start_(turn.head.id, parts[i], ends[i]);
+      const RunKey key = on_start_(entry, parts[i], ends[i]);
       running_.add(key, ends[i], std::move(parts[i]));
     }
   }
 
   // The first ones of a partition that cannot start are owed a reservation. It is made only when something
   // else could start, since mostly nothing can; nothing will have changed by then.
-  void block(const Turn& turn) {
-    const Request& request = queue_.request(turn.class_id);
+  void block(ClassId class_id) {
+    const Request& request = queue_.request(class_id);
     std::uint32_t& blocked = blocked_in_[request.partition];
     any_blocked_ = true;
     if (options_.backfill && blocked >= options_.reservations_per_partition) return;
     // What needs nodes that are down waits for them, and holds nobody up.
     if (!machine_.could_on_available(request)) return;
     ++blocked;
-    if (options_.backfill) owed_.push_back({turn.head.id, turn.class_id});
-    if (options_.shortest_first && !later_.shortest_first) {
-      later_.shortest_first = true;
-      std::make_heap(turns_.begin(), turns_.end(), later_);
+    if (options_.backfill) owed_.push_back({queue_.head(class_id).id, class_id});
+    if (!options_.backfill || blocked == options_.reservations_per_partition) settle(request.partition);
+    if (options_.shortest_first && !by_limit_) {
+      by_limit_ = true;
+      for (Item& item : items_) item.place = place_of(item.node);
+      std::make_heap(items_.begin(), items_.end(), Later{});
     }
   }
 
   void reserve_for_blocked() {
+    if (owed_.empty()) return;
     for (const auto& [entry, class_id] : owed_) {
       if (!planner_) planner_.emplace(machine_, running_, now_);
       planner_->reserve(entry, queue_.request(class_id), options_.backfill_window_seconds);
     }
     owed_.clear();
+    for (const Reservation& made : planner_->reservations()) {
+      first_reservation_ = std::min(first_reservation_, made.start);
+    }
+    cpus_beyond_ = machine_.free_cpus_in_all() - planner_->cpus_withheld(first_reservation_);
   }
 
   bool tests_used_up() const {
@@ -197,13 +254,17 @@ class Pass {
   const PassOptions& options_;
   const StartCallback& on_start_;
   PassResult result_;
-  std::vector<Turn> turns_;  // a heap, best at the front
-  Later later_;
+  std::vector<Item> items_;  // a heap, best at the front
+  bool by_limit_ = false;
   std::vector<std::uint32_t> blocked_in_;  // by partition
   bool any_blocked_ = false;
   std::uint64_t backfill_tests_ = 0;
   std::vector<std::pair<EntryId, ClassId>> owed_;
   std::optional<Planner> planner_;
+  std::uint64_t settled_ = 0;  // partitions, as ClassTree's bits
+  // No job that outlasts the begin of the first reservation can have more CPUs than are free beyond it.
+  std::int64_t first_reservation_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t cpus_beyond_ = 0;
 };
 
 }  // namespace

@@ -87,6 +87,14 @@ void PendingQueue::insert(const PendingEntry& entry, const Request& request) {
   index_.insert(entry.id, slot, slots_);
   group.heap.push_back({entry.priority, entry.order, slot});
   sift_up(group, position);
+  if (slots_[slot].position == 0) head_changed(class_id);
+}
+
+void PendingQueue::head_changed(ClassId id) {
+  const Class& group = classes_[id];
+  const HeapItem& first = group.heap.front();
+  tree_.set(id, {first.priority, first.order, slots_[first.slot].id}, least_demand(group.request),
+            group.request.partition, group.blocked_at);
 }
 
 bool PendingQueue::remove(EntryId id) {
@@ -103,6 +111,7 @@ bool PendingQueue::set_priority(EntryId id, std::uint64_t priority) {
   group.heap[slots_[*slot].position].priority = priority;
   sift_up(group, slots_[*slot].position);
   sift_down(group, slots_[*slot].position);
+  head_changed(slots_[*slot].class_id);
   return true;
 }
 
@@ -161,12 +170,14 @@ void PendingQueue::erase_slot(std::uint32_t slot) {
   free_slot_ = slot;
   if (group.heap.empty()) {
     class_ids_.erase(group.request);
+    tree_.remove(class_id);
     group = {};
     free_classes_.push_back(class_id);
     --live_classes_;
   } else if (group.heap.capacity() > 64 && group.heap.size() < group.heap.capacity() / 4) {
     group.heap.shrink_to_fit();
   }
+  if (position == 0 && !group.heap.empty()) head_changed(class_id);
   if (size() == 0 && slots_.capacity() > kKeptSlots) {  // give back what a long queue took
     slots_ = {};
     free_slot_ = kNoSlot;

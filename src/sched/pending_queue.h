@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sched/class_tree.h"
 #include "sched/ids.h"
 #include "sched/request.h"
 
@@ -53,7 +54,11 @@ class PendingQueue {
   void take_from_head(ClassId id, std::uint32_t count = 1);
   // Machine::growth() at which the class was last seen not to fit.
   std::uint64_t blocked_at(ClassId id) const { return classes_[id].blocked_at; }
-  void set_blocked_at(ClassId id, std::uint64_t growth) { classes_[id].blocked_at = growth; }
+  void set_blocked_at(ClassId id, std::uint64_t growth) {
+    classes_[id].blocked_at = growth;
+    tree_.set_blocked_at(id, growth);
+  }
+  const ClassTree& tree() const { return tree_; }
 
   static bool before(const PendingEntry& a, const PendingEntry& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
@@ -135,12 +140,14 @@ class PendingQueue {
   void sift_up(Class& group, std::uint32_t position);
   void sift_down(Class& group, std::uint32_t position);
   void erase_slot(std::uint32_t slot);
+  void head_changed(ClassId id);
 
   std::vector<Slot> slots_;
   static constexpr std::size_t kKeptSlots = 4096;
   std::uint32_t free_slot_ = kNoSlot;
   Index index_;
   std::vector<Class> classes_;
+  ClassTree tree_;
   std::vector<ClassId> free_classes_;
   std::size_t live_classes_ = 0;
   std::unordered_map<Request, ClassId, RequestHash> class_ids_;  // looked up only, never walked

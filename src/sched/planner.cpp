@@ -132,6 +132,24 @@ Placement Planner::rebind(const Placement& reserved) const {
   return bound;
 }
 
+std::int64_t Planner::cpus_withheld(std::int64_t first) const {
+  std::int64_t cpus = 0;
+  for (const Reservation& made : reservations_) {
+    if (made.start != first) continue;
+    for (const NodeShare& share : made.placement.nodes) {
+      if (!machine_.available(share.node)) continue;
+      NodeSupply supply;
+      supply.counts.fill(0);
+      supply.cpus = std::max<std::int64_t>(0, machine_.free_cpus(share.node));
+      const std::int64_t free = supply.cpus;
+      caps_.limit(share.node, now_, first + 1, supply);
+      cpus += free - std::max<std::int64_t>(0, supply.cpus);
+    }
+    return cpus;
+  }
+  return cpus;
+}
+
 void Planner::protect(const Reservation& made, std::int64_t end) {
   caps_.consume(made.placement, made.start, end);  // of those that begin while this one runs
   const MachineLayout& layout = machine_.layout();

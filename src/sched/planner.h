@@ -28,6 +28,9 @@ class Planner {
   // Tells it of a job that starts now.
   void started(const Placement& placement, std::int64_t end) { caps_.consume(placement, now_, end); }
 
+  // Free CPUs that jobs which run beyond the begin of the first reservation, `first`, may not have.
+  std::int64_t cpus_withheld(std::int64_t first) const;
+
   const Caps& caps() const { return caps_; }
   const std::vector<Reservation>& reservations() const { return reservations_; }
 
