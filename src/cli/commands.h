@@ -16,6 +16,12 @@ int sinfo_main(int argc, char** argv);
 int sacct_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
 int seff_main(int argc, char** argv);
+int sqsub_main(int argc, char** argv);
+int sqjobs_main(int argc, char** argv);
+int sqkill_main(int argc, char** argv);
+int sqsuspend_main(int argc, char** argv);
+int sqresume_main(int argc, char** argv);
+int sqhosts_main(int argc, char** argv);
 int minke_main(int argc, char** argv);
 
 }  // namespace minke::cli

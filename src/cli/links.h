@@ -8,8 +8,9 @@
 
 namespace minke::cli {
 
-inline constexpr const char* kLinkNames[] = {"minke", "sbatch",  "srun",  "salloc",   "squeue", "sq",
-                                             "sinfo", "scancel", "sacct", "scontrol", "seff"};
+inline constexpr const char* kLinkNames[] = {"minke",  "sbatch",  "srun",      "salloc",   "squeue", "sq",
+                                             "sinfo",  "scancel", "sacct",     "scontrol", "seff",   "sqsub",
+                                             "sqjobs", "sqkill",  "sqsuspend", "sqresume", "sqhosts"};
 
 // Makes <home>/bin with a link for each command, pointing to the program that runs; mends those that point
 // elsewhere.

@@ -23,6 +23,12 @@ constexpr Command kCommands[] = {
     {"sacct", minke::cli::sacct_main},
     {"scontrol", minke::cli::scontrol_main},
     {"seff", minke::cli::seff_main},
+    {"sqsub", minke::cli::sqsub_main},
+    {"sqjobs", minke::cli::sqjobs_main},
+    {"sqkill", minke::cli::sqkill_main},
+    {"sqsuspend", minke::cli::sqsuspend_main},
+    {"sqresume", minke::cli::sqresume_main},
+    {"sqhosts", minke::cli::sqhosts_main},
 };
 
 const Command* find(std::string_view name) {

@@ -11,10 +11,10 @@
 #include <string>
 
 #include "base/version.h"
+#include "cli/batch_submission.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/launch_environment.h"
-#include "cli/output_check.h"
 #include "os/files.h"
 #include "submit/job_request.h"
 #include "text/timestamp.h"
@@ -105,28 +105,11 @@ int sbatch_main(int argc, char** argv) {
   if (!request) return give_up(request.error());
   print_notes(*request);
 
-  complete_submission(*request, argc, argv);
-  if (const Status writable = check_output_paths(request->spec); !writable) {
-    return complain(invocation, "Batch job submission failed: " + writable.error().message);
-  }
-  auto environment = job_environment(invocation, *request);
-  if (!environment) return complain(invocation, environment.error().message);
-
   auto client = Client::connect();
   if (!client) return complain(invocation, "Batch job submission failed: " + client.error().message);
-  rpc::ClientMessage message;
-  rpc::SubmitRequest& submission = *message.mutable_submit();
-  submission.set_key(random_key());
-  put_specs(*request, submission);
-  submission.set_script(request->script);
-  submission.set_environment(std::move(*environment));
-  submission.set_test_only(request->test_only);
-  const auto answer = client->call(message);
-  if (!answer) {
-    const char* what = request->test_only ? "allocation failure: " : "Batch job submission failed: ";
-    return complain(invocation, what + answer.error().message);
-  }
-  const rpc::SubmitReply& reply = answer->submit();
+  const auto submitted = submit_batch(*client, invocation, *request, argc, argv);
+  if (!submitted) return complain(invocation, submitted.error().message);
+  const rpc::SubmitReply& reply = *submitted;
   for (const std::string& note : reply.notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
   if (request->test_only) {
     std::fprintf(stderr, "sbatch: Job %u to start at %s using %u processors on nodes %s in partition %s\n",

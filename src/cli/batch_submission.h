@@ -1,0 +1,16 @@
+// Handing in a batch job: what sbatch and sqsub have in common once the request is made. One thread;
+// blocking.
+#pragma once
+
+#include "base/result.h"
+#include "cli/client.h"
+#include "submit/job_request.h"
+
+namespace minke::cli {
+
+// Completes the request with what surrounds the command, and submits it. Errors carry the line to print
+// behind "error: ".
+Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& invocation,
+                                      submit::JobRequest& request, int argc, char** argv);
+
+}  // namespace minke::cli

@@ -1,0 +1,177 @@
+#include "submit/sqsub.h"
+
+#include <optional>
+
+#include "text/number.h"
+
+namespace minke::submit {
+namespace {
+
+constexpr std::string_view kQueueMark = "sqsub-queue=";
+constexpr uint64_t kMaxMinutes = 2147483647 / 60;
+
+struct Wanted {
+  std::string time, output, error, input, name, queue = "serial", flag, processes, nodes, after, mpp, gpp;
+  bool nompirun = false;
+};
+
+struct Letter {
+  char letter;
+  std::string_view long_name;  // empty: none
+  std::string Wanted::*field;
+};
+constexpr Letter kLetters[] = {
+    {'r', "runtime", &Wanted::time},  {'o', "output", &Wanted::output},   {'e', "error", &Wanted::error},
+    {'i', "input", &Wanted::input},   {'j', "jobname", &Wanted::name},    {'q', "queue", &Wanted::queue},
+    {'f', "flag", &Wanted::flag},     {'n', "ncpus", &Wanted::processes}, {'N', "nodes", &Wanted::nodes},
+    {'w', "waitfor", &Wanted::after}, {'\0', "mpp", &Wanted::mpp},        {'\0', "gpp", &Wanted::gpp},
+};
+
+// "90", "90m", "4h", "1d", "1d12h": minutes.
+std::optional<uint64_t> minutes_of(std::string_view text) {
+  uint64_t total = 0;
+  while (!text.empty()) {
+    size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    auto number = text::parse_unsigned(text.substr(0, digits), kMaxMinutes);
+    if (!number) return std::nullopt;
+    uint64_t factor = 1;
+    if (digits < text.size()) {
+      char unit = text::to_lower(text[digits]);
+      if (unit != 'm' && unit != 'h' && unit != 'd') return std::nullopt;
+      factor = unit == 'm' ? 1 : unit == 'h' ? 60 : 1440;
+      ++digits;
+    }
+    total += *number * factor;
+    if (total > kMaxMinutes) return std::nullopt;
+    text.remove_prefix(digits);
+  }
+  return total == 0 ? std::nullopt : std::optional(total);
+}
+
+std::string quoted(std::string_view word) {
+  std::string out = "'";
+  for (char c : word) c == '\'' ? out.append("'\\''") : out.append(1, c);
+  return out.append(1, '\'');
+}
+
+Result<size_t> read_options(std::span<const std::string> arguments, Wanted& wanted, bool& help) {
+  size_t next = 0;
+  while (next < arguments.size() && arguments[next].size() > 1 && arguments[next][0] == '-') {
+    std::string_view word = arguments[next++];
+    if (word == "--") break;
+    if (word == "-h" || word == "--help") {
+      help = true;
+      return next;
+    }
+    if (word == "--nompirun") {
+      wanted.nompirun = true;
+      continue;
+    }
+    const Letter* found = nullptr;
+    std::optional<std::string> value;
+    if (word[1] == '-') {
+      size_t equals = word.find('=');
+      for (const Letter& letter : kLetters)
+        if (letter.long_name == word.substr(0, equals).substr(2)) found = &letter;
+      if (equals != std::string_view::npos) value = word.substr(equals + 1);
+    } else {
+      for (const Letter& letter : kLetters)
+        if (letter.letter == word[1]) found = &letter;
+      if (word.size() > 2) value = word.substr(2);
+    }
+    if (found == nullptr) return failure("unknown option " + std::string(word));
+    if (!value && next == arguments.size()) return failure("option " + std::string(word) + " needs a value");
+    wanted.*(found->field) = value ? *value : arguments[next++];
+  }
+  return next;
+}
+
+}  // namespace
+
+Result<Sqsub> translate_sqsub(std::span<const std::string> arguments) {
+  Wanted wanted;
+  Sqsub out;
+  auto next = read_options(arguments, wanted, out.show_help);
+  if (!next) return failure(next.error());
+  if (out.show_help) return out;
+  if (wanted.time.empty()) return failure("a run time must be given: -r 4h");
+  if (wanted.output.empty()) return failure("a log file must be given: -o FILE");
+  if (*next == arguments.size()) return failure("no program given");
+  auto minutes = minutes_of(wanted.time);
+  if (!minutes) return failure("not a run time: " + wanted.time);
+
+  auto add = [&](std::string_view option, std::string_view value) {
+    out.arguments.push_back(std::string("--").append(option).append("=").append(value));
+  };
+  auto count = [&](std::string_view what, const std::string& text) -> Result<uint64_t> {
+    if (text.empty()) return 1;
+    auto number = text::parse_unsigned(text, 2147483647);
+    if (!number || *number == 0) return failure("not a number of " + std::string(what) + ": " + text);
+    return *number;
+  };
+  auto processes = count("processes", wanted.processes), gpus = count("GPUs", wanted.gpp),
+       nodes = count("nodes", wanted.nodes);
+  for (const auto* number : {&processes, &gpus, &nodes})
+    if (!*number) return failure(number->error());
+
+  add("time", std::to_string(*minutes));
+  add("output", wanted.output);
+  if (!wanted.error.empty()) add("error", wanted.error);
+  if (!wanted.input.empty()) add("input", wanted.input);
+  const std::string& program = arguments[*next];
+  add("job-name", wanted.name.empty() ? program.substr(program.rfind('/') + 1) : wanted.name);
+  add("extra", std::string(kQueueMark) + wanted.queue);
+  if (!wanted.nodes.empty()) add("nodes", wanted.nodes);
+  if (!wanted.after.empty()) {
+    std::string dependency = "afterany";
+    for (std::string_view id : text::split(wanted.after, ',')) dependency.append(":").append(id);
+    add("dependency", dependency);
+  }
+  // The flag tells what kind of job it is where the queue does not.
+  std::string_view kind = wanted.queue;
+  if (wanted.flag == "mpi" || wanted.flag == "threaded" || wanted.flag == "serial") {
+    kind = wanted.flag;
+  } else if (!wanted.flag.empty()) {
+    add("constraint", wanted.flag);
+  }
+  const bool mpi = kind == "mpi";
+  const bool gpu = wanted.queue == "gpu" || !wanted.gpp.empty();
+  if (kind == "serial" && *processes != 1) return failure("a serial job has one processor: -n 1");
+  add("ntasks", mpi ? std::to_string(*processes) : "1");
+  if (!mpi) add("cpus-per-task", std::to_string(*processes));
+  if (!wanted.mpp.empty()) add(mpi ? "mem-per-cpu" : "mem", wanted.mpp);
+  if (gpu) add(mpi ? "gpus-per-task" : "gres", std::string(mpi ? "" : "gpu:").append(std::to_string(*gpus)));
+  out.arguments.insert(out.arguments.end(), arguments.begin() + static_cast<std::ptrdiff_t>(*next),
+                       arguments.end());
+
+  out.script =
+      "#!/bin/sh\n# This script was created by sqsub.\n"
+      "export SQ_JOBID=\"$SLURM_JOB_ID\" PBS_JOBID=\"$SLURM_JOB_ID\" "
+      "PBS_O_WORKDIR=\"$SLURM_SUBMIT_DIR\"\nexec ";
+  if (mpi && !wanted.nompirun) out.script += "mpirun -n \"$SLURM_NTASKS\" ";
+  out.script.append(quoted(program)).append(" \"$@\"\n");
+  return out;
+}
+
+std::string_view sqsub_usage() {
+  return "usage: sqsub -r TIME -o FILE [options] program [arguments]\n"
+         "  -r TIME     time limit: minutes, or 90m, 4h, 2d\n"
+         "  -o FILE     output; %J stands for the job id\n"
+         "  -e FILE     errors; with the output where it is not given\n"
+         "  -i FILE     input\n"
+         "  -j NAME     name of the job\n"
+         "  -q QUEUE    serial, threaded, mpi, gpu, or a project's queue\n"
+         "  -f FLAG     mpi, threaded, serial, or a feature that the nodes must have\n"
+         "  -n N        processes of an mpi job, processors of another one\n"
+         "  -N N        nodes\n"
+         "  -w ID,ID    wait for the end of these jobs\n"
+         "  --mpp=SIZE  memory for each process: 2G\n"
+         "  --gpp=N     GPUs for each process\n"
+         "  --nompirun  do not start the program with mpirun\n";
+}
+
+std::string_view sqsub_queue(std::string_view extra) {
+  return extra.starts_with(kQueueMark) ? extra.substr(kQueueMark.size()) : std::string_view();
+}
+
+}  // namespace minke::submit
