@@ -109,3 +109,53 @@ def test_each_job_has_its_own_tmpdir(cluster):
 def test_a_job_that_a_job_submits_has_its_own_number(cluster):
     job = cluster.submit("sbatch --parsable --wait -o inner.out --wrap 'echo $SLURM_JOB_ID'", "--ntasks=1")
     assert cluster.output(job) == (cluster.work / "inner.out").read_text() != f"{job}\n"
+
+
+def test_what_was_asked_for(cluster):
+    found = environment_of(cluster, "-n4", "-N2", "-m", "plane=2", "-O", "--threads-per-core=1", "--profile=task",
+                           "--gpu-bind=closest", "--gpu-freq=high", "--hint=nomultithread", "--mem-bind=local",
+                           "--ntasks-per-core=1", "--ntasks-per-socket=4", "--open-mode=append")
+    expected = {"SLURM_DISTRIBUTION": "plane", "SLURM_DIST_PLANESIZE": "2", "SLURM_OVERCOMMIT": "1",
+                "SLURM_THREADS_PER_CORE": "1", "SLURM_GPU_BIND": "closest", "SLURM_GPU_FREQ": "high",
+                "SLURM_MEM_BIND": "local", "SLURM_MEM_BIND_VERBOSE": "quiet", "SLURM_NTASKS_PER_CORE": "1",
+                "SLURM_NTASKS_PER_SOCKET": "4", "SLURM_OPEN_MODE": "a"}
+    assert {name: found.get(name) for name in expected} == expected
+    assert found["SLURM_PROFILE"].lower() == "task"
+
+
+def test_what_was_not_asked_for_is_not_there(cluster):
+    found = environment_of(cluster)
+    for name in ("DISTRIBUTION", "OVERCOMMIT", "THREADS_PER_CORE", "GPU_BIND", "HINT", "MEM_BIND", "NTASKS",
+                 "OPEN_MODE", "PROFILE", "CPUS_PER_TASK", "TRES_PER_TASK", "JOB_LICENSES", "HET_SIZE"):
+        assert f"SLURM_{name}" not in found
+
+
+def test_cpus_per_task_goes_on_to_steps(cluster):
+    """As in Slurm since 23.11."""
+    job = cluster.submit("srun bash -c 'echo $SLURM_PROCID/$SLURM_CPUS_PER_TASK'", "-n2", "-c2")
+    assert sorted(cluster.output(job).split()) == ["0/2", "1/2"]
+
+
+def test_umask_variable(cluster):
+    job = cluster.sbatch("--output=o", "--wrap", "umask; touch made", env={"SLURM_UMASK": "0027"})
+    assert cluster.output(job, "o").strip() == "0027"
+    assert (cluster.work / "made").stat().st_mode & 0o777 == 0o640
+    assert (cluster.work / "o").stat().st_mode & 0o777 == 0o640
+
+
+def test_get_user_env(cluster, tmp_path):
+    (tmp_path / "plain").mkdir()
+    job = cluster.sbatch("--get-user-env=5L", "--output=o", "--wrap", "echo $HOME $FROM_SUBMITTER",
+                         env={"FROM_SUBMITTER": "yes"})
+    assert cluster.output(job, "o").split()[-1] == "yes"
+
+
+def test_components_of_a_heterogeneous_job(cluster):
+    job = cluster.submit("#!/bin/bash\n#SBATCH -n1 --mem=100M\n#SBATCH hetjob\n#SBATCH -n2 --mem=50M\n" + PRINT)
+    cluster.wait_end(job)
+    pairs = (cluster.work / "environment").read_bytes().decode().split("\0")
+    found = dict(pair.split("=", 1) for pair in pairs if pair)
+    assert found["SLURM_HET_SIZE"] == "2"
+    assert found["SLURM_JOB_ID_HET_GROUP_0"] == str(job) and found["SLURM_JOB_ID_HET_GROUP_1"] == str(job + 1)
+    assert (found["SLURM_MEM_PER_NODE_HET_GROUP_0"], found["SLURM_MEM_PER_NODE_HET_GROUP_1"]) == ("100", "50")
+    assert (found["SLURM_NTASKS_HET_GROUP_1"], found["SLURM_NTASKS"]) == ("2", "1")

@@ -257,3 +257,51 @@ def test_typed_gpus(cluster_with_gpus):
     cluster.wait_state(job, "COMPLETED")
     refused = cluster.run("sbatch", "--gres=gpu:h100:1", cluster.script("true"))
     assert refused.returncode == 1 and "Batch job submission failed" in refused.stderr
+
+
+def test_components_on_the_command_line(cluster):
+    done = cluster.run("sbatch", "-n1", "--comment=both", ":", "-n2", "--mem=50M", "--hold", "--wrap", "true", check=0)
+    first = int(done.stdout.split()[-1])
+    fields = cluster.job(first + 1)
+    assert (fields["NumTasks"], fields["MinMemoryNode"], fields["Comment"]) == ("2", "50M", "both")
+    assert cluster.run("sbatch", "-n1", "-a1-3", ":", "-n2", "--wrap", "true").returncode == 1
+
+
+def test_lines_of_pbs_and_lsf(cluster):
+    text = "#PBS -N named\n#PBS -l walltime=20,mem=100mb\n#BSUB -n 2\n#SBATCH --job-name=lesser --comment=kept\ntrue"
+    fields = cluster.job(cluster.submit(text, "--hold"))
+    assert (fields["JobName"], fields["TimeLimit"], fields["MinMemoryNode"]) == ("named", "00:20:00", "100M")
+    assert (fields["NumTasks"], fields["Comment"]) == ("2", "kept")
+    assert cluster.job(cluster.submit(text, "--hold", "--ignore-pbs"))["JobName"] == "lesser"
+    done = cluster.run("sbatch", cluster.script("#PBS -P x\ntrue"))
+    assert done.returncode == 1 and "invalid option -- 'P'" in done.stderr
+
+
+def test_file_of_host_names(cluster):
+    (cluster.work / "hosts").write_text("n2  # the second\n")
+    for option in (["-F", "hosts"], ["-w", "./hosts"]):
+        job = cluster.sbatch(*option, "--wrap", "true")
+        assert cluster.wait_end(job)["NodeList"] == "n2"
+    done = cluster.run("sbatch", "-F", "none", "--wrap", "true")
+    assert done.returncode == 255 and "error opening file none, No such file or directory" in done.stderr
+
+
+@pytest.mark.minke_only
+def test_salloc_no_shell_leaves_the_allocation(cluster):
+    done = cluster.run("salloc", "--no-shell", "-n2", check=0)
+    job = int(re.search(r"Granted job allocation (\d+)", done.stderr)[1])
+    assert cluster.state(job) == "RUNNING"
+    assert cluster.run("srun", f"--jobid={job}", "-n2", "echo", "here", check=0).stdout == "here\nhere\n"
+    cluster.kill()
+    assert cluster.state(job) == "RUNNING"
+    cluster.run("scancel", job, check=0)
+    assert cluster.wait_end(job)["JobState"] == "CANCELLED"
+    done = cluster.run("salloc", "--no-shell", "-n100")
+    assert done.returncode == 1 and "salloc: error: " in done.stderr
+
+
+def test_immediate_has_an_exit_code_of_its_own(cluster):
+    cluster.wait_state(cluster.sbatch("--exclusive", "-N2", "--wrap", "sleep 100"), "RUNNING")
+    for command in ("salloc", "srun"):
+        done = cluster.run(command, "-I", "true", env={"SLURM_EXIT_IMMEDIATE": "77", "SLURM_EXIT_ERROR": "78"})
+        assert done.returncode == 77, done.stderr

@@ -14,6 +14,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "base/version.h"
@@ -41,7 +42,13 @@ submit::Invocation current_invocation(submit::Command command, int argc, char** 
   char directory[PATH_MAX];
   invocation.working_directory = ::getcwd(directory, sizeof(directory)) != nullptr ? directory : "/";
   invocation.now = std::time(nullptr);
-  invocation.read_file = [](const std::string& path) { return os::read_file(path, kMaxNamedFileBytes); };
+  invocation.read_file = [](const std::string& path) {
+    auto content = os::read_file(path, kMaxNamedFileBytes);
+    // Slurm's messages name the file themselves.
+    if (!content)
+      return Result<std::string>(failure(std::strerror(content.error().code), content.error().code));
+    return content;
+  };
   return invocation;
 }
 

@@ -21,6 +21,7 @@
 #include "node/launcher.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "submit/completion.h"
 #include "submit/help.h"
 #include "submit/job_request.h"
 #include "text/timestamp.h"
@@ -190,6 +191,11 @@ int man(const std::string& page) {
       Error{0, "there is no manual page of " + page + "; there are those of sbatch, salloc and srun"});
 }
 
+int completion(const std::string& shell) {
+  std::fputs(submit::completion_script(*submit::shell_of(shell)).c_str(), stdout);
+  return 0;
+}
+
 int daemon_main(engine::DaemonOptions options) {
   if (options.home.empty()) {
     auto home = os::minke_home();
@@ -253,6 +259,14 @@ int minke_main(int argc, char** argv) {
   std::string page;
   man_command->add_option("command", page, "sbatch, salloc or srun")->required();
   man_command->callback([&] { exit_code = man(page); });
+
+  auto* completion_command =
+      app.add_subcommand("completion", "completes options and values in a shell; to be sourced by it");
+  std::string shell;
+  completion_command->add_option("shell", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion_command->callback([&] { exit_code = completion(shell); });
 
   SimulateOptions replay;
   auto* simulate_command =

@@ -1,5 +1,6 @@
 // salloc: an allocation, a command that runs here with it (a shell where none is named), and the allocation
 // given back.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +19,57 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/launch_environment.h"
+#include "os/fd.h"
 #include "submit/job_request.h"
 
 namespace minke::cli {
 
 namespace {
+
+// --no-shell: an allocation lives as long as the process that asked for it, so a process stays behind in the
+// background until the allocation ends. It must be the one that asks; the salloc that was called waits for
+// the grant, and leaves.
+class Holder {
+ public:
+  // In the calling process: the exit status, once the allocation is there or refused. In the other one:
+  // nothing.
+  std::optional<int> split_off() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
+    os::UniqueFd reader(ends[0]);
+    granted_.reset(ends[1]);
+    const pid_t child = ::fork();
+    if (child == 0) return std::nullopt;
+    granted_.reset();
+    if (child < 0) return 1;
+    char byte = 0;
+    ssize_t got = 0;
+    while ((got = ::read(reader.get(), &byte, 1)) < 0 && errno == EINTR) {
+    }
+    if (got == 1) return 0;
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+  // Lets the caller go, and waits for the end of the job.
+  int hold(Client& client, uint32_t job_id) {
+    ::setsid();
+    if (::chdir("/") != 0) return 1;
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (const int stream : {0, 1, 2}) ::dup2(null, stream);
+    (void)!::write(granted_.get(), "", 1);
+    granted_.reset();
+    rpc::ClientMessage wait;
+    wait.mutable_wait_job()->set_job_id(job_id);
+    wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::ENDED);
+    return client.stream(wait, [](rpc::ServerMessage&) -> Status { return {}; }) ? 0 : 1;
+  }
+
+ private:
+  os::UniqueFd granted_;
+};
 
 pid_t start_command(const std::vector<std::string>& arguments, const std::string& environment) {
   std::vector<char*> argv, variables;
@@ -85,12 +133,14 @@ int salloc_main(int argc, char** argv) {
   auto request = submit::make_job_request(invocation, *line);
   if (!request) return give_up(request.error());
   print_notes(*request);
-  if (request->no_shell)
-    return complain("--no-shell: an allocation here lives as long as the salloc that asked for it");
   complete_submission(*request, argc, argv);
 
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
+  Holder holder;
+  if (request->no_shell) {
+    if (const auto status = holder.split_off()) return *status;
+  }
   auto client = Client::connect();
   if (!client) return complain("Job submit/allocate failed: " + client.error().message);
   auto allocation = allocate(*client, invocation, *request, *environment);
@@ -101,6 +151,7 @@ int salloc_main(int argc, char** argv) {
     std::fprintf(stderr, "salloc: Nodes %s are ready for job\n", allocation->job.node_list().c_str());
   }
 
+  if (request->no_shell) return holder.hold(*client, id);
   std::vector<std::string> command = request->arguments;
   const bool interactive = command.empty();
   if (command.empty()) {

@@ -12,6 +12,7 @@
 namespace minke::submit {
 namespace {
 
+constexpr uint64_t kMaxTasks = 2147483647;
 constexpr int kUsageStatus = 255;
 
 // Options of which only one can be meant. Where several stand, those of the highest source win; two in one
@@ -57,7 +58,17 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
   }
   if (!tasks_given && spec.has_ntasks_per_node() && spec.has_min_nodes()) {
     uint64_t tasks = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();
-    if (tasks > 2147483647) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
+    if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
+    spec.set_ntasks(static_cast<uint32_t>(tasks));
+  }
+  if (!spec.has_ntasks() && spec.has_sockets_per_node() && spec.has_cores_per_socket() &&
+      spec.has_threads_per_core()) {
+    // -B S:C:T without -n: a task for each thread.
+    uint64_t tasks = std::max(spec.min_nodes(), 1u);
+    for (uint32_t factor : {spec.sockets_per_node(), spec.cores_per_socket(), spec.threads_per_core()}) {
+      if (factor > kMaxTasks / tasks) return refuse(invocation, "too many tasks: -B", 1);
+      tasks *= factor;
+    }
     spec.set_ntasks(static_cast<uint32_t>(tasks));
   }
   if (spec.gpus_per_task_size() != 0 && spec.gpus_size() == 0 && !spec.has_ntasks()) {

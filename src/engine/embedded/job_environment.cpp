@@ -64,6 +64,45 @@ std::string gpu_indices(const model::NodeAllocation& node) {
   return text;
 }
 
+namespace {
+
+// What was asked for and is not an amount of something: set only where it was asked for. srun reads most of
+// it again.
+void set_requested(Environment& environment, const model::JobSpec& spec) {
+  constexpr std::string_view kPlane = "plane=";
+  const std::string& distribution = spec.distribution();
+  if (distribution.starts_with(kPlane)) {
+    environment.set("SLURM_DISTRIBUTION", "plane");
+    environment.set("SLURM_DIST_PLANESIZE", distribution.substr(kPlane.size()));
+  } else {
+    environment.set_if("SLURM_DISTRIBUTION", distribution);
+  }
+  environment.set_if("SLURM_GPUS_PER_SOCKET", gres_counts(spec.gpus_per_socket()));
+  environment.set_if("SLURM_GPU_BIND", spec.gpu_bind());
+  environment.set_if("SLURM_GPU_FREQ", spec.gpu_freq());
+  environment.set_if("SLURM_HINT", spec.hint());
+  environment.set_if("SLURM_JOB_LICENSES", spec.licenses());
+  environment.set_if("SLURM_JOB_RESERVATION", spec.reservation());
+  if (spec.has_segment_size()) environment.set("SLURM_JOB_SEGMENT_SIZE", spec.segment_size());
+  if (!spec.mem_bind().empty()) {
+    environment.set("SLURM_MEM_BIND", spec.mem_bind());
+    const bool verbose = spec.mem_bind().starts_with('v');
+    environment.set("SLURM_MEM_BIND_VERBOSE", verbose ? "verbose" : "quiet");
+  }
+  if (spec.has_ntasks_per_core()) environment.set("SLURM_NTASKS_PER_CORE", spec.ntasks_per_core());
+  if (spec.has_ntasks_per_gpu()) environment.set("SLURM_NTASKS_PER_GPU", spec.ntasks_per_gpu());
+  if (spec.has_ntasks_per_socket()) environment.set("SLURM_NTASKS_PER_SOCKET", spec.ntasks_per_socket());
+  if (spec.open_mode() != model::OPEN_DEFAULT) {
+    environment.set("SLURM_OPEN_MODE", spec.open_mode() == model::OPEN_APPEND ? "a" : "t");
+  }
+  if (spec.overcommit()) environment.set("SLURM_OVERCOMMIT", "1");
+  environment.set_if("SLURM_PROFILE", spec.profile());
+  if (spec.has_threads_per_core()) environment.set("SLURM_THREADS_PER_CORE", spec.threads_per_core());
+  environment.set_if("SLURM_TRES_PER_TASK", spec.tres_per_task());
+}
+
+}  // namespace
+
 std::vector<std::string> allocation_environment(const model::JobRecord& record,
                                                 const JobSurroundings& around) {
   Environment environment;
@@ -112,7 +151,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   environment.set_if("SLURM_GPUS", gres_counts(spec.gpus()));
   environment.set_if("SLURM_GPUS_PER_NODE", gres_counts(spec.gres_per_node()));
   environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));
-  environment.set_if("SLURM_DISTRIBUTION", spec.distribution());
+  set_requested(environment, spec);
   environment.set_if("SLURM_EXPORT_ENV", spec.export_option());
   if (spec.dependencies_size() > 0) {
     text::DependencyList list{{spec.dependencies().begin(), spec.dependencies().end()},
