@@ -183,7 +183,7 @@ class Pass {
   std::optional<Placement> place(const Request& request, const Caps* caps, std::int64_t end,
                                  std::uint32_t& resume) {
     ++result_.tested;
-    if (any_blocked_) ++backfill_tests_;
+    if (any_blocked_) ++result_.backfill_tested;
     return place_together(machine_, request, caps, now_, end, &resume);
   }
 
@@ -195,6 +195,7 @@ class Pass {
       for (const NodeShare& share : start.placement.nodes) cpus_beyond_ -= share.cpus;
     }
     const Request& request = queue_.request(class_id);
+    if (blocked_in_[request.partition] > 0) ++result_.backfilled;
     std::vector<std::int64_t> ends{std::min(start.end, now_ + request.planned_seconds())};
     for (const Request& companion : request.companions) ends.push_back(now_ + companion.planned_seconds());
     queue_.take_from_head(class_id);
@@ -244,7 +245,7 @@ class Pass {
   }
 
   bool tests_used_up() const {
-    return options_.max_backfill_tests > 0 && backfill_tests_ >= options_.max_backfill_tests;
+    return options_.max_backfill_tests > 0 && result_.backfill_tested >= options_.max_backfill_tests;
   }
 
   Machine& machine_;
@@ -258,7 +259,6 @@ class Pass {
   bool by_limit_ = false;
   std::vector<std::uint32_t> blocked_in_;  // by partition
   bool any_blocked_ = false;
-  std::uint64_t backfill_tests_ = 0;
   std::vector<std::pair<EntryId, ClassId>> owed_;
   std::optional<Planner> planner_;
   std::uint64_t settled_ = 0;  // partitions, as ClassTree's bits

@@ -40,6 +40,8 @@ struct Reservation {
 struct PassResult {
   std::uint64_t started = 0;
   std::uint64_t tested = 0;               // placements tried
+  std::uint64_t backfill_tested = 0;      // of them, once something was blocked
+  std::uint64_t backfilled = 0;           // started past a job of its partition that was blocked
   bool more = false;                      // max_starts was reached: run another pass
   std::vector<Reservation> reservations;  // only those that were needed to decide about others
 };

@@ -20,6 +20,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       now(std::move(wall_clock)),
       committer(event_loop, durable_store, state),
       alarms(event_loop, now, [this](uint32_t job_id) { lifecycle->alarm(job_id); }),
+      diagnostics(now),
       nodes(std::make_unique<Nodes>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       launching(std::make_unique<Launching>(*this)),

@@ -13,6 +13,7 @@
 #include "engine/embedded/alarms.h"
 #include "engine/embedded/committer.h"
 #include "engine/embedded/config.h"
+#include "engine/embedded/diagnostics.h"
 #include "engine/embedded/state.h"
 #include "node/launcher_client.h"
 #include "os/event_loop.h"
@@ -40,6 +41,7 @@ struct Core {
   State state;
   Committer committer;
   Alarms alarms;
+  Diagnostics diagnostics;
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
   std::unique_ptr<Nodes> nodes;

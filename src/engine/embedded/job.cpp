@@ -1,5 +1,8 @@
 #include "engine/embedded/job.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
 #include <algorithm>
 
 #include "base/result.h"
@@ -18,6 +21,58 @@ model::JobSpec Submission::spec() const {
 
 int64_t Job::limit_end() const {
   return start_time + (details ? details->suspended_seconds : 0) + int64_t{time_limit_minutes} * 60;
+}
+
+void Submission::read_brief_spec(model::JobSpec& spec) const {
+  using Spec = model::JobSpec;
+  namespace io = google::protobuf::io;
+  io::CodedInputStream input(reinterpret_cast<const uint8_t*>(spec_bytes.data()),
+                             static_cast<int>(spec_bytes.size()));
+  const auto text = [&](std::string* field) {
+    uint32_t size = 0;
+    MINKE_CHECK(input.ReadVarint32(&size) && input.ReadString(field, static_cast<int>(size)));
+  };
+  const auto number = [&] {
+    uint64_t value = 0;
+    MINKE_CHECK(input.ReadVarint64(&value));
+    return value;
+  };
+  while (const uint32_t tag = input.ReadTag()) {
+    switch (tag >> 3) {
+      case Spec::kNameFieldNumber:
+        text(spec.mutable_name());
+        break;
+      case Spec::kAccountFieldNumber:
+        text(spec.mutable_account());
+        break;
+      case Spec::kPartitionFieldNumber:
+        text(spec.mutable_partition());
+        break;
+      case Spec::kQosFieldNumber:
+        text(spec.mutable_qos());
+        break;
+      case Spec::kBeginTimeFieldNumber:
+        spec.set_begin_time(static_cast<int64_t>(number()));
+        break;
+      case Spec::kMinNodesFieldNumber:
+        spec.set_min_nodes(static_cast<uint32_t>(number()));
+        break;
+      case Spec::kNtasksFieldNumber:
+        spec.set_ntasks(static_cast<uint32_t>(number()));
+        break;
+      case Spec::kCpusPerTaskFieldNumber:
+        spec.set_cpus_per_task(static_cast<uint32_t>(number()));
+        break;
+      case Spec::kNtasksPerNodeFieldNumber:
+        spec.set_ntasks_per_node(static_cast<uint32_t>(number()));
+        break;
+      case Spec::kMinCpusFieldNumber:
+        spec.set_min_cpus(static_cast<uint32_t>(number()));
+        break;
+      default:
+        MINKE_CHECK(google::protobuf::internal::WireFormatLite::SkipField(&input, tag));
+    }
+  }
 }
 
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,

@@ -36,6 +36,9 @@ struct Submission {
   bool warning_batch_only = false;
 
   model::JobSpec spec() const;
+  // Only what short lists show, and what the counts of nodes, tasks and CPUs follow from. A tenth of the
+  // work.
+  void read_brief_spec(model::JobSpec& spec) const;
 };
 
 // `script` and `environment` are left for the caller to set.

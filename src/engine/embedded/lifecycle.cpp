@@ -31,6 +31,7 @@ uint32_t released_priority(const Job& job) {
 }  // namespace
 
 void Lifecycle::started(Job& job) {
+  core_.diagnostics.job_started();
   job.state = JOB_RUNNING;
   job.reason = WAIT_NO_REASON;
   job.start_time = core_.now();
@@ -105,6 +106,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
     back_to_queue(job);
     return;
   }
+  core_.diagnostics.job_ended(job.state, job.reason);
   count_in_array(job);
   core_.committer.job_changed(job.id);
   core_.dependencies->ended(job);

@@ -29,21 +29,23 @@ bool none_or_contains(const List& list, const Value& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name,
-              const std::string& type, uint32_t count) {
-  for (Gres& gres : list) {
-    if (gres.name() != name || gres.type() != type) continue;
-    gres.set_count(gres.count() + count);
-    return;
+void add_times(JobRecord& record, int64_t now) {
+  if (record.state() == JOB_PENDING) {
+    const bool waits_for_others = record.reason() == WAIT_DEPENDENCY || record.reason() == WAIT_DEP_INVALID;
+    if (record.eligible_time() > now) record.set_start_time(record.eligible_time());
+    const bool begins_later = record.spec().begin_time() > record.submit_time();
+    if (record.priority() == 0 || waits_for_others)
+      record.set_eligible_time(begins_later ? record.spec().begin_time() : 0);
   }
-  Gres& gres = *list.Add();
-  gres.set_name(name);
-  gres.set_type(type);
-  gres.set_count(count);
+  if ((record.state() == JOB_RUNNING || record.state() == JOB_SUSPENDED) &&
+      record.time_limit_minutes() != kUnlimited) {
+    int64_t suspended = record.suspended_seconds();
+    if (record.state() == JOB_SUSPENDED) suspended += now - record.suspend_time();
+    record.set_end_time(record.start_time() + suspended + int64_t{record.time_limit_minutes()} * 60);
+  }
 }
 
-// What a job asks for, in the totals that listings show. Allocated jobs show what they hold instead.
-void add_request(JobRecord& record, const sched::Request* request) {
+void add_counts(JobRecord& record, const sched::Request* request) {
   const JobSpec& spec = record.spec();
   const uint32_t nodes = request ? request->min_nodes : std::max(1u, spec.min_nodes());
   const uint32_t tasks = request && request->tasks != 0 ? request->tasks
@@ -53,6 +55,13 @@ void add_request(JobRecord& record, const sched::Request* request) {
   record.set_num_tasks(tasks);
   record.set_num_cpus(
       std::max(tasks * std::max(1u, spec.cpus_per_task()), nodes * std::max(1u, spec.min_cpus())));
+}
+
+// What a job asks for, in the totals that listings show. Allocated jobs show what they hold instead.
+void add_request(JobRecord& record, const sched::Request* request) {
+  add_counts(record, request);
+  const JobSpec& spec = record.spec();
+  const uint32_t nodes = record.num_nodes(), tasks = record.num_tasks();
   if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
   if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
   for (const Gres& gres : spec.gres_per_node()) {
@@ -82,6 +91,19 @@ bool in_partition(const rpc::JobFilter& filter, const JobRecord& record) {
 }
 
 }  // namespace
+
+void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name,
+              const std::string& type, uint32_t count) {
+  for (Gres& gres : list) {
+    if (gres.name() != name || gres.type() != type) continue;
+    gres.set_count(gres.count() + count);
+    return;
+  }
+  Gres& gres = *list.Add();
+  gres.set_name(name);
+  gres.set_type(type);
+  gres.set_count(count);
+}
 
 bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
   return none_or_contains(filter.users(), record.user_name()) &&
@@ -144,19 +166,17 @@ void Queries::complete(JobRecord& record, const Job* job) {
   record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
   record.set_stdout_path(paths.out);
   record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
-  if (record.state() == JOB_PENDING) {
-    const bool waits_for_others = record.reason() == WAIT_DEPENDENCY || record.reason() == WAIT_DEP_INVALID;
-    if (record.eligible_time() > core_.now()) record.set_start_time(record.eligible_time());
-    const bool begins_later = record.spec().begin_time() > record.submit_time();
-    if (record.priority() == 0 || waits_for_others)
-      record.set_eligible_time(begins_later ? record.spec().begin_time() : 0);
-  }
-  if ((record.state() == JOB_RUNNING || record.state() == JOB_SUSPENDED) &&
-      record.time_limit_minutes() != kUnlimited) {
-    int64_t suspended = record.suspended_seconds();
-    if (record.state() == JOB_SUSPENDED) suspended += core_.now() - record.suspend_time();
-    record.set_end_time(record.start_time() + suspended + int64_t{record.time_limit_minutes()} * 60);
-  }
+  add_times(record, core_.now());
+}
+
+void Queries::write_brief(const Job& job, JobRecord& record) {
+  core_.state.write_record(job, record);
+  job.submission->read_brief_spec(*record.mutable_spec());
+  if (record.partition().empty()) record.set_partition(record.spec().partition());
+  record.set_account(record.spec().account());
+  record.set_qos(record.spec().qos());
+  if (record.nodes_size() == 0) add_counts(record, core_.scheduling->queued_request(job));
+  add_times(record, core_.now());
 }
 
 JobRecord Queries::full_record(const Job& job) {
@@ -193,7 +213,12 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
       continue;
     }
     any_selected = true;
-    JobRecord record = full_record(*job);
+    JobRecord& record = *message->mutable_jobs()->add_jobs();
+    if (request.brief()) {
+      write_brief(*job, record);
+    } else {
+      record = full_record(*job);
+    }
     if (record.state() == JOB_PENDING) {
       record.set_reason(core_.scheduling->reason_of(reasons, *job));
       if (const auto expected = expected_starts.find(id); expected != expected_starts.end()) {
@@ -201,8 +226,10 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
       }
     }
     if (job->ended()) found->insert(id);
-    if (!state_shown(filter, record) || !passes(filter, record)) continue;
-    *message->mutable_jobs()->add_jobs() = std::move(record);
+    if (!state_shown(filter, record) || !passes(filter, record)) {
+      message->mutable_jobs()->mutable_jobs()->RemoveLast();
+      continue;
+    }
     if (message->jobs().jobs_size() >= kJobsPerPart) {
       part(*message, false);
       message->mutable_jobs()->clear_jobs();
@@ -325,89 +352,6 @@ void Queries::script(const rpc::QueryScriptRequest& request, const Part& part) {
   } else {
     message.mutable_script()->set_script(**content);
   }
-  part(message, true);
-}
-
-void Queries::nodes(const Part& part) {
-  rpc::ServerMessage message;
-  rpc::NodesReply& reply = *message.mutable_nodes();
-  reply.set_now(core_.now());
-  NodeRecord load;
-  node::refresh_load(load);
-  for (const NodeRecord& configured : core_.nodes->nodes()) {
-    NodeRecord& record = *reply.add_nodes();
-    record = configured;
-    record.set_cpu_load(load.cpu_load());
-    record.set_free_memory_mib(load.free_memory_mib());
-    for (const PartitionRecord& partition : core_.nodes->partitions()) {
-      const auto names = text::expand_hostlist(partition.nodes());
-      if (names && none_or_contains(*names, record.name())) record.add_partitions(partition.name());
-    }
-  }
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->details) continue;
-    for (const NodeAllocation& allocation : job->details->nodes) {
-      for (NodeRecord& record : *reply.mutable_nodes()) {
-        if (record.name() != allocation.node() || (job->ended() && !job->completing)) continue;
-        record.set_allocated_cpus(record.allocated_cpus() + allocation.cpus());
-        record.set_allocated_memory_mib(record.allocated_memory_mib() + allocation.memory_mib());
-        record.set_running_jobs(record.running_jobs() + 1);
-        for (const GresAllocation& gres : allocation.gres()) {
-          add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(),
-                   static_cast<uint32_t>(gres.indices_size()));
-        }
-      }
-    }
-  }
-  part(message, true);
-}
-
-void Queries::partitions(const Part& part) {
-  rpc::ServerMessage message;
-  message.mutable_partitions()->set_now(core_.now());
-  for (const PartitionRecord& configured : core_.nodes->partitions()) {
-    PartitionRecord& record = *message.mutable_partitions()->add_partitions();
-    record = configured;
-    const auto names = text::expand_hostlist(record.nodes());
-    for (const NodeRecord& node : core_.nodes->nodes()) {
-      if (!names || std::find(names->begin(), names->end(), node.name()) == names->end()) continue;
-      record.set_total_nodes(record.total_nodes() + 1);
-      record.set_total_cpus(record.total_cpus() + node.cpus());
-      record.set_total_memory_mib(record.total_memory_mib() + node.memory_mib());
-      for (const Gres& gres : node.gres()) {
-        add_gres(*record.mutable_total_gres(), gres.name(), gres.type(), gres.count());
-      }
-    }
-  }
-  part(message, true);
-}
-
-void Queries::configuration(const Part& part) {
-  rpc::ServerMessage message;
-  rpc::ConfigReply& reply = *message.mutable_config();
-  reply.set_now(core_.now());
-  const Configuration& config = core_.config;
-  const auto add = [&](const std::string& name, const std::string& value) {
-    rpc::Field& field = *reply.add_values();
-    field.set_name(name);
-    field.set_value(value);
-  };
-  add("AccountingStorageType", "accounting_storage/minke");
-  add("ClusterName", config.cluster_name);
-  add("EnforcePartLimits", "ALL");
-  add("FirstJobId", std::to_string(config.first_job_id));
-  add("JobRequeue", config.requeue_by_default ? "1" : "0");
-  add("KillWait", std::to_string(config.kill_wait_seconds) + " sec");
-  add("MaxArraySize", std::to_string(config.max_array_size));
-  add("MaxJobCount", std::to_string(config.max_job_count));
-  add("MinJobAge", std::to_string(config.min_job_age_seconds) + " sec");
-  add("PriorityType", "priority/basic");
-  add("ProctrackType", "proctrack/minke");
-  add("SchedulerType", "sched/backfill");
-  add("SelectType", "select/cons_tres");
-  add("SLURM_CONF", config.source_path.empty() ? "(none)" : config.source_path);
-  add("StateSaveLocation", config.home);
-  add("TmpFS", config.tmp_root);
   part(message, true);
 }
 

@@ -32,6 +32,7 @@ class Queries {
   void licenses(const Part& part);
   // The processes of jobs that run (scontrol listpids), as /proc shows them.
   void processes(const rpc::QueryPidsRequest& request, const Part& part);
+  void diagnostics(const rpc::QueryDiagnosticsRequest& request, size_t connections, const Part& part);
 
   // A job with its spec, paths and what it asks for: as commands show it.
   model::JobRecord full_record(const Job& job);
@@ -39,6 +40,8 @@ class Queries {
  private:
   void complete(model::JobRecord& record, const Job* job);
   static model::StepRecord batch_step(const Job& job, const model::JobRecord& record);
+  // What QueryJobsRequest::brief promises, written into `record`, which is empty.
+  void write_brief(const Job& job, model::JobRecord& record);
 
   Core& core_;
 };
@@ -48,6 +51,9 @@ bool passes(const rpc::JobFilter& filter, const model::JobRecord& record);
 
 // Whether the filter's job ids mean this job; none mean all.
 bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task);
+// Adds to the entry of this name and type, which is made where there is none.
+void add_gres(google::protobuf::RepeatedPtrField<model::Gres>& list, const std::string& name,
+              const std::string& type, uint32_t count);
 void set_error(rpc::ServerMessage& message, const Error& error);
 
 // Whether a job is one of those selected. `index`: its task, or kNoTask for the record of the tasks that

@@ -1,6 +1,7 @@
 #include "engine/embedded/scheduling.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/embedded/core.h"
@@ -251,11 +252,17 @@ void Scheduling::pause(bool paused) {
 void Scheduling::pass() {
   // Bounded, so that commands are answered between the passes of a very long burst.
   const sched::PassOptions options{.max_starts = 5000};
+  const size_t queue_length = queue_.size();
+  const auto begin = std::chrono::steady_clock::now();
   const auto result =
       sched::run_pass(machine_, queue_, running_, core_.now(), options,
                       [this](sched::EntryId entry, const sched::Placement& placement, int64_t expected_end) {
                         return start(entry, placement, expected_end);
                       });
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  core_.diagnostics.pass_made(
+      result, queue_length,
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
   if (result.more) core_.loop.post([this] { request_pass(); });
 }
 

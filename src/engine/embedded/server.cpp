@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/embedded/core.h"
@@ -178,6 +179,17 @@ void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request
 
 void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
                     std::vector<os::UniqueFd> descriptors) {
+  const auto kind = message.body_case();
+  const uint32_t uid = client->peer.uid;
+  const auto begin = std::chrono::steady_clock::now();
+  answer(client, std::move(message), std::move(descriptors));
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  core_.diagnostics.request_handled(
+      kind, uid, static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
+}
+
+void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
+                    std::vector<os::UniqueFd> descriptors) {
   const uint32_t id = message.request_id();
   const std::weak_ptr<Client> weak = client;
   const Queries::Part part = [weak, id](rpc::ServerMessage& answer, bool last) {
@@ -259,6 +271,8 @@ void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       return queries_.partitions(part);
     case rpc::ClientMessage::kQueryConfig:
       return queries_.configuration(part);
+    case rpc::ClientMessage::kQueryDiagnostics:
+      return queries_.diagnostics(message.query_diagnostics(), clients_.size(), part);
     case rpc::ClientMessage::kStatus: {
       rpc::ServerMessage answer;
       *answer.mutable_status() = hooks_.status();

@@ -43,6 +43,8 @@ class Server {
   void accept(os::UniqueFd socket);
   void handle(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
               std::vector<os::UniqueFd> descriptors);
+  void answer(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
+              std::vector<os::UniqueFd> descriptors);
   void create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
                    const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors);
   void wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,

@@ -142,6 +142,11 @@ const std::string& State::group_name(uint32_t gid) {
 
 model::JobRecord State::record_of(const Job& job) {
   model::JobRecord record;
+  write_record(job, record);
+  return record;
+}
+
+void State::write_record(const Job& job, model::JobRecord& record) {
   record.set_job_id(job.id);
   record.set_array_job_id(job.array_job_id);
   if (job.array_task != kNoTask) record.set_array_task_id(job.array_task);
@@ -201,7 +206,6 @@ model::JobRecord State::record_of(const Job& job) {
       record.set_memory_mib(memory);
     }
   }
-  return record;
 }
 
 store::JobRow State::row_of(const Job& job) {

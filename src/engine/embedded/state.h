@@ -65,6 +65,7 @@ class State {
 
   // The record without its spec.
   model::JobRecord record_of(const Job& job);
+  void write_record(const Job& job, model::JobRecord& record);  // the same into an empty one
   store::JobRow row_of(const Job& job);
   // A job as the store has it.
   std::unique_ptr<Job> job_of(const store::JobRow& row, std::shared_ptr<const Submission> submission);

@@ -204,6 +204,7 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
   for (const uint32_t id : ids) core_.state.find(id)->committed = true;
   for (const uint32_t id : ids) {
     Job& job = *core_.state.find(id);
+    core_.diagnostics.jobs_submitted(job.array ? job.array->waiting.size() : 1);
     core_.dependencies->watch(job);
     core_.lifecycle->set_alarm(job);
     core_.scheduling->update(job);

@@ -1,0 +1,114 @@
+// Answers about the cluster itself: nodes, partitions, licenses, configuration, diagnostics.
+#include <algorithm>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/queries.h"
+#include "engine/embedded/scheduling.h"
+#include "node/discovery.h"
+#include "text/hostlist.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+void Queries::nodes(const Part& part) {
+  rpc::ServerMessage message;
+  rpc::NodesReply& reply = *message.mutable_nodes();
+  reply.set_now(core_.now());
+  NodeRecord load;
+  node::refresh_load(load);
+  for (const NodeRecord& configured : core_.nodes->nodes()) {
+    NodeRecord& record = *reply.add_nodes();
+    record = configured;
+    record.set_cpu_load(load.cpu_load());
+    record.set_free_memory_mib(load.free_memory_mib());
+    for (const PartitionRecord& partition : core_.nodes->partitions()) {
+      const auto names = text::expand_hostlist(partition.nodes());
+      if (names && std::find(names->begin(), names->end(), record.name()) != names->end())
+        record.add_partitions(partition.name());
+    }
+  }
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (!job->details) continue;
+    for (const NodeAllocation& allocation : job->details->nodes) {
+      for (NodeRecord& record : *reply.mutable_nodes()) {
+        if (record.name() != allocation.node() || (job->ended() && !job->completing)) continue;
+        record.set_allocated_cpus(record.allocated_cpus() + allocation.cpus());
+        record.set_allocated_memory_mib(record.allocated_memory_mib() + allocation.memory_mib());
+        record.set_running_jobs(record.running_jobs() + 1);
+        for (const GresAllocation& gres : allocation.gres()) {
+          add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(),
+                   static_cast<uint32_t>(gres.indices_size()));
+        }
+      }
+    }
+  }
+  part(message, true);
+}
+
+void Queries::partitions(const Part& part) {
+  rpc::ServerMessage message;
+  message.mutable_partitions()->set_now(core_.now());
+  for (const PartitionRecord& configured : core_.nodes->partitions()) {
+    PartitionRecord& record = *message.mutable_partitions()->add_partitions();
+    record = configured;
+    const auto names = text::expand_hostlist(record.nodes());
+    for (const NodeRecord& node : core_.nodes->nodes()) {
+      if (!names || std::find(names->begin(), names->end(), node.name()) == names->end()) continue;
+      record.set_total_nodes(record.total_nodes() + 1);
+      record.set_total_cpus(record.total_cpus() + node.cpus());
+      record.set_total_memory_mib(record.total_memory_mib() + node.memory_mib());
+      for (const Gres& gres : node.gres()) {
+        add_gres(*record.mutable_total_gres(), gres.name(), gres.type(), gres.count());
+      }
+    }
+  }
+  part(message, true);
+}
+
+void Queries::diagnostics(const rpc::QueryDiagnosticsRequest& request, size_t connections, const Part& part) {
+  rpc::ServerMessage message;
+  rpc::DiagnosticsReply& reply = *message.mutable_diagnostics();
+  core_.diagnostics.write(reply, [this](uint32_t uid) { return core_.state.user_name(uid); });
+  reply.set_connections(static_cast<uint32_t>(connections));
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->state == JOB_RUNNING) reply.set_jobs_running(reply.jobs_running() + 1);
+    if (job->state != JOB_PENDING) continue;
+    reply.set_jobs_pending(reply.jobs_pending() + (job->array ? job->array->waiting.size() : 1));
+  }
+  if (request.reset()) core_.diagnostics.reset();
+  part(message, true);
+}
+
+void Queries::configuration(const Part& part) {
+  rpc::ServerMessage message;
+  rpc::ConfigReply& reply = *message.mutable_config();
+  reply.set_now(core_.now());
+  const Configuration& config = core_.config;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    rpc::Field& field = *reply.add_values();
+    field.set_name(name);
+    field.set_value(value);
+  };
+  add("AccountingStorageType", "accounting_storage/minke");
+  add("ClusterName", config.cluster_name);
+  add("EnforcePartLimits", "ALL");
+  add("FirstJobId", std::to_string(config.first_job_id));
+  add("JobRequeue", config.requeue_by_default ? "1" : "0");
+  add("KillWait", std::to_string(config.kill_wait_seconds) + " sec");
+  add("MaxArraySize", std::to_string(config.max_array_size));
+  add("MaxJobCount", std::to_string(config.max_job_count));
+  add("MinJobAge", std::to_string(config.min_job_age_seconds) + " sec");
+  add("PriorityType", "priority/basic");
+  add("ProctrackType", "proctrack/minke");
+  add("SchedulerType", "sched/backfill");
+  add("SelectType", "select/cons_tres");
+  add("SLURM_CONF", config.source_path.empty() ? "(none)" : config.source_path);
+  add("StateSaveLocation", config.home);
+  add("TmpFS", config.tmp_root);
+  part(message, true);
+}
+
+}  // namespace minke::engine
