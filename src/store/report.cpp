@@ -39,7 +39,9 @@ Result<ReportStatements> ReportStatements::prepare(Connection& connection) {
       {&ReportStatements::runs_after, whole_rows + "WHERE run > ?1 ORDER BY run"},
       {&ReportStatements::runs_of_job, "SELECT run FROM jobs WHERE run BETWEEN ?1 AND ?2"},
       {&ReportStatements::runs_of_array, "SELECT run FROM jobs WHERE array_job_id = ?1"},
-      {&ReportStatements::runs_ended_since, "SELECT run FROM jobs WHERE end_time >= ?1"},
+      {&ReportStatements::runs_in_window, "SELECT run FROM jobs WHERE end_time >= ?1 AND submit_time < ?2"},
+      {&ReportStatements::runs_of_user,
+       "SELECT run FROM jobs WHERE uid = ?3 AND end_time >= ?1 AND submit_time < ?2"},
       {&ReportStatements::runs_active, "SELECT run FROM jobs WHERE active = 1"},
       {&ReportStatements::later_run,
        "SELECT 1 FROM jobs WHERE run > ?1 AND run <= ?2 AND submit_time < ?3 LIMIT 1"},
@@ -105,6 +107,23 @@ Status Report::collect_jobs(ReportStatements& statements, const std::vector<uint
   return status;
 }
 
+// What ended at or after `from` and had been submitted by the end of the window.
+Status Report::collect_window(ReportStatements& statements, int64_t from) {
+  if (query_.uids.empty()) {
+    statements.runs_in_window.bind(1, from);
+    statements.runs_in_window.bind(2, query_.until);
+    return collect(statements.runs_in_window);
+  }
+  Status status;
+  for (uint32_t uid : query_.uids) {
+    statements.runs_of_user.bind(1, from);
+    statements.runs_of_user.bind(2, query_.until);
+    statements.runs_of_user.bind(3, static_cast<int64_t>(uid));
+    if (status = collect(statements.runs_of_user); !status || too_many_) break;
+  }
+  return status;
+}
+
 Status Report::collect_candidates(ReportStatements& statements) {
   candidates_.emplace();
   Status status;
@@ -122,8 +141,7 @@ Status Report::collect_candidates(ReportStatements& statements) {
     candidates_->clear();
     if (status && !too_many_) status = collect_jobs(statements, spec_ids);
   } else if (ended_from > 0) {
-    statements.runs_ended_since.bind(1, ended_from);
-    status = collect(statements.runs_ended_since);
+    status = collect_window(statements, ended_from);
     if (status && !too_many_ && query_.ended_since == 0) status = collect(statements.runs_active);
   } else {
     too_many_ = true;

@@ -23,8 +23,8 @@ struct ReportStatements {
   static Result<ReportStatements> prepare(Connection& connection);
 
   Statement begin, end;
-  Statement run, runs_after;                                            // whole rows
-  Statement runs_of_job, runs_of_array, runs_ended_since, runs_active;  // keys only
+  Statement run, runs_after;                                                        // whole rows
+  Statement runs_of_job, runs_of_array, runs_in_window, runs_of_user, runs_active;  // keys only
   Statement later_run, spec_ids_of_name, spec, steps;
 };
 
@@ -45,6 +45,7 @@ class Report {
  private:
   Status collect_candidates(ReportStatements& statements);
   Status collect(Statement& keys);
+  Status collect_window(ReportStatements& statements, int64_t from);
   Status collect_jobs(ReportStatements& statements, const std::vector<uint32_t>& ids);
   Status read_candidates(ReportStatements& statements, Part& part);
   Status read_in_order(ReportStatements& statements, Part& part);

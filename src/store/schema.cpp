@@ -35,6 +35,12 @@ constexpr std::array kMigrations = {
       CREATE TABLE submissions(key BLOB PRIMARY KEY, job_id INTEGER NOT NULL) WITHOUT ROWID;
       CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
     )sql",
+    // 2
+    R"sql(
+      DROP INDEX jobs_by_end;
+      CREATE INDEX jobs_by_end ON jobs(end_time, submit_time) WHERE end_time IS NOT NULL;
+      CREATE INDEX jobs_by_user ON jobs(uid, end_time, submit_time) WHERE end_time IS NOT NULL;
+    )sql",
 };
 constexpr int64_t kSchema = kMigrations.size();
 
