@@ -11,10 +11,10 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import array, core, memory, passes, rest, singles, squeue, srun, submit  # noqa: E402
+from parts import array, core, memory, passes, rest, sacct, singles, squeue, srun, submit  # noqa: E402
 from report import Report  # noqa: E402
 
-PARTS = (array, singles, srun, squeue, submit, rest, memory, core, passes)
+PARTS = (array, singles, srun, squeue, sacct, submit, rest, memory, core, passes)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 
@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=500, help="srun true in one allocation")
     parser.add_argument("--slurm-steps", type=int, default=100)
     parser.add_argument("--queued", type=int, default=100_000, help="jobs in the queue that squeue shows")
+    parser.add_argument("--finished-jobs", type=int, default=1_000_000, help="jobs in the record that sacct reads")
     parser.add_argument("--submissions", type=int, default=200, help="sbatch calls that are timed")
     parser.add_argument("--memory-jobs", type=int, default=200_000)
     parser.add_argument("--core-jobs", type=int, default=1_000_000, help="largest array with launching stubbed")
@@ -42,7 +43,8 @@ def main() -> int:
         parser.error(f"no part is called {', '.join(sorted(unknown))}")
     if options.quick:
         options.repeats = 1
-        for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "submissions", "memory_jobs", "core_jobs"):
+        for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "submissions", "memory_jobs", "core_jobs",
+                     "finished_jobs"):
             setattr(options, name, max(20, getattr(options, name) // 10))
 
     report = Report()
