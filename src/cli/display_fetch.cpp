@@ -35,10 +35,11 @@ Result<Records<Reply, Record>> fetch(Client& client, rpc::ClientMessage request,
 
 }  // namespace
 
-Result<JobRecords> fetch_jobs(Client& client, rpc::JobFilter filter, bool with_start_forecast) {
+Result<JobRecords> fetch_jobs(Client& client, rpc::JobFilter filter, bool with_start_forecast, bool brief) {
   rpc::ClientMessage request;
   *request.mutable_query_jobs()->mutable_filter() = std::move(filter);
   request.mutable_query_jobs()->set_with_start_forecast(with_start_forecast);
+  request.mutable_query_jobs()->set_brief(brief);
   return fetch<rpc::JobsReply, model::JobRecord>(
       client, std::move(request),
       [](rpc::ServerMessage& message) { return message.has_jobs() ? message.mutable_jobs() : nullptr; },
@@ -83,6 +84,21 @@ Result<AccountingRecords> fetch_accounting(Client& client, rpc::QueryAccountingR
         return message.has_accounting() ? message.mutable_accounting() : nullptr;
       },
       [](const rpc::AccountingReply& reply) -> const auto& { return reply.jobs(); });
+}
+
+Result<int64_t> for_each_accounted(Client& client, rpc::QueryAccountingRequest query,
+                                   const std::function<void(const rpc::AccountedJob&)>& take) {
+  rpc::ClientMessage request;
+  *request.mutable_query_accounting() = std::move(query);
+  int64_t now = 0;
+  const Status outcome = client.stream(std::move(request), [&](rpc::ServerMessage& message) -> Status {
+    if (!message.has_accounting()) return failure("unexpected answer from the daemon");
+    now = message.accounting().now();
+    for (const rpc::AccountedJob& job : message.accounting().jobs()) take(job);
+    return {};
+  });
+  if (!outcome) return failure(outcome.error());
+  return now;
 }
 
 std::string fetch_cluster_name(Client& client) {

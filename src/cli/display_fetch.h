@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,16 @@ using NodeRecords = Records<rpc::NodesReply, model::NodeRecord>;
 using PartitionRecords = Records<rpc::PartitionsReply, model::PartitionRecord>;
 using AccountingRecords = Records<rpc::AccountingReply, rpc::AccountedJob>;
 
-Result<JobRecords> fetch_jobs(Client& client, rpc::JobFilter filter, bool with_start_forecast = false);
+Result<JobRecords> fetch_jobs(Client& client, rpc::JobFilter filter, bool with_start_forecast = false,
+                              bool brief = false);
 Result<StepRecords> fetch_steps(Client& client, rpc::JobFilter filter);
 Result<NodeRecords> fetch_nodes(Client& client);
 Result<PartitionRecords> fetch_partitions(Client& client);
 Result<AccountingRecords> fetch_accounting(Client& client, rpc::QueryAccountingRequest query);
+// The same, one part of the answer after the other; nothing is kept. Returns the daemon's time, s since the
+// epoch.
+Result<int64_t> for_each_accounted(Client& client, rpc::QueryAccountingRequest query,
+                                   const std::function<void(const rpc::AccountedJob&)>& take);
 // The cluster's name; empty where the daemon does not say.
 std::string fetch_cluster_name(Client& client);
 

@@ -69,27 +69,7 @@ bool is_out(const NodeRecord& node) {
   return node.state() != model::NODE_IDLE && !is_busy(node);
 }
 
-struct Counts {
-  uint64_t allocated = 0, idle = 0, other = 0, total = 0;
-};
-Counts count_nodes(const NodeLine& line) {
-  Counts counts;
-  for (const NodeRecord* node : line.nodes)
-    ++(is_busy(*node) ? counts.allocated : is_out(*node) ? counts.other : counts.idle);
-  counts.total = line.nodes.size();
-  return counts;
-}
-Counts count_cpus(const NodeLine& line) {
-  Counts counts;
-  for (const NodeRecord* node : line.nodes) {
-    uint64_t allocated = std::min(node->allocated_cpus(), node->cpus());
-    counts.allocated += allocated;
-    (node->state() == model::NODE_IDLE ? counts.idle : counts.other) += node->cpus() - allocated;
-    counts.total += node->cpus();
-  }
-  return counts;
-}
-void append_counts(const Counts& counts, std::string& out) {
+void append_counts(const LineCounts& counts, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{}/{}/{}/{}", counts.allocated, counts.idle, counts.other,
                  counts.total);
 }
@@ -214,7 +194,7 @@ void socket_core_thread(const NodeLine& line, const Context&, std::string& out) 
   least(line, out, [](const NodeRecord& node) { return node.threads_per_core(); });
 }
 void nodes_ai(const NodeLine& line, const Context&, std::string& out) {
-  Counts counts = count_nodes(line);
+  LineCounts counts = count_nodes(line);
   fmt::format_to(std::back_inserter(out), "{}/{}", counts.allocated, counts.idle);
 }
 void nodes_aiot(const NodeLine& line, const Context&, std::string& out) {
@@ -310,6 +290,24 @@ constexpr TableField<NodeLine> kFields[] = {
 };
 
 }  // namespace
+
+LineCounts count_nodes(const NodeLine& line) {
+  LineCounts counts;
+  for (const NodeRecord* node : line.nodes)
+    ++(is_busy(*node) ? counts.allocated : is_out(*node) ? counts.other : counts.idle);
+  counts.total = line.nodes.size();
+  return counts;
+}
+LineCounts count_cpus(const NodeLine& line) {
+  LineCounts counts;
+  for (const NodeRecord* node : line.nodes) {
+    uint64_t allocated = std::min(node->allocated_cpus(), node->cpus());
+    counts.allocated += allocated;
+    (node->state() == model::NODE_IDLE ? counts.idle : counts.other) += node->cpus() - allocated;
+    counts.total += node->cpus();
+  }
+  return counts;
+}
 
 std::span<const TableField<NodeLine>> node_fields() {
   return kFields;

@@ -11,27 +11,24 @@
 namespace minke::cli {
 namespace {
 
-constexpr size_t kWidestColumn = 65536;
-
-// Fits what `out` holds from `start` on; no width, no value.
-void fit(std::string& out, size_t start, int width, SacctFit fit) {
-  size_t wanted = static_cast<size_t>(std::abs(width));
-  size_t length = out.size() - start;
-  if (length > wanted && fit != SacctFit::kSpill) {
-    out.resize(start + wanted);
-    if (fit == SacctFit::kPlus && wanted > 0) out.back() = '+';
-  } else if (length < wanted && width < 0) {
-    out.append(wanted - length, ' ');
-  } else if (length < wanted) {
-    out.insert(start, wanted - length, ' ');
-  }
-}
-
 bool overlaps(const std::optional<std::pair<uint32_t, uint32_t>>& range, uint32_t value) {
   return !range || (value >= range->first && value <= range->second);
 }
 bool listed(const std::vector<std::string>& wanted, const std::string& value) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
+}
+// Each one wanted is a word of the expression.
+bool has_constraints(std::string_view expression, const std::vector<std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& feature) {
+    constexpr std::string_view kOperators = "&|,[]()*";
+    std::string_view rest = expression;
+    while (!rest.empty()) {
+      const size_t length = std::min(rest.find_first_of(kOperators), rest.size());
+      if (rest.substr(0, length) == feature) return true;
+      rest.remove_prefix(std::min(length + 1, rest.size()));
+    }
+    return false;
+  });
 }
 bool listed_any(const std::vector<std::string>& wanted, std::string_view list) {
   if (wanted.empty()) return true;
@@ -63,6 +60,9 @@ bool names_job(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array
 }
 
 bool names_job(const rpc::JobSelector& selector, const model::JobRecord& job) {
+  if (job.het_job_id() != 0 && selector.job_id() == job.het_job_id())
+    return !selector.has_het_offset() || selector.het_offset() == job.het_job_offset();
+  if (selector.has_het_offset()) return false;
   std::optional<uint32_t> task;
   if (job.has_array_task_id()) task = job.array_task_id();
   if (names_job(selector, job.job_id(), job.array_job_id(), task)) return true;
@@ -109,6 +109,8 @@ bool is_selected(const model::JobRecord& job, const SacctQuestion& question) {
     if (!named) return false;
   }
   if (!listed_any(question.partitions, job.partition()) || !listed(question.names, job.spec().name()) ||
+      !listed(question.wckeys, job.spec().wckey()) || !listed(question.associations, "0") ||
+      !has_constraints(job.spec().constraint(), question.constraints) ||
       !listed(question.accounts, job.account()) || !listed(question.qos, job.qos()) ||
       !on_nodes(job, question.nodes) || !overlaps(question.num_nodes, job.num_nodes()) ||
       !overlaps(question.num_cpus, job.num_cpus()) ||
@@ -147,88 +149,10 @@ bool shows_allocation(const model::JobRecord& job, const SacctQuestion& question
 
 }  // namespace
 
-Result<std::vector<SacctColumn>> parse_sacct_format(std::string_view format) {
-  std::vector<SacctColumn> columns;
-  for (std::string_view item : text::split(format, ',')) {
-    if (item.empty()) continue;
-    size_t percent = item.find('%');
-    std::string_view name = item.substr(0, percent);
-    if (text::equals_ignoring_case(name, "all")) {
-      for (const SacctField& field : sacct_fields()) columns.push_back({&field, field.width});
-      continue;
-    }
-    const SacctField* found = nullptr;
-    for (const SacctField& field : sacct_fields()) {
-      if (text::equals_ignoring_case(field.name, name)) found = &field;
-      if (found != nullptr) break;
-    }
-    for (const SacctField& field : sacct_fields()) {
-      if (found == nullptr && !name.empty() && text::starts_with_ignoring_case(field.name, name))
-        found = &field;
-    }
-    if (found == nullptr) return failure("Invalid field requested: \"" + std::string(name) + "\"");
-    int width = found->width;
-    if (percent != std::string_view::npos) {
-      std::string_view digits = item.substr(percent + 1);
-      bool left = digits.starts_with('-');
-      if (left) digits.remove_prefix(1);
-      // Slurm reads digits as far as they go and takes anything else for 0.
-      size_t length = 0;
-      while (length < digits.size() && text::is_digit(digits[length])) ++length;
-      auto number = text::parse_unsigned(digits.substr(0, length), kWidestColumn).value_or(0);
-      width = static_cast<int>(number) * (left ? -1 : 1);
-    }
-    columns.push_back({found, width});
-  }
-  return columns;
-}
-
 std::string sacct_help_format() {
-  std::string out;
-  size_t column = 0;
-  for (const SacctField& field : sacct_fields()) {
-    if (column != 0 && column % 4 == 0) out += '\n';
-    if (column % 4 != 0) out += ' ';
-    fmt::format_to(std::back_inserter(out), "{:<19}", field.name);
-    ++column;
-  }
-  return out + "\n";
-}
-
-void append_sacct_header(std::span<const SacctColumn> columns, SacctLayout layout, std::string_view delimiter,
-                         std::string& out) {
-  for (size_t i = 0; i < columns.size(); ++i) {
-    size_t start = out.size();
-    out += columns[i].field->name;
-    if (layout == SacctLayout::kFixed) {
-      fit(out, start, columns[i].width, SacctFit::kCut);
-      out += ' ';
-    } else if (layout == SacctLayout::kParsable || i + 1 < columns.size()) {
-      out += delimiter;
-    }
-  }
-  out += '\n';
-  if (layout != SacctLayout::kFixed) return;
-  for (const SacctColumn& column : columns) {
-    out.append(static_cast<size_t>(std::abs(column.width)), '-');
-    out += ' ';
-  }
-  out += '\n';
-}
-
-void append_sacct_line(std::span<const SacctColumn> columns, SacctLayout layout, std::string_view delimiter,
-                       const SacctLine& line, const SacctContext& context, std::string& out) {
-  for (size_t i = 0; i < columns.size(); ++i) {
-    size_t start = out.size();
-    columns[i].field->append(line, context, out);
-    if (layout == SacctLayout::kFixed) {
-      fit(out, start, columns[i].width, columns[i].field->fit);
-      out += ' ';
-    } else if (layout == SacctLayout::kParsable || i + 1 < columns.size()) {
-      out += delimiter;
-    }
-  }
-  out += '\n';
+  std::vector<std::string_view> names;
+  for (const SacctField& field : sacct_fields()) names.push_back(field.name);
+  return print_help_format(names, 19);
 }
 
 std::vector<SacctLine> sacct_lines(std::span<const rpc::AccountedJob* const> jobs,

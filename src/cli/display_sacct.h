@@ -1,5 +1,4 @@
-// The fields of the accounting record, and sacct's own way of laying them out: fixed widths with "+" where a
-// text is cut, or delimited. Which jobs a question selects is here too. cli/sacct.cpp fetches and writes;
+// The fields of the accounting record, and which jobs a question selects. cli/sacct.cpp fetches and writes;
 // this is pure.
 #pragma once
 
@@ -12,6 +11,7 @@
 
 #include "base/result.h"
 #include "cli/display_text.h"
+#include "cli/print_fields.h"
 #include "model/job.pb.h"
 #include "rpc/messages.pb.h"
 #include "text/memory.h"
@@ -30,30 +30,10 @@ struct SacctContext {
   std::optional<text::Unit> unit;  // --units
 };
 
-// How a value that is too wide for its column is written.
-enum class SacctFit { kPlus, kCut, kSpill };
-
-struct SacctField {
-  std::string_view name;
-  int width;  // negative: left-justified
-  SacctFit fit;
-  void (*append)(const SacctLine& line, const SacctContext& context, std::string& out);
-};
+using SacctField = PrintField<SacctLine, SacctContext>;
+using SacctColumn = PrintColumn<SacctField>;
 std::span<const SacctField> sacct_fields();  // in alphabetical order, as --helpformat lists them
-
-struct SacctColumn {
-  const SacctField* field = nullptr;
-  int width = 0;
-};
-// "jobid,state%20,jobname%-5,all"; names may be shortened. Fails: Invalid field requested: "foo".
-Result<std::vector<SacctColumn>> parse_sacct_format(std::string_view format);
 std::string sacct_help_format();
-
-enum class SacctLayout { kFixed, kParsable, kParsable2 };
-void append_sacct_header(std::span<const SacctColumn> columns, SacctLayout layout, std::string_view delimiter,
-                         std::string& out);
-void append_sacct_line(std::span<const SacctColumn> columns, SacctLayout layout, std::string_view delimiter,
-                       const SacctLine& line, const SacctContext& context, std::string& out);
 
 struct SacctStep {
   rpc::JobSelector job;
@@ -68,7 +48,9 @@ struct SacctQuestion {
   bool filter_states = false;          // also where no job of ours can be in the states named
   std::vector<rpc::JobSelector> jobs;  // named by --jobs, whole
   std::vector<SacctStep> steps;        // named by --jobs, single steps
-  std::vector<std::string> partitions, names, accounts, qos, nodes;
+  std::vector<std::string> partitions, names, accounts, qos, nodes, wckeys;
+  std::vector<std::string> constraints;   // all of them
+  std::vector<std::string> associations;  // their numbers; there is one, 0
   std::vector<model::StateReason> reasons;
   std::optional<std::pair<uint32_t, uint32_t>> num_nodes, num_cpus, time_limit;  // least and most
   bool allocations_only = false;

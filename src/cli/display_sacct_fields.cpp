@@ -61,28 +61,11 @@ bool was_allocated(const JobRecord& job) {
   return !job.nodes().empty() || !job.node_list().empty();
 }
 
-// Scaled as --units and --noconvert have it. Unlike squeue, sacct writes bytes where nothing is converted.
 void append_kib(uint64_t kib, const Context& context, std::string& out) {
-  if (kib == 0) {
-    out += '0';
-  } else if (context.unit) {
-    out +=
-        text::format_units(static_cast<double>(kib), text::Unit::kKilo, text::Scaling::kExact, context.unit);
-  } else if (!context.display.convert_units) {
-    append_number(out, static_cast<int64_t>(kib * 1024));
-  } else {
-    out += text::format_units(static_cast<double>(kib), text::Unit::kKilo);
-  }
+  append_kibibytes(out, kib, context.display, context.unit);
 }
 void append_disk_bytes(uint64_t bytes, const Context& context, std::string& out) {
-  if (bytes == 0) {
-    out += '0';
-  } else if (!context.display.convert_units && !context.unit) {
-    append_number(out, static_cast<int64_t>(bytes));
-  } else {
-    out += text::format_units(static_cast<double>(bytes) / (1024.0 * 1024.0), text::Unit::kMega,
-                              text::Scaling::kExact, context.unit);
-  }
+  append_bytes(out, bytes, context.display, context.unit);
 }
 void append_mib(uint64_t mib, const Context& context, std::string& out) {
   text::Scaling scaling = context.display.convert_units ? text::Scaling::kExact : text::Scaling::kNone;
@@ -170,7 +153,7 @@ void exit_code(const Line& line, const Context&, std::string& out) {
 }
 void job_id(const Line& line, const Context& context, std::string& out) {
   if (line.step != nullptr) {
-    append_step_id(out, *line.step, false);
+    append_step_id(out, *line.step, false, line.job);
   } else {
     append_job_id(out, *line.job, nullptr, context.display.task_list_limit);
   }
@@ -276,9 +259,9 @@ void usage_out(const Line& line, const Context&, std::string& out) {
   append_number(out, static_cast<int64_t>(line.step->usage().write_bytes()));
 }
 
-constexpr SacctFit kPlus = SacctFit::kPlus;
-constexpr SacctFit kCut = SacctFit::kCut;
-constexpr SacctFit kSpill = SacctFit::kSpill;
+constexpr PrintFit kPlus = PrintFit::kPlus;
+constexpr PrintFit kCut = PrintFit::kCut;
+constexpr PrintFit kSpill = PrintFit::kSpill;
 
 constexpr SacctField kFields[] = {
     {"Account", 10, kPlus, account},
@@ -310,6 +293,8 @@ constexpr SacctField kFields[] = {
     {"Eligible", 19, kCut, eligible},
     {"End", 19, kCut, end},
     {"ExitCode", 8, kPlus, exit_code},
+    {"Extra", 10, kPlus, spec_text<&JobSpec::extra>},
+    {"FailedNode", 20, kPlus, nothing},
     {"Flags", 19, kPlus, nothing},
     {"GID", 6, kSpill, job_number<&JobRecord::gid>},
     {"Group", 9, kPlus, job_text<&JobRecord::group_name>},
@@ -317,6 +302,7 @@ constexpr SacctField kFields[] = {
     {"JobIDRaw", -12, kPlus, job_id_raw},
     {"JobName", 10, kPlus, job_name},
     {"Layout", 9, kPlus, layout},
+    {"Licenses", 20, kPlus, spec_text<&JobSpec::licenses>},
     {"MaxDiskRead", 12, kPlus, disk<&model::Usage::read_bytes, false>},
     {"MaxDiskReadNode", 15, kPlus, only_node},
     {"MaxDiskReadTask", 15, kPlus, only_task},
@@ -332,7 +318,7 @@ constexpr SacctField kFields[] = {
     {"MaxVMSize", 10, kPlus, nothing},
     {"MaxVMSizeNode", 14, kPlus, nothing},
     {"MaxVMSizeTask", 14, kPlus, nothing},
-    {"McsLabel", 12, kPlus, nothing},
+    {"McsLabel", 12, kPlus, spec_text<&JobSpec::mcs_label>},
     {"MinCPU", 10, kPlus, average_cpu},
     {"MinCPUNode", 10, kPlus, only_node},
     {"MinCPUTask", 10, kPlus, only_task},
@@ -347,6 +333,7 @@ constexpr SacctField kFields[] = {
     {"Priority", 10, kSpill, job_number<&JobRecord::priority>},
     {"QOS", 10, kPlus, job_text<&JobRecord::qos>},
     {"QOSRAW", 6, kSpill, qos_raw},
+    {"QOSREQ", 10, kPlus, spec_text<&JobSpec::qos>},
     {"Reason", 22, kPlus, reason},
     {"ReqCPUFreq", 10, kPlus, requested_frequency},
     {"ReqCPUFreqGov", 13, kPlus, requested_frequency},

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/display_fetch.h"
+#include "cli/document_output.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
@@ -36,46 +37,25 @@ constexpr const char* kLongFormat =
     "tresusageoutave,"
     "tresusageouttot";
 
-constexpr const char* kHelp =
-    "sacct [OPTIONS]\n"
-    "  -A, --accounts=list       jobs of these accounts\n"
-    "  -a, --allusers            jobs of all users\n"
-    "  -b, --brief               only job id, state and exit code\n"
-    "  -B, --batch-script        the script of the jobs named with -j\n"
-    "  -D, --duplicates          also earlier runs of requeued jobs\n"
-    "      --delimiter=text      between the fields of -p and -P\n"
-    "  -E, --endtime=time        jobs before this time\n"
-    "  -e, --helpformat          the fields of --format\n"
-    "  -g, --gid, --group=list   jobs of these groups\n"
-    "  -I, --ncpus=N[-M]         jobs of so many CPUs\n"
-    "  -i, --nnodes=N[-M]        jobs of so many nodes\n"
-    "  -j, --jobs=list           these jobs and steps\n"
-    "  -K, -k, --timelimit-max, --timelimit-min=time\n"
-    "  -l, --long                many fields\n"
-    "  -N, --nodelist=hostlist   jobs that ran on these nodes\n"
-    "      --name=list           jobs of these names\n"
-    "      --noconvert           2048M, not 2G\n"
-    "  -n, --noheader            no header\n"
-    "  -o, --format=fields       name[%width],...\n"
-    "  -P, --parsable2           fields with | between them\n"
-    "  -p, --parsable            fields with | behind each\n"
-    "  -q, --qos=list            jobs of these QOS\n"
-    "  -r, --partition=list      jobs of these partitions\n"
-    "  -S, --starttime=time      jobs after this time\n"
-    "  -s, --state=list          jobs in these states at that time\n"
-    "  -T, --truncate            cut times to the window\n"
-    "  -u, --uid, --user=list    jobs of these users\n"
-    "      --units=[KMGTP]       sizes in this unit\n"
-    "  -V, --version             version and exit\n"
-    "  -X, --allocations         jobs only, no steps\n";
-
-enum LongOption { kDelimiter = 256, kName, kNoConvert, kUnits, kUsageOption, kIgnored, kIgnoredValue };
+enum LongOption {
+  kDelimiter = 256,
+  kName,
+  kNoConvert,
+  kUnits,
+  kUsageOption,
+  kEnvironment,
+  kHelpReason,
+  kHelpState,
+  kIgnored,
+  kIgnoredValue
+};
 
 constexpr option kLongOptions[] = {{"accounts", required_argument, nullptr, 'A'},
                                    {"allclusters", no_argument, nullptr, 'L'},
                                    {"allocations", no_argument, nullptr, 'X'},
                                    {"allusers", no_argument, nullptr, 'a'},
                                    {"associations", required_argument, nullptr, 'x'},
+                                   {"array", no_argument, nullptr, kIgnored},
                                    {"batch-script", no_argument, nullptr, 'B'},
                                    {"brief", no_argument, nullptr, 'b'},
                                    {"cluster", required_argument, nullptr, 'M'},
@@ -84,6 +64,8 @@ constexpr option kLongOptions[] = {{"accounts", required_argument, nullptr, 'A'}
                                    {"delimiter", required_argument, nullptr, kDelimiter},
                                    {"duplicates", no_argument, nullptr, 'D'},
                                    {"endtime", required_argument, nullptr, 'E'},
+                                   {"env-vars", no_argument, nullptr, kEnvironment},
+                                   {"expand-patterns", no_argument, nullptr, kIgnored},
                                    {"federation", no_argument, nullptr, kIgnored},
                                    {"flags", required_argument, nullptr, 'F'},
                                    {"format", required_argument, nullptr, 'o'},
@@ -91,7 +73,10 @@ constexpr option kLongOptions[] = {{"accounts", required_argument, nullptr, 'A'}
                                    {"group", required_argument, nullptr, 'g'},
                                    {"help", no_argument, nullptr, 'h'},
                                    {"helpformat", no_argument, nullptr, 'e'},
+                                   {"helpreason", no_argument, nullptr, kHelpReason},
+                                   {"helpstate", no_argument, nullptr, kHelpState},
                                    {"jobs", required_argument, nullptr, 'j'},
+                                   {"json", optional_argument, nullptr, kJsonOption},
                                    {"local", no_argument, nullptr, kIgnored},
                                    {"long", no_argument, nullptr, 'l'},
                                    {"name", required_argument, nullptr, kName},
@@ -119,6 +104,7 @@ constexpr option kLongOptions[] = {{"accounts", required_argument, nullptr, 'A'}
                                    {"version", no_argument, nullptr, 'V'},
                                    {"wckeys", required_argument, nullptr, 'W'},
                                    {"whole-hetjob", optional_argument, nullptr, kIgnoredValue},
+                                   {"yaml", optional_argument, nullptr, kYamlOption},
                                    {nullptr, 0, nullptr, 0}};
 
 // "4" or "2-8".
@@ -126,8 +112,8 @@ Result<std::pair<uint32_t, uint32_t>> parse_range(std::string_view text, const c
   size_t dash = text.find('-');
   auto low = text::parse_unsigned(text.substr(0, dash), UINT32_MAX);
   auto high = dash == std::string_view::npos ? low : text::parse_unsigned(text.substr(dash + 1), UINT32_MAX);
-  if (!low || !high || *low > *high)
-    return failure(std::string("invalid ") + what + " '" + std::string(text) + "'");
+  if (!low || !high)
+    return failure("Invalid numeric value \"" + std::string(text) + "\" for requested " + what + " range.");
   return std::pair(static_cast<uint32_t>(*low), static_cast<uint32_t>(*high));
 }
 
@@ -234,17 +220,47 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.batch_script = true;
         break;
       case 'c':
+        print_error("sacct", "there are no job completion records besides the accounting");
+        return 1;
       case 'C':
+        question.constraints = split_list(optarg);
+        break;
       case 'F':
+        return report_sacct(
+            Error{0, "which scheduler started a job is not recorded: no job can be chosen by it"});
       case 'L':
+        options.clusters.clear();
+        break;
       case 'M':
+        options.clusters = split_list(optarg);
+        break;
       case 't':
       case 'v':
-      case 'W':
-      case 'x':
       case kIgnored:
       case kIgnoredValue:
-        break;  // of several clusters, of what is not recorded, or of messages: there is only this
+        break;  // of federations, of messages, or of what is so anyhow
+      case 'W':
+        question.wckeys = split_list(optarg);
+        break;
+      case 'x':
+        question.associations = split_list(optarg);
+        break;
+      case kEnvironment:
+        options.environment = true;
+        break;
+      case kHelpReason:
+        write_out("any reason of squeue's, such as Priority, Resources, Dependency, JobHeldUser\n");
+        return 0;
+      case kHelpState:
+        write_out(
+            "BOOT_FAIL\nCANCELLED\nCOMPLETED\nDEADLINE\nFAILED\nNODE_FAIL\nOUT_OF_"
+            "MEMORY\nPENDING\nPREEMPTED\n"
+            "REQUEUED\nRUNNING\nSUSPENDED\nTIMEOUT\n");
+        return 0;
+      case kJsonOption:
+      case kYamlOption:
+        if (auto ended = read_document_option("sacct", letter, optarg, options.document)) return ended;
+        break;
       case 'D':
         options.duplicates = true;
         break;
@@ -258,11 +274,11 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         status = add_groups(optarg, options);
         break;
       case 'h':
-        write_out(kHelp);
+        write_out(sacct_help());
         return 0;
       case 'i':
       case 'I': {
-        auto range = parse_range(optarg, letter == 'i' ? "node range -i" : "cpu range -i");
+        auto range = parse_range(optarg, letter == 'i' ? "node" : "cpu");
         if (!range) return report_sacct(range.error());
         (letter == 'i' ? question.num_nodes : question.num_cpus) = *range;
         break;
@@ -290,10 +306,10 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.format = optarg;
         break;
       case 'p':
-        options.layout = SacctLayout::kParsable;
+        options.layout = PrintLayout::kParsable;
         break;
       case 'P':
-        options.layout = SacctLayout::kParsable2;
+        options.layout = PrintLayout::kParsable2;
         break;
       case 'q':
         question.qos = split_list(optarg);

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/display_sacct.h"
+#include "cli/document.h"
 #include "text/memory.h"
 
 namespace minke::cli {
@@ -15,7 +17,7 @@ namespace minke::cli {
 struct SacctOptions {
   SacctQuestion question;
   std::string format;
-  SacctLayout layout = SacctLayout::kFixed;
+  PrintLayout layout = PrintLayout::kFixed;
   std::string delimiter = "|";
   std::optional<std::string> from, until;
   std::vector<uint32_t> uids, gids;
@@ -25,7 +27,12 @@ struct SacctOptions {
   bool no_header = false;
   bool duplicates = false;
   bool batch_script = false;
+  bool environment = false;           // --env-vars
+  std::vector<std::string> clusters;  // empty: all
+  std::optional<DocumentFormat> document;
 };
+
+std::string_view sacct_help();  // the text of --help
 
 // Errors that Slurm calls fatal carry this code.
 constexpr int kSacctFatal = 1;

@@ -104,19 +104,19 @@ class Sacct : public testing::Test {
   void name(std::initializer_list<uint32_t> ids) {
     for (uint32_t id : ids) question_.jobs.emplace_back().set_job_id(id);
   }
-  std::string listing(const char* format, SacctLayout layout = SacctLayout::kFixed,
+  std::string listing(const char* format, PrintLayout layout = PrintLayout::kFixed,
                       const char* delimiter = "|") {
     std::vector<const rpc::AccountedJob*> jobs;
     for (const auto& job : jobs_) jobs.push_back(job.get());
-    auto columns = parse_sacct_format(format);
+    auto columns = parse_print_format(sacct_fields(), format);
     if (!columns) return columns.error().message;
     std::string out;
-    append_sacct_header(*columns, layout, delimiter, out);
+    append_print_header<SacctField>(*columns, layout, delimiter, out);
     for (const SacctLine& line : sacct_lines(jobs, question_))
-      append_sacct_line(*columns, layout, delimiter, line, context_, out);
+      append_print_line<SacctField>(*columns, layout, delimiter, line, context_, out);
     return out;
   }
-  std::string ids() { return listing("jobid", SacctLayout::kParsable2); }
+  std::string ids() { return listing("jobid", PrintLayout::kParsable2); }
 
   std::vector<std::unique_ptr<rpc::AccountedJob>> jobs_;
   SacctQuestion question_;
@@ -146,9 +146,9 @@ TEST_F(Sacct, ListsJobsAndStepsAsSlurmDoes) {
 TEST_F(Sacct, ParsableForms) {
   name({69, 71});
   question_.allocations_only = true;
-  EXPECT_EQ(listing("jobid,jobname,state", SacctLayout::kParsable2),
+  EXPECT_EQ(listing("jobid,jobname,state", PrintLayout::kParsable2),
             "JobID|JobName|State\n69|train_resnet50_big|COMPLETED\n71|tocancel|CANCELLED by 0\n");
-  EXPECT_EQ(listing("jobid,state", SacctLayout::kParsable, "xx"),
+  EXPECT_EQ(listing("jobid,state", PrintLayout::kParsable, "xx"),
             "JobIDxxStatexx\n69xxCOMPLETEDxx\n71xxCANCELLED by 0xx\n");
 }
 
@@ -170,14 +170,14 @@ TEST_F(Sacct, WidthsAndHowValuesAreCut) {
 TEST_F(Sacct, ResourcesAndUnits) {
   name({69});
   const char* format = "ReqMem,MaxRSS,ReqTRES,AllocTRES";
-  EXPECT_EQ(listing(format, SacctLayout::kParsable2),
+  EXPECT_EQ(listing(format, PrintLayout::kParsable2),
             "ReqMem|MaxRSS|ReqTRES|AllocTRES\n"
             "2G||billing=4,cpu=4,gres/gpu=2,mem=2G,node=2|billing=4,cpu=4,gres/gpu=2,mem=2G,node=2\n"
             "|1076K||cpu=2,mem=1G,node=1\n"
             "|2552K||cpu=4,gres/gpu=2,mem=2G,node=2\n"
             "|0||cpu=2,mem=1G,node=1\n");
   context_.unit = text::Unit::kKilo;
-  EXPECT_EQ(listing("ReqMem,MaxRSS,AllocTRES", SacctLayout::kParsable2),
+  EXPECT_EQ(listing("ReqMem,MaxRSS,AllocTRES", PrintLayout::kParsable2),
             "ReqMem|MaxRSS|AllocTRES\n"
             "2097152K||billing=4,cpu=4,gres/gpu=2,mem=2097152K,node=2\n"
             "|1076K|cpu=2,mem=1048576K,node=1\n"
@@ -185,7 +185,7 @@ TEST_F(Sacct, ResourcesAndUnits) {
             "|0|cpu=2,mem=1048576K,node=1\n");
   context_.unit.reset();
   context_.display.convert_units = false;
-  EXPECT_EQ(listing("ReqMem,MaxRSS,AllocTRES", SacctLayout::kParsable2),
+  EXPECT_EQ(listing("ReqMem,MaxRSS,AllocTRES", PrintLayout::kParsable2),
             "ReqMem|MaxRSS|AllocTRES\n"
             "2048M||billing=4,cpu=4,gres/gpu=2,mem=2048M,node=2\n"
             "|1101824|cpu=2,mem=1024M,node=1\n"
@@ -197,7 +197,7 @@ TEST_F(Sacct, TimesOfJobsAndSteps) {
   name({69});
   EXPECT_EQ(
       listing("submit,eligible,start,end,elapsed,cputime,planned,timelimit,derivedexitcode,ntasks,nodelist",
-              SacctLayout::kParsable2),
+              PrintLayout::kParsable2),
       "Submit|Eligible|Start|End|Elapsed|CPUTime|Planned|Timelimit|DerivedExitCode|NTasks|NodeList\n"
       "2026-11-21T00:34:48|2026-11-21T00:34:48|2026-11-21T00:34:51|2026-11-21T00:34:58|00:00:07|00:00:28|00:"
       "00:03|"
@@ -214,7 +214,7 @@ TEST_F(Sacct, TimesOfJobsAndSteps) {
 TEST_F(Sacct, WaitingJobs) {
   name({77});
   EXPECT_EQ(listing("jobid,start,end,eligible,nodelist,alloctres,reqtres,allocnodes,state,planned",
-                    SacctLayout::kParsable2),
+                    PrintLayout::kParsable2),
             "JobID|Start|End|Eligible|NodeList|AllocTRES|ReqTRES|AllocNodes|State|Planned\n"
             "77_[1-100%3]|Unknown|Unknown|Unknown|None "
             "assigned||billing=1,cpu=1,mem=256M,node=1|0|PENDING|00:00:00\n");
@@ -285,15 +285,16 @@ TEST_F(Sacct, OtherFilters) {
 }
 
 TEST(SacctFormat, NamesMayBeShortened) {
-  auto columns = parse_sacct_format("jobi,STATE,sta,job");
+  auto columns = parse_print_format(sacct_fields(), "jobi,STATE,sta,job");
   ASSERT_TRUE(columns);
   EXPECT_EQ((*columns)[0].field->name, "JobID");
   EXPECT_EQ((*columns)[1].field->name, "State");
   EXPECT_EQ((*columns)[2].field->name, "Start");
   EXPECT_EQ((*columns)[3].field->name, "JobID");
-  EXPECT_EQ(parse_sacct_format("jobid,foo").error().message, "Invalid field requested: \"foo\"");
-  EXPECT_EQ(parse_sacct_format("all")->size(), sacct_fields().size());
-  EXPECT_TRUE(parse_sacct_format("")->empty());
+  EXPECT_EQ(parse_print_format(sacct_fields(), "jobid,foo").error().message,
+            "Invalid field requested: \"foo\"");
+  EXPECT_EQ(parse_print_format(sacct_fields(), "all")->size(), sacct_fields().size());
+  EXPECT_TRUE(parse_print_format(sacct_fields(), "")->empty());
 }
 
 TEST(SacctFormat, HelpListsFourToALine) {

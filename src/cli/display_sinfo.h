@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "cli/display_table.h"
 #include "cli/display_text.h"
+#include "cli/document.h"
 #include "model/cluster.pb.h"
 
 namespace minke::cli {
@@ -32,6 +33,7 @@ struct SinfoOptions {
   std::vector<std::string> partitions;
   std::vector<std::string> nodes;                // host names; with filter_nodes
   std::vector<std::vector<std::string>> states;  // any of these; each a list of words that must all hold
+  std::optional<std::string> clusters;           // -M
   bool filter_nodes = false;
   bool all = false;
   bool dead = false;
@@ -43,9 +45,16 @@ struct SinfoOptions {
   bool summarize = false;
   bool no_header = false;
   unsigned iterate_seconds = 0;
+  std::optional<DocumentFormat> document;  // --json, --yaml
 };
 
 std::span<const TableField<NodeLine>> node_fields();
+
+struct LineCounts {
+  uint64_t allocated = 0, idle = 0, other = 0, total = 0;
+};
+LineCounts count_nodes(const NodeLine& line);
+LineCounts count_cpus(const NodeLine& line);
 
 // Splits a --states list ("idle,drain", "idle&drain", "all"). Fails on a word that is no state.
 Result<std::vector<std::vector<std::string>>> parse_node_states(std::string_view text);

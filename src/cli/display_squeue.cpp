@@ -14,6 +14,15 @@ constexpr const char* kLongFormat = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %
 constexpr const char* kStartFormat = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 constexpr const char* kStateFormat = "%.18i %.9T";
 
+// What QueryJobsRequest::brief brings.
+constexpr std::string_view kBriefFields[] = {
+    "account",      "arrayjobid", "arraytaskid",  "batchhost",  "groupid",    "groupname",  "jobarrayid",
+    "jobid",        "name",       "nodelist",     "numcpus",    "numnodes",   "numtasks",   "partition",
+    "priority",     "qos",        "prioritylong", "reason",     "reasonlist", "restartcnt", "starttime",
+    "state",        "schednodes", "statecompact", "submittime", "timeleft",   "timelimit",  "timeused",
+    "eligibletime", "userid",     "username"};
+constexpr std::string_view kBriefSortLetters = "+-,agijlpqrtuABCDFGKLMNPQRSTUV";
+
 bool contains(const auto& values, const auto& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
@@ -54,8 +63,13 @@ TaskSelection select_tasks(const model::JobRecord& job, const SqueueOptions& opt
   }
   for (const rpc::JobSelector& selector : options.jobs) {
     bool of_array = job.array_job_id() != 0 && selector.job_id() == job.array_job_id();
-    if (selector.tasks().empty()) {
-      if (of_array || selector.job_id() == job.job_id()) selection.named = selection.all_tasks = true;
+    bool of_het_job = job.het_job_id() != 0 && selector.job_id() == job.het_job_id() &&
+                      (!selector.has_het_offset() || selector.het_offset() == job.het_job_offset());
+    if (selector.has_het_offset()) {
+      if (of_het_job) selection.named = selection.all_tasks = true;
+    } else if (selector.tasks().empty()) {
+      if (of_array || of_het_job || selector.job_id() == job.job_id())
+        selection.named = selection.all_tasks = true;
     } else if (of_array) {
       selection.named = true;
       selection.selectors.push_back(&selector);
@@ -215,6 +229,11 @@ Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> 
     add_lines(*job, options, lines);
   }
   return sorted(lines, *keys, context);
+}
+
+bool brief_records_suffice(const SqueueOptions& options, const Table<JobLine>& table) {
+  return table.shows_only(kBriefFields) && options.reservations.empty() && options.licenses.empty() &&
+         (!options.sort || options.sort->find_first_not_of(kBriefSortLetters) == std::string::npos);
 }
 
 Table<JobLine> job_table(const SqueueOptions& options, std::vector<std::string>& problems) {

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "cli/columns.h"
+#include "cli/document.h"
 #include "cli/job_fields.h"
 #include "model/job.pb.h"
 #include "rpc/messages.pb.h"
@@ -34,6 +35,7 @@ struct SqueueOptions {
   std::vector<std::string> users, partitions, names, accounts, qos, nodes, reservations, licenses;
   std::vector<uint32_t> uids;  // of `users`, by the command
   std::vector<model::JobState> states;
+  std::optional<std::string> clusters;  // -M
   bool all_states = false;
   bool completing_state = false;  // COMPLETING named among the states
   bool filter_states = false;     // any named
@@ -46,7 +48,8 @@ struct SqueueOptions {
   bool no_convert = false;
   bool only_job_state = false;
   bool me = false;
-  unsigned iterate_seconds = 0;  // 0: once
+  unsigned iterate_seconds = 0;            // 0: once
+  std::optional<DocumentFormat> document;  // --json, --yaml
 };
 
 // Reads the SQUEUE_* variables and the command line; an exit status where the command ends here (--help, an
@@ -59,6 +62,9 @@ rpc::JobFilter job_filter(const SqueueOptions& options);
 // is none.
 Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> jobs,
                                        const SqueueOptions& options, const DisplayContext& context);
+
+// Whether short records (QueryJobsRequest::brief) have all that the table, the sorting and the filters need.
+bool brief_records_suffice(const SqueueOptions& options, const Table<JobLine>& table);
 
 // What is no field is named in `problems`, for stderr; the table does without it.
 Table<JobLine> job_table(const SqueueOptions& options, std::vector<std::string>& problems);

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include "cli/clusters.h"
 #include "cli/display_fetch.h"
 #include "cli/display_squeue.h"
+#include "cli/document_output.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
 #include "text/number.h"
@@ -32,6 +34,7 @@ constexpr const char* kHelp =
     "      --hide                      no jobs in hidden partitions\n"
     "  -i, --iterate=seconds           again every so many seconds\n"
     "  -j, --jobs=job(s)               comma separated list of jobs, default is all\n"
+    "      --json[=data_parser]        all that is known of the jobs, as JSON\n"
     "  -l, --long                      long report\n"
     "  -L, --licenses=license(s)       comma separated list of licenses\n"
     "      --me                        one's own jobs\n"
@@ -51,7 +54,8 @@ constexpr const char* kHelp =
     "  -t, --states=states             comma separated list of states, or \"all\"\n"
     "  -u, --user=user_name(s)         comma separated list of users\n"
     "  -V, --version                   version and exit\n"
-    "  -w, --nodelist=hostlist         jobs on these nodes\n";
+    "  -w, --nodelist=hostlist         jobs on these nodes\n"
+    "      --yaml[=data_parser]        all that is known of the jobs, as YAML\n";
 
 enum LongOption { kHelpOption = 256, kHide, kMe, kNoConvert, kOnlyJobState, kStart, kUsageOption, kIgnored };
 
@@ -69,6 +73,7 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"hide", no_argument, nullptr, kHide},
                                    {"iterate", required_argument, nullptr, 'i'},
                                    {"jobs", optional_argument, nullptr, 'j'},
+                                   {"json", optional_argument, nullptr, kJsonOption},
                                    {"licenses", required_argument, nullptr, 'L'},
                                    {"local", no_argument, nullptr, kIgnored},
                                    {"long", no_argument, nullptr, 'l'},
@@ -98,6 +103,7 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"users", required_argument, nullptr, 'u'},
                                    {"verbose", no_argument, nullptr, 'v'},
                                    {"version", no_argument, nullptr, 'V'},
+                                   {"yaml", optional_argument, nullptr, kYamlOption},
                                    {nullptr, 0, nullptr, 0}};
 
 Status set_states(std::string_view text, SqueueOptions& options) {
@@ -176,6 +182,7 @@ Status read_environment(SqueueOptions& options) {
 std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& options) {
   bool format_given = false;
   bool jobs_flag = false;
+  options.clusters = clusters_from_environment();
   Status status = read_environment(options);
   optind = 0;
   int letter;
@@ -185,8 +192,10 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
       case 'A':
         options.accounts = split_list(optarg);
         break;
-      case 'a':
       case 'M':
+        options.clusters = optarg;
+        break;
+      case 'a':
       case 'v':
       case kHide:
       case kIgnored:
@@ -270,6 +279,10 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
         break;
       case kStart:
         options.start = true;
+        break;
+      case kJsonOption:
+      case kYamlOption:
+        if (auto ended = read_document_option("squeue", letter, optarg, options.document)) return ended;
         break;
       case kUsageOption:
         write_out(kUsage);

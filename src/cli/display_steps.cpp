@@ -24,7 +24,7 @@ void cpu_frequency(const StepLine&, const Context&, std::string& out) {
   out += "Unknown-Unknown:Unknown";
 }
 void step_id(const StepLine& line, const Context&, std::string& out) {
-  append_step_id(out, *line.step, false);
+  append_step_id(out, *line.step, false, line.job);
 }
 void job_id(const StepLine& line, const Context&, std::string& out) {
   append_number(out, line.step->job_id());

@@ -5,6 +5,7 @@
 // of thousands of lines print in a fraction of a second. Pure; a Table may be used by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,6 +111,15 @@ class Table {
                  column.field != nullptr ? column.field->overflow : Overflow::kSpill);
     }
     out += '\n';
+  }
+
+  // Whether everything that the table shows is one of these.
+  bool shows_only(std::span<const std::string_view> field_names) const {
+    for (const Column& column : columns_)
+      if (column.field != nullptr &&
+          std::find(field_names.begin(), field_names.end(), column.field->name) == field_names.end())
+        return false;
+    return true;
   }
 
   // Whether the table shows the field: what decides how sinfo groups nodes.

@@ -49,6 +49,31 @@ void append_mebibytes(std::string& out, uint64_t mebibytes, const DisplayContext
   out += text::format_mib(mebibytes, context.convert_units ? text::Scaling::kExact : text::Scaling::kNone);
 }
 
+void append_kibibytes(std::string& out, uint64_t kibibytes, const DisplayContext& context,
+                      std::optional<text::Unit> unit) {
+  if (kibibytes == 0) {
+    out += '0';
+  } else if (unit) {
+    out += text::format_units(static_cast<double>(kibibytes), text::Unit::kKilo, text::Scaling::kExact, unit);
+  } else if (!context.convert_units) {
+    append_number(out, static_cast<int64_t>(kibibytes * 1024));
+  } else {
+    out += text::format_units(static_cast<double>(kibibytes), text::Unit::kKilo);
+  }
+}
+
+void append_bytes(std::string& out, uint64_t bytes, const DisplayContext& context,
+                  std::optional<text::Unit> unit) {
+  if (bytes == 0) {
+    out += '0';
+  } else if (!context.convert_units && !unit) {
+    append_number(out, static_cast<int64_t>(bytes));
+  } else {
+    out += text::format_units(static_cast<double>(bytes) / (1024.0 * 1024.0), text::Unit::kMega,
+                              text::Scaling::kExact, unit);
+  }
+}
+
 void append_or_null(std::string& out, std::string_view text) {
   out += text.empty() ? "(null)" : text;
 }
@@ -68,6 +93,12 @@ void append_task_ids(std::string& out, const model::JobRecord& job, const uint32
 
 void append_job_id(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
                    size_t list_limit) {
+  if (job.het_job_id() != 0) {
+    append_number(out, job.het_job_id());
+    out += '+';
+    append_number(out, job.het_job_offset());
+    return;
+  }
   bool list = waiting_task == nullptr && !job.has_array_task_id();
   if (job.array_job_id() == 0 || (list && job.array_pending().ranges_size() == 0)) {
     append_number(out, job.array_job_id() != 0 ? job.array_job_id() : job.job_id());
@@ -79,8 +110,10 @@ void append_job_id(std::string& out, const model::JobRecord& job, const uint32_t
   if (list) out += ']';
 }
 
-void append_step_id(std::string& out, const model::StepRecord& step, bool raw) {
-  if (!raw && step.array_job_id() != 0 && step.has_array_task_id()) {
+void append_step_id(std::string& out, const model::StepRecord& step, bool raw, const model::JobRecord* job) {
+  if (!raw && job != nullptr && job->het_job_id() != 0) {
+    append_job_id(out, *job, nullptr, 0);
+  } else if (!raw && step.array_job_id() != 0 && step.has_array_task_id()) {
     append_number(out, step.array_job_id());
     out += '_';
     append_number(out, step.array_task_id());

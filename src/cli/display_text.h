@@ -41,16 +41,25 @@ void append_time(std::string& out, int64_t time, const DisplayContext& context,
                  std::string_view none = "N/A");
 // 300M, 2G.
 void append_mebibytes(std::string& out, uint64_t mebibytes, const DisplayContext& context);
+// Of what was used, as sacct and sstat have it: 2784K, 1.50M, in `unit` where given; bytes where nothing is
+// converted.
+void append_kibibytes(std::string& out, uint64_t kibibytes, const DisplayContext& context,
+                      std::optional<text::Unit> unit = std::nullopt);
+void append_bytes(std::string& out, uint64_t bytes, const DisplayContext& context,
+                  std::optional<text::Unit> unit = std::nullopt);
 void append_or_null(std::string& out, std::string_view text);  // "(null)" where empty
 
-// 12, 12_3, 12_[5-9%2]; with `waiting_task` that one of an array's waiting tasks.
+// 12, 12_3, 12_[5-9%2], 12+1 of a heterogeneous job; with `waiting_task` that one of an array's waiting
+// tasks.
 void append_job_id(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
                    size_t list_limit);
 // 3, 5-9%2, or N/A where the job is of no array.
 void append_task_ids(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
                      size_t list_limit);
-// 12.0, 12_3.batch; `raw`: with the job id in place of 12_3.
-void append_step_id(std::string& out, const model::StepRecord& step, bool raw);
+// 12.0, 12_3.batch; `raw`: with the job id in place of 12_3. A step of a heterogeneous job needs its `job`:
+// 12+1.0.
+void append_step_id(std::string& out, const model::StepRecord& step, bool raw,
+                    const model::JobRecord* job = nullptr);
 
 // afterok:47(unfulfilled),singleton(unfulfilled); "(null)" without any.
 void append_dependencies(std::string& out, const model::JobRecord& job);

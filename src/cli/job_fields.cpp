@@ -21,14 +21,19 @@ void not_available(const JobLine&, const Context&, std::string& out) {
 void no_federation(const JobLine&, const Context&, std::string& out) {
   out += "NA";
 }
-void any(const JobLine&, const Context&, std::string& out) {
-  out += '*';
+template <uint32_t (JobSpec::*number)() const, bool (JobSpec::*has)() const>
+void number_or_any(const JobLine& line, const Context&, std::string& out) {
+  if ((line.job->spec().*has)()) {
+    append_number(out, (line.job->spec().*number)());
+  } else {
+    out += '*';
+  }
 }
+constexpr auto sockets = number_or_any<&JobSpec::sockets_per_node, &JobSpec::has_sockets_per_node>;
+constexpr auto cores = number_or_any<&JobSpec::cores_per_socket, &JobSpec::has_cores_per_socket>;
+constexpr auto threads = number_or_any<&JobSpec::threads_per_core, &JobSpec::has_threads_per_core>;
 void zero(const JobLine&, const Context&, std::string& out) {
   out += '0';
-}
-void no_time(const JobLine&, const Context&, std::string& out) {
-  out += "0:00";
 }
 void nothing(const JobLine&, const Context&, std::string&) {}
 
@@ -82,7 +87,10 @@ void contiguous(const JobLine& line, const Context&, std::string& out) {
   out += line.job->spec().contiguous() ? '1' : '0';
 }
 void core_spec(const JobLine& line, const Context&, std::string& out) {
-  if (line.job->spec().has_core_spec()) {
+  if (line.job->spec().has_thread_spec()) {
+    append_number(out, line.job->spec().thread_spec());
+    out += " Threads";
+  } else if (line.job->spec().has_core_spec()) {
     append_number(out, line.job->spec().core_spec());
   } else {
     out += "N/A";
@@ -163,7 +171,11 @@ void tasks_per_node(const JobLine& line, const Context&, std::string& out) {
 }
 void oversubscribe(const JobLine& line, const Context&, std::string& out) {
   const JobSpec& spec = line.job->spec();
-  out += spec.exclusive() ? "NO" : spec.oversubscribe() ? "YES" : "OK";
+  out += spec.exclusive_mode() == "user"  ? "USER"
+         : spec.exclusive_mode() == "mcs" ? "MCS"
+         : spec.exclusive()               ? "NO"
+         : spec.oversubscribe()           ? "YES"
+                                          : "OK";
 }
 void partition(const JobLine& line, const Context&, std::string& out) {
   out += line.partition;
@@ -176,8 +188,8 @@ void pending_time(const JobLine& line, const Context& context, std::string& out)
 void priority(const JobLine& line, const Context&, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{:.14f}", line.job->priority() / double{UINT32_MAX});
 }
-void profile(const JobLine&, const Context&, std::string& out) {
-  out += "NotSet";
+void profile(const JobLine& line, const Context&, std::string& out) {
+  out += line.job->spec().profile().empty() ? "NotSet" : line.job->spec().profile();
 }
 void reason(const JobLine& line, const Context&, std::string& out) {
   out += reason_text(*line.job);
@@ -203,8 +215,43 @@ void excluded_nodes(const JobLine& line, const Context&, std::string& out) {
 void requeue(const JobLine& line, const Context&, std::string& out) {
   out += line.job->requeue_allowed() ? '1' : '0';
 }
-void any_sct(const JobLine&, const Context&, std::string& out) {
-  out += "*:*:*";
+void sockets_cores_threads(const JobLine& line, const Context& context, std::string& out) {
+  sockets(line, context, out);
+  out += ':';
+  cores(line, context, out);
+  out += ':';
+  threads(line, context, out);
+}
+void het_job_id(const JobLine& line, const Context& context, std::string& out) {
+  if (line.job->het_job_id() == 0) return not_available(line, context, out);
+  append_number(out, line.job->het_job_id());
+}
+void het_job_id_set(const JobLine& line, const Context& context, std::string& out) {
+  if (line.job->het_job_id() == 0) return not_available(line, context, out);
+  out += line.job->het_job_id_set();
+}
+void het_job_offset(const JobLine& line, const Context& context, std::string& out) {
+  if (line.job->het_job_id() == 0) return not_available(line, context, out);
+  append_number(out, line.job->het_job_offset());
+}
+template <const std::string& (JobSpec::*text)() const>
+void spec_text_or_none(const JobLine& line, const Context& context, std::string& out) {
+  if ((line.job->spec().*text)().empty()) return not_available(line, context, out);
+  out += (line.job->spec().*text)();
+}
+void tres_per_task(const JobLine& line, const Context& context, std::string& out) {
+  if (line.job->spec().tres_per_task().empty())
+    return gres_request<&JobSpec::gpus_per_task>(line, context, out);
+  out += line.job->spec().tres_per_task();
+}
+void switches(const JobLine& line, const Context&, std::string& out) {
+  append_number(out, line.job->spec().switches());
+}
+void switches_wait(const JobLine& line, const Context&, std::string& out) {
+  append_elapsed(out, line.job->spec().switches_wait_seconds());
+}
+void reboot(const JobLine& line, const Context&, std::string& out) {
+  out += line.job->spec().reboot() ? '1' : '0';
 }
 void standard_input(const JobLine& line, const Context&, std::string& out) {
   out += line.job->stdin_path().empty() ? std::string_view("/dev/null")
@@ -288,7 +335,7 @@ constexpr JobField kFields[] = {
     {'w', "wckey", "WCKEY", kCut, kCut, spec_text<&JobSpec::wckey>},
     {'x', "excnodes", "EXC_NODES", kSpill, kCut, excluded_nodes},
     {'y', "nice", "NICE", kCut, kCut, nice},
-    {'z', "sct", "S:C:T", kCut, kCut, any_sct},
+    {'z', "sct", "S:C:T", kCut, kCut, sockets_cores_threads},
     {'A', "jobid", "JOBID", kCut, kCut, record_number<&JobRecord::job_id>},
     {'B', "batchhost", "EXEC_HOST", kCut, kCut, batch_host},
     {'C', "numcpus", "CPUS", kCut, kCut, record_number<&JobRecord::num_cpus>},
@@ -296,9 +343,9 @@ constexpr JobField kFields[] = {
     {'E', "dependency", "DEPENDENCY", kCut, kCut, dependency},
     {'F', "arrayjobid", "ARRAY_JOB_ID", kCut, kCut, array_job_id},
     {'G', "groupid", "GROUP", kCut, kCut, record_number<&JobRecord::gid>},
-    {'H', "sockets", "SOCKETS_PER_NODE", kCut, kCut, any},
-    {'I', "cores", "CORES_PER_SOCKET", kCut, kCut, any},
-    {'J', "threads", "THREADS_PER_CORE", kCut, kCut, any},
+    {'H', "sockets", "SOCKETS_PER_NODE", kCut, kCut, sockets},
+    {'I', "cores", "CORES_PER_SOCKET", kCut, kCut, cores},
+    {'J', "threads", "THREADS_PER_CORE", kCut, kCut, threads},
     {'K', "arraytaskid", "ARRAY_TASK_ID", kCut, kCut, array_task_id},
     {'L', "timeleft", "TIME_LEFT", kSpill, kCut, time_left},
     {'M', "timeused", "TIME", kSpill, kCut, time_used},
@@ -322,11 +369,12 @@ constexpr JobField kFields[] = {
     {'\0', "associd", "ASSOC_ID", kCut, kCut, zero},
     {'\0', "batchflag", "BATCH_FLAG", kCut, kCut, batch_flag},
     {'\0', "boardspernode", "BOARDS_PER_NODE", kCut, kCut, zero},
-    {'\0', "burstbuffer", "BURST_BUFFER", kCut, kCut, null},
+    {'\0', "burstbuffer", "BURST_BUFFER", kCut, kCut, spec_text<&JobSpec::burst_buffer>},
     {'\0', "burstbufferstate", "BURST_BUFFER_STATE", kCut, kCut, null},
     {'\0', "cluster", "CLUSTER", kCut, kCut, cluster},
-    {'\0', "clusterfeature", "CLUSTER_FEATURES", kCut, kCut, null},
+    {'\0', "clusterfeature", "CLUSTER_FEATURES", kCut, kCut, spec_text<&JobSpec::cluster_features>},
     {'\0', "container", "CONTAINER", kCut, kCut, spec_text<&JobSpec::container>},
+    {'\0', "containerid", "CONTAINER_ID", kCut, kCut, spec_text<&JobSpec::container_id>},
     {'\0', "cpus-per-task", "CPUS_PER_TASK", kCut, kCut, cpus_per_task},
     {'\0', "cpuspertask", "CPUS_PER_TASK", kCut, kCut, cpus_per_task},
     {'\0', "cpus-per-tres", "CPUS_PER_TRES", kCut, kCut, cpus_per_tres},
@@ -335,14 +383,15 @@ constexpr JobField kFields[] = {
     {'\0', "derivedec", "DERIVED_EC", kCut, kCut, derived_exit_code},
     {'\0', "eligibletime", "ELIGIBLE_TIME", kCut, kCut, record_time<&JobRecord::eligible_time>},
     {'\0', "exit_code", "EXIT_CODE", kCut, kCut, exit_code},
+    {'\0', "extra", "EXTRA", kCut, kCut, spec_text<&JobSpec::extra>},
     {'\0', "gres", "TRES_PER_NODE", kCut, kCut, gres_request<&JobSpec::gres_per_node>},
-    {'\0', "hetjobid", "HET_JOB_ID", kCut, kCut, not_available},
-    {'\0', "hetjobidset", "HET_JOB_ID_SET", kCut, kCut, not_available},
-    {'\0', "hetjoboffset", "HET_JOB_OFFSET", kCut, kCut, not_available},
+    {'\0', "hetjobid", "HET_JOB_ID", kCut, kCut, het_job_id},
+    {'\0', "hetjobidset", "HET_JOB_ID_SET", kCut, kCut, het_job_id_set},
+    {'\0', "hetjoboffset", "HET_JOB_OFFSET", kCut, kCut, het_job_offset},
     {'\0', "lastschedeval", "LAST_SCHED_EVAL", kCut, kCut, not_available},
     {'\0', "maxcpus", "MAX_CPUS", kCut, kCut, record_number<&JobRecord::num_cpus>},
     {'\0', "maxnodes", "MAX_NODES", kCut, kCut, max_nodes},
-    {'\0', "mcslabel", "MCSLABEL", kCut, kCut, null},
+    {'\0', "mcslabel", "MCSLABEL", kCut, kCut, spec_text<&JobSpec::mcs_label>},
     {'\0', "mem-per-tres", "MEM_PER_TRES", kCut, kCut, mem_per_tres},
     {'\0', "mintime", "TIME_MIN", kCut, kCut, min_time},
     {'\0', "network", "NETWORK", kCut, kCut, spec_text<&JobSpec::network>},
@@ -357,10 +406,10 @@ constexpr JobField kFields[] = {
     {'\0', "originraw", "ORIGIN_RAW", kCut, kCut, no_federation},
     {'\0', "pendingtime", "PENDING_TIME", kCut, kCut, pending_time},
     {'\0', "preempttime", "PREEMPT_TIME", kCut, kCut, not_available},
-    {'\0', "prefer", "PREFER", kCut, kCut, null},
+    {'\0', "prefer", "PREFER", kCut, kCut, spec_text<&JobSpec::prefer>},
     {'\0', "profile", "PROFILE", kCut, kCut, profile},
-    {'\0', "reboot", "REBOOT", kCut, kCut, zero},
-    {'\0', "reqswitch", "REQ_SWITCH", kCut, kCut, zero},
+    {'\0', "reboot", "REBOOT", kCut, kCut, reboot},
+    {'\0', "reqswitch", "REQ_SWITCH", kCut, kCut, switches},
     {'\0', "requeue", "REQUEUE", kCut, kCut, requeue},
     {'\0', "resizetime", "RESIZE_TIME", kCut, kCut, not_available},
     {'\0', "restartcnt", "RESTART_COUNT", kCut, kCut, record_number<&JobRecord::restarts>},
@@ -376,12 +425,12 @@ constexpr JobField kFields[] = {
     {'\0', "system_comment", "SYSTEM_COMMENT", kCut, kCut, null},
     {'\0', "tres-alloc", "TRES_ALLOC", kCut, kCut, tres_alloc},
     {'\0', "tres", "TRES_ALLOC", kCut, kCut, tres_alloc},
-    {'\0', "tres-bind", "TRES_BIND", kCut, kCut, not_available},
-    {'\0', "tres-freq", "TRES_FREQ", kCut, kCut, not_available},
+    {'\0', "tres-bind", "TRES_BIND", kCut, kCut, spec_text_or_none<&JobSpec::tres_bind>},
+    {'\0', "tres-freq", "TRES_FREQ", kCut, kCut, spec_text_or_none<&JobSpec::gpu_freq>},
     {'\0', "tres-per-job", "TRES_PER_JOB", kCut, kCut, gres_request<&JobSpec::gpus>},
     {'\0', "tres-per-socket", "TRES_PER_SOCKET", kCut, kCut, gres_request<&JobSpec::gpus_per_socket>},
-    {'\0', "tres-per-task", "TRES_PER_TASK", kCut, kCut, gres_request<&JobSpec::gpus_per_task>},
-    {'\0', "wait4switch", "WAIT4SWITCH", kCut, kCut, no_time},
+    {'\0', "tres-per-task", "TRES_PER_TASK", kCut, kCut, tres_per_task},
+    {'\0', "wait4switch", "WAIT4SWITCH", kCut, kCut, switches_wait},
 };
 
 }  // namespace

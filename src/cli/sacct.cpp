@@ -1,6 +1,7 @@
 // sacct: what became of jobs and their steps, from the accounting record. Reads its options, fetches, prints.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -14,7 +15,9 @@
 #include "cli/display_fetch.h"
 #include "cli/display_sacct.h"
 #include "cli/display_sacct_options.h"
+#include "cli/document_output.h"
 #include "model/error.h"
+#include "text/number.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -41,9 +44,15 @@ rpc::QueryAccountingRequest query_of(const SacctOptions& options) {
   return query;
 }
 
+// As a Slurm that was not told to store environments, for they may hold secrets.
+int print_environments(const SacctOptions& options) {
+  for (const rpc::JobSelector& job : options.question.jobs)
+    write_out("Environment used for " + std::to_string(job.job_id()) + " (must be batch to display)\n" +
+              std::string(80, '-') + "\nNONE\n\n");
+  return 0;
+}
+
 int print_scripts(Client& client, const SacctOptions& options) {
-  if (options.question.jobs.empty())
-    return report_sacct(Error{kSacctFatal, "You must specify at least one job with -j"});
   for (const rpc::JobSelector& job : options.question.jobs) {
     rpc::ClientMessage request;
     request.mutable_query_script()->set_job_id(job.job_id());
@@ -55,18 +64,21 @@ int print_scripts(Client& client, const SacctOptions& options) {
   return 0;
 }
 
-void append_rows(const AccountingRecords& records, const SacctOptions& options,
-                 const std::vector<SacctColumn>& columns, const SacctContext& context) {
+std::vector<const rpc::AccountedJob*> of_groups(const AccountingRecords& records,
+                                                const std::vector<uint32_t>& gids) {
   std::vector<const rpc::AccountedJob*> jobs;
-  for (const rpc::AccountedJob* job : records.records) {
-    bool of_group = options.gids.empty();
-    for (uint32_t gid : options.gids) of_group = of_group || gid == job->job().gid();
-    if (of_group) jobs.push_back(job);
-  }
+  for (const rpc::AccountedJob* job : records.records)
+    if (gids.empty() || std::find(gids.begin(), gids.end(), job->job().gid()) != gids.end())
+      jobs.push_back(job);
+  return jobs;
+}
+
+void print_rows(const std::vector<SacctLine>& lines, const SacctOptions& options,
+                const std::vector<SacctColumn>& columns, const SacctContext& context) {
   std::string out;
-  if (!options.no_header) append_sacct_header(columns, options.layout, options.delimiter, out);
-  for (const SacctLine& line : sacct_lines(jobs, options.question)) {
-    append_sacct_line(columns, options.layout, options.delimiter, line, context, out);
+  if (!options.no_header) append_print_header<SacctField>(columns, options.layout, options.delimiter, out);
+  for (const SacctLine& line : lines) {
+    append_print_line<SacctField>(columns, options.layout, options.delimiter, line, context, out);
     if (out.size() > (1 << 20)) {
       write_out(out);
       out.clear();
@@ -75,10 +87,33 @@ void append_rows(const AccountingRecords& records, const SacctOptions& options,
   write_out(out);
 }
 
+void print_document(const std::vector<SacctLine>& lines, DocumentFormat format, const DocumentOrigin& origin,
+                    const DisplayContext& context) {
+  DocumentOutput output(format, origin);
+  output.document().begin_array("jobs");
+  for (size_t i = 0; i < lines.size();) {
+    const rpc::AccountedJob* accounted = lines[i].accounted;
+    std::vector<const model::StepRecord*> steps;
+    for (; i < lines.size() && lines[i].accounted == accounted; ++i)
+      if (lines[i].step != nullptr) steps.push_back(lines[i].step);
+    describe_accounted_job(output.document(), accounted->job(), steps, context);
+    output.flush_if_long();
+  }
+  output.document().end();
+  output.finish(context);
+}
+
+bool names_cluster(const std::vector<std::string>& clusters, const std::string& name) {
+  return clusters.empty() || std::any_of(clusters.begin(), clusters.end(), [&](const std::string& one) {
+           return one == name || text::equals_ignoring_case(one, "all") || one == "-1";
+         });
+}
+
 }  // namespace
 
 int sacct_main(int argc, char** argv) {
   SacctOptions options;
+  const DocumentOrigin origin = document_origin(argc, argv);
   if (std::optional<int> status = read_sacct_arguments(argc, argv, options)) return *status;
   SacctQuestion& question = options.question;
   const int64_t now = std::time(nullptr);
@@ -91,12 +126,15 @@ int sacct_main(int argc, char** argv) {
                              ") requested is after end time (" + text::format_time(question.until) + ").");
     return 1;
   }
-  auto columns = parse_sacct_format(options.format);
+  auto columns = parse_print_format(sacct_fields(), options.format);
   if (!columns) return report_sacct(Error{0, columns.error().message});
 
   auto client = Client::connect();
   if (!client) return report_sacct(Error{0, client.error().message});
+  if ((options.batch_script || options.environment) && question.jobs.empty())
+    return report_sacct(Error{kSacctFatal, "You must specify at least one job with -j"});
   if (options.batch_script) return print_scripts(*client, options);
+  if (options.environment) return print_environments(options);
   auto records = fetch_accounting(*client, query_of(options));
   if (!records && records.error().code != model::kInvalidJobId)
     return report_sacct(Error{0, records.error().message});
@@ -107,7 +145,14 @@ int sacct_main(int argc, char** argv) {
   context.display.convert_units = !options.no_convert;
   context.display.cluster_name = fetch_cluster_name(*client);
   context.unit = options.unit;
-  append_rows(records ? *records : AccountingRecords(), options, *columns, context);
+  const AccountingRecords nothing;
+  const bool here = names_cluster(options.clusters, context.display.cluster_name);
+  const auto lines = sacct_lines(of_groups(here && records ? *records : nothing, options.gids), question);
+  if (options.document) {
+    print_document(lines, *options.document, origin, context.display);
+  } else {
+    print_rows(lines, options, *columns, context);
+  }
   return 0;
 }
 

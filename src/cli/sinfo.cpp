@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "cli/client.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display_fetch.h"
 #include "cli/display_sinfo.h"
+#include "cli/document_output.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -46,7 +48,8 @@ constexpr const char* kHelp =
     "  -s, --summarize            a line for each partition\n"
     "  -T, --reservation          reservations\n"
     "  -t, --states=states        nodes in these states\n"
-    "  -V, --version              version and exit\n";
+    "  -V, --version              version and exit\n"
+    "      --json, --yaml[=data_parser]  all that is known of them\n";
 
 enum LongOption { kHelpOption = 256, kUsageOption, kIgnored };
 
@@ -60,6 +63,7 @@ constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
                                    {"help", no_argument, nullptr, kHelpOption},
                                    {"hide", no_argument, nullptr, kIgnored},
                                    {"iterate", required_argument, nullptr, 'i'},
+                                   {"json", optional_argument, nullptr, kJsonOption},
                                    {"local", no_argument, nullptr, kIgnored},
                                    {"long", no_argument, nullptr, 'l'},
                                    {"Node", no_argument, nullptr, 'N'},
@@ -78,6 +82,7 @@ constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
                                    {"usage", no_argument, nullptr, kUsageOption},
                                    {"verbose", no_argument, nullptr, 'v'},
                                    {"version", no_argument, nullptr, 'V'},
+                                   {"yaml", optional_argument, nullptr, kYamlOption},
                                    {nullptr, 0, nullptr, 0}};
 
 Status set_states(std::string_view text, SinfoOptions& options) {
@@ -99,6 +104,7 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
   if (const char* value = std::getenv("SINFO_SORT")) options.sort = value;
   if (const char* value = std::getenv("SINFO_PARTITION")) options.partitions = split_list(value);
   options.all = std::getenv("SINFO_ALL") != nullptr;
+  options.clusters = clusters_from_environment();
   Status status;
   optind = 0;
   int letter;
@@ -114,8 +120,10 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
       case 'e':
         options.exact = true;
         break;
-      case 'F':
       case 'M':
+        options.clusters = optarg;
+        break;
+      case 'F':
       case 'v':
       case kIgnored:
         break;
@@ -174,6 +182,10 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
       case 'V':
         write_out(kVersionLine);
         return 0;
+      case kJsonOption:
+      case kYamlOption:
+        if (auto ended = read_document_option("sinfo", letter, optarg, options.document)) return ended;
+        break;
       case kHelpOption:
         write_out(kHelp);
         return 0;
@@ -189,7 +201,7 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
   return std::nullopt;
 }
 
-int show(Client& client, const SinfoOptions& options, DisplayContext& context) {
+int show(Client& client, const SinfoOptions& options, const DocumentOrigin& origin, DisplayContext& context) {
   auto nodes = fetch_nodes(client);
   auto partitions = nodes ? fetch_partitions(client) : failure(nodes.error());
   if (!partitions) {
@@ -206,12 +218,22 @@ int show(Client& client, const SinfoOptions& options, DisplayContext& context) {
       std::fprintf(stderr, "Invalid node format specification: %s\n", field.c_str());
     }
   }
+  const std::vector<NodeLine> lines =
+      node_lines(options, table, nodes->records, partitions->records, context);
+  if (options.document) {
+    context.cluster_name = fetch_cluster_name(client);
+    DocumentOutput output(*options.document, origin);
+    output.document().begin_array("sinfo");
+    for (const NodeLine& line : lines) describe_node_line(output.document(), line, context);
+    output.document().end();
+    output.finish(context);
+    return 0;
+  }
   std::string out;
   if (!options.no_header && (options.long_list || options.iterate_seconds != 0))
     out += date_line(context.now);
   if (!options.no_header) table.append_header(out);
-  for (const NodeLine& line : node_lines(options, table, nodes->records, partitions->records, context))
-    table.append_line(line, context, out);
+  for (const NodeLine& line : lines) table.append_line(line, context, out);
   if (options.iterate_seconds != 0) out += '\n';
   write_out(out);
   return 0;
@@ -221,15 +243,18 @@ int show(Client& client, const SinfoOptions& options, DisplayContext& context) {
 
 int sinfo_main(int argc, char** argv) {
   SinfoOptions options;
+  const DocumentOrigin origin = document_origin(argc, argv);
   if (std::optional<int> status = read_arguments(argc, argv, options)) return *status;
   auto client = Client::connect();
   if (!client) {
     std::fprintf(stderr, "slurm_load_partitions: %s\n", client.error().message.c_str());
     return 1;
   }
+  if (!check_clusters(*client, "sinfo", options.clusters)) return 1;
   DisplayContext context = display_context_from_environment();
   while (true) {
-    int status = show(*client, options, context);
+    if (!options.no_header && !options.document) write_out(cluster_line(*client, options.clusters));
+    int status = show(*client, options, origin, context);
     if (options.iterate_seconds == 0 || status != 0) return status;
     sleep(options.iterate_seconds);
   }

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "cli/client.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display_fetch.h"
 #include "cli/display_squeue.h"
 #include "cli/display_steps.h"
+#include "cli/document_output.h"
 #include "model/error.h"
 
 namespace minke::cli {
@@ -78,26 +80,48 @@ int fail(const char* call, const Error& error) {
   return 1;
 }
 
+Result<JobRecords> jobs_asked_for(Client& client, const SqueueOptions& options, bool nothing, bool brief) {
+  if (nothing) return JobRecords();
+  auto fetched = fetch_jobs(client, job_filter(options), options.start, brief);
+  if (fetched && fetched->records.empty() && options.jobs.size() == 1)
+    return failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
+  return fetched;
+}
+
+int describe_jobs(Client& client, const SqueueOptions& options, bool nothing, const DocumentOrigin& origin,
+                  DisplayContext& context) {
+  const Result<JobRecords> jobs = jobs_asked_for(client, options, nothing, false);
+  if (!jobs) return fail("slurm_load_jobs", jobs.error());
+  context.now = jobs->now != 0 ? jobs->now : context.now;
+  const auto lines = job_lines(jobs->records, options, context);
+  if (!lines) return print_error("squeue", lines.error().message), 1;
+  DocumentOutput output(*options.document, origin);
+  Document& document = output.document();
+  document.begin_array("jobs");
+  for (const JobLine& line : *lines) {
+    describe_job(document, *line.job, line.waiting_task ? &*line.waiting_task : nullptr, context);
+    output.flush_if_long();
+  }
+  document.end();
+  document.number("last_backfill", std::nullopt);
+  document.number("last_update", context.now);
+  output.finish(context);
+  return 0;
+}
+
 int show_jobs(Client& client, const SqueueOptions& options, bool nothing, DisplayContext& context) {
   std::vector<std::string> problems;
   Table<JobLine> table = job_table(options, problems);
   print_problems(problems, "job");
-  JobRecords jobs;
-  if (!nothing) {
-    auto fetched = fetch_jobs(client, job_filter(options), options.start);
-    if (!fetched) return fail("slurm_load_jobs", fetched.error());
-    jobs = std::move(*fetched);
-    if (jobs.records.empty() && options.jobs.size() == 1)
-      return fail("slurm_load_jobs",
-                  Error{model::kInvalidJobId, std::string(model::slurm_error_text(model::kInvalidJobId))});
-  }
-  context.now = jobs.now != 0 ? jobs.now : context.now;
-  auto lines = job_lines(jobs.records, options, context);
+  auto jobs = jobs_asked_for(client, options, nothing, brief_records_suffice(options, table));
+  if (!jobs) return fail("slurm_load_jobs", jobs.error());
+  context.now = jobs->now != 0 ? jobs->now : context.now;
+  auto lines = job_lines(jobs->records, options, context);
   if (!lines) return print_error("squeue", lines.error().message), 1;
   print_table(table, *lines, options, context);
   // Hundreds of thousands of records take long to free one by one; the process ends anyhow.
   [[maybe_unused]] static JobRecords* kept = nullptr;
-  if (options.iterate_seconds == 0) kept = new JobRecords(std::move(jobs));
+  if (options.iterate_seconds == 0) kept = new JobRecords(std::move(*jobs));
   return 0;
 }
 
@@ -126,19 +150,22 @@ int show_steps(Client& client, const SqueueOptions& options, bool nothing, Displ
 
 int squeue_main(int argc, char** argv) {
   SqueueOptions options;
+  const DocumentOrigin origin = document_origin(argc, argv);
   if (std::optional<int> status = read_squeue_arguments(argc, argv, options)) return *status;
   bool nothing = !resolve_users(options);
   auto client = Client::connect();
   if (!client) return fail("slurm_load_jobs", client.error());
-  if (!nodes_exist(*client, options)) return 1;
+  if (!check_clusters(*client, "squeue", options.clusters) || !nodes_exist(*client, options)) return 1;
   DisplayContext context = display_context_from_environment();
   context.convert_units = !options.no_convert;
   context.now = std::time(nullptr);
-  if (options.long_format && options.long_format->find("luster") != std::string::npos)
+  if (options.document || (options.long_format && options.long_format->find("luster") != std::string::npos))
     context.cluster_name = fetch_cluster_name(*client);
   while (true) {
-    int status = options.show_steps ? show_steps(*client, options, nothing, context)
-                                    : show_jobs(*client, options, nothing, context);
+    if (!options.no_header && !options.document) write_out(cluster_line(*client, options.clusters));
+    int status = options.document     ? describe_jobs(*client, options, nothing, origin, context)
+                 : options.show_steps ? show_steps(*client, options, nothing, context)
+                                      : show_jobs(*client, options, nothing, context);
     if (options.iterate_seconds == 0 || status != 0) return status;
     sleep(options.iterate_seconds);
   }

@@ -1,0 +1,34 @@
+#include "cli/clusters.h"
+
+#include <cstdlib>
+
+#include "cli/display_fetch.h"
+#include "text/number.h"
+
+namespace minke::cli {
+
+std::optional<std::string> clusters_from_environment() {
+  const char* value = std::getenv("SLURM_CLUSTERS");
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+bool check_clusters(Client& client, std::string_view command, const std::optional<std::string>& clusters) {
+  if (!clusters) return true;
+  const std::string own = fetch_cluster_name(client);
+  for (const std::string& name : split_list(*clusters)) {
+    if (name == own || name == "-1" || text::equals_ignoring_case(name, "all")) continue;
+    print_error(command, "No cluster '" + name + "' known by database.");
+    print_error(command,
+                "'" + name +
+                    "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr "
+                    "list clusters' to see available clusters.");
+    return false;
+  }
+  return true;
+}
+
+std::string cluster_line(Client& client, const std::optional<std::string>& clusters) {
+  return clusters ? "CLUSTER: " + fetch_cluster_name(client) + "\n" : std::string();
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,113 @@
+"""--json and --yaml of squeue, sinfo and sacct: the shape of Slurm's data_parser v0.0.42."""
+import getpass
+import json
+import os
+
+import pytest
+
+USER = getpass.getuser()
+pytestmark = pytest.mark.minke_only
+
+
+def number(value):
+    return {"set": True, "infinite": False, "number": value}
+
+
+NOT_SET = {"set": False, "infinite": False, "number": 0}
+ENDLESS = {"set": False, "infinite": True, "number": 0}
+
+
+def document(cluster, *command) -> dict:
+    return json.loads(cluster.run(*command, check=0).stdout)
+
+
+def test_squeue(cluster):
+    job = cluster.submit("true", "--hold", "--job-name=x", "--time=90", "--comment=\u00fc \"q\"", "--mem=100M", "--array=2-8:3%2",
+                         "--nice=7")
+    read = document(cluster, "squeue", "--json")
+    assert list(read) == ["jobs", "last_backfill", "last_update", "meta", "errors", "warnings"]
+    assert read["meta"]["plugin"]["data_parser"] == "data_parser/v0.0.42"
+    assert read["meta"]["command"] == ["squeue", "--json"] and read["meta"]["client"]["user"] == USER
+    assert read["errors"] == read["warnings"] == []
+    one, = read["jobs"]
+    expected = {"job_id": job, "name": "x", "user_name": USER, "user_id": os.getuid(), "job_state": ["PENDING"], "partition": "main",
+                "time_limit": number(90), "comment": "\u00fc \"q\"", "array_job_id": number(job), "array_task_id": NOT_SET,
+                "array_task_string": "2,5,8%2", "array_max_tasks": number(2), "state_reason": "JobHeldUser", "hold": True,
+                "priority": number(0), "memory_per_node": number(100), "memory_per_cpu": NOT_SET, "node_count": number(1),
+                "cpus": number(1), "nodes": "", "nice": 7, "current_working_directory": str(cluster.work), "batch_flag": True,
+                "requeue": True, "standard_input": "/dev/null", "tres_alloc_str": ""}
+    assert {name: one[name] for name in expected} == expected
+    assert one["exit_code"] == {"status": ["PENDING"], "return_code": number(0),
+                                "signal": {"id": NOT_SET, "name": ""}}
+    assert document(cluster, "squeue", "--json", "--user", "nosuchuser")["jobs"] == []
+    assert [task["array_task_id"] for task in document(cluster, "squeue", "--json", "-r")["jobs"]] == [
+        number(2), number(5), number(8)]
+
+
+def test_running_job(cluster):
+    job = cluster.submit("sleep 60", "--ntasks=2", "--nodes=2", "--time=UNLIMITED")
+    cluster.wait_state(job, "RUNNING")
+    one, = document(cluster, "squeue", "--json", "-j", str(job))["jobs"]
+    assert one["job_state"] == ["RUNNING"] and one["nodes"] == "n[1-2]" and one["time_limit"] == ENDLESS
+    assert one["start_time"]["set"] and one["start_time"]["number"] > 1_700_000_000
+    nodes = one["job_resources"]["nodes"]
+    assert nodes["count"] == 2 and [node["name"] for node in nodes["allocation"]] == ["n1", "n2"]
+    assert nodes["allocation"][0]["cpus"]["count"] == 1
+    assert one["tres_alloc_str"].startswith("cpu=2,")
+    lines = document(cluster, "sinfo", "--json")["sinfo"]
+    assert [(line["node"]["state"], line["nodes"]["nodes"], line["cpus"]["allocated"]) for line in lines] == [
+        (["MIXED"], ["n1", "n2"], 2)]
+    cluster.run("scancel", job, check=0)
+
+
+def test_sinfo(cluster):
+    line, = document(cluster, "sinfo", "--json")["sinfo"]
+    assert line["partition"]["name"] == "main" and line["partition"]["maximums"]["time"] == ENDLESS
+    assert line["partition"]["partition"]["state"] == ["UP"]
+    assert line["node"]["state"] == ["IDLE"]
+    assert line["nodes"] == {"allocated": 0, "idle": 2, "other": 0, "total": 2, "hostnames": line["nodes"]["hostnames"],
+                             "addresses": line["nodes"]["addresses"], "nodes": ["n1", "n2"]}
+    assert line["cpus"]["total"] == 4 and line["cpus"]["minimum"] == 2
+    assert line["memory"]["minimum"] == 2000 and line["memory"]["free"]["minimum"]["set"] is True
+    each = document(cluster, "sinfo", "-N", "--json")["sinfo"]
+    assert [line["nodes"]["nodes"] for line in each] == [["n1"], ["n2"]]
+
+
+def test_sacct(cluster):
+    job = cluster.submit("srun false; exit 3", "--job-name=bad")
+    cluster.wait_end(job)
+    one, = document(cluster, "sacct", "--json", "-j", str(job))["jobs"]
+    assert one["job_id"] == job and one["name"] == "bad" and one["state"] == {"current": ["FAILED"], "reason": "NonZeroExitCode"}
+    assert one["exit_code"] == {"status": ["ERROR"], "return_code": number(3), "signal": {"id": NOT_SET, "name": ""}}
+    assert [step["step"]["name"] for step in one["steps"]] == ["batch", "false"]
+    assert one["steps"][1]["step"]["id"] == f"{job}.0"
+    assert one["time"]["end"] >= one["time"]["start"] >= one["time"]["submission"] > 0
+    assert {"type": "cpu", "name": "", "id": 1, "count": 1} in one["tres"]["allocated"]
+    assert document(cluster, "sacct", "--json", "-X", "-j", str(job))["jobs"][0]["steps"] == []
+
+
+def test_yaml_says_the_same(cluster):
+    yaml = pytest.importorskip("yaml")
+    cluster.submit("true", "--hold", "--job-name=- a: 'b' \"c\" #d", "--comment=yes")
+    for command in (["squeue"], ["sinfo"], ["sacct", "-S", "now-1hour"], ["sshare"]):
+        as_json = document(cluster, *command, "--json")
+        as_yaml = yaml.safe_load(cluster.run(*command, "--yaml", check=0).stdout)
+        for volatile in ("meta", "last_update"):
+            as_json.pop(volatile, None), as_yaml.pop(volatile, None)
+        if command != ["sinfo"]:  # load and free memory move
+            assert as_yaml == as_json
+        else:
+            assert as_yaml["sinfo"][0]["partition"] == as_json["sinfo"][0]["partition"]
+
+
+def test_versions(cluster):
+    assert cluster.run("squeue", "--json=list", check=0).stdout == "Possible data_parser plugins:\ndata_parser/v0.0.42\n"
+    assert "jobs" in document(cluster, "squeue", "--json=v0.0.42+complex")
+    refused = cluster.run("squeue", "--json=v0.0.39")
+    assert refused.returncode == 1 and "Invalid data_parser plugin requested: v0.0.39" in refused.stderr
+
+
+def test_what_is_no_utf8(cluster):
+    cluster.run("sbatch", "--hold", "--comment=a\udcffb", "--wrap=true", check=0)
+    one, = document(cluster, "squeue", "--json")["jobs"]
+    assert one["comment"] == "a\ufffdb"
