@@ -1,0 +1,199 @@
+// sstat: what the steps of running jobs use now. Reads its options, asks for each job, prints.
+#include <getopt.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/display_fetch.h"
+#include "cli/display_sstat.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr const char* kFormat =
+    "jobid,maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,maxrsstask,averss,maxpages,"
+    "maxpagesnode,maxpagestask,avepages,mincpu,mincpunode,mincputask,avecpu,ntasks,avecpufreq,reqcpufreqmin,"
+    "reqcpufreqmax,reqcpufreqgov,consumedenergy,maxdiskread,maxdiskreadnode,maxdiskreadtask,avediskread,"
+    "maxdiskwrite,maxdiskwritenode,maxdiskwritetask,avediskwrite,tresusageinave,tresusageinmax,"
+    "tresusageinmaxnode,tresusageinmaxtask,tresusageinmin,tresusageinminnode,tresusageinmintask,"
+    "tresusageintot,"
+    "tresusageoutave,tresusageoutmax,tresusageoutmaxnode,tresusageoutmaxtask,tresusageoutmin,"
+    "tresusageoutminnode,tresusageoutmintask,tresusageouttot";
+constexpr const char* kPidFormat = "jobid,nodelist,pids";
+
+constexpr const char* kHelp =
+    "sstat [<OPTION>] -j <job(.stepid)>\n"
+    "    Valid <OPTION> values are:\n"
+    "      -a, --allsteps:   all steps of the jobs, where no step is named\n"
+    "      -e, --helpformat: the fields of --format\n"
+    "      -h, --help:       this text\n"
+    "      -i, --pidformat:  the processes of each step (JobId,Nodes,Pids)\n"
+    "      -j, --jobs:       comma-separated list of <job(.step)>; without a step the lowest numbered one\n"
+    "      -n, --noheader:   no header\n"
+    "          --noconvert:  sizes in bytes\n"
+    "      -o, --format:     name[%width],...\n"
+    "      -p, --parsable:   '|' delimited with a '|' at the end\n"
+    "      -P, --parsable2:  '|' delimited without a '|' at the end\n"
+    "          --usage:      brief usage message\n"
+    "      -V, --version:    version and exit\n";
+
+enum LongOption { kNoConvert = 256, kUsageOption };
+
+constexpr option kLongOptions[] = {{"allsteps", no_argument, nullptr, 'a'},
+                                   {"format", required_argument, nullptr, 'o'},
+                                   {"fields", required_argument, nullptr, 'o'},
+                                   {"help", no_argument, nullptr, 'h'},
+                                   {"helpformat", no_argument, nullptr, 'e'},
+                                   {"jobs", required_argument, nullptr, 'j'},
+                                   {"noconvert", no_argument, nullptr, kNoConvert},
+                                   {"noheader", no_argument, nullptr, 'n'},
+                                   {"parsable", no_argument, nullptr, 'p'},
+                                   {"parsable2", no_argument, nullptr, 'P'},
+                                   {"pidformat", no_argument, nullptr, 'i'},
+                                   {"usage", no_argument, nullptr, kUsageOption},
+                                   {"verbose", no_argument, nullptr, 'v'},
+                                   {"version", no_argument, nullptr, 'V'},
+                                   {nullptr, 0, nullptr, 0}};
+
+struct Arguments {
+  std::vector<text::JobReference> jobs;
+  std::string format = kFormat;
+  PrintLayout layout = PrintLayout::kFixed;
+  bool all_steps = false;
+  bool no_header = false;
+  bool no_convert = false;
+};
+
+Status add_jobs(const char* list, Arguments& arguments) {
+  auto references = text::parse_job_id_list(list);
+  if (!references) return failure("Invalid job id specified: " + std::string(list));
+  for (text::JobReference& reference : *references) arguments.jobs.push_back(std::move(reference));
+  return {};
+}
+
+std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
+  Status status;
+  optind = 0;
+  int letter;
+  while (status && (letter = getopt_long(argc, argv, "aehij:no:pPvV", kLongOptions, nullptr)) != -1) {
+    switch (letter) {
+      case 'a':
+        arguments.all_steps = true;
+        break;
+      case 'e':
+        write_out(step_usage_help_format());
+        return 0;
+      case 'h':
+        write_out(kHelp);
+        return 0;
+      case 'i':
+        arguments.format = kPidFormat;
+        break;
+      case 'j':
+        status = add_jobs(optarg, arguments);
+        break;
+      case 'n':
+        arguments.no_header = true;
+        break;
+      case 'o':
+        arguments.format = optarg;
+        break;
+      case 'p':
+        arguments.layout = PrintLayout::kParsable;
+        break;
+      case 'P':
+        arguments.layout = PrintLayout::kParsable2;
+        break;
+      case 'v':
+        break;
+      case 'V':
+        write_out(kVersionLine);
+        return 0;
+      case kNoConvert:
+        arguments.no_convert = true;
+        break;
+      case kUsageOption:
+        write_out("Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n");
+        return 0;
+      default:
+        std::fputs("Try \"sstat --help\" for more information\n", stderr);
+        return 1;
+    }
+  }
+  for (; status && optind < argc; ++optind) status = add_jobs(argv[optind], arguments);
+  if (!status) return print_error("sstat", status.error().message), 1;
+  if (arguments.jobs.empty()) return print_error("sstat", "You didn't give me any jobs to stat."), 1;
+  return std::nullopt;
+}
+
+// Of a job's steps those that were named; where none was, the lowest numbered one.
+std::vector<const rpc::StepUsage*> choose(const rpc::StepUsageReply& reply, const text::JobReference& wanted,
+                                          bool all_steps) {
+  std::vector<const rpc::StepUsage*> steps;
+  for (const rpc::StepUsage& usage : reply.steps()) {
+    const model::StepRecord& step = usage.step();
+    if (wanted.step && (step.kind() != wanted.step->kind ||
+                        (step.kind() == model::STEP_NORMAL && step.step_id() != wanted.step->step_id)))
+      continue;
+    steps.push_back(&usage);
+  }
+  // sstat lists the batch script's step first.
+  const auto rank = [](const rpc::StepUsage* usage) {
+    const model::StepRecord& step = usage->step();
+    const int64_t within = step.kind() == model::STEP_NORMAL ? int64_t{step.step_id()} : -step_rank(step);
+    return std::pair(step.job_id(), within);
+  };
+  std::stable_sort(steps.begin(), steps.end(),
+                   [&](auto* left, auto* right) { return rank(left) < rank(right); });
+  if (wanted.step || all_steps) return steps;
+  std::erase_if(steps,
+                [](const rpc::StepUsage* usage) { return usage->step().kind() != model::STEP_NORMAL; });
+  if (steps.size() > 1) steps.resize(1);
+  return steps;
+}
+
+std::string name_of(const text::JobReference& job) {
+  std::string name = std::to_string(job.job_id);
+  if (job.tasks.ranges_size() == 1) name += "_" + std::to_string(job.tasks.ranges(0).first());
+  return name;
+}
+
+}  // namespace
+
+int sstat_main(int argc, char** argv) {
+  Arguments arguments;
+  if (auto status = read_arguments(argc, argv, arguments)) return *status;
+  auto columns = parse_print_format(step_usage_fields(), arguments.format);
+  if (!columns) return print_error("sstat", columns.error().message), 1;
+  auto client = Client::connect();
+  if (!client) return print_error("sstat", client.error().message), 1;
+  DisplayContext context = display_context_from_environment();
+  context.convert_units = !arguments.no_convert;
+  std::string out;
+  if (!arguments.no_header) append_print_header<StepUsageField>(*columns, arguments.layout, "|", out);
+  write_out(out);
+  for (const text::JobReference& job : arguments.jobs) {
+    rpc::ClientMessage request;
+    *request.mutable_query_step_usage()->mutable_filter()->add_jobs() = selector_of(job);
+    auto answer = client->call(std::move(request));
+    if (!answer) {
+      print_error("sstat", "couldn't get steps for job " + name_of(job));
+      continue;
+    }
+    context.now = answer->step_usage().now();
+    const auto steps = choose(answer->step_usage(), job, arguments.all_steps);
+    if (steps.empty()) print_error("sstat", "No steps running for job " + name_of(job));
+    out.clear();
+    for (const rpc::StepUsage* step : steps)
+      append_print_line<StepUsageField>(*columns, arguments.layout, "|", *step, context, out);
+    write_out(out);
+  }
+  return 0;
+}
+
+}  // namespace minke::cli
