@@ -28,7 +28,7 @@ RUNNING = ("cancelled", "running", "busy", "suspended", "requeued", "node-fail")
 STEERING = ("scancel {cancelled} {never-ran}", "scontrol requeuehold {requeued}", "scontrol suspend {suspended}",
             "scontrol update nodename=n4 state=down reason=broken")
 SETTLED = {"completed": "COMPLETED", "failed": "FAILED", "killed": "FAILED", "cancelled": "CANCELLED",
-           "never-ran": "CANCELLED", "requeued": "PENDING"}
+           "never-ran": "CANCELLED", "suspended": "SUSPENDED", "requeued": "PENDING"}
 SEPARATOR = "\x1f"
 
 SQUEUE_LETTERS = "aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"

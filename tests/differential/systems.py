@@ -23,6 +23,9 @@ min_job_age = 3600
 first_job_id = 1001
 max_array_size = 4000002
 
+[licenses]
+matlab = 4
+
 [[node]]
 name = "n[1-2]"
 cpus = 4
@@ -98,7 +101,7 @@ class AccountedSlurm(LoopbackSlurm):
                                          "AccountingStorageType=", "ReturnToService=", "JobAcctGatherType=", "MaxJobCount="))]
         ports = free_ports(len(SLURM_NODES))
         host = os.uname().nodename.split(".")[0]
-        lines += ["SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "FirstJobId=1001", "MaxArraySize=4000001", "KillWait=2", "ReturnToService=1",
+        lines += ["SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "FirstJobId=1001", "Licenses=matlab:4", "MaxArraySize=4000001", "KillWait=2", "ReturnToService=1",
                   "MinJobAge=3600", "AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1",
                   f"AccountingStoragePort={self.accounting_port}",
                   f"AccountingStoragePass={self.directory}/munge.socket", "AccountingStorageTRES=gres/gpu",

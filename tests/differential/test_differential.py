@@ -3,6 +3,7 @@ import pytest
 
 from compare import Comparison, load_differences, open_cases
 from corpus import CASES
+from environments import JOBS as ENVIRONMENTS, run_environments
 from states import LISTINGS, TABLES, look
 from submissions import run_corpus
 from systems import Pair, missing_program
@@ -35,10 +36,15 @@ def looked(pair, seen):
     return look(pair)
 
 
+@pytest.fixture(scope="module")
+def environments(pair, looked):
+    return run_environments(pair)
+
+
 def test_cases_have_names_of_their_own():
     names = {case.name for case in CASES}
     assert len(names) == len(CASES) >= 300
-    assert set(open_cases()) <= names | set(LISTINGS) | set(TABLES)
+    assert set(open_cases()) <= names | set(LISTINGS) | set(TABLES) | {f"environment: {options}" for options in ENVIRONMENTS}
 
 
 OPEN = set(open_cases())
@@ -76,4 +82,11 @@ def test_listing(name, looked, differences):
 def test_fields(name, looked, differences):
     comparison = Comparison(differences, "")
     comparison.rows(name, *looked[name])
+    assert not comparison.lines, "\n".join(comparison.lines)
+
+
+@pytest.mark.parametrize("name", listed(f"environment: {options}" for options in ENVIRONMENTS))
+def test_environment(name, environments, differences):
+    comparison = Comparison(differences, name)
+    comparison.rows("environment", *environments[name.removeprefix("environment: ")])
     assert not comparison.lines, "\n".join(comparison.lines)
