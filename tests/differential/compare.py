@@ -1,7 +1,8 @@
 """How two answers are compared: what differs by nature is made equal first, what is left must be equal or excused.
 
-By nature differ: the jobs' numbers where one system refused what the other took, and times by some seconds. Minke may add
-an explanation to Slurm's error. Any other difference is excused by an entry of differences.toml alone, which gives the reason.
+By nature differ: the jobs' numbers where one system refused what the other took, and times by some seconds. Minke may
+add an explanation to Slurm's error. Any other difference is excused by an entry of differences.toml alone, which gives
+the reason.
 """
 import dataclasses
 import fnmatch

@@ -1,6 +1,7 @@
 """The cases: command lines and scripts of our own, one line each where a line is enough.
 
-Every case is submitted with `sbatch`, held where its table does not say otherwise. Its name is its table's and its text.
+Every case is submitted with `sbatch`, held where its table does not say otherwise. Its name is its table's and its
+text.
 """
 import dataclasses
 import shlex
@@ -704,5 +705,6 @@ WAITING = lines("waiting", """
 -x n1
 """, hold=False)
 
-GROUPS = [IMPOSSIBLE, WAITING, TIME, MEMORY, SIZE, NAMES, FILES, HOSTS, GRES, CONSTRAINT, ARRAY, DEPENDENCY, BEGIN, SIGNAL, ENVIRONMENT, SCRIPTS]
+GROUPS = [IMPOSSIBLE, WAITING, TIME, MEMORY, SIZE, NAMES, FILES, HOSTS, GRES, CONSTRAINT, ARRAY, DEPENDENCY, BEGIN,
+          SIGNAL, ENVIRONMENT, SCRIPTS]
 CASES = [case for group in GROUPS for case in group]

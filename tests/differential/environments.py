@@ -80,6 +80,7 @@ def run_environments(pair: Pair) -> dict[str, tuple]:
     directory.mkdir()
 
     def on(system):
+        system.clear()
         script = directory / f"{system.name}.sh"
         script.write_text(SCRIPT.format(system=system.name))
         jobs = [system.run("bash", "-c", f"sbatch --parsable {options} -o /dev/null {script} {number}", cwd=directory,

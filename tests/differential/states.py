@@ -25,23 +25,26 @@ JOBS = {
     "priority": "-w n1 --exclusive --wrap=true",
 }
 RUNNING = ("cancelled", "running", "busy", "suspended", "requeued", "node-fail")
-STEERING = ("scancel {cancelled} {never-ran}", "scontrol requeuehold {requeued}", "scontrol suspend {suspended}",
+STEERING = ("scancel {cancelled} {never-ran}",
+            "scontrol requeuehold {requeued}", "scontrol suspend {suspended} || true",
             "scontrol update nodename=n4 state=down reason=broken")
 SETTLED = {"completed": "COMPLETED", "failed": "FAILED", "killed": "FAILED", "cancelled": "CANCELLED",
-           "never-ran": "CANCELLED", "suspended": "SUSPENDED", "requeued": "PENDING"}
+           "never-ran": "CANCELLED", "requeued": "PENDING"}
 SEPARATOR = "\x1f"
 
 SQUEUE_LETTERS = "aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
 SINFO_LETTERS = "aAbBcCdDeEfFgGhHIlLmMnNoOpPrRsStTuUvVwXYzZ"
 SINFO_FIELDS = """
-    all allocmem allocnodes available cluster comment cores cpus cpusload cpusstate defaulttime disk extra features
+    allocmem allocnodes available cluster comment cores cpus cpusload cpusstate defaulttime disk extra features
     features_act freemem gres gresused groups memory nodeaddr nodeai nodeaiot nodehost nodelist
     nodes
     oversubscribe partition partitionname port preemptmode priorityjobfactor prioritytier reason root share size
-    socketcorethread sockets statecomplete statecompact statelong threads time timestamp user userlong version weight""".split()
+    socketcorethread sockets statecomplete statecompact statelong threads time timestamp user
+    userlong version weight""".split()
 SACCT_FIELDS = """
     Account AdminComment AllocCPUS AllocNodes AllocTRES AssocID BlockID Cluster Comment Constraints ConsumedEnergy
-    ConsumedEnergyRaw Container CPUTime CPUTimeRAW DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID Group
+    ConsumedEnergyRaw Container CPUTime CPUTimeRAW DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID
+    Group
     JobID JobIDRaw JobName Layout McsLabel NCPUS NNodes NodeList NTasks Partition Priority QOS QOSRAW Reason ReqCPUFreq
     ReqCPUFreqGov ReqCPUFreqMax ReqCPUFreqMin ReqCPUS ReqMem ReqNodes ReqTRES Reservation ReservationId Reserved ResvCPU
     ResvCPURAW Start State Submit SubmitLine Suspended SystemComment Timelimit TimelimitRaw UID User WCKey WCKeyID
@@ -149,8 +152,7 @@ def named(text: str, system, numbers: dict[str, int]) -> str:
 
 def prepare(system) -> dict[str, int]:
     """Submits and steers; returns the numbers by name once every job is where it should be."""
-    system.run("scancel", "--me")
-    poll(lambda: not system.queue(), 60, "an empty queue")
+    system.clear()
     numbers: dict[str, int] = {}
     for name, line in JOBS.items():
         done = system.run("bash", "-c", "sbatch --parsable " + line.format(**numbers), check=0)
@@ -159,13 +161,12 @@ def prepare(system) -> dict[str, int]:
             system.wait_end(numbers[name])
         elif name in RUNNING:
             system.wait_state(numbers[name], "RUNNING")
-    poll(lambda: system.queue("-s", "-j", str(numbers["running"]), format="%i").count(f"{numbers['running']}.0") == 1, 30,
-         "the step")
+    poll(lambda: f"{numbers['running']}.0" in system.queue("-s", "-j", str(numbers["running"]), format="%i"), 30, "the step")
     for line in STEERING:
         system.run("bash", "-c", line.format(**numbers), check=0)
     for name, state in SETTLED.items():
         system.wait_state(numbers[name], state)
-    poll(lambda: system.run("sacct", "-n", "-P", "-j", numbers["resources"], "-o", "state").stdout.startswith("PENDING"), 30,
+    poll(lambda: system.run("sacct", "-n", "-P", "-j", numbers["resources"], "-o", "state").stdout == "PENDING\n", 30,
          "the accounting of what waits")
     task = next(job for job in system.jobs(numbers["array"]) if job["ArrayTaskId"] == "1")
     numbers["array-1"] = int(task["JobId"])
@@ -191,15 +192,16 @@ def look(pair: Pair) -> dict[str, tuple]:
         s = SEPARATOR
         letters = "".join(f"%{letter}{s}" for letter in SQUEUE_LETTERS)
         node_letters = "".join(f"%{letter}{s}" for letter in SINFO_LETTERS)
-        node_fields = ",".join(f"{field}:{s}" for field in SINFO_FIELDS if field != "all")
+        node_fields = ",".join(f"{field}:{s}" for field in SINFO_FIELDS)
         answers = {
-            "squeue letters": rows(system, numbers, f"squeue -h -t all -j {{jobs}} -o '{letters}'", list(SQUEUE_LETTERS),
-                                   SQUEUE_LETTERS.index("i")),
-            "sinfo letters": rows(system, numbers, f"sinfo -h -N -o '{node_letters}%n{s}%P'",
-                                  list(SINFO_LETTERS), SINFO_LETTERS.index("n")),
+            "squeue letters": rows(system, numbers, f"squeue -h -t all -j {{jobs}} -o '{letters}'",
+                                   list(SQUEUE_LETTERS), SQUEUE_LETTERS.index("i")),
+            "sinfo letters": rows(system, numbers, f"sinfo -h -N -o '{node_letters}'",
+                                  list(SINFO_LETTERS), SINFO_LETTERS.index("N")),
             "sinfo fields": rows(system, numbers, f"sinfo -h -N -O '{node_fields}'",
-                                 [field for field in SINFO_FIELDS if field != "all"], SINFO_FIELDS.index("nodehost") - 1),
-            "sacct fields": rows(system, numbers, f"sacct -n -P --delimiter='{s}' -j {{jobs}} -o {','.join(SACCT_FIELDS)}",
+                                 SINFO_FIELDS, SINFO_FIELDS.index("nodelist")),
+            "sacct fields": rows(system, numbers,
+                                 f"sacct -n -P --delimiter='{s}' -j {{jobs}} -o {','.join(SACCT_FIELDS)}",
                                  SACCT_FIELDS, SACCT_FIELDS.index("JobID")),
         }
         for entity in ("job", "node", "partition", "step"):

@@ -9,16 +9,16 @@ from systems import Answer, Pair
 FIRST = (["sbatch", "--hold", "--wrap=true"], ["sbatch", "--hold", "--array=1-3", "--wrap=true"],
          ["sbatch", "--parsable", "--exclusive", "--nodes=5", "--output=/dev/null", "--wrap=sleep 600"])
 SQUEUE_FIELDS = """
-    account accruetime admin_comment allocnodes allocsid associd arrayjobid arraytaskid batchflag batchhost boardspernode burstbuffer
-    burstbufferstate cluster clusterfeature command comment contiguous container cores corespec cpus-per-tres deadline
-    delayboot dependency derivedec eligibletime endtime exit_code feature groupid groupname hetjobid hetjoboffset hetjobidset
-    jobarrayid jobid licenses maxcpus maxnodes mcslabel mem-per-tres minmemory mincpus mintime mintmpdisk name network
-    nice nodelist ntpercore ntpernode ntpersocket ntperboard numcpus numnodes numtasks origin originraw oversubscribe
-    partition priority prioritylong profile preempttime qos reason reasonlist reboot reqnodes reqswitch requeue reservation
-    resizetime restartcnt schednodes sct siblingsactive siblingsviable sockets sperboard starttime state
-    statecompact stderr stdin stdout submittime system_comment threads timeleft timelimit timeused tres-alloc tres-bind
-    tres-freq tres-per-job tres-per-node tres-per-socket tres-per-task userid username wait4switch wckey
-    workdir""".split()
+    account accruetime admin_comment allocnodes allocsid associd arrayjobid arraytaskid batchflag batchhost
+    boardspernode burstbuffer burstbufferstate cluster clusterfeature command comment contiguous container cores
+    corespec cpus-per-tres deadline delayboot dependency derivedec eligibletime endtime exit_code feature groupid
+    groupname hetjobid hetjoboffset hetjobidset jobarrayid jobid licenses maxcpus maxnodes mcslabel mem-per-tres
+    minmemory mincpus mintime mintmpdisk name network nice nodelist ntpercore ntpernode ntpersocket ntperboard
+    numcpus numnodes numtasks origin originraw oversubscribe partition priority prioritylong profile preempttime qos
+    reason reasonlist reboot reqnodes reqswitch requeue reservation resizetime restartcnt schednodes sct
+    siblingsactive siblingsviable sockets sperboard starttime state statecompact stderr stdin stdout submittime
+    system_comment threads timeleft timelimit timeused tres-alloc tres-bind tres-freq tres-per-job tres-per-node
+    tres-per-socket tres-per-task userid username wait4switch wckey workdir""".split()
 SEPARATOR = "\x1f"
 
 

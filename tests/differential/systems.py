@@ -70,11 +70,10 @@ nodes = "n[1-2]"
 max_time = "3:00:00"
 default_mem_per_cpu = "256M"
 """
+SMALL = "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000"
 SLURM_NODES = (
-    ("n1", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=fast,big Gres=gpu:a100:2"),
-    ("n2", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=fast,big Gres=gpu:a100:2"),
-    ("n3", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=slow Gres=gpu:h100:2"),
-    ("n4", "CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 TmpDisk=20000 Feature=slow Gres=gpu:h100:2"),
+    ("n1", f"{SMALL} Feature=fast,big Gres=gpu:a100:2"), ("n2", f"{SMALL} Feature=fast,big Gres=gpu:a100:2"),
+    ("n3", f"{SMALL} Feature=slow Gres=gpu:h100:2"), ("n4", f"{SMALL} Feature=slow Gres=gpu:h100:2"),
     ("n5", "CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=8000 TmpDisk=20000"),
 )
 SLURM_PARTITIONS = (
@@ -89,29 +88,30 @@ def missing_program() -> str | None:
 
 
 class AccountedSlurm(LoopbackSlurm):
-    """LoopbackSlurm with five unlike nodes, GPUs (which are device files that everybody has), slurmdbd and its MariaDB."""
+    """LoopbackSlurm with five unlike nodes, GPUs (device files that everybody has), slurmdbd and its MariaDB."""
 
     def __init__(self):
         super().__init__(cpus=24, nodes=len(SLURM_NODES))
         (self.database_port, self.accounting_port) = free_ports(2)
 
     def configuration(self) -> str:
-        lines = [line for line in super().configuration().splitlines()
-                 if not line.startswith(("NodeName=", "PartitionName=", "SelectTypeParameters=", "MaxArraySize=",
-                                         "AccountingStorageType=", "ReturnToService=", "JobAcctGatherType=", "MaxJobCount="))]
+        replaced = ("NodeName=", "PartitionName=", "SelectTypeParameters=", "MaxArraySize=", "AccountingStorageType=",
+                    "ReturnToService=", "JobAcctGatherType=", "MaxJobCount=")
+        lines = [line for line in super().configuration().splitlines() if not line.startswith(replaced)]
         ports = free_ports(len(SLURM_NODES))
         host = os.uname().nodename.split(".")[0]
-        lines += ["SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "FirstJobId=1001", "Licenses=matlab:4", "MaxArraySize=4000001", "KillWait=2", "ReturnToService=1",
-                  "MinJobAge=3600", "AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1",
-                  f"AccountingStoragePort={self.accounting_port}",
-                  f"AccountingStoragePass={self.directory}/munge.socket", "AccountingStorageTRES=gres/gpu",
-                  "AccountingStoreFlags=job_comment,job_script", "JobAcctGatherType=jobacct_gather/linux",
-                  "EnforcePartLimits=ALL",
-                  "SchedulerParameters=batch_sched_delay=0,default_queue_depth=1000"]
+        lines += [
+            "SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "FirstJobId=1001", "Licenses=matlab:4",
+            "MaxArraySize=4000001", "KillWait=2", "ReturnToService=1", "MinJobAge=3600", "EnforcePartLimits=ALL",
+            "AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1",
+            f"AccountingStoragePort={self.accounting_port}",
+            f"AccountingStoragePass={self.directory}/munge.socket", "AccountingStorageTRES=gres/gpu",
+            "AccountingStoreFlags=job_comment,job_script", "JobAcctGatherType=jobacct_gather/linux",
+            "SchedulerParameters=batch_sched_delay=0,default_queue_depth=1000"]
         lines += [f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {rest}"
                   for (name, rest), port in zip(SLURM_NODES, ports)]
-        (self.directory / "gres.conf").write_text(
-            "NodeName=n[1-2] Name=gpu Type=a100 File=/dev/tty[1-2]\nNodeName=n[3-4] Name=gpu Type=h100 File=/dev/tty[1-2]\n")
+        (self.directory / "gres.conf").write_text("NodeName=n[1-2] Name=gpu Type=a100 File=/dev/tty[1-2]\n"
+                                                  "NodeName=n[3-4] Name=gpu Type=h100 File=/dev/tty[1-2]\n")
         return "\n".join([*lines, *SLURM_PARTITIONS]) + "\n"
 
     def start_daemon(self, *command: str) -> None:
@@ -130,10 +130,10 @@ class AccountedSlurm(LoopbackSlurm):
                              f"--pid-file={home}/mariadbd.pid", "--innodb-buffer-pool-size=64M",
                              "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin")
         self.wait_until(database_socket.exists, "mariadbd")
-        self.wait_until(lambda: self.command("mariadb", "--no-defaults", f"--socket={database_socket}", "-uroot", "-e",
-                                             "create user slurm@'%' identified by 'x'; create user slurm@localhost identified"
-                                             " by 'x'; grant all on *.* to slurm@'%', slurm@localhost").returncode == 0,
-                        "its user")
+        grant = ("create user slurm@'%' identified by 'x'; create user slurm@localhost identified by 'x';"
+                 "grant all on *.* to slurm@'%', slurm@localhost")
+        client = ("mariadb", "--no-defaults", f"--socket={database_socket}", "-uroot", "-e", grant)
+        self.wait_until(lambda: self.command(*client).returncode == 0, "its user")
         (home / "slurmdbd.conf").write_text("\n".join([
             "AuthType=auth/munge", f"AuthInfo=socket={home}/munge.socket", "DbdHost=localhost", "DbdAddr=127.0.0.1",
             f"DbdPort={self.accounting_port}", f"SlurmUser={user}", "StorageType=accounting_storage/mysql",
@@ -145,7 +145,16 @@ class AccountedSlurm(LoopbackSlurm):
                         or self.command("sacctmgr", "-n", "show", "cluster").returncode == 0, "slurmdbd")
 
 
-class Reference(Commands):
+class Clearing:
+    def clear(self) -> None:
+        """No job waits or runs, and every node may be used."""
+        self.run("scancel", "--me", "-Q")
+        poll(lambda: not self.queue(), 60, "an empty queue")
+        self.run("scontrol", "update", "nodename=n[1-5]", "state=resume")
+        poll(lambda: set(self.run("sinfo", "-hN", "-o", "%t").stdout.split()) == {"idle"}, 30, "idle nodes")
+
+
+class Reference(Commands, Clearing):
     """The real Slurm."""
     name = "slurm"
 
@@ -164,7 +173,7 @@ class Reference(Commands):
             self.slurm.__exit__(None, None, None)
 
 
-class Minke(Cluster):
+class Minke(Cluster, Clearing):
     name = "minke"
 
     def __init__(self, directory: pathlib.Path, work: pathlib.Path):

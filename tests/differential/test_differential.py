@@ -44,7 +44,8 @@ def environments(pair, looked):
 def test_cases_have_names_of_their_own():
     names = {case.name for case in CASES}
     assert len(names) == len(CASES) >= 300
-    assert set(open_cases()) <= names | set(LISTINGS) | set(TABLES) | {f"environment: {options}" for options in ENVIRONMENTS}
+    names |= set(LISTINGS) | set(TABLES) | {f"environment: {options}" for options in ENVIRONMENTS}
+    assert set(open_cases()) <= names
 
 
 OPEN = set(open_cases())
