@@ -305,3 +305,9 @@ def test_immediate_has_an_exit_code_of_its_own(cluster):
     for command in ("salloc", "srun"):
         done = cluster.run(command, "-I", "true", env={"SLURM_EXIT_IMMEDIATE": "77", "SLURM_EXIT_ERROR": "78"})
         assert done.returncode == 77, done.stderr
+
+
+def test_step_number_of_the_batch_script_in_file_names(cluster):
+    job = cluster.sbatch("--output=o-%s-%3j-%5q", "--wrap", "true")
+    cluster.wait_end(job)
+    assert (cluster.work / f"o-batch-{job:03}-5q").exists()

@@ -113,7 +113,10 @@ Outcome<CommandLine> read_command_line(const Invocation& invocation) {
       if (setting.option->name == "help") out.show = ShowOnly::kHelp;
       if (setting.option->name == "usage") out.show = ShowOnly::kUsage;
       if (setting.option->name == "version") out.show = ShowOnly::kVersion;
-      if (out.show != ShowOnly::kNothing) return out;
+      if (out.show != ShowOnly::kNothing) {
+        out.components.resize(1);
+        return out;
+      }
       if (setting.option->name == "wrap") out.wrap = setting.value;
     }
     if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));

@@ -143,6 +143,7 @@ TEST(CommandLine, ShowOnlyWins) {
   Invocation invocation;
   invocation.arguments = {"--help", "--foo"};
   EXPECT_EQ(read_command_line(invocation)->show, ShowOnly::kHelp);
+  EXPECT_EQ(read_command_line(invocation)->components.size(), 1u);
   invocation.arguments = {"-V"};
   EXPECT_EQ(read_command_line(invocation)->show, ShowOnly::kVersion);
 }

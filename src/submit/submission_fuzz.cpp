@@ -7,6 +7,7 @@
 #include "submit/environment.h"
 #include "submit/job_request.h"
 #include "submit/script.h"
+#include "submit/sqsub.h"
 #include "submit/update.h"
 
 using namespace minke::submit;
@@ -33,6 +34,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       invocation.arguments.emplace_back(line);
     }
   }
+  // Whatever a named file holds is the script once more.
+  invocation.read_file = [text](const std::string& path) -> minke::Result<std::string> {
+    if (path.ends_with('0')) return minke::failure("no such file");
+    return std::string(text);
+  };
+  if (auto sqsub = translate_sqsub(invocation.arguments); sqsub && !sqsub->show_help) {
+    MINKE_CHECK(sqsub->script.starts_with("#!") && !sqsub->arguments.empty());
+  }
   auto check = [](const Refusal& refusal) {
     MINKE_CHECK(refusal.exit_status != 0 && !refusal.text.empty() && refusal.text.back() == '\n');
   };
@@ -47,6 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   if (invocation.command == Command::kSbatch) MINKE_CHECK(request->script.starts_with("#!"));
+  MINKE_CHECK(request->het_components.size() != 1);
   export_environment(invocation.environment, request->spec.export_option());
   return 0;
 }

@@ -58,11 +58,12 @@ std::string expand_file_pattern(std::string_view pattern, const FilePatternValue
     }
     auto [letter, width, length] = placeholder_at(pattern);
     auto number = [&out, width = width](uint64_t value) { out += padded(std::to_string(value), width); };
+    const bool has_width = length > (letter == '\0' ? 1u : 2u);
     uint32_t index = values.array_task_id.value_or(kNoIndex);
     bool step_is_number = parse_unsigned(values.step).has_value();
     switch (letter) {
       case '%':
-        out += '%';
+        out += has_width ? pattern.substr(1, length - 1) : "%";
         break;
       case 'A':
         number(values.array_job_id != 0 ? values.array_job_id : values.job_id);
@@ -99,7 +100,7 @@ std::string expand_file_pattern(std::string_view pattern, const FilePatternValue
         out += values.job_name;
         break;
       default:
-        out += pattern.substr(0, length);
+        out += pattern.substr(has_width ? 1 : 0, has_width ? length - 1 : length);
     }
     pattern.remove_prefix(length);
   }

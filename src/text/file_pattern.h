@@ -7,8 +7,9 @@
 //   %J  job id.step id            %u  user name
 //   %j  job id                    %x  job name
 // Digits after the percent sign pad %A %a %j %J %n %s %t with zeros to that width, at most 10. What is none
-// of these is kept as it stands. A pattern with a backslash is not expanded at all; its backslashes go ("\\"
-// leaves one). Pure; may be called from any thread.
+// of these is kept as it stands, or, where it has a width, without its percent sign. A pattern with a
+// backslash is not expanded at all; its backslashes go ("\\" leaves one). Pure; may be called from any
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,8 @@ TEST(FilePattern, OddPatterns) {
   values.job_id = 5;
   EXPECT_EQ(expand_file_pattern("", values), "");
   EXPECT_EQ(expand_file_pattern("%", values), "%");
-  EXPECT_EQ(expand_file_pattern("%99", values), "%99");
+  EXPECT_EQ(expand_file_pattern("%99", values), "99");
+  EXPECT_EQ(expand_file_pattern("%5q|%5%|%q|%5 j|%.3j", values), "5q|5%|%q|5 j|%.3j");
   EXPECT_EQ(expand_file_pattern("%99999999999999999999j", values), "0000000005");
   EXPECT_EQ(expand_file_pattern("%0j", values), "5");
   EXPECT_EQ(expand_file_pattern("a\\\\b\\c\\", values), "a\\bc");

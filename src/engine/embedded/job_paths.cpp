@@ -15,7 +15,8 @@ text::FilePatternValues pattern_values(const model::JobRecord& record) {
 
 JobPaths paths_of(const model::JobRecord& record) {
   const model::JobSpec& spec = record.spec();
-  const text::FilePatternValues values = pattern_values(record);
+  text::FilePatternValues values = pattern_values(record);
+  values.step = "batch";
   const auto expand = [&](const std::string& pattern) -> std::string {
     if (pattern.empty()) return {};
     const std::string path = text::expand_file_pattern(pattern, values);

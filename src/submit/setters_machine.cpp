@@ -1,0 +1,144 @@
+// The setters of options that speak of how the machine does something: frequencies, binding, sampling, ports,
+// switches. They are checked as Slurm checks them, and kept with the job.
+#include <algorithm>
+#include <initializer_list>
+
+#include "submit/setters.h"
+#include "text/duration.h"
+
+namespace minke::submit::set {
+namespace {
+// Words that Slurm knows for binding and frequency of GPUs, each up to its first ':' or '='.
+bool are_known(std::string_view list, std::initializer_list<std::string_view> known) {
+  for (std::string_view word : text::split(list, ',')) {
+    bool found = false;
+    for (std::string_view candidate : known)
+      found = found || text::equals_ignoring_case(word.substr(0, word.find_first_of(":=")), candidate);
+    if (!found) return false;
+  }
+  return true;
+}
+}  // namespace
+
+Status acctg_freq(const Assignment& to) {
+  // "30", or "task=30,energy=0,network=60,filesystem=5".
+  for (std::string_view word : text::split(to.text(), ',')) {
+    size_t equals = word.find('=');
+    std::string_view type = equals == std::string_view::npos ? "task" : word.substr(0, equals);
+    std::string_view seconds = equals == std::string_view::npos ? word : word.substr(equals + 1);
+    bool known = false;
+    for (std::string_view name : {"task", "energy", "network", "filesystem"})
+      known = known || text::equals_ignoring_case(type, name);
+    if (!known || !text::parse_unsigned(seconds, kMaxNumber)) {
+      return failure("Invalid --acctg-freq specification: " + std::string(word), kUsageStatus);
+    }
+  }
+  to.request.spec.set_acctg_freq(std::string(to.text()));
+  return {};
+}
+
+// p1[-p2][:p3]: kHz or a step, and a governor.
+Status cpu_freq(const Assignment& to) {
+  auto known = [](std::string_view word, std::initializer_list<std::string_view> words) {
+    for (std::string_view candidate : words)
+      if (text::equals_ignoring_case(word, candidate)) return true;
+    return false;
+  };
+  auto is_step = [&](std::string_view word) {
+    return known(word, {"low", "medium", "high", "highm1"}) || text::parse_unsigned(word, kMaxNumber);
+  };
+  auto is_governor = [&](std::string_view word) {
+    return known(word, {"conservative", "ondemand", "performance", "powersave", "schedutil", "userspace"});
+  };
+  std::string_view range = to.text(), governor;
+  if (size_t colon = range.find(':'); colon != std::string_view::npos) {
+    governor = range.substr(colon + 1);
+    range = range.substr(0, colon);
+  }
+  size_t dash = range.find('-');
+  std::string_view first = range.substr(0, dash);
+  bool good = is_step(first) || (is_governor(first) && dash == std::string_view::npos && governor.empty());
+  if (dash != std::string_view::npos) good = good && is_step(range.substr(dash + 1));
+  if (!governor.empty()) good = good && is_governor(governor);
+  if (!good) {
+    return failure(
+        "unrecognized --cpu-freq argument \"" + std::string(to.text()) + "\"\nInvalid --cpu-freq argument",
+        kUsageStatus);
+  }
+  to.request.spec.set_cpu_freq(std::string(to.text()));
+  return {};
+}
+
+Status gpu_bind(const Assignment& to) {
+  // [verbose,]<closest|map:…|mask:…|none|per_task:n|single:n>; the numbers of map and mask hold commas.
+  std::string_view mode = to.text();
+  for (std::string_view prefix : {"verbose,", "v,"})
+    if (text::starts_with_ignoring_case(mode, prefix)) mode.remove_prefix(prefix.size());
+  if (text::starts_with_ignoring_case(mode, "gpu:")) mode.remove_prefix(4);
+  mode = mode.substr(0, mode.find(':'));
+  if (!are_known(
+          mode, {"closest", "map", "mask", "map_gpu", "mask_gpu", "none", "per_task", "single", "verbose"})) {
+    return failure("Invalid --gpu-bind argument: gpu:" + std::string(to.text()), kUsageStatus);
+  }
+  to.request.spec.set_gpu_bind(std::string(to.text()));
+  return {};
+}
+
+Status gpu_freq(const Assignment& to) {
+  for (std::string_view word : text::split(to.text(), ',')) {
+    if (text::starts_with_ignoring_case(word, "memory=")) word.remove_prefix(7);
+    if (are_known(word, {"low", "medium", "high", "highm1", "verbose"}) ||
+        text::parse_unsigned(word, kMaxNumber)) {
+      continue;
+    }
+    return failure("Invalid --gpu-freq argument: gpu:" + std::string(to.text()), kUsageStatus);
+  }
+  to.request.spec.set_gpu_freq(std::string(to.text()));
+  return {};
+}
+
+Status gres_flags(const Assignment& to) {
+  if (!are_known(to.text(), {"disable-binding", "enforce-binding", "allow-task-sharing",
+                             "multiple-tasks-per-sharing", "one-task-per-sharing"})) {
+    return invalid(to);
+  }
+  to.request.spec.set_gres_flags(std::string(to.text()));
+  return {};
+}
+
+Status profile(const Assignment& to) {
+  if (!are_known(to.text(), {"none", "all", "energy", "task", "filesystem", "lustre", "network"})) {
+    return failure("invalid --profile=" + std::string(to.text()) + " option", kUsageStatus);
+  }
+  to.request.spec.set_profile(std::string(to.text()));
+  return {};
+}
+
+Status resv_ports(const Assignment& to) {
+  if (to.text().empty()) {
+    to.request.spec.set_resv_ports(0);  // as many as the largest number of tasks on a node
+    return {};
+  }
+  auto value = whole_number(to, 0);
+  if (!value) return failure(value.error());
+  to.request.spec.set_resv_ports(*value);
+  return {};
+}
+
+Status switches(const Assignment& to) {
+  size_t at = to.text().find('@');
+  auto count = text::parse_unsigned(to.text().substr(0, at), kMaxNumber);
+  if (!count || *count == 0) {
+    std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
+    return failure(message.append(to.option.name).append("."), kFailureStatus);
+  }
+  to.request.spec.set_switches(static_cast<uint32_t>(*count));
+  if (at == std::string_view::npos) return {};
+  auto minutes = text::parse_minutes(to.text().substr(at + 1));
+  if (!minutes) return invalid(to);
+  uint64_t seconds = std::min<uint64_t>(uint64_t{*minutes} * 60, kMaxNumber);
+  to.request.spec.set_switches_wait_seconds(static_cast<uint32_t>(seconds));
+  return {};
+}
+
+}  // namespace minke::submit::set
