@@ -90,3 +90,43 @@ def test_dependency_can_be_taken_away(cluster):
     two = cluster.submit("true", f"--dependency=afterok:{one}")
     cluster.run("scontrol", "update", f"jobid={two}", "dependency=", check=0)
     cluster.wait_state(two, "COMPLETED")
+
+
+@pytest.mark.machine(nodes=1, cpus=2)
+def test_each_task_waits_for_its_counterpart(cluster):
+    """aftercorr: a task starts when the one of its index has ended well, while the others still wait."""
+    first = cluster.submit("[ $SLURM_ARRAY_TASK_ID = 3 ] && exit 1; [ $SLURM_ARRAY_TASK_ID = 1 ] && exit 0\n"
+                           "while [ ! -e go ]; do sleep 0.1; done", "--array=1-3%2", "--output=/dev/null")
+    second = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> ran", "--array=1-3", f"--dependency=aftercorr:{first}",
+                            "--output=/dev/null")
+    poll(lambda: (cluster.work / "ran").exists() and (cluster.work / "ran").read_text() == "1\n", 60)
+    assert cluster.state(f"{first}_2") == "RUNNING"
+    (cluster.work / "go").touch()
+    poll(lambda: (cluster.work / "ran").read_text() == "1\n2\n", 60)
+    cluster.wait_state(f"{first}_3", "FAILED")
+    poll(lambda: cluster.job(f"{second}_3")["Reason"] == "DependencyNeverSatisfied", 90)
+
+
+@pytest.mark.minke_only
+def test_each_task_waits_for_its_counterpart_across_crashes(cluster):
+    first = cluster.submit("[ $SLURM_ARRAY_TASK_ID != 2 ]", "--array=0-999:2", "--output=/dev/null")
+    second = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> ran", "--array=0-20:4", f"--dependency=aftercorr:{first}",
+                            "--output=/dev/null")
+    for _ in range(3):
+        poll(lambda: cluster.queue())
+        cluster.kill()
+    cluster.wait_end(second, 90)
+    assert len((cluster.work / "ran").read_text().split()) == 6
+    late = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> late", "--array=0-2", f"--dependency=aftercorr:{first}",
+                          "--output=/dev/null")
+    for task in 1, 2:  # one has no counterpart, the other's failed
+        poll(lambda: cluster.job(f"{late}_{task}")["Reason"] == "DependencyNeverSatisfied")
+    poll(lambda: (cluster.work / "late").read_text() == "0\n")
+
+
+def test_waiting_for_oneself_is_refused(cluster):
+    one = cluster.submit("true", "--hold")
+    two = cluster.submit("true", f"--dependency=afterany:{one}")
+    refused = cluster.run("scontrol", "update", f"jobid={one}", f"dependency=afterany:{two}")
+    assert refused.returncode == 1
+    assert cluster.job(one)["Dependency"] == "(null)"

@@ -112,6 +112,7 @@ rpc::JobSelector selector_of(const text::JobReference& job) {
   rpc::JobSelector selector;
   selector.set_job_id(job.job_id);
   *selector.mutable_tasks() = job.tasks.ranges();
+  if (job.het_offset) selector.set_het_offset(*job.het_offset);
   return selector;
 }
 

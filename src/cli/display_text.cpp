@@ -169,12 +169,17 @@ void append_command(std::string& out, const model::JobSpec& spec) {
 }
 
 std::string_view state_text(const model::JobRecord& job) {
+  if (job.special_exit() && job.state() == model::JOB_PENDING) return "SPECIAL_EXIT";
   return text::job_state_name(job.state(), job.completing());
 }
 std::string_view state_code(const model::JobRecord& job) {
+  if (job.special_exit() && job.state() == model::JOB_PENDING) return "SE";
   return text::job_state_compact(job.state(), job.completing());
 }
 std::string_view reason_text(const model::JobRecord& job) {
+  // Of a job that is held, what it says of itself: "job requeued in held state".
+  if (job.state() == model::JOB_PENDING && job.priority() == 0 && !job.reason_detail().empty())
+    return job.reason_detail();
   return text::state_reason_name(job.reason());
 }
 std::string_view step_state_text(const model::StepRecord& step) {

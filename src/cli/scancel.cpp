@@ -1,6 +1,5 @@
 // scancel: signals or cancels jobs, arrays, tasks of arrays and steps.
 #include <getopt.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,8 +10,10 @@
 #include "base/version.h"
 #include "cli/client.h"
 #include "cli/commands.h"
+#include "cli/display_fetch.h"
 #include "model/error.h"
 #include "text/job_id.h"
+#include "text/number.h"
 #include "text/signal_name.h"
 #include "text/state.h"
 
@@ -40,12 +41,14 @@ constexpr char kUsage[] =
     "  -p, --partition=partition       act only on jobs in this partition\n"
     "  -Q, --quiet                     do not complain of jobs that cannot be signalled\n"
     "  -q, --qos=qos                   act only on jobs with this quality of service\n"
+    "  -R, --reservation=reservation   act only on jobs in this reservation\n"
     "  -s, --signal=name | integer     signal to send, default is SIGKILL by way of SIGTERM\n"
     "  -t, --state=states              act only on jobs in this state: PENDING, RUNNING, SUSPENDED\n"
     "  -u, --user=user_name            act only on jobs of this user\n"
     "  -V, --version                   output version information and exit\n"
     "  -v, --verbose                   say what is done\n"
-    "  -w, --nodelist                  act only on jobs on these nodes\n";
+    "  -w, --nodelist                  act only on jobs on these nodes\n"
+    "      --wckey=wckey               act only on jobs with this workload characterization key\n";
 
 int complain(const std::string& message) {
   std::fprintf(stderr, "scancel: error: %s\n", message.c_str());
@@ -61,9 +64,65 @@ void for_each_word(std::string_view list, Add add) {
   }
 }
 
+bool add_states(std::string_view list, rpc::JobFilter& filter) {
+  bool known = true;
+  for_each_word(list, [&](const std::string& word) {
+    const auto state = text::parse_job_state(word);
+    if (state && state->state && *state->state <= model::JOB_SUSPENDED) {
+      filter.add_states(*state->state);
+      return;
+    }
+    known = false;
+  });
+  if (!known) {
+    std::fprintf(stderr,
+                 "Invalid job state specified: %s\nValid job states are PENDING, RUNNING, and SUSPENDED\n",
+                 std::string(list).c_str());
+  }
+  return known;
+}
+
+bool add_user(const std::string& user, rpc::JobFilter& filter) {
+  const auto uid = user_id_of(user);
+  if (uid) {
+    filter.add_uids(*uid);
+  } else {
+    std::fprintf(stderr, "scancel: error: Invalid user name: %s\n", user.c_str());
+  }
+  return uid.has_value();
+}
+
+// What the environment asks for where the command line does not.
+bool read_environment(Options& options) {
+  rpc::SignalRequest& request = options.request;
+  rpc::JobFilter& filter = *request.mutable_filter();
+  const auto value = [](const char* name) -> std::string {
+    const char* found = std::getenv(name);
+    return found == nullptr ? "" : found;
+  };
+  const auto yes = [&](const char* name) {
+    const std::string word = value(name);
+    return text::equals_ignoring_case(word, "true") || text::equals_ignoring_case(word, "t");
+  };
+  const auto words = [&](const char* name, const auto& list, auto add) {
+    if (list.empty()) for_each_word(value(name), add);
+  };
+  words("SCANCEL_ACCOUNT", filter.accounts(), [&](std::string word) { filter.add_accounts(word); });
+  words("SCANCEL_NAME", filter.names(), [&](std::string word) { filter.add_names(word); });
+  words("SCANCEL_PARTITION", filter.partitions(), [&](std::string word) { filter.add_partitions(word); });
+  words("SCANCEL_QOS", filter.qos(), [&](std::string word) { filter.add_qos(word); });
+  words("SCANCEL_WCKEY", filter.wckeys(), [&](std::string word) { filter.add_wckeys(word); });
+  if (yes("SCANCEL_BATCH")) request.set_batch_only(true);
+  if (yes("SCANCEL_FULL")) request.set_full(true);
+  options.interactive |= yes("SCANCEL_INTERACTIVE");
+  options.verbose |= yes("SCANCEL_VERBOSE");
+  if (filter.states().empty() && !add_states(value("SCANCEL_STATE"), filter)) return false;
+  return !filter.uids().empty() || value("SCANCEL_USER").empty() || add_user(value("SCANCEL_USER"), filter);
+}
+
 // The result: an exit status to end with.
 std::optional<int> read_options(int argc, char** argv, Options& options) {
-  constexpr int kMe = 1000;
+  constexpr int kMe = 1000, kSibling = 1001;
   const option kLong[] = {{"account", required_argument, nullptr, 'A'},
                           {"batch", no_argument, nullptr, 'b'},
                           {"ctld", no_argument, nullptr, 'c'},
@@ -79,6 +138,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
                           {"qos", required_argument, nullptr, 'q'},
                           {"quiet", no_argument, nullptr, 'Q'},
                           {"reservation", required_argument, nullptr, 'R'},
+                          {"sibling", required_argument, nullptr, kSibling},
                           {"signal", required_argument, nullptr, 's'},
                           {"state", required_argument, nullptr, 't'},
                           {"user", required_argument, nullptr, 'u'},
@@ -121,7 +181,11 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
         for_each_word(optarg, [&](std::string word) { filter.add_qos(word); });
         break;
       case 'R':
-        return complain("there are no reservations");
+        for_each_word(optarg, [&](std::string word) { filter.add_reservations(word); });
+        break;
+      case 'W':
+        for_each_word(optarg, [&](std::string word) { filter.add_wckeys(word); });
+        break;
       case 's': {
         const auto number = text::parse_signal(optarg);
         if (!number) {
@@ -131,29 +195,12 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
         options.request.set_signal(*number);
         break;
       }
-      case 't': {
-        std::optional<int> bad;
-        for_each_word(optarg, [&](const std::string& word) {
-          const auto state = text::parse_job_state(word);
-          if (!state || !state->state || *state->state > model::JOB_SUSPENDED) {
-            std::fprintf(stderr, "Invalid job state specified: %s\n", word.c_str());
-            bad = 1;
-            return;
-          }
-          filter.add_states(*state->state);
-        });
-        if (bad) return bad;
+      case 't':
+        if (!add_states(optarg, filter)) return 1;
         break;
-      }
-      case 'u': {
-        if (getpwnam(optarg) == nullptr &&
-            std::string_view(optarg).find_first_not_of("0123456789") != std::string::npos) {
-          std::fprintf(stderr, "Invalid user name: %s\n", optarg);
-          return 1;
-        }
-        filter.add_users(optarg);
+      case 'u':
+        if (!add_user(optarg, filter)) return 1;
         break;
-      }
       case 'v':
         options.verbose = true;
         break;
@@ -166,7 +213,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
       case 'c':
       case 'H':
       case 'M':
-      case 'W':
+      case kSibling:
         break;  // nothing to be done for them on one cluster
       case 'h':
         std::fputs(kUsage, stdout);
@@ -181,12 +228,32 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
 
 bool names_anything(const rpc::JobFilter& filter) {
   return filter.accounts_size() + filter.names_size() + filter.partitions_size() + filter.qos_size() +
-             filter.states_size() + filter.users_size() + filter.uids_size() + filter.nodes_size() >
+             filter.states_size() + filter.users_size() + filter.uids_size() + filter.nodes_size() +
+             filter.wckeys_size() + filter.reservations_size() >
          0;
 }
 
-bool confirmed(const std::string& job) {
-  std::printf("Cancel job_id=%s [y/n]? ", job.c_str());
+// "job_name=train user_id=1000 ": what was asked for.
+std::string filters_text(const rpc::JobFilter& filter) {
+  std::string out;
+  const auto add = [&](const char* name, const auto& words) {
+    for (const auto& word : words) out += std::string(name) + "=" + word + " ";
+  };
+  add("account", filter.accounts());
+  add("job_name", filter.names());
+  add("partition", filter.partitions());
+  add("qos", filter.qos());
+  add("reservation", filter.reservations());
+  for (const int state : filter.states())
+    out += "state=" + std::string(text::job_state_name(static_cast<model::JobState>(state))) + " ";
+  for (const uint32_t uid : filter.uids()) out += "user_id=" + std::to_string(uid) + " ";
+  add("wckey", filter.wckeys());
+  add("nodelist", filter.nodes());
+  return out;
+}
+
+bool confirmed(const std::string& what) {
+  std::printf("%s [y/n]? ", what.c_str());
   std::fflush(stdout);
   char answer[16];
   return std::fgets(answer, sizeof(answer), stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
@@ -199,15 +266,54 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
   if (!answer) return complain(answer.error().message);
   int status = 0;
   for (const auto& failed : answer->action().failures()) {
-    // As in Slurm: said, but no failure, for there is nothing to cancel. One that is over is spoken of on
-    // request.
-    const bool over = failed.code() == model::kAlreadyDone;
-    if (!over && failed.code() != model::kInvalidJobId) status = 1;
+    // As in Slurm: what is not there, or over, is spoken of on request, and no failure.
+    const bool over = failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId;
+    if (!over) status = 1;
     if (options.quiet || (over && !options.verbose)) continue;
-    std::fprintf(stderr, "scancel: error: Kill job error on job id %s: %s\n", failed.job().c_str(),
-                 failed.message().c_str());
+    std::fprintf(stderr, "scancel: error: Kill job error on %s id %s: %s\n",
+                 request.has_step_id() ? "step" : "job", failed.job().c_str(), failed.message().c_str());
   }
   return options.quiet ? 0 : status;
+}
+
+// One job, array, task or step that was named, or found by the filters.
+int act_on(Client& client, const Options& options, const text::JobReference& id) {
+  rpc::SignalRequest request = options.request;
+  rpc::JobSelector& selector = *request.mutable_filter()->add_jobs();
+  selector = selector_of(id);
+  if (id.step) {
+    if (id.step->kind == model::STEP_NORMAL) {
+      request.set_step_id(id.step->step_id);
+    } else {
+      request.set_batch_only(true);
+    }
+  }
+  const std::string what = std::string(id.step ? "step " : "job ") + text::format_job_id(id);
+  if (options.verbose && request.signal() == 0) {
+    std::fprintf(stderr, "scancel: Terminating %s\n", what.c_str());
+  } else if (options.verbose) {
+    std::fprintf(stderr, "scancel: Signal %u to %s\n", request.signal(), what.c_str());
+  }
+  return send(client, options, request);
+}
+
+// --interactive and --verbose speak of each job: those that the filters mean, one by one.
+Result<std::vector<text::JobReference>> find_jobs(Client& client, const Options& options,
+                                                  const std::vector<text::JobReference>& ids) {
+  rpc::JobFilter filter = options.request.filter();
+  for (const text::JobReference& id : ids) *filter.add_jobs() = selector_of(id);
+  const auto jobs = fetch_jobs(client, filter);
+  if (!jobs) return failure(jobs.error());
+  std::vector<text::JobReference> found;
+  for (const model::JobRecord* job : jobs->records) {
+    const auto reference = text::parse_job_id(text::format_job_id(*job, ~size_t{0}));
+    if (!reference) continue;
+    const std::string question = (options.request.signal() == 0 ? "Cancel" : "Signal") +
+                                 (" job_id=" + text::format_job_id(*job) + " name=" + job->spec().name() +
+                                  " partition=" + job->partition());
+    if (!options.interactive || confirmed(question)) found.push_back(*reference);
+  }
+  return found;
 }
 
 }  // namespace
@@ -215,38 +321,41 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
 int scancel_main(int argc, char** argv) {
   Options options;
   if (const auto status = read_options(argc, argv, options)) return *status;
+  if (!read_environment(options)) return 1;
   if (optind == argc && !names_anything(options.request.filter())) {
     std::fputs("scancel: error: No job identification provided\n", stderr);
     return 1;
   }
   std::vector<text::JobReference> ids;
+  bool any_step = false;
   for (int i = optind; i < argc; ++i) {
     auto parsed = text::parse_job_id_list(argv[i]);
     if (!parsed) {
       std::fprintf(stderr, "scancel: error: Invalid job id %s\n", argv[i]);
       return 1;
     }
-    for (auto& id : *parsed) ids.push_back(std::move(id));
+    for (auto& id : *parsed) {
+      any_step = any_step || id.step;
+      ids.push_back(std::move(id));
+    }
   }
   auto client = Client::connect();
   if (!client) return complain(client.error().message);
-  if (ids.empty()) return send(*client, options, options.request);
-  int status = 0;
-  for (const text::JobReference& id : ids) {
-    if (options.interactive && !confirmed(text::format_job_id(id))) continue;
-    rpc::SignalRequest request = options.request;
-    rpc::JobSelector& selector = *request.mutable_filter()->add_jobs();
-    selector.set_job_id(id.job_id);
-    for (const auto& range : id.tasks.ranges()) *selector.add_tasks() = range;
-    if (id.step) {
-      if (id.step->kind == model::STEP_NORMAL) {
-        request.set_step_id(id.step->step_id);
-      } else {
-        request.set_batch_only(true);
-      }
-    }
-    status = std::max(status, send(*client, options, request));
+  if (ids.empty() && !options.interactive && !options.verbose) return send(*client, options, options.request);
+  if (options.interactive && any_step) {
+    std::erase_if(ids, [](const text::JobReference& id) {
+      return !confirmed("Cancel " + std::string(id.step ? "step_id=" : "job_id=") + text::format_job_id(id));
+    });
+  } else if (options.interactive || ids.empty()) {
+    auto found = find_jobs(*client, options, ids);
+    if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
+    const bool none = !found || found->empty();
+    if (none && ids.empty() && options.verbose && !options.interactive)
+      complain("No active jobs match ALL job filters, including: " + filters_text(options.request.filter()));
+    ids = found ? std::move(*found) : std::vector<text::JobReference>();
   }
+  int status = 0;
+  for (const text::JobReference& id : ids) status = std::max(status, act_on(*client, options, id));
   return status;
 }
 

@@ -26,19 +26,23 @@ bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) 
   return word.size() >= enough && text::starts_with_ignoring_case(keyword, word);
 }
 
-// Keywords of Slurm for what this cluster has no use for yet: known, but refused.
-constexpr std::string_view kRefused[] = {"abort",    "cancel_reboot", "cluster",      "completing",
-                                         "create",   "delete",        "errnumstr",    "fsdampeningfactor",
-                                         "listpids", "notify",        "pidinfo",      "power",
-                                         "reboot",   "resume",        "reboot_nodes", "schedloglevel",
-                                         "setdebug", "setdebugflags", "shutdown",     "suspend",
-                                         "takeover", "token",         "top",          "getent"};
-
+// Keywords of Slurm for what this cluster has no use for: known, but refused.
+constexpr std::string_view kRefused[] = {"abort",         "cancel_reboot", "fsdampeningfactor",
+                                         "power",         "reboot_nodes",  "reboot",
+                                         "schedloglevel", "takeover",      "token"};
 std::string host_name() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
   if (char* dot = std::strchr(name, '.')) *dot = '\0';
   return name;
+}
+
+// jobname=NAME and name=NAME.
+std::optional<std::string> name_of(const std::string& word) {
+  for (std::string_view prefix : {"jobname=", "name="}) {
+    if (text::starts_with_ignoring_case(word, prefix)) return word.substr(prefix.size());
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -71,7 +75,9 @@ int Scontrol::run(const Words& words) {
   const size_t arguments = words.size() - 1;
   auto too_few = [&] { return complain("too few arguments for keyword:" + word); };
   auto too_many = [&] { return complain("too many arguments for keyword:" + word); };
-  if (is_keyword(word, "all", 1) || is_keyword(word, "hide", 2) || is_keyword(word, "verbose", 4)) return 0;
+  if (is_keyword(word, "all", 1) || is_keyword(word, "hide", 2) || is_keyword(word, "local", 3) ||
+      is_keyword(word, "federation", 3) || is_keyword(word, "sibling", 3) || is_keyword(word, "verbose", 4))
+    return 0;
   if (is_keyword(word, "details", 1)) {
     options_.details = true;
     return 0;
@@ -104,6 +110,7 @@ int Scontrol::run(const Words& words) {
   if (is_keyword(word, "wait_job", 4))
     return arguments == 0 ? too_few() : arguments > 1 ? too_many() : wait_job(words[1]);
   if (is_keyword(word, "write", 5)) return arguments == 0 ? too_few() : write_script(words);
+  if (const auto status = run_action(words)) return *status;
   for (std::string_view refused : kRefused)
     if (text::equals_ignoring_case(word, refused))
       return complain("slurm_" + std::string(refused) +
@@ -126,6 +133,10 @@ int Scontrol::change_hold(const Words& words, rpc::HoldRequest::Kind kind) {
   rpc::ClientMessage request;
   request.mutable_hold()->set_kind(kind);
   for (size_t i = 1; i < words.size(); ++i) {
+    if (const auto name = name_of(words[i])) {
+      request.mutable_hold()->add_names(*name);
+      continue;
+    }
     auto references = text::parse_job_id_list(words[i]);
     if (!references) {
       const std::string invalid(model::slurm_error_text(model::kInvalidJobId));
@@ -135,7 +146,7 @@ int Scontrol::change_hold(const Words& words, rpc::HoldRequest::Kind kind) {
     }
     for (const text::JobReference& job : *references) *request.mutable_hold()->add_jobs() = selector_of(job);
   }
-  if (request.hold().jobs().empty()) return status;
+  if (request.hold().jobs().empty() && request.hold().names().empty()) return status;
   Client* daemon = client();
   if (daemon == nullptr) return 1;
   auto answer = daemon->call(std::move(request));
@@ -148,10 +159,14 @@ int Scontrol::requeue(const Words& words, bool hold) {
   rpc::ClientMessage request;
   request.mutable_requeue()->set_hold(hold);
   for (size_t i = 1; i < words.size(); ++i) {
-    // "State=SpecialExit" and "Incomplete" say how; here there is one way.
-    if (text::starts_with_ignoring_case(words[i], "state=") ||
-        text::equals_ignoring_case(words[i], "incomplete"))
+    if (text::starts_with_ignoring_case(words[i], "state=")) {
+      const std::string state = words[i].substr(6);
+      if (!text::equals_ignoring_case(state, "SpecialExit") && !text::equals_ignoring_case(state, "SE"))
+        return complain("Invalid input: " + words[i]);
+      request.mutable_requeue()->set_special_exit(true);
       continue;
+    }
+    if (text::equals_ignoring_case(words[i], "incomplete")) continue;  // jobs of several runs end as one here
     auto references = text::parse_job_id_list(words[i]);
     if (!references) {
       status = complain(std::string(model::slurm_error_text(model::kInvalidJobId)) + " for job " + words[i]);

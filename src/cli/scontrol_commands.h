@@ -23,10 +23,21 @@ class Scontrol {
  private:
   using Words = std::vector<std::string>;
 
+  // Commands that act on jobs that run, or on the daemon (scontrol_actions.cpp). Nothing: it is none of these.
+  std::optional<int> run_action(const Words& words);
+  int suspend(const Words& words, bool resume);
+  int top(const Words& words);
+  int notify(const Words& words);
+  int list_processes(const std::string& id);
+  int show_completing();
+  int shut_down();
+  int show_licenses(const std::string& name);
+
   int show(const Words& words);
   int show_jobs(const std::string& id);
   int show_steps(const std::string& id);
   int show_nodes(const std::string& names);
+  int show_aliases();
   int show_partitions(const std::string& name);
   int show_configuration();
   int show_hosts(const std::string& entity, std::optional<std::string> argument);

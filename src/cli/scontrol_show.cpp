@@ -35,20 +35,38 @@ int Scontrol::show(const Words& words) {
     return show_hosts("hostlist", words.size() > 2 ? std::optional(id) : std::nullopt);
   if (is_entity(entity, "hostnames", 5))
     return show_hosts("hostnames", words.size() > 2 ? std::optional(id) : std::nullopt);
-  if (is_entity(entity, "aliases", 1)) return 0;
+  if (is_entity(entity, "aliases", 1)) return show_aliases();
+  if (is_entity(entity, "assoc_mgr", 2)) {
+    write_out(
+        "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n"
+        "No associations currently cached in Slurm.\n\n\nNo QOS currently cached in Slurm.\n\n");
+    return 0;
+  }
+  if (is_entity(entity, "burstbuffer", 1) || is_entity(entity, "dwstat", 2) ||
+      is_entity(entity, "bbstat", 2) || is_entity(entity, "federation", 2))
+    return 0;
+  if (is_entity(entity, "frontend", 2)) {
+    write_out("No nodes in the system\n");
+    return 0;
+  }
+  if (is_entity(entity, "topology", 1)) {
+    complain("scontrol: error: No topology information available");
+    return 0;
+  }
   if (is_entity(entity, "config", 1)) return show_configuration();
   if (is_entity(entity, "daemons", 1)) {
     write_out("slurmctld slurmd\n");
     return 0;
   }
   if (is_entity(entity, "jobs", 1)) return show_jobs(id);
-  if (is_entity(entity, "licenses", 2)) {
-    write_out("No licenses configured in Slurm.\n");
-    return 0;
-  }
+  if (is_entity(entity, "licenses", 2)) return show_licenses(id);
   if (is_entity(entity, "nodes", 1)) return show_nodes(id);
   if (is_entity(entity, "partitions", 1)) return show_partitions(id);
   if (is_entity(entity, "reservations", 1)) {
+    if (!id.empty()) {
+      write_out("Reservation " + id + " not found\n");
+      return 1;
+    }
     write_out("No reservations in the system\n");
     return 0;
   }
@@ -84,8 +102,10 @@ int Scontrol::show_jobs(const std::string& id) {
                    [](const auto* left, const auto* right) { return left->job_id() < right->job_id(); });
   for (const model::JobRecord* job : records) {
     if (!of_task || (job->has_array_task_id() && text::contains_index(wanted->tasks, job->array_task_id()))) {
-      if (wanted && !of_task && job->job_id() != wanted->job_id && job->array_job_id() != wanted->job_id)
+      if (wanted && !of_task && job->job_id() != wanted->job_id && job->array_job_id() != wanted->job_id &&
+          job->het_job_id() != wanted->job_id)
         continue;
+      if (wanted && wanted->het_offset && job->het_job_offset() != *wanted->het_offset) continue;
       append_job_block(out, *job, nullptr, display, options_);
       found = true;
       continue;
@@ -178,6 +198,17 @@ int Scontrol::show_nodes(const std::string& names) {
   }
   write_out(out);
   return status;
+}
+
+int Scontrol::show_aliases() {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto nodes = fetch_nodes(*daemon);
+  if (!nodes) return complain("slurm_load_node error: " + nodes.error().message);
+  std::string out;
+  for (const model::NodeRecord* node : nodes->records) out += (out.empty() ? "" : " ") + node->name();
+  write_out(out + "\n");
+  return 0;
 }
 
 int Scontrol::show_partitions(const std::string& name) {

@@ -79,7 +79,14 @@ void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_ta
     if (uint32_t throttle = std::max(job.spec().array().max_running(), job.array_pending().max_running()))
       block.put(" ArrayTaskThrottle={}", throttle);
   }
-  block.put(" JobName={}", job.spec().name()).end();
+  if (job.het_job_id() != 0) {
+    block.put(" HetJobId={} HetJobOffset={} JobName={}", job.het_job_id(), job.het_job_offset(),
+              job.spec().name());
+    block.end();
+    block.put("HetJobIdSet={}", job.het_job_id_set()).end();
+  } else {
+    block.put(" JobName={}", job.spec().name()).end();
+  }
   block
       .put("UserId={}({}) GroupId={}({}) MCS_label=N/A", job.user_name(), job.uid(), job.group_name(),
            job.gid())
@@ -93,7 +100,9 @@ void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_ta
 void put_state(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
   std::string dependencies, used;
   append_dependencies(dependencies, job);
-  block.put("JobState={} Reason={} Dependency={}", state_text(job), reason_text(job), dependencies).end();
+  std::string reason(reason_text(job));
+  std::replace(reason.begin(), reason.end(), ' ', '_');
+  block.put("JobState={} Reason={} Dependency={}", state_text(job), reason, dependencies).end();
   block
       .put("Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={}", job.requeue_allowed() ? 1 : 0,
            job.restarts(), job.spec().interactive() ? 0 : 1, text::format_exit_code(job.exit_code()))
@@ -116,8 +125,7 @@ void put_state(Block& block, const JobRecord& job, const DisplayContext& context
       .end();
   block
       .put("SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
-           time_text(job.suspend_time(), context, "None"),
-           job.suspend_time() == 0 ? 0 : job.suspended_seconds())
+           time_text(job.suspend_time(), context, "None"), job.pre_suspend_seconds())
       .end();
 }
 

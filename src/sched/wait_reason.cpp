@@ -14,6 +14,8 @@ WaitReasons::WaitReasons(const Machine& machine, const PendingQueue& queue)
       class_reason_[id] = model::WAIT_PART_DOWN;
     } else if (!machine.all_available() && !machine.could_on_available(request)) {
       class_reason_[id] = model::WAIT_NODE_NOT_AVAIL;
+    } else if (!machine.has_licenses(request)) {
+      class_reason_[id] = model::WAIT_LICENSES;
     } else {
       auto& best = first[request.partition];
       const PendingEntry head = queue.head(id);

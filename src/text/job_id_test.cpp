@@ -8,8 +8,9 @@ namespace minke::text {
 namespace {
 
 TEST(JobId, WhatIsReadIsWritten) {
-  for (const char* text : {"12", "12_3", "12_[1-5,9]", "12_[1-5,9%2]", "12_[0-8:2]", "12.batch", "12.0",
-                           "12.extern", "12_3.batch", "12_3.7", "4294967293", "12_0", "12.interactive"}) {
+  for (const char* text :
+       {"12", "12_3", "12_[1-5,9]", "12_[1-5,9%2]", "12_[0-8:2]", "12.batch", "12.0", "12.extern",
+        "12_3.batch", "12_3.7", "4294967293", "12_0", "12.interactive", "12+1", "12+0.3"}) {
     auto reference = parse_job_id(text);
     ASSERT_TRUE(reference) << text;
     EXPECT_EQ(format_job_id(*reference), text);
@@ -22,7 +23,7 @@ TEST(JobId, WhatIsReadIsWritten) {
 
 TEST(JobId, Refuses) {
   for (const char* text : {"",           "x",      "0",      "-1",      "12_",    "12_x",  "12_[",
-                           "12_[]",      "12_[x]", "12.",    "12.x",    "12.0.0", "12+1",  "4294967296",
+                           "12_[]",      "12_[x]", "12.",    "12.x",    "12.0.0", "12+",   "4294967296",
                            "12_4000001", "12 13",  "12_3_4", "12_[1]x", "1.5e3",  "batch", "12_1-3"}) {
     auto reference = parse_job_id(text);
     ASSERT_FALSE(reference) << text;

@@ -12,7 +12,7 @@ using namespace model;
 
 void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) {
   store::AccountingQuery query;
-  for (const auto& selector : request.filter().jobs()) query.job_ids.push_back(selector.job_id());
+  query.job_ids = stored_ids(request.filter(), core_.store);
   query.from = request.from();
   query.until = request.until();
   query.with_steps = request.with_steps();
@@ -40,9 +40,7 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
           *record.mutable_spec() = std::move(stored.spec);
           complete(record, nullptr);
         }
-        if (!selected(request.filter(), record.job_id(), record.array_job_id(),
-                      record.has_array_task_id() ? record.array_task_id() : kNoTask) ||
-            !passes(request.filter(), record)) {
+        if (!selected(request.filter(), record) || !passes(request.filter(), record)) {
           continue;
         }
         if (!request.filter().states().empty() &&

@@ -45,14 +45,13 @@ void add_failure(rpc::ActionReply& reply, uint32_t job_id, const std::string& na
   failure.set_message(error.message);
 }
 
-// Whether a request that names jobs by their ids names a single component of a heterogeneous job.
+// Whether jobs that were named by their ids have a single component of a heterogeneous job among them.
 template <typename Request>
-bool one_component(const Request& request) {
-  return std::any_of(request.jobs().begin(), request.jobs().end(),
-                     [](const rpc::JobSelector& selector) { return selector.has_het_offset(); });
-}
-bool one_component(const rpc::SignalRequest& request) {
-  return one_component(request.filter());
+bool one_component(const Request& request, const Job& job) {
+  return std::any_of(request.jobs().begin(), request.jobs().end(), [&](const rpc::JobSelector& selector) {
+    return selector.has_het_offset() ? selector.job_id() == job.het_job_id
+                                     : selector.job_id() == job.id && !job.is_het_leader();
+  });
 }
 
 }  // namespace
@@ -85,7 +84,7 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
     Job* job = core_.state.find(id);
     if (job->is_array_record()) {
       array = job;
-    } else if (selects(selector, id, job->array_job_id, job->array_task)) {
+    } else if (selects(selector, *job)) {
       add(job);
     }
   }
@@ -155,7 +154,7 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
     }
     if (request.signal() == 0 || (request.signal() == SIGKILL && !request.batch_only())) {
       if (job.ended() && !job.completing) return failure("", kAlreadyDone);
-      if (job.state == JOB_PENDING && job.het_job_id != 0 && !job.is_het_leader() && one_component(request))
+      if (job.state == JOB_PENDING && job.het_job_id != 0 && one_component(request.filter(), job))
         return failure("", kNotWholeHetJob);
       core_.lifecycle->cancel(job, peer.uid);
       return {};
@@ -203,12 +202,6 @@ Actions::Selectors Actions::named(const google::protobuf::RepeatedPtrField<rpc::
 
 void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply reply) {
   const Selectors selectors = named(request.jobs(), request.names(), peer);
-  if (selectors.empty()) {
-    // No job has the name.
-    rpc::ActionReply result;
-    for (const std::string& name : request.names()) add_failure(result, 0, name, Error{kInvalidJobId, {}});
-    return reply(result);
-  }
   for_each(selectors, peer, std::move(reply), [&](Job& job) -> Status {
     // Of an array, what waits is meant.
     if (job.array_job_id != 0 && job.state != JOB_PENDING && selectors.size() == 1 &&
@@ -216,14 +209,13 @@ void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply
       return {};
     }
     if (request.kind() == rpc::HoldRequest::RELEASE) return core_.lifecycle->release(job);
-    return core_.lifecycle->hold(job, request.kind() == rpc::HoldRequest::USER_HOLD || peer.uid == job.uid);
+    return core_.lifecycle->hold(job, request.kind() == rpc::HoldRequest::USER_HOLD || peer.uid != 0);
   });
 }
 
 void Actions::suspend(const rpc::SuspendRequest& request, const rpc::Peer& peer, Reply reply) {
   for_each(request.jobs(), peer, std::move(reply), [&](Job& job) -> Status {
-    if (job.het_job_id != 0 && !job.is_het_leader() && one_component(request))
-      return failure("", kNotHetJobLeader);
+    if (job.het_job_id != 0 && one_component(request, job)) return failure("", kNotWholeHetJob);
     // Of an array, what runs is meant.
     if (job.is_array_record() && core_.state.find_array(job.array_job_id)->running > 0) return {};
     return request.resume() ? core_.lifecycle->resume(job) : core_.lifecycle->suspend(job);
@@ -297,6 +289,7 @@ void Actions::requeue(const rpc::RequeueRequest& request, const rpc::Peer& peer,
           job.array_job_id != 0 && request.jobs_size() == 1 && request.jobs(0).tasks().empty();
       // Of an array, what runs or has run is meant.
       if (whole_array && job.state == JOB_PENDING && !request.hold()) return Status();
+      if (job.het_job_id != 0 && one_component(request, job)) return Status(failure("", kNotHetJobLeader));
       return core_.lifecycle->requeue(job, request.hold(), request.special_exit());
     });
   });
@@ -323,10 +316,8 @@ void Actions::bring_back(const Selectors& selectors, std::function<void()> then)
       }
       for (const store::AccountedJob& stored : *chunk) {
         const JobRecord& record = stored.job.record;
-        const bool meant = std::any_of(selectors.begin(), selectors.end(), [&](const auto& selector) {
-          return selects(selector, record.job_id(), record.array_job_id(),
-                         record.has_array_task_id() ? record.array_task_id() : kNoTask);
-        });
+        const bool meant = std::any_of(selectors.begin(), selectors.end(),
+                                       [&](const auto& selector) { return selects(selector, record); });
         // The record of tasks that were cancelled while they waited is no job that could run again.
         const bool waited = record.array_job_id() != 0 && !record.has_array_task_id();
         if (!meant || waited || record.het_job_id() != 0 || stored.job.script.empty() ||

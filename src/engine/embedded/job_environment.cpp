@@ -172,19 +172,19 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
 
 std::vector<std::string> component_environment(const model::JobRecord& record, const JobSurroundings& around,
                                                uint32_t offset) {
-  constexpr std::string_view kOfTheWhole[] = {
-      "SLURM_CLUSTER_NAME",  "SLURM_CONF",         "SLURM_SUBMIT_DIR",     "SLURM_SUBMIT_HOST",
-      "SLURM_EXPORT_ENV",    "SLURM_JOB_UID",      "SLURM_JOB_USER",       "SLURM_JOB_GID",
-      "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME", "SLURM_JOB_START_TIME", "SLURM_TMPDIR"};
+  constexpr std::string_view kOfComponents[] = {
+      "SLURM_JOB_ACCOUNT",   "SLURM_JOB_CPUS_PER_NODE", "SLURM_JOB_ID",         "SLURM_JOB_NAME",
+      "SLURM_JOB_NODELIST",  "SLURM_JOB_NUM_NODES",     "SLURM_JOB_PARTITION",  "SLURM_JOB_QOS",
+      "SLURM_MEM_PER_CPU",   "SLURM_MEM_PER_NODE",      "SLURM_MEM_PER_GPU",    "SLURM_NPROCS",
+      "SLURM_NTASKS",        "SLURM_TASKS_PER_NODE",    "SLURM_CPUS_PER_TASK",  "SLURM_GPUS",
+      "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK",     "SLURM_NTASKS_PER_NODE"};
   std::vector<std::string> variables;
   for (const std::string& line : allocation_environment(record, around)) {
-    const std::string_view name = std::string_view(line).substr(0, line.find('='));
-    if (!name.starts_with("SLURM_") ||
-        std::find(std::begin(kOfTheWhole), std::end(kOfTheWhole), name) != std::end(kOfTheWhole)) {
+    const std::string name = line.substr(0, line.find('='));
+    if (std::find(std::begin(kOfComponents), std::end(kOfComponents), name) == std::end(kOfComponents))
       continue;
-    }
-    variables.push_back(std::string(name) + "_HET_GROUP_" + std::to_string(offset) +
-                        line.substr(name.size()));
+    for (const char* group : {"_HET_GROUP_", "_PACK_GROUP_"})  // the second is its name of old
+      variables.push_back(name + group + std::to_string(offset) + line.substr(name.size()));
   }
   return variables;
 }

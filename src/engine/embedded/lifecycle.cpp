@@ -22,6 +22,8 @@ using namespace model;
 
 namespace {
 
+constexpr char kRequeuedHeld[] = "job requeued in held state";  // Slurm's words
+
 uint32_t released_priority(const Job& job) {
   JobSpec spec = job.submission->spec();
   spec.set_hold(false);
@@ -152,7 +154,10 @@ void Lifecycle::back_to_queue(Job& job) {
   auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
-  if (job.priority == 0) job.reason = WAIT_HELD_USER;
+  if (job.priority == 0) {
+    job.reason = WAIT_HELD_USER;
+    job.need_details().reason_detail = kRequeuedHeld;
+  }
   core_.committer.job_changed(job.id);
   set_alarm(job);
   core_.scheduling->update(job);
@@ -234,6 +239,7 @@ Status Lifecycle::release(Job& job) {
   if (job.priority == 0) {
     job.priority = released_priority(job);
     job.special_exit = false;
+    if (job.details) job.details->reason_detail.clear();
     job.reason = WAIT_NO_REASON;
     core_.committer.job_changed(job.id);
     core_.scheduling->update(job);
@@ -243,11 +249,7 @@ Status Lifecycle::release(Job& job) {
 
 Status Lifecycle::requeue(Job& job, bool then_hold, bool special_exit) {
   if (job.submission->interactive) return failure("", kBatchOnly);
-  if (job.state == JOB_PENDING) {
-    if (!then_hold) return failure("", kJobPending);
-    job.special_exit = special_exit;
-    return hold(job, true);
-  }
+  if (job.state == JOB_PENDING) return failure("", kJobPending);
   if (job.completing) return failure("", kTransitionState);
   if (!job.requeue_allowed) return failure("", kDisabled);
   Details& details = job.need_details();

@@ -37,8 +37,7 @@ void Queries::processes(const rpc::QueryPidsRequest& request, const Part& part) 
     const auto id =
         text::parse_unsigned(marker->substr(prefix.size(), marker->find('.') - prefix.size()), 0xffffffff);
     const Job* job = id ? core_.state.find(static_cast<uint32_t>(*id)) : nullptr;
-    if (job == nullptr || !job->holds_nodes() ||
-        !selected(request.filter(), job->id, job->array_job_id, job->array_task)) {
+    if (job == nullptr || !job->holds_nodes() || !selected(request.filter(), *job)) {
       continue;
     }
     const auto step = number_variable(process.pid, "SLURM_STEP_ID");

@@ -15,6 +15,7 @@
 #include "model/error.h"
 #include "node/discovery.h"
 #include "text/hostlist.h"
+#include "text/number.h"
 
 namespace minke::engine {
 
@@ -116,10 +117,63 @@ bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
          in_partition(filter, record) && runs_on(record, filter);
 }
 
-bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task) {
-  if (filter.jobs().empty()) return true;
-  return std::any_of(filter.jobs().begin(), filter.jobs().end(),
-                     [&](const auto& selector) { return selects(selector, job_id, array_job_id, task); });
+namespace {
+
+// What job ids speak of. `task`: kNoTask for the record of the tasks that wait.
+struct Identity {
+  uint32_t job_id, array_job_id, task, het_job_id, het_offset;
+};
+Identity identity_of(const Job& job) {
+  return {job.id, job.array_job_id, job.array_task, job.het_job_id, job.het_offset};
+}
+Identity identity_of(const JobRecord& job) {
+  return {job.job_id(), job.array_job_id(), job.has_array_task_id() ? job.array_task_id() : kNoTask,
+          job.het_job_id(), job.het_job_offset()};
+}
+
+bool selects(const rpc::JobSelector& selector, const Identity& job) {
+  const uint32_t id = selector.job_id();
+  if (selector.has_het_offset()) return id == job.het_job_id && selector.het_offset() == job.het_offset;
+  if (selector.tasks().empty()) return id == job.job_id || id == job.array_job_id || id == job.het_job_id;
+  if (id != job.array_job_id || job.task == kNoTask) return false;
+  return std::any_of(selector.tasks().begin(), selector.tasks().end(), [&](const IndexRange& range) {
+    return job.task >= range.first() && job.task <= range.last() &&
+           (job.task - range.first()) % std::max(1u, range.step()) == 0;
+  });
+}
+
+bool selected(const rpc::JobFilter& filter, const Identity& job) {
+  return filter.jobs().empty() || std::any_of(filter.jobs().begin(), filter.jobs().end(),
+                                              [&](const auto& selector) { return selects(selector, job); });
+}
+
+}  // namespace
+
+bool selects(const rpc::JobSelector& selector, const Job& job) {
+  return selects(selector, identity_of(job));
+}
+bool selects(const rpc::JobSelector& selector, const JobRecord& record) {
+  return selects(selector, identity_of(record));
+}
+bool selected(const rpc::JobFilter& filter, const Job& job) {
+  return selected(filter, identity_of(job));
+}
+bool selected(const rpc::JobFilter& filter, const JobRecord& record) {
+  return selected(filter, identity_of(record));
+}
+
+std::vector<uint32_t> stored_ids(const rpc::JobFilter& filter, store::Store& store) {
+  std::vector<uint32_t> ids;
+  for (const auto& selector : filter.jobs()) {
+    ids.push_back(selector.job_id());
+    const auto first = store.job(selector.job_id());
+    if (!first || !*first || (*first)->record.het_job_id() != selector.job_id()) continue;
+    const std::string& set = (*first)->record.het_job_id_set();
+    const auto last = text::parse_unsigned(std::string_view(set).substr(set.find('-') + 1), 0xffffffff);
+    for (uint64_t id = uint64_t{selector.job_id()} + 1; last && id <= *last; ++id)
+      ids.push_back(static_cast<uint32_t>(id));
+  }
+  return ids;
 }
 
 void set_error(rpc::ServerMessage& message, const Error& error) {
@@ -136,16 +190,6 @@ bool state_shown(const rpc::JobFilter& filter, const JobRecord& record) {
 }
 
 }  // namespace
-
-bool selects(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array_job_id, uint32_t task) {
-  if (selector.tasks().empty()) return selector.job_id() == job_id || selector.job_id() == array_job_id;
-  if (selector.job_id() != array_job_id) return false;
-  if (task == kNoTask) return false;
-  return std::any_of(selector.tasks().begin(), selector.tasks().end(), [&](const IndexRange& range) {
-    return task >= range.first() && task <= range.last() &&
-           (task - range.first()) % std::max(1u, range.step()) == 0;
-  });
-}
 
 void Queries::complete(JobRecord& record, const Job* job) {
   const JobSpec& spec = record.spec();
@@ -207,7 +251,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   bool any_selected = false;
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->committed) continue;
-    if (!selected(filter, id, job->array_job_id, job->array_task) &&
+    if (!selected(filter, *job) &&
         !(job->array && std::any_of(filter.jobs().begin(), filter.jobs().end(),
                                     [&](const auto& s) { return s.job_id() == job->array_job_id; }))) {
       continue;
@@ -244,7 +288,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   }
   store::AccountingQuery query;
   query.ended_since = std::max<int64_t>(1, now - core_.config.min_job_age_seconds);
-  for (const auto& selector : filter.jobs()) query.job_ids.push_back(selector.job_id());
+  query.job_ids = stored_ids(filter, core_.store);
   auto any = std::make_shared<bool>(any_selected);
   core_.store.query(std::move(query), [this, part, filter, message, found, any](auto chunk) {
     core_.loop.post([this, part, filter, message, found, any, chunk = std::move(chunk)]() mutable {
@@ -257,8 +301,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
       for (store::AccountedJob& stored : *chunk) {
         JobRecord& record = stored.job.record;
         if (found->contains(record.job_id())) continue;
-        if (!selected(filter, record.job_id(), record.array_job_id(),
-                      record.has_array_task_id() ? record.array_task_id() : kNoTask)) {
+        if (!selected(filter, record)) {
           continue;
         }
         *any = true;
@@ -290,7 +333,7 @@ StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {
   step.set_job_id(job.id);
   step.set_kind(STEP_BATCH);
   step.set_name("batch");
-  step.set_state(JOB_RUNNING);
+  step.set_state(job.state);
   step.set_start_time(job.start_time);
   step.set_node_list(record.batch_host());
   step.set_num_nodes(1);
@@ -305,11 +348,10 @@ void Queries::steps(const rpc::QueryStepsRequest& request, const Part& part) {
   rpc::ServerMessage message;
   message.mutable_steps()->set_now(core_.now());
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->state != JOB_RUNNING || !selected(request.filter(), id, job->array_job_id, job->array_task))
-      continue;
+    if (!job->holds_nodes() || job->completing || !selected(request.filter(), *job)) continue;
     const JobRecord record = full_record(*job);
     if (!passes(request.filter(), record)) continue;
-    if (!job->submission->interactive) *message.mutable_steps()->add_steps() = batch_step(*job, record);
+    if (job->has_script()) *message.mutable_steps()->add_steps() = batch_step(*job, record);
     for (StepRecord& step : core_.steps->of_job(id)) *message.mutable_steps()->add_steps() = std::move(step);
   }
   part(message, true);
@@ -321,11 +363,10 @@ void Queries::step_usage(const rpc::QueryStepUsageRequest& request, const Part& 
   reply.set_now(core_.now());
   const UsageReader reader;
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->state != JOB_RUNNING || !selected(request.filter(), id, job->array_job_id, job->array_task))
-      continue;
+    if (!job->holds_nodes() || job->completing || !selected(request.filter(), *job)) continue;
     const JobRecord record = full_record(*job);
     if (!passes(request.filter(), record)) continue;
-    if (!job->submission->interactive) {
+    if (job->has_script()) {
       rpc::StepUsage& usage = *reply.add_steps();
       *usage.mutable_step() = batch_step(*job, record);
       rpc::TaskUsage& task = *usage.add_tasks();

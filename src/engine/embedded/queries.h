@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "rpc/messages.pb.h"
@@ -50,14 +51,17 @@ class Queries {
 bool passes(const rpc::JobFilter& filter, const model::JobRecord& record);
 
 // Whether the filter's job ids mean this job; none mean all.
-bool selected(const rpc::JobFilter& filter, uint32_t job_id, uint32_t array_job_id, uint32_t task);
+bool selected(const rpc::JobFilter& filter, const Job& job);
+bool selected(const rpc::JobFilter& filter, const model::JobRecord& record);
 // Adds to the entry of this name and type, which is made where there is none.
 void add_gres(google::protobuf::RepeatedPtrField<model::Gres>& list, const std::string& name,
               const std::string& type, uint32_t count);
 void set_error(rpc::ServerMessage& message, const Error& error);
 
-// Whether a job is one of those selected. `index`: its task, or kNoTask for the record of the tasks that
-// wait.
-bool selects(const rpc::JobSelector& selector, uint32_t job_id, uint32_t array_job_id, uint32_t task);
+bool selects(const rpc::JobSelector& selector, const Job& job);
+bool selects(const rpc::JobSelector& selector, const model::JobRecord& record);
+// The ids under which the store has the jobs that a filter names: those of all components of a heterogeneous
+// job among them.
+std::vector<uint32_t> stored_ids(const rpc::JobFilter& filter, store::Store& store);
 
 }  // namespace minke::engine

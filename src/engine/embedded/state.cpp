@@ -256,6 +256,7 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
   job->start_time = record.start_time();
   job->end_time = record.end_time();
   job->submission = std::move(submission);
+  if (!record.reason_detail().empty()) job->need_details().reason_detail = record.reason_detail();
   if (record.nodes_size() > 0 || !row.owner.empty()) {
     Details& details = job->need_details();
     details.nodes = record.nodes();

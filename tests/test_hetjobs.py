@@ -1,0 +1,145 @@
+"""Heterogeneous jobs: components that start and end together."""
+import re
+
+import pytest
+
+from cluster import ENDED, poll
+
+HET = """#!/bin/bash
+#SBATCH -n1 --mem=100
+#SBATCH hetjob
+#SBATCH -n2 --mem=200
+{}
+"""
+HOLD_ON = "env > env.$SLURM_JOB_ID; touch started; while [ ! -e finish ]; do sleep 0.1; done"
+
+
+def submit(cluster, text: str, *options) -> int:
+    return cluster.submit(HET.format(text), *options)
+
+
+def states(cluster, job) -> list[str]:
+    return [one["JobState"] for one in cluster.jobs(job)]
+
+
+def test_components_start_and_end_together(cluster):
+    job = submit(cluster, HOLD_ON)
+    poll(lambda: (cluster.work / "started").exists())
+    first, second = cluster.jobs(job)
+    assert (first["JobId"], first["HetJobId"], first["HetJobOffset"]) == (str(job), str(job), "0")
+    assert (second["JobId"], second["HetJobId"], second["HetJobOffset"]) == (str(job + 1), str(job), "1")
+    assert first["HetJobIdSet"] == second["HetJobIdSet"] == f"{job}-{job + 1}"
+    assert (first["NumCPUs"], second["NumCPUs"]) == ("1", "2")
+    assert [one["JobId"] for one in cluster.jobs(f"{job}+1")] == [str(job + 1)]
+    assert states(cluster, job) == ["RUNNING", "RUNNING"]
+    environment = dict(line.split("=", 1) for line in (cluster.work / f"env.{job}").read_text().splitlines()
+                       if re.match(r"SLURM_\w+=", line))
+    assert environment["SLURM_HET_SIZE"] == "2"
+    assert environment["SLURM_JOB_ID"] == environment["SLURM_JOB_ID_HET_GROUP_0"] == str(job)
+    assert environment["SLURM_JOB_ID_HET_GROUP_1"] == environment["SLURM_JOB_ID_PACK_GROUP_1"] == str(job + 1)
+    assert environment["SLURM_NTASKS_HET_GROUP_1"] == "2" and environment["SLURM_MEM_PER_NODE_HET_GROUP_1"] == "200"
+    assert environment["SLURM_JOB_NODELIST_HET_GROUP_1"] == second["NodeList"]
+    (cluster.work / "finish").touch()
+    poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
+
+
+@pytest.mark.machine(nodes=1, cpus=3)
+def test_all_or_none(cluster):
+    blocker = cluster.submit("touch blocks; while [ ! -e go ]; do sleep 0.1; done")
+    poll(lambda: (cluster.work / "blocks").exists())
+    job = submit(cluster, "true")
+    small = cluster.submit("true", "--time=1")
+    cluster.wait_state(small, *ENDED)  # there is room, but not for both components
+    assert states(cluster, job) == ["PENDING", "PENDING"]
+    (cluster.work / "go").touch()
+    cluster.wait_state(blocker, "COMPLETED")
+    poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
+
+
+@pytest.mark.machine(nodes=1, cpus=2)
+def test_what_can_never_run_at_once_is_refused(cluster):
+    refused = cluster.run("sbatch", cluster.script(HET.format("true")))
+    assert refused.returncode == 1 and "Requested node configuration is not available" in refused.stderr
+
+
+def test_held_and_cancelled_as_one(cluster):
+    job = submit(cluster, "true", "--hold")
+    assert states(cluster, job) == ["PENDING", "PENDING"]
+    for one in f"{job}+1", job + 1:
+        refused = cluster.run("scancel", one)
+        assert refused.returncode != 0 and refused.stderr == (
+            f"scancel: error: Kill job error on job id {one}: "
+            "Operation not permitted on individual component of heterogeneous job\n")
+    cluster.run("scontrol", "update", f"jobid={job}", "comment=both", check=0)
+    cluster.run("scontrol", "update", f"jobid={job}+1", "timelimit=5", check=0)
+    first, second = cluster.jobs(job)
+    assert first["Comment"] == second["Comment"] == "both"
+    assert (first["TimeLimit"], second["TimeLimit"]) == ("UNLIMITED", "00:05:00")
+    cluster.run("scancel", job, check=0)
+    assert states(cluster, job) == ["CANCELLED", "CANCELLED"]
+
+
+def test_a_component_can_end_alone_and_the_first_ends_all(cluster):
+    job = submit(cluster, HOLD_ON)
+    poll(lambda: (cluster.work / "started").exists())
+    cluster.run("scancel", f"{job}+1", check=0)
+    poll(lambda: states(cluster, job) == ["RUNNING", "CANCELLED"])
+    cluster.run("scancel", job, check=0)
+    poll(lambda: states(cluster, job) == ["CANCELLED", "CANCELLED"])
+
+
+def test_suspended_as_one(cluster):
+    job = submit(cluster, HOLD_ON)
+    poll(lambda: (cluster.work / "started").exists())
+    refused = cluster.run("scontrol", "suspend", job + 1)
+    assert "Operation not permitted on individual component" in refused.stderr
+    cluster.run("scontrol", "suspend", job, check=0)
+    assert states(cluster, job) == ["SUSPENDED", "SUSPENDED"]
+    cluster.run("scontrol", "resume", job, check=0)
+    assert states(cluster, job) == ["RUNNING", "RUNNING"]
+
+
+@pytest.mark.minke_only
+def test_requeued_as_one(cluster):
+    job = submit(cluster, "echo ran >> runs; [ -e again ] || while :; do sleep 0.1; done")
+    poll(lambda: (cluster.work / "runs").exists())
+    (cluster.work / "again").touch()
+    cluster.run("scontrol", "requeue", job, check=0)
+    poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
+    assert (cluster.work / "runs").read_text() == "ran\nran\n"
+    assert [one["Restarts"] for one in cluster.jobs(job)] == ["1", "1"]
+
+
+@pytest.mark.minke_only
+def test_jobs_may_wait_for_them(cluster):
+    job = submit(cluster, "exit 3")
+    ok, bad = cluster.submit("true", f"--dependency=afterok:{job}"), cluster.submit("true", f"-dafternotok:{job}")
+    cluster.wait_state(bad, "COMPLETED")
+    poll(lambda: cluster.job(ok)["Reason"] == "DependencyNeverSatisfied")
+    assert states(cluster, job) == ["FAILED", "FAILED"]
+
+
+@pytest.mark.minke_only
+def test_daemon_killed_at_any_time(cluster):
+    """Whatever the moment, both components run, once, and end."""
+    jobs = []
+    for _ in range(8):
+        jobs.append(submit(cluster, "echo $SLURM_JOB_ID $SLURM_JOB_ID_HET_GROUP_1 >> ran; sleep 0.2"))
+        cluster.kill()
+    poll(lambda: all(states(cluster, job) == ["COMPLETED", "COMPLETED"] for job in jobs), 60)
+    assert sorted((cluster.work / "ran").read_text().splitlines()) == sorted(f"{job} {job + 1}" for job in jobs)
+
+
+@pytest.mark.minke_only
+def test_daemon_killed_while_one_runs(cluster):
+    job = submit(cluster, HOLD_ON)
+    poll(lambda: (cluster.work / "started").exists())
+    cluster.kill()
+    assert states(cluster, job) == ["RUNNING", "RUNNING"]
+    waiting = submit(cluster, "true", "--hold")
+    cluster.kill()
+    assert [one["HetJobOffset"] for one in cluster.jobs(waiting)] == ["0", "1"]
+    (cluster.work / "finish").touch()
+    poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
+    cluster.run("scontrol", "release", waiting, check=0)
+    poll(lambda: states(cluster, waiting) == ["COMPLETED", "COMPLETED"])

@@ -1,0 +1,271 @@
+"""scontrol and scancel on jobs that wait, run or have run."""
+import pathlib
+import time
+
+import pytest
+
+from cluster import poll
+
+TICK = "while :; do date +%s%N >> ticks; sleep 0.05; done"
+
+
+def ticks(cluster) -> int:
+    path = cluster.work / "ticks"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def stands_still(cluster) -> bool:
+    """Whether nothing has been written for a while (twenty times as long as it takes)."""
+    before = ticks(cluster)
+    time.sleep(1)
+    return ticks(cluster) == before
+
+
+def test_suspend_and_resume(cluster):
+    job = cluster.submit(f"({TICK}) &\nwait", "--time=10")
+    poll(lambda: ticks(cluster) > 3)
+    cluster.run("scontrol", "suspend", job, check=0)
+    assert cluster.queue() == [f"{job} SUSPENDED"]
+    assert stands_still(cluster)
+    suspended = cluster.job(job)
+    assert suspended["JobState"] == "SUSPENDED" and suspended["SuspendTime"] != "None"
+    assert cluster.run("scontrol", "suspend", job).returncode == 0
+    cluster.run("scontrol", "resume", job, check=0)
+    before = ticks(cluster)
+    poll(lambda: ticks(cluster) > before + 3)
+    resumed = cluster.job(job)
+    assert resumed["JobState"] == "RUNNING"
+    # The limit has moved by the time that it stood still.
+    assert resumed["EndTime"] > suspended["StartTime"].replace(suspended["StartTime"][-8:], "") and \
+        resumed["RunTime"] < "00:01:00"
+    again = cluster.run("scontrol", "resume", job)
+    assert again.returncode == 1 and again.stderr == f"Job is not suspended for job {job}\n"
+    cluster.run("scancel", job, check=0)
+    cluster.wait_state(job, "CANCELLED")
+
+
+@pytest.mark.minke_only
+def test_suspended_jobs_survive_a_crash_of_the_daemon(cluster):
+    job = cluster.submit(TICK)
+    poll(lambda: ticks(cluster) > 3)
+    cluster.run("scontrol", "suspend", job, check=0)
+    cluster.kill()
+    assert cluster.state(job) == "SUSPENDED" and stands_still(cluster)
+    before = ticks(cluster)
+    cluster.run("scontrol", "resume", job, check=0)
+    poll(lambda: ticks(cluster) > before + 3)
+
+
+def test_a_suspended_job_can_be_cancelled(cluster):
+    job = cluster.submit(TICK)
+    poll(lambda: ticks(cluster) > 0)
+    cluster.run("scontrol", "suspend", job, check=0)
+    cluster.run("scancel", job, check=0)
+    cluster.wait_state(job, "CANCELLED")
+    poll(lambda: stands_still(cluster))
+
+
+def test_suspend_what_does_not_run(cluster):
+    job = cluster.submit("true", "--hold")
+    for command in "suspend", "resume":
+        done = cluster.run("scontrol", command, job)
+        assert (done.returncode, done.stderr) == (1, f"Job is pending execution for job {job}\n")
+    done = cluster.run("scontrol", "suspend", "x")
+    assert (done.returncode, done.stderr) == (1, "Invalid job id specified for job x\n")
+
+
+def test_requeue_of_a_job_that_has_ended(cluster):
+    job = cluster.submit("echo ran >> runs")
+    cluster.wait_end(job)
+    cluster.run("scontrol", "requeue", job, check=0)
+    poll(lambda: (cluster.work / "runs").read_text() == "ran\nran\n", 200)
+    ended = cluster.wait_end(job)
+    assert ended["JobState"] == "COMPLETED" and ended["Restarts"] == "1"
+
+
+@pytest.mark.minke_only
+def test_requeue_of_a_task_that_has_ended(cluster):
+    job = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> runs", "--array=1-3")
+    cluster.wait_end(job)
+    cluster.run("scontrol", "requeue", f"{job}_2", check=0)
+    poll(lambda: sorted((cluster.work / "runs").read_text().split()) == ["1", "2", "2", "3"])
+    assert cluster.wait_end(f"{job}_2")["Restarts"] == "1"
+    after = cluster.submit("true", f"--dependency=afterok:{job}")
+    cluster.wait_state(after, "COMPLETED")
+
+
+def test_requeue_as_special_exit(cluster):
+    job = cluster.submit("touch started; sleep 100")
+    poll(lambda: (cluster.work / "started").exists())
+    cluster.run("scontrol", "requeuehold", "State=SpecialExit", job, check=0)
+    held = cluster.wait_state(job, "SPECIAL_EXIT")
+    assert held["Reason"] == "job_requeued_in_held_state" and held["Priority"] == "0"
+    assert cluster.queue(format="%i %T %t %r") == [f"{job} SPECIAL_EXIT SE job requeued in held state"]
+    output = (cluster.work / f"slurm-{job}.out").read_text()
+    assert "CANCELLED AT" in output and "DUE TO JOB REQUEUE ***" in output
+    cluster.run("scontrol", "release", job, check=0)
+    cluster.wait_state(job, "PENDING", "RUNNING")
+    cluster.run("scancel", job, check=0)
+
+
+def test_hold_by_name(cluster):
+    blocker = cluster.submit("sleep 100", "-N2", "--exclusive")
+    cluster.wait_state(blocker, "RUNNING")
+    jobs = [cluster.submit("true", "-J", name) for name in ("a", "b", "a")]
+    cluster.run("scontrol", "hold", "jobname=a", check=0)
+    assert [cluster.job(job)["Priority"] == "0" for job in jobs] == [True, False, True]
+    cluster.run("scontrol", "release", "name=a", check=0)
+    assert [cluster.job(job)["Priority"] == "0" for job in jobs] == [False] * 3
+    assert cluster.run("scontrol", "hold", "jobname=nobody").returncode == 0
+    done = cluster.run("scontrol", "hold", "a")
+    assert done.returncode == 1 and "Invalid job id specified for job a" in done.stderr
+
+
+@pytest.mark.minke_only
+def test_top(cluster):
+    blocker = cluster.submit("sleep 100", "-N2", "--exclusive")
+    cluster.wait_state(blocker, "RUNNING")
+    jobs = [cluster.submit("true") for _ in range(4)]
+    cluster.run("scontrol", "top", f"{jobs[3]},{jobs[1]}", check=0)
+    order = [int(line.split()[0]) for line in cluster.queue("--state=PD", "--sort=-p")]
+    assert order == [jobs[3], jobs[1], jobs[0], jobs[2]]
+    held = cluster.submit("true", "--hold")
+    done = cluster.run("scontrol", "top", held)
+    assert (done.returncode, done.stderr) == (
+        1, f"Job is in held state, pending scheduler release for job {held}\n")
+
+
+def test_notify(cluster):
+    job = cluster.submit("touch started; sleep 100")
+    poll(lambda: (cluster.work / "started").exists())
+    cluster.run("scontrol", "notify", job, "hello", "world", check=0)
+    poll(lambda: "error: hello world\n" in (cluster.work / f"slurm-{job}.out").read_text())
+    done = cluster.run("scontrol", "notify", "4000", "hello")
+    assert (done.returncode, done.stderr) == (1, "job notify failure: Invalid job id specified\n")
+
+
+@pytest.mark.minke_only
+def test_notify_an_allocation(cluster):
+    allocation = cluster.start("salloc", "sh", "-c", "touch started; while [ ! -e finish ]; do sleep 0.1; done",
+                               stderr=open(cluster.work / "err", "wb"))
+    poll(lambda: (cluster.work / "started").exists())
+    cluster.run("scontrol", "notify", 1, "hello", check=0)
+    poll(lambda: "salloc: hello\n" in (cluster.work / "err").read_text())
+    (cluster.work / "finish").touch()
+    assert allocation.wait(30) == 0
+
+
+@pytest.mark.minke_only
+def test_list_processes(cluster):
+    job = cluster.submit("srun sh -c 'touch started; sleep 100; true' &\nwait", "-n1", "--overcommit")
+    poll(lambda: (cluster.work / "started").exists())
+    lines = [line.split() for line in cluster.run("scontrol", "listpids", job, check=0).stdout.splitlines()]
+    assert lines[0] == ["PID", "JOBID", "STEPID", "LOCALID", "GLOBALID"]
+    assert [str(job), "batch", "0", "0"] in [line[1:] for line in lines]
+    assert [str(job), "0", "0", "0"] in [line[1:] for line in lines]
+    assert [str(job), "0", "-", "-"] in [line[1:] for line in lines]
+    for pid, *_ in lines[1:]:
+        assert pathlib.Path(f"/proc/{pid}").exists()
+    of_step = cluster.run("scontrol", "listpids", f"{job}.0", check=0).stdout
+    assert "batch" not in of_step and len(of_step.splitlines()) == 3
+    assert cluster.run("scontrol", "listpids", 4000).returncode == 1
+
+
+LICENSES = "[licenses]\nmatlab = 2\nansys = 1\n"
+
+
+@pytest.mark.minke_only
+@pytest.mark.machine(extra=LICENSES)
+def test_licenses(cluster):
+    def shown():
+        return cluster.run("scontrol", "-o", "show", "licenses", check=0).stdout
+    assert shown() == ("LicenseName=ansys Total=1 Used=0 Free=1 Reserved=0 Remote=no\n"
+                       "LicenseName=matlab Total=2 Used=0 Free=2 Reserved=0 Remote=no\n")
+    one = cluster.submit("touch started; sleep 100", "--licenses=matlab:2")
+    two = cluster.submit("true", "--licenses=matlab")
+    poll(lambda: (cluster.work / "started").exists())
+    assert "LicenseName=matlab Total=2 Used=2 Free=0" in shown()
+    assert cluster.job(two)["Reason"] == "Licenses" and cluster.job(two)["Licenses"] == "matlab"
+    cluster.kill()
+    assert "LicenseName=matlab Total=2 Used=2 Free=0" in shown()
+    cluster.run("scancel", one, check=0)
+    cluster.wait_state(two, "COMPLETED")
+    for wrong in "matlab:3", "nastran", "matlab:x":
+        refused = cluster.run("sbatch", "--licenses", wrong, cluster.script("true"))
+        assert refused.returncode == 1 and "Invalid license specification" in refused.stderr
+
+
+@pytest.mark.minke_only
+def test_reconfigure(cluster):
+    cluster.run("sinfo", check=0)
+    path = cluster.directory / "minke.toml"
+    path.write_text(path.read_text().replace('default = true', 'default = true\nmax_time = "10"'))
+    cluster.run("scontrol", "reconfigure", check=0)
+    assert "MaxTime=00:10:00" in cluster.run("scontrol", "show", "partition", "main").stdout
+    path.write_text(path.read_text().replace("cpus = 2", "cpus = 3"))
+    refused = cluster.run("scontrol", "reconfigure")
+    assert refused.returncode == 1 and "are read at start" in refused.stderr
+    assert "CPUTot=2" in cluster.run("scontrol", "show", "node", "n1").stdout
+
+
+def test_scancel_filters(cluster):
+    jobs = {name: cluster.submit("true", "--hold", "-J", name, f"--wckey={name}") for name in "abc"}
+    assert cluster.run("scancel", "-n", "nobody").returncode == 0
+    cluster.run("scancel", "--name=a", jobs["b"], check=0)  # both must hold
+    assert cluster.state(jobs["a"]) == cluster.state(jobs["b"]) == "PENDING"
+    cluster.run("scancel", "--state=RUNNING", "--me", check=0)
+    assert cluster.state(jobs["a"]) == "PENDING"
+    cluster.run("scancel", "--me", check=0, env={"SCANCEL_NAME": "a,b"})
+    assert [cluster.state(jobs[name]) for name in "abc"] == ["CANCELLED", "CANCELLED", "PENDING"]
+    done = cluster.run("scancel", "--state=PENDING,foo", "--me")
+    assert (done.returncode, done.stderr) == (
+        1, "Invalid job state specified: PENDING,foo\nValid job states are PENDING, RUNNING, and SUSPENDED\n")
+    done = cluster.run("scancel", "-u", "nosuchuser")
+    assert (done.returncode, done.stderr) == (1, "scancel: error: Invalid user name: nosuchuser\n")
+    assert cluster.run("scancel", "-i", jobs["c"], input="n\n").stdout.endswith("[y/n]? ")
+    assert cluster.state(jobs["c"]) == "PENDING"
+    cluster.run("scancel", "-i", jobs["c"], input="y\n", check=0)
+    assert cluster.state(jobs["c"]) == "CANCELLED"
+
+
+def test_scancel_says_what_it_does(cluster):
+    job = cluster.submit("true", "--hold")
+    assert f"scancel: Terminating job {job}\n" in cluster.run("scancel", "-v", job, check=0).stderr
+    done = cluster.run("scancel", "-v", 4000)
+    assert "scancel: error: Kill job error on job id 4000: Invalid job id specified" in done.stderr
+    assert cluster.run("scancel", 4000).stderr == ""
+
+
+@pytest.mark.machine(nodes=1, cpus=4)
+def test_a_throttle_counts_single_tasks_too(cluster):
+    job = cluster.submit("sleep 0.3", "--array=1-8%2", "--hold")
+    for task in range(1, 6):
+        cluster.run("scontrol", "release", f"{job}_{task}", check=0)
+    most = 0
+
+    def finished():
+        nonlocal most
+        most = max(most, len(cluster.queue("--state=R")))
+        return all(one["JobState"] == "COMPLETED" for one in cluster.jobs(job) if one["ArrayTaskId"] in "12345")
+    poll(finished, 60)
+    assert 1 <= most <= 2
+    cluster.run("scancel", job, check=0)
+
+
+@pytest.mark.minke_only
+def test_texts_where_there_is_nothing(cluster):
+    for words, text in (("show reservation", "No reservations in the system\n"),
+                        ("show licenses", "No licenses configured in Slurm.\n"),
+                        ("show aliases", "n1 n2\n"), ("show daemons", "slurmctld slurmd\n"),
+                        ("completing", ""), ("errnumstr 2017", "Invalid job id specified\n"),
+                        ("setdebug debug2", ""), ("setdebugflags +backfill", ""), ("cluster", "")):
+        assert cluster.run("scontrol", *words.split(), check=0).stdout == text
+    for words, text in (("show reservation x", "Reservation x not found\n"),):
+        done = cluster.run("scontrol", *words.split())
+        assert done.returncode == 1 and done.stdout == text
+    for words, text in (("setdebug foo", "invalid debug level: foo\n"),
+                        ("suspend", "too few arguments for keyword:suspend\n"),
+                        ("delete jobid=1", "Invalid deletion entity: jobid=1\n"),
+                        ("schedloglevel 1", "slurm_schedloglevel error: Requested operation is presently disabled\n")):
+        done = cluster.run("scontrol", *words.split())
+        assert done.returncode == 1 and done.stderr == text, words
