@@ -82,6 +82,16 @@ def test_kth_means(means, extra):
         assert one["mean_bounded_slowdown"] == pytest.approx(slowdown, abs=0.05 if slowdown > 1e3 else 5e-4)
 
 
+@needs_kth
+def test_kth_forecasts():
+    answer = json.loads(simulate(KTH, "--forecast", "--json").stdout)["policies"][0]
+    assert answer["mean_wait"] == pytest.approx(KTH_MEANS["easy"][0], abs=0.05)  # forecasting disturbs nothing
+    assert answer["forecast"]["jobs"] == 28_481
+    assert answer["forecast"]["error_by_wait"] <= 0.45
+    assert 0.75 <= answer["forecast"]["coverage"] <= 0.85
+    assert answer["forecast_by_limits"]["error_by_wait"] == pytest.approx(0.61, abs=0.01)
+
+
 def test_by_group_plots_and_gzip(tmp_path):
     (tmp_path / "trace.swf.gz").write_bytes(gzip.compress(synthetic_trace(7).encode()))
     done = simulate(tmp_path / "trace.swf.gz", "--policy", "easy,conservative", "--by", "user", "--top", 3, "--plot",

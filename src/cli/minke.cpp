@@ -292,6 +292,8 @@ int minke_main(int argc, char** argv) {
                              "as if every job had asked for the time that it used");
   simulate_command->add_flag("--without-request", replay.without_request,
                              "keep jobs that did not say how long they would run");
+  simulate_command->add_flag("--forecast", replay.forecast,
+                             "say how good forecasts of starts would have been");
   simulate_command->add_flag("--json", replay.json, "as JSON");
   simulate_command->callback([&] { exit_code = simulate(replay); });
 

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "sim/plot.h"
 #include "sim/replay.h"
+#include "sim/score.h"
 #include "sim/summary.h"
 #include "sim/swf.h"
 #include "text/duration.h"
@@ -70,6 +71,8 @@ struct Run {
   std::string policy;
   sim::Replay replay;
   sim::Summary summary;
+  std::optional<sim::ForecastScore> forecasts;
+  std::optional<sim::ForecastScore> by_limits;  // had the time limits been trusted
 };
 
 std::string waits_text(const sim::Trace& trace, const sim::Replay& replay) {
@@ -106,6 +109,30 @@ void print_table(const std::vector<Run>& runs) {
   }
 }
 
+void print_forecasts(const Run& run) {
+  const sim::ForecastScore& score = *run.forecasts;
+  std::printf("\n%s: starts forecast at submission, %llu jobs\n", run.policy.c_str(),
+              static_cast<unsigned long long>(score.jobs));
+  std::printf("  mean absolute error       %10.1f s   %5.1f %% of the mean wait\n", score.mean_error(),
+              100 * score.error_by_wait());
+  std::printf("  trusting the time limits  %10.1f s   %5.1f %%\n", run.by_limits->mean_error(),
+              100 * run.by_limits->error_by_wait());
+  std::printf("  80 %% range held for       %10.1f %%   of the %llu jobs that waited\n",
+              100 * score.coverage(), static_cast<unsigned long long>(score.waited));
+  if (score.unforeseen > 0)
+    std::printf("  beyond the forecast       %10llu jobs\n",
+                static_cast<unsigned long long>(score.unforeseen));
+}
+
+nlohmann::ordered_json forecast_json(const sim::ForecastScore& score) {
+  return {{"jobs", score.jobs},
+          {"unforeseen", score.unforeseen},
+          {"mean_error", score.mean_error()},
+          {"error_by_wait", score.error_by_wait()},
+          {"waited", score.waited},
+          {"coverage", score.coverage()}};
+}
+
 void print_groups(const sim::Trace& trace, const Run& run, const SimulateOptions& options) {
   const auto groups = sim::summarize_by(trace.jobs, run.replay.starts, member_of(options.by));
   std::string title = options.by;
@@ -140,6 +167,10 @@ nlohmann::ordered_json run_json(const sim::Trace& trace, const Run& run, const S
   object["never_started"] = run.summary.never_started;
   object["utilisation"] = run.summary.utilisation;
   object["makespan"] = run.summary.makespan;
+  if (run.forecasts) {
+    object["forecast"] = forecast_json(*run.forecasts);
+    object["forecast_by_limits"] = forecast_json(*run.by_limits);
+  }
   if (options.by.empty()) return object;
   auto& groups = object["by_" + options.by] = nlohmann::ordered_json::array();
   for (const auto& group : sim::summarize_by(trace.jobs, run.replay.starts, member_of(options.by))) {
@@ -175,6 +206,7 @@ void print_runs(const sim::Trace& trace, const std::vector<Run>& runs, std::uint
                   sim::terminal_plot(sim::timeline(trace.jobs, run.replay.starts, kTerminalBins), processors)
                       .c_str());
     }
+    if (run.forecasts) print_forecasts(run);
     if (!options.by.empty()) print_groups(trace, run, options);
   }
 }
@@ -184,6 +216,12 @@ void print_runs(const sim::Trace& trace, const std::vector<Run>& runs, std::uint
 int simulate(const SimulateOptions& options) {
   if (!options.waits.empty() && options.policies.size() > 1) {
     complain(Error{0, "--waits takes one policy"});
+    return 2;
+  }
+  for (const std::string& word : options.policies) {
+    if (!options.forecast || word != "conservative") continue;
+    complain(Error{
+        0, "--forecast is of what passes decide: not with conservative, which plans every start itself"});
     return 2;
   }
   auto text = read_text(options.trace);
@@ -205,9 +243,17 @@ int simulate(const SimulateOptions& options) {
   for (const std::string& word : options.policies) {
     const auto policy = sim::policy_of(word);
     MINKE_CHECK(policy);
-    Run run{word, {}, {}};
+    Run run{word, {}, {}, {}, {}};
     const auto rules = options.rules == "daemon" ? sim::Rules::kDaemon : sim::Rules::kStudy;
-    run.replay = sim::replay_processors(trace->jobs, processors, *policy, rules);
+    sim::Forecaster history(trace->jobs, sim::Belief::kHistory);
+    run.replay = sim::replay_processors(trace->jobs, processors, *policy, rules,
+                                        options.forecast ? &history : nullptr);
+    if (options.forecast) {
+      sim::Forecaster limits(trace->jobs, sim::Belief::kLimits);
+      sim::replay_processors(trace->jobs, processors, *policy, rules, &limits);
+      run.forecasts = history.score();
+      run.by_limits = limits.score();
+    }
     run.summary = sim::summarize(trace->jobs, run.replay.starts, processors);
     runs.push_back(std::move(run));
   }

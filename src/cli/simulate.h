@@ -20,6 +20,7 @@ struct SimulateOptions {
   std::uint32_t top = 10;
   bool exact_requests = false;  // every job asks for what it uses
   bool without_request = false;
+  bool forecast = false;  // say how good forecasts of starts would have been
   bool json = false;
   bool plot = false;
 };

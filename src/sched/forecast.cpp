@@ -1,6 +1,7 @@
 #include "sched/forecast.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -12,7 +13,11 @@ class Simulation {
  public:
   Simulation(const Machine& machine, const RunningSet& running, const ForecastOptions& options)
       : machine_(machine), running_(running), options_(options) {
-    for (const auto& [end, placement] : running.by_end()) next_key_ = std::max(next_key_, end.key);
+    for (const auto& [end, placement] : running.by_end()) {
+      next_key_ = std::max(next_key_, end.key);
+      const std::int64_t believed = options.believed_end ? options.believed_end(end.key) : end.time;
+      ends_.insert({std::min(end.time, believed), end.key});
+    }
   }
 
   void add(const PendingEntry& entry, const Request& request) {
@@ -27,19 +32,21 @@ class Simulation {
       PassOptions pass_options = options_.pass;
       pass_options.max_starts = static_cast<std::uint32_t>(options_.max_starts - starts);
       const PassResult result = run_pass(machine_, queue_, running_, now, pass_options,
-                                         [&](EntryId entry, const Placement& placement, std::int64_t) {
+                                         [&](EntryId entry, const Placement& placement, std::int64_t end) {
                                            if (seen_.insert(entry).second)
                                              expected_.push_back({entry, now, placement});
-                                           return ++next_key_;
+                                           if (options_.believed_seconds)
+                                             end = std::min(end, now + options_.believed_seconds(entry));
+                                           ends_.insert({end, ++next_key_});
+                                           return next_key_;
                                          });
       starts += result.started;
       tests += result.tested;
       if (starts >= options_.max_starts || queue_.size() == 0 || running_.size() == 0) break;
       if (wanted && seen_.contains(*wanted)) break;
-      now = std::max(now + 1, running_.by_end().begin()->first.time);
-      while (running_.size() > 0 && running_.by_end().begin()->first.time <= now) {
-        machine_.release(*running_.remove(running_.by_end().begin()->first.key));
-      }
+      now = std::max(now + 1, ends_.begin()->time);
+      for (; !ends_.empty() && ends_.begin()->time <= now; ends_.erase(ends_.begin()))
+        machine_.release(*running_.remove(ends_.begin()->key));
     }
     return std::move(expected_);
   }
@@ -49,6 +56,7 @@ class Simulation {
   RunningSet running_;
   PendingQueue queue_;
   const ForecastOptions& options_;
+  std::set<RunningSet::End> ends_;  // believed
   RunKey next_key_ = 0;
   std::unordered_set<EntryId> seen_;  // looked up only
   std::vector<ExpectedStart> expected_;

@@ -1,10 +1,12 @@
 // When will it start? The pass, run forward on a copy of the state: time jumps from one expected end to the
 // next, and what would start then is written down. So the forecast follows the very policy that will decide.
-// Jobs that end before their limits make it pessimistic; jobs submitted later with a higher priority are not
-// foreseen. Pure; work is bounded by the options. Any thread, on values that nobody changes meanwhile.
+// Jobs that end before their limits make it pessimistic, unless the caller has better beliefs (run_times.h);
+// jobs submitted later with a higher priority are not foreseen. Pure; work is bounded by the options. Any
+// thread, on values that nobody changes meanwhile.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,6 +23,11 @@ struct ForecastOptions {
   std::uint32_t max_passes = 2000;
   std::uint64_t max_tests = 50000;  // placements tried, in all passes
   PassOptions pass;
+  // When what runs is believed to end (s since the epoch), and how long what waits is believed to run. Nobody
+  // is believed to outlast its limit, and reservations go by the limits all the same. Empty: everybody uses
+  // up its limit.
+  std::function<std::int64_t(RunKey)> believed_end;
+  std::function<std::int64_t(EntryId)> believed_seconds;
 };
 
 struct ExpectedStart {

@@ -9,6 +9,7 @@
 #include "sched/pass.h"
 #include "sched/pending_queue.h"
 #include "sched/running_set.h"
+#include "sim/score.h"
 
 namespace minke::sim {
 namespace {
@@ -27,8 +28,14 @@ using Ends = std::priority_queue<End, std::vector<End>, std::greater<>>;
 class PassReplay {
  public:
   PassReplay(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
-             std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy)
-      : jobs_(jobs), request_of_(request_of), requests_(requests), machine_(machine), released_(jobs.size()) {
+             std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
+             Forecaster* forecaster)
+      : jobs_(jobs),
+        request_of_(request_of),
+        requests_(requests),
+        machine_(machine),
+        forecaster_(forecaster),
+        released_(jobs.size()) {
     replay_.starts.assign(jobs.size(), kNeverStarted);
     options_.backfill = policy != Policy::kFcfs;
     options_.shortest_first = policy == Policy::kEasySjbf;
@@ -75,11 +82,13 @@ class PassReplay {
   void submit(std::uint32_t job) {
     if (request_of_[job] == kNoRequest) return;
     queue_.insert({job, 0, job, 1}, requests_[request_of_[job]]);
+    if (forecaster_) forecaster_->submitted(job, machine_, queue_, running_, now_, options_);
   }
 
   void release(std::uint32_t job) {
     if (released_[job]) return;
     released_[job] = true;
+    if (forecaster_) forecaster_->ended(job);
     machine_.release(*running_.remove(job));
   }
 
@@ -97,6 +106,7 @@ class PassReplay {
                     [this](sched::EntryId entry, const sched::Placement&, std::int64_t) {
                       const auto job = static_cast<std::uint32_t>(entry);
                       replay_.starts[job] = now_;
+                      if (forecaster_) forecaster_->started(job, now_);
                       ends_.push({now_ + jobs_[job].runs, starts_++, job});
                       return sched::RunKey{entry};
                     });
@@ -106,6 +116,7 @@ class PassReplay {
   const std::span<const std::uint32_t> request_of_;
   const std::span<const sched::Request> requests_;
   sched::Machine machine_;
+  Forecaster* const forecaster_;
   sched::PendingQueue queue_;
   sched::RunningSet running_;
   sched::PassOptions options_;
@@ -174,8 +185,8 @@ std::optional<Policy> policy_of(std::string_view word) {
   return std::nullopt;
 }
 
-Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy,
-                         Rules rules) {
+Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy, Rules rules,
+                         Forecaster* forecaster) {
   if (policy == Policy::kConservative) return replay_conservative(jobs, processors);
   std::vector<sched::Request> requests;
   std::vector<std::uint32_t> request_of(jobs.size(), kNoRequest);
@@ -194,12 +205,14 @@ Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processor
     }
     request_of[i] = entry->second;
   }
-  return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy).run(rules);
+  return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy, forecaster)
+      .run(rules);
 }
 
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
-                     std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy) {
-  return PassReplay(jobs, request_of, requests, machine, policy).run(Rules::kDaemon);
+                     std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
+                     Forecaster* forecaster) {
+  return PassReplay(jobs, request_of, requests, machine, policy, forecaster).run(Rules::kDaemon);
 }
 
 }  // namespace minke::sim

@@ -32,6 +32,8 @@ enum class Rules : std::uint8_t {
   kDaemon,
 };
 
+class Forecaster;  // sim/score.h
+
 inline constexpr std::int64_t kNeverStarted = -1;
 
 struct Replay {
@@ -42,12 +44,14 @@ struct Replay {
 };
 
 // One pool of processors. Conservative always follows the rules of the studies.
-Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy,
-                         Rules rules);
+// `forecaster`, if given, forecasts each job at its submission; not with conservative.
+Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy, Rules rules,
+                         Forecaster* forecaster = nullptr);
 
 // `requests[request_of[i]]` is job i's; kNoRequest leaves the job out.
 inline constexpr std::uint32_t kNoRequest = 0xffffffff;
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
-                     std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy);
+                     std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
+                     Forecaster* forecaster = nullptr);
 
 }  // namespace minke::sim
