@@ -14,6 +14,7 @@ int squeue_main(int argc, char** argv);
 int sq_main(int argc, char** argv);
 int sinfo_main(int argc, char** argv);
 int sacct_main(int argc, char** argv);
+int sacctmgr_main(int argc, char** argv);
 int scontrol_main(int argc, char** argv);
 int sdiag_main(int argc, char** argv);
 int sprio_main(int argc, char** argv);

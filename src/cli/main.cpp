@@ -25,6 +25,7 @@ constexpr Command kCommands[] = {
     {"sdiag", minke::cli::sdiag_main},
     {"sprio", minke::cli::sprio_main},
     {"sshare", minke::cli::sshare_main},
+    {"sacctmgr", minke::cli::sacctmgr_main},
     {"sstat", minke::cli::sstat_main},
     {"sreport", minke::cli::sreport_main},
     {"seff", minke::cli::seff_main},

@@ -187,7 +187,7 @@ def test_snakemake_runs_a_workflow(site):
             output: "report.txt"
             shell: "sed 's/^/sum: /' {input} > {output}"
         """))
-    done = site.run("snakemake", "--executor", "slurm", "--jobs", "4", "--default-resources",
+    done = site.run("snakemake", "--executor", "slurm", "--jobs", "4", "--default-resources", "slurm_account=root",
                     "slurm_partition=main", "mem_mb=100", "runtime=5", "--latency-wait", "30",
                     "--slurm-init-seconds-before-status-checks", "1", timeout=300)
     assert done.returncode == 0, f"{done.stderr}\n{logs(site.work)}"

@@ -26,10 +26,10 @@ JOBS = {
 }
 RUNNING = ("cancelled", "running", "busy", "suspended", "requeued", "node-fail")
 STEERING = ("scancel {cancelled} {never-ran}",
-            "scontrol requeuehold {requeued}", "scontrol suspend {suspended} || true",
+            "scontrol requeuehold {requeued}", "scontrol suspend {suspended}",
             "scontrol update nodename=n4 state=down reason=broken")
 SETTLED = {"completed": "COMPLETED", "failed": "FAILED", "killed": "FAILED", "cancelled": "CANCELLED",
-           "never-ran": "CANCELLED", "requeued": "PENDING"}
+           "never-ran": "CANCELLED", "suspended": "SUSPENDED", "requeued": "PENDING"}
 SEPARATOR = "\x1f"
 
 SQUEUE_LETTERS = "aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
@@ -95,6 +95,17 @@ LISTINGS = {
     "sacct bad state": "sacct -s nosuch",
     "sacct no job": "sacct -n -j 999999",
     "sacct helpformat": "sacct --helpformat",
+    "sacctmgr accounts of a user": "sacctmgr -n -s list user root format=account%256",
+    "sacctmgr users": "sacctmgr show user",
+    "sacctmgr no user": "sacctmgr show user nosuch",
+    "sacctmgr users with accounts": "sacctmgr -nP show users withassoc format=account where user=root cluster=loopback",
+    "sacctmgr associations": "sacctmgr -P show assoc user=root format=cluster,account,user%20,share",
+    "sacctmgr associations as a table": "sacctmgr show assoc format=cluster,account,user%20,share",
+    "sacctmgr cluster": "sacctmgr -p list cluster format=cluster,share",
+    "sacctmgr accounts": "sacctmgr show account format=account,organization%-8",
+    "sacctmgr tres": "sacctmgr show tres",
+    "sacctmgr no field": "sacctmgr -n show assoc format=account,nosuch",
+    "sshare accounts": "sshare -U --format Account%256 --noheader",
     "scontrol no job": "scontrol show job 999999",
     "scontrol no node": "scontrol show node nosuch",
     "scontrol no partition": "scontrol show partition nosuch",
