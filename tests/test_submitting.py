@@ -311,3 +311,17 @@ def test_step_number_of_the_batch_script_in_file_names(cluster):
     job = cluster.sbatch("--output=o-%s-%3j-%5q", "--wrap", "true")
     cluster.wait_end(job)
     assert (cluster.work / f"o-batch-{job:03}-5q").exists()
+
+
+def test_amounts_that_follow_from_others(cluster):
+    fields = cluster.job(cluster.sbatch("-H", "-w", "n[1-2]", "--wrap", "true"))
+    assert fields["NumNodes"] in ("2", "2-2")
+    assert cluster.job(cluster.sbatch("-H", "-B1:2:1", "--wrap", "true"))["NumTasks"] == "2"
+    done = cluster.run("sbatch", "-w", "n[1-2]", "-N1", "--wrap", "true")
+    assert done.returncode == 1 and "invalid number of nodes (-N 2-1)" in done.stderr
+
+
+def test_a_job_of_ones_own_name(cluster):
+    job = cluster.sbatch(f"--uid={getpass.getuser()}", f"--gid={os.getgid()}", "--wrap", "true")
+    assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+    assert cluster.run("sbatch", "--uid=daemon", "--wrap", "true").returncode != 0

@@ -1,6 +1,7 @@
 #include "cli/launch_environment.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/resource.h>
@@ -42,6 +43,14 @@ submit::Invocation current_invocation(submit::Command command, int argc, char** 
   char directory[PATH_MAX];
   invocation.working_directory = ::getcwd(directory, sizeof(directory)) != nullptr ? directory : "/";
   invocation.now = std::time(nullptr);
+  invocation.is_own_user = [](std::string_view name) {
+    const passwd* user = getpwuid(getuid());
+    return text::parse_unsigned(name) == getuid() || (user != nullptr && name == user->pw_name);
+  };
+  invocation.is_own_group = [](std::string_view name) {
+    const ::group* group = getgrgid(getgid());
+    return text::parse_unsigned(name) == getgid() || (group != nullptr && name == group->gr_name);
+  };
   invocation.read_file = [](const std::string& path) {
     auto content = os::read_file(path, kMaxNamedFileBytes);
     // Slurm's messages name the file themselves.

@@ -17,8 +17,15 @@ Result<std::string> one_file(const std::string& path) {
 Outcome<JobRequest> submitted(std::vector<std::string> arguments, std::string script = "#!/bin/sh\n",
                               std::vector<std::string> environment = {}, Command command = Command::kSbatch) {
   arguments.push_back("job.sh");
-  Invocation invocation{command,   std::move(arguments), std::move(environment),
-                        "/home/u", 1795219987,           one_file};
+  Invocation invocation;
+  invocation.command = command;
+  invocation.arguments = std::move(arguments);
+  invocation.environment = std::move(environment);
+  invocation.working_directory = "/home/u";
+  invocation.now = 1795219987;
+  invocation.is_own_user = [](std::string_view name) { return name == "u" || name == "1000"; };
+  invocation.is_own_group = [](std::string_view name) { return name == "users" || name == "100"; };
+  invocation.read_file = one_file;
   auto line = read_command_line(invocation);
   if (!line) return tl::unexpected(line.error());
   return make_job_request(invocation, *line, ScriptFile{"/home/u/job.sh", std::move(script)});
@@ -72,7 +79,7 @@ TEST(CurrentOptions, AreKeptWithTheJob) {
             "x enforce-binding level gres/gpu:closest");
   EXPECT_EQ(kept.switches(), 2u);
   EXPECT_EQ(kept.switches_wait_seconds(), 300u);
-  EXPECT_EQ(kept.resv_ports() + kept.segment_size() + kept.thread_spec(), 8u);
+  EXPECT_EQ(kept.resv_ports() + kept.segment_size(), 7u);
   EXPECT_TRUE(kept.overcommit() && kept.oom_kill_step() && kept.stepmgr() && kept.use_min_nodes() &&
               kept.wait_all_nodes());
   EXPECT_FALSE(spec({"--oom-kill-step=0"}).oom_kill_step());
@@ -114,6 +121,22 @@ TEST(CurrentOptions, FilesOfHosts) {
   EXPECT_EQ(refusal({"--bbf=/none"}), "1: sbatch: error: Invalid --bbf specification\n");
 }
 
+TEST(CurrentOptions, NobodyElsesJob) {
+  for (const char* own : {"--uid=u", "--uid=1000", "--gid=users", "--gid=100"})
+    EXPECT_EQ(refusal({own}), "accepted");
+  EXPECT_EQ(refusal({"--uid=root"}), "1: sbatch: error: --uid=root: a job runs as whoever submits it\n");
+  EXPECT_EQ(refusal({"--gid=0"}), "1: sbatch: error: --gid=0: a job runs as whoever submits it\n");
+}
+
+TEST(CurrentOptions, NothingIsReservedForTheSystem) {
+  auto request = submitted({"-S1", "--thread-spec=0"});
+  EXPECT_THAT(request->notes, ::testing::ElementsAre(
+                                  "error: Ignoring -S since it's not allowed by configuration",
+                                  "error: Ignoring --thread-spec since it's not allowed by configuration"));
+  EXPECT_FALSE(request->spec.has_core_spec());
+  EXPECT_THAT(refusal({"-Sx"}), ::testing::StartsWith("1: sbatch: error: Invalid numeric value"));
+}
+
 TEST(CurrentOptions, SetsOfNodeCounts) {
   for (const char* counts : {"4,2,8", "2-8:2", "2,4-6"}) {
     auto kept = spec({"-N", counts});
@@ -145,6 +168,9 @@ TEST(CurrentOptions, BadValues) {
             "255: sbatch: error: unrecognized --cpu-freq argument \"foo\"\n"
             "sbatch: error: Invalid --cpu-freq argument\n");
   EXPECT_EQ(refusal({"--profile=foo"}), "255: sbatch: error: invalid --profile=foo option\n");
+  EXPECT_EQ(refusal({"-mplane"}),
+            "255: sbatch: error: Invalid plane size or size not specified\n"
+            "sbatch: error: Invalid --distribution specification\n");
   EXPECT_EQ(refusal({"--switches=x"}), "1: sbatch: error: Invalid numeric value \"x\" for --switches.\n");
   EXPECT_EQ(refusal({"--acctg-freq=task=x"}),
             "255: sbatch: error: Invalid --acctg-freq specification: task=x\n");

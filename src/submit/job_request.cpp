@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "submit/components.h"
+#include "submit/implied.h"
 #include "submit/option_reader.h"
 #include "submit/script.h"
 #include "text/duration.h"
@@ -61,22 +62,9 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
     if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
     spec.set_ntasks(static_cast<uint32_t>(tasks));
   }
-  if (!spec.has_ntasks() && spec.has_sockets_per_node() && spec.has_cores_per_socket() &&
-      spec.has_threads_per_core()) {
-    // -B S:C:T without -n: a task for each thread.
-    uint64_t tasks = std::max(spec.min_nodes(), 1u);
-    for (uint32_t factor : {spec.sockets_per_node(), spec.cores_per_socket(), spec.threads_per_core()}) {
-      if (factor > kMaxTasks / tasks) return refuse(invocation, "too many tasks: -B", 1);
-      tasks *= factor;
-    }
-    spec.set_ntasks(static_cast<uint32_t>(tasks));
-  }
-  if (spec.gpus_per_task_size() != 0 && spec.gpus_size() == 0 && !spec.has_ntasks()) {
-    return refuse(
-        invocation,
-        "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
-        "allowed.",
-        1);
+  if (!(request.command == Command::kSrun && request.job_id)) {
+    if (Status implied = imply_amounts(spec); !implied)
+      return refuse(invocation, implied.error().message, implied.error().code);
   }
   if (spec.has_time_min_minutes() && spec.has_time_limit_minutes() &&
       spec.time_min_minutes() > spec.time_limit_minutes()) {

@@ -51,6 +51,8 @@ struct Invocation {
   std::vector<std::string> environment;  // NAME=VALUE
   std::string working_directory;         // absolute
   int64_t now = 0;                       // s since the epoch
+  // Whether a name or number is that of the user, or group, who asks. Empty: nobody's is.
+  std::function<bool(std::string_view)> is_own_user, is_own_group;
   // The content of a file that an option names (--nodefile, --bbf, a --nodelist with a slash); an Error is
   // what the system says. Empty: there are no files.
   std::function<Result<std::string>(const std::string& path)> read_file;

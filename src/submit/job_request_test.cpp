@@ -22,7 +22,12 @@ struct Case {
   std::string script = "#!/bin/sh\n";
 
   Outcome<JobRequest> run() const {
-    Invocation invocation{command, arguments, environment, "/home/u", kNow, {}};
+    Invocation invocation;
+    invocation.command = command;
+    invocation.arguments = arguments;
+    invocation.environment = environment;
+    invocation.working_directory = "/home/u";
+    invocation.now = kNow;
     auto line = read_command_line(invocation);
     if (!line) return tl::unexpected(line.error());
     std::optional<ScriptFile> file;
@@ -260,7 +265,7 @@ TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
       {"--gpus-per-task=1",
        "1: sbatch: error: Failed to validate job spec. --gpus-per-task used without either --gpus or "
        "-n/--ntasks is not "
-       "allowed."},
+       "allowed.\nsbatch: error: Invalid generic resource (gres) specification"},
   };
   for (const auto& [argument, text] : cases) EXPECT_EQ(refused({argument}), text);
   EXPECT_EQ(refused({"--mem=4G", "--mem-per-cpu=1G"}),

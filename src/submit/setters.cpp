@@ -267,6 +267,21 @@ Status open_mode(const Assignment& to) {
   return {};
 }
 
+namespace {
+Status only_oneself(const Assignment& to, const std::function<bool(std::string_view)>& is_own) {
+  if (is_own && is_own(to.text())) return {};
+  std::string message = "--" + std::string(to.option.name) + "=" + std::string(to.text());
+  return failure(message.append(": a job runs as whoever submits it"), kFailureStatus);
+}
+}  // namespace
+
+Status own_group(const Assignment& to) {
+  return only_oneself(to, to.invocation.is_own_group);
+}
+Status own_user(const Assignment& to) {
+  return only_oneself(to, to.invocation.is_own_user);
+}
+
 Status overlap(const Assignment& to) {
   to.request.overlap = true;  // an argument was an experiment of old versions
   return {};

@@ -114,6 +114,14 @@ Status profile(const Assignment& to) {
   return {};
 }
 
+Status reserved_for_system(const Assignment& to) {
+  auto value = whole_number(to, 0);
+  if (!value) return failure(value.error());
+  std::string name = to.option.name == "core-spec" ? "-S" : "--" + std::string(to.option.name);
+  to.request.notes.push_back("error: Ignoring " + name + " since it's not allowed by configuration");
+  return {};
+}
+
 Status resv_ports(const Assignment& to) {
   if (to.text().empty()) {
     to.request.spec.set_resv_ports(0);  // as many as the largest number of tasks on a node

@@ -86,6 +86,10 @@ Status distribution(const Assignment& to) {
     for (std::string_view word : {"block", "cyclic", "fcyclic", "arbitrary", "pack", "nopack"}) {
       known = known || text::equals_ignoring_case(part, word);
     }
+    if (text::equals_ignoring_case(part, "plane")) {
+      return failure("Invalid plane size or size not specified\nInvalid --distribution specification",
+                     kUsageStatus);
+    }
     if (text::starts_with_ignoring_case(part, "plane="))
       known = text::parse_unsigned(part.substr(6), kMaxNumber).has_value();
     if (!known) return invalid(to);

@@ -1,0 +1,132 @@
+#include "submit/implied.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "text/hostlist.h"
+#include "text/number.h"
+
+namespace minke::submit {
+namespace {
+
+constexpr uint64_t kMaxTasks = 2147483647;
+
+tl::unexpected<Error> refused(std::string message) {
+  return failure(std::move(message), 1);
+}
+tl::unexpected<Error> invalid_gres(std::string message) {
+  return refused(std::move(message) + "\nInvalid generic resource (gres) specification");
+}
+
+uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
+  uint64_t total = 0;
+  for (const model::Gres& gres : list)
+    if (gres.name() == "gpu") total += gres.count();
+  return total;
+}
+
+Status set_tasks(model::JobSpec& spec, uint64_t tasks) {
+  if (tasks == 0 || tasks > kMaxTasks) return refused("too many tasks: " + std::to_string(tasks));
+  spec.set_ntasks(static_cast<uint32_t>(tasks));
+  return {};
+}
+
+Status from_node_list(model::JobSpec& spec) {
+  if (spec.node_list().empty()) return {};
+  auto hosts = text::expand_hostlist(spec.node_list());
+  if (!hosts) return {};  // said where the list was read
+  const auto count = static_cast<uint32_t>(std::set<std::string>(hosts->begin(), hosts->end()).size());
+  if (spec.has_max_nodes() && spec.max_nodes() < count) {
+    return refused("invalid number of nodes (-N " + std::to_string(count) + "-" +
+                   std::to_string(spec.max_nodes()) + ")");
+  }
+  // A single task needs no second node; Slurm warns and takes one.
+  if (spec.has_ntasks() && spec.ntasks() < count) return {};
+  if (count > 1) spec.set_min_nodes(std::max(spec.min_nodes(), count));
+  return {};
+}
+
+Status from_gpus(model::JobSpec& spec) {
+  const uint64_t total = gpus_in(spec.gpus()), each_node = gpus_in(spec.gres_per_node()),
+                 each_task = gpus_in(spec.gpus_per_task());
+  if (total != 0 && each_node != 0) {
+    if (total % each_node != 0) {
+      return invalid_gres(
+          "Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node");
+    }
+    const uint64_t nodes = total / each_node;
+    if (spec.has_min_nodes() &&
+        (nodes < spec.min_nodes() || (spec.has_max_nodes() && nodes > spec.max_nodes()))) {
+      return invalid_gres(
+          "Failed to validate job spec. Based on --gpu and --gres=gpu/--gpus-per-node required nodes (" +
+          std::to_string(nodes) + ") doesn't fall between min_nodes (" + std::to_string(spec.min_nodes()) +
+          ") and max_nodes (" + std::to_string(spec.max_nodes()) + ") boundaries.");
+    }
+    spec.set_min_nodes(static_cast<uint32_t>(std::min(nodes, kMaxTasks)));
+    spec.set_max_nodes(spec.min_nodes());
+  }
+  if (each_task != 0) {
+    if (spec.has_ntasks_per_gpu()) {
+      return failure(
+          "fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", 1);
+    }
+    if (total == 0 && !spec.has_ntasks()) {
+      return invalid_gres(
+          "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
+          "allowed.");
+    }
+    if (total % each_task != 0) {
+      return invalid_gres("Failed to validate job spec, --gpus not multiple of --gpus-per-task");
+    }
+    if (total != 0 && spec.has_ntasks() && spec.ntasks() != total / each_task) {
+      return invalid_gres(
+          "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks differ "
+          "from -n/--ntasks.");
+    }
+    if (total != 0) return set_tasks(spec, total / each_task);
+  }
+  if (spec.has_ntasks_per_gpu()) {
+    const uint64_t nodes = std::max(spec.min_nodes(), 1u);
+    if (total != 0) return set_tasks(spec, total * spec.ntasks_per_gpu());
+    if (each_node != 0) return set_tasks(spec, nodes * each_node * spec.ntasks_per_gpu());
+    if (!spec.has_ntasks() && spec.has_min_nodes()) return set_tasks(spec, nodes * spec.ntasks_per_gpu());
+  }
+  return {};
+}
+
+// -B S:C:T without -n: a task for each thread.
+Status from_geometry(model::JobSpec& spec) {
+  if (spec.has_ntasks() || !spec.has_sockets_per_node() || !spec.has_cores_per_socket() ||
+      !spec.has_threads_per_core()) {
+    return {};
+  }
+  uint64_t tasks = std::max(spec.min_nodes(), 1u);
+  for (uint64_t factor : {spec.sockets_per_node(), spec.cores_per_socket(), spec.threads_per_core()}) {
+    if (factor > kMaxTasks / tasks) return refused("too many tasks: -B");
+    tasks *= factor;
+  }
+  return set_tasks(spec, tasks);
+}
+
+void from_hint(model::JobSpec& spec) {
+  if (spec.hint().empty() || spec.hint() == "multithread") return;
+  if (!spec.has_threads_per_core()) spec.set_threads_per_core(1);
+  if (spec.hint() == "memory_bound" && !spec.has_cores_per_socket()) spec.set_cores_per_socket(1);
+}
+
+}  // namespace
+
+Status imply_amounts(model::JobSpec& spec) {
+  if (text::starts_with_ignoring_case(spec.distribution(), "arbitrary") && spec.node_list().empty()) {
+    return refused(
+        "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");
+  }
+  for (Status (*rule)(model::JobSpec&) : {from_node_list, from_geometry, from_gpus}) {
+    if (Status done = rule(spec); !done) return done;
+  }
+  from_hint(spec);
+  return {};
+}
+
+}  // namespace minke::submit

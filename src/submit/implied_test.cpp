@@ -1,0 +1,103 @@
+// Amounts as sbatch 22.05 and its controller work them out.
+#include "submit/implied.h"
+
+#include <gtest/gtest.h>
+
+namespace minke::submit {
+namespace {
+
+void add(google::protobuf::RepeatedPtrField<model::Gres>* list, uint32_t count) {
+  model::Gres& gres = *list->Add();
+  gres.set_name("gpu");
+  gres.set_count(count);
+}
+
+struct Asked {
+  uint32_t nodes = 0, tasks = 0, gpus = 0, per_node = 0, per_task = 0, tasks_per_gpu = 0;
+  std::string list = {};
+};
+
+// "nodes-most/tasks", or the first line of the refusal.
+std::string implied(const Asked& asked) {
+  model::JobSpec spec;
+  if (asked.nodes != 0) {
+    spec.set_min_nodes(asked.nodes);
+    spec.set_max_nodes(asked.nodes);
+  }
+  if (asked.tasks != 0) spec.set_ntasks(asked.tasks);
+  if (asked.gpus != 0) add(spec.mutable_gpus(), asked.gpus);
+  if (asked.per_node != 0) add(spec.mutable_gres_per_node(), asked.per_node);
+  if (asked.per_task != 0) add(spec.mutable_gpus_per_task(), asked.per_task);
+  if (asked.tasks_per_gpu != 0) spec.set_ntasks_per_gpu(asked.tasks_per_gpu);
+  spec.set_node_list(asked.list);
+  if (Status done = imply_amounts(spec); !done)
+    return done.error().message.substr(0, done.error().message.find('\n'));
+  std::string out = std::to_string(spec.min_nodes());
+  return out.append("-")
+      .append(std::to_string(spec.max_nodes()))
+      .append("/")
+      .append(std::to_string(spec.ntasks()));
+}
+
+TEST(Implied, TasksAndNodesFromGpus) {
+  EXPECT_EQ(implied({.gpus = 2, .per_task = 1}), "0-0/2");
+  EXPECT_EQ(implied({.gpus = 2, .tasks_per_gpu = 2}), "0-0/4");
+  EXPECT_EQ(implied({.tasks = 3, .gpus = 1, .tasks_per_gpu = 1}), "0-0/1");
+  EXPECT_EQ(implied({.nodes = 2, .per_node = 1, .tasks_per_gpu = 2}), "2-2/4");
+  EXPECT_EQ(implied({.nodes = 2, .tasks_per_gpu = 2}), "2-2/4");
+  EXPECT_EQ(implied({.tasks = 4, .tasks_per_gpu = 2}), "0-0/4");
+  EXPECT_EQ(implied({.gpus = 2, .per_node = 1}), "2-2/0");
+  EXPECT_EQ(implied({.tasks = 2, .per_task = 1}), "0-0/2");
+}
+
+TEST(Implied, GpusThatContradict) {
+  EXPECT_EQ(implied({.per_task = 1}),
+            "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
+            "allowed.");
+  EXPECT_EQ(implied({.gpus = 3, .per_task = 2}),
+            "Failed to validate job spec, --gpus not multiple of --gpus-per-task");
+  EXPECT_EQ(implied({.gpus = 3, .per_node = 2}),
+            "Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node");
+  EXPECT_EQ(implied({.tasks = 2, .gpus = 4, .per_task = 1}),
+            "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks "
+            "differ from "
+            "-n/--ntasks.");
+  EXPECT_EQ(
+      implied({.nodes = 2, .gpus = 4, .per_node = 1}),
+      "Failed to validate job spec. Based on --gpu and --gres=gpu/--gpus-per-node required nodes (4) doesn't "
+      "fall between min_nodes (2) and max_nodes (2) boundaries.");
+  EXPECT_EQ(implied({.per_task = 1, .tasks_per_gpu = 2}),
+            "fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
+}
+
+TEST(Implied, NodesFromAList) {
+  EXPECT_EQ(implied({.list = "n[1-3]"}), "3-0/0");
+  EXPECT_EQ(implied({.list = "n1"}), "0-0/0");
+  EXPECT_EQ(implied({.list = "n1,n1"}), "0-0/0");
+  EXPECT_EQ(implied({.nodes = 4, .list = "n[1-3]"}), "4-4/0");
+  EXPECT_EQ(implied({.tasks = 1, .list = "n[1-3]"}), "0-0/1");
+  EXPECT_EQ(implied({.nodes = 1, .list = "n[1-2]"}), "invalid number of nodes (-N 2-1)");
+}
+
+TEST(Implied, Hints) {
+  model::JobSpec spec;
+  spec.set_hint("nomultithread");
+  ASSERT_TRUE(imply_amounts(spec));
+  EXPECT_EQ(spec.threads_per_core(), 1u);
+  EXPECT_FALSE(spec.has_cores_per_socket());
+  spec.set_threads_per_core(2);
+  spec.set_hint("memory_bound");
+  ASSERT_TRUE(imply_amounts(spec));
+  EXPECT_EQ(spec.threads_per_core() * 10 + spec.cores_per_socket(), 21u);
+}
+
+TEST(Implied, ArbitraryNeedsHosts) {
+  model::JobSpec spec;
+  spec.set_distribution("arbitrary");
+  EXPECT_FALSE(imply_amounts(spec));
+  spec.set_node_list("n1");
+  EXPECT_TRUE(imply_amounts(spec));
+}
+
+}  // namespace
+}  // namespace minke::submit
