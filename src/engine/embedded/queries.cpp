@@ -30,13 +30,12 @@ bool none_or_contains(const List& list, const Value& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-void add_times(JobRecord& record, int64_t now) {
+void add_times(JobRecord& record, int64_t begin_time, int64_t now) {
   if (record.state() == JOB_PENDING) {
     const bool waits_for_others = record.reason() == WAIT_DEPENDENCY || record.reason() == WAIT_DEP_INVALID;
     if (record.eligible_time() > now) record.set_start_time(record.eligible_time());
-    const bool begins_later = record.spec().begin_time() > record.submit_time();
     if (record.priority() == 0 || waits_for_others)
-      record.set_eligible_time(begins_later ? record.spec().begin_time() : 0);
+      record.set_eligible_time(begin_time > record.submit_time() ? begin_time : 0);
   }
   if ((record.state() == JOB_RUNNING || record.state() == JOB_SUSPENDED) &&
       record.time_limit_minutes() != kUnlimited) {
@@ -46,8 +45,7 @@ void add_times(JobRecord& record, int64_t now) {
   }
 }
 
-void add_counts(JobRecord& record, const sched::Request* request) {
-  const JobSpec& spec = record.spec();
+void add_counts(JobRecord& record, const JobSpec& spec, const sched::Request* request) {
   const uint32_t nodes = request ? request->min_nodes : std::max(1u, spec.min_nodes());
   const uint32_t tasks = request && request->tasks != 0 ? request->tasks
                          : spec.has_ntasks()            ? spec.ntasks()
@@ -60,7 +58,7 @@ void add_counts(JobRecord& record, const sched::Request* request) {
 
 // What a job asks for, in the totals that listings show. Allocated jobs show what they hold instead.
 void add_request(JobRecord& record, const sched::Request* request) {
-  add_counts(record, request);
+  add_counts(record, record.spec(), request);
   const JobSpec& spec = record.spec();
   const uint32_t nodes = record.num_nodes(), tasks = record.num_tasks();
   if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
@@ -210,17 +208,19 @@ void Queries::complete(JobRecord& record, const Job* job) {
   record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
   record.set_stdout_path(paths.out);
   record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
-  add_times(record, core_.now());
+  add_times(record, record.spec().begin_time(), core_.now());
 }
 
-void Queries::write_brief(const Job& job, JobRecord& record) {
+void Queries::write_brief(const Job& job, JobSpec& spec, JobRecord& record) {
   core_.state.write_record(job, record);
-  job.submission->read_brief_spec(*record.mutable_spec());
-  if (record.partition().empty()) record.set_partition(record.spec().partition());
-  record.set_account(record.spec().account());
-  record.set_qos(record.spec().qos());
-  if (record.nodes_size() == 0) add_counts(record, core_.scheduling->queued_request(job));
-  add_times(record, core_.now());
+  spec.Clear();
+  job.submission->read_brief_spec(spec);
+  record.mutable_spec()->set_name(spec.name());
+  if (record.partition().empty()) record.set_partition(spec.partition());
+  record.set_account(spec.account());
+  record.set_qos(spec.qos());
+  if (record.nodes_size() == 0) add_counts(record, spec, core_.scheduling->queued_request(job));
+  add_times(record, spec.begin_time(), core_.now());
 }
 
 JobRecord Queries::full_record(const Job& job) {
@@ -249,6 +249,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   message->mutable_jobs()->set_now(now);
   auto found = std::make_shared<std::unordered_set<uint32_t>>();  // ended ones that are still in memory
   bool any_selected = false;
+  JobSpec spec;  // one for all short records: to make one takes longer than to read it
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->committed) continue;
     if (!selected(filter, *job) &&
@@ -259,7 +260,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
     any_selected = true;
     JobRecord& record = *message->mutable_jobs()->add_jobs();
     if (request.brief()) {
-      write_brief(*job, record);
+      write_brief(*job, spec, record);
     } else {
       record = full_record(*job);
     }

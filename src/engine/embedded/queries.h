@@ -41,8 +41,8 @@ class Queries {
  private:
   void complete(model::JobRecord& record, const Job* job);
   static model::StepRecord batch_step(const Job& job, const model::JobRecord& record);
-  // What QueryJobsRequest::brief promises, written into `record`, which is empty.
-  void write_brief(const Job& job, model::JobRecord& record);
+  // What QueryJobsRequest::brief promises, written into `record`, which is empty; `spec` is written over.
+  void write_brief(const Job& job, model::JobSpec& spec, model::JobRecord& record);
 
   Core& core_;
 };
