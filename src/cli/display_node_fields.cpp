@@ -228,8 +228,8 @@ void partition(const NodeLine& line, const Context&, std::string& out) {
 void partition_name(const NodeLine& line, const Context&, std::string& out) {
   out += line.partition->name();
 }
-void cluster(const NodeLine&, const Context&, std::string& out) {
-  out += "N/A";
+void cluster(const NodeLine&, const Context& context, std::string& out) {
+  out += context.cluster_name.empty() ? "N/A" : context.cluster_name;
 }
 
 constexpr Overflow kCut = Overflow::kCut;

@@ -155,10 +155,12 @@ Result<std::vector<std::vector<std::string>>> parse_node_states(std::string_view
 Table<NodeLine> node_table(const SinfoOptions& options, std::span<const NodeRecord* const> nodes,
                            std::span<const PartitionRecord* const> partitions,
                            std::vector<std::string>& problems) {
-  if (options.long_format)
+  if (options.long_format && !text::equals_ignoring_case(*options.long_format, "all"))
     return Table<NodeLine>::from_long_format(node_fields(), *options.long_format, problems);
   std::string format;
-  if (options.format) {
+  if (options.long_format) {
+    format = kAllFields;
+  } else if (options.format) {
     format = *options.format == "%all" ? kAllFields : *options.format;
   } else {
     size_t partition_width = 9;

@@ -158,18 +158,26 @@ void rank_numbers(const std::vector<JobLine>& lines, const SortKey& key, const D
 void rank_texts(const std::vector<JobLine>& lines, const SortKey& key, size_t column, size_t columns,
                 std::vector<int64_t>& ranks) {
   std::unordered_map<std::string_view, int64_t> rank_by_text;
-  for (const JobLine& line : lines) rank_by_text.try_emplace(key.key.text(line), 0);
+  std::string_view last;  // neighbours mostly have the same: then there is nothing to look up
+  for (const JobLine& line : lines) {
+    const std::string_view text = key.key.text(line);
+    if (rank_by_text.empty() || text != last) rank_by_text.try_emplace(text, 0);
+    last = text;
+  }
   std::vector<std::string_view> texts;
   for (const auto& [text, rank] : rank_by_text) texts.push_back(text);
   std::sort(texts.begin(), texts.end());
   for (size_t i = 0; i < texts.size(); ++i) rank_by_text[texts[i]] = static_cast<int64_t>(i);
+  int64_t rank = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
-    int64_t rank = rank_by_text.find(key.key.text(lines[i]))->second;
+    const std::string_view text = key.key.text(lines[i]);
+    if (i == 0 || text != last) rank = rank_by_text.find(text)->second;
+    last = text;
     ranks[i * columns + column] = key.descending ? ~rank : rank;
   }
 }
 
-std::vector<JobLine> sorted(const std::vector<JobLine>& lines, const std::vector<SortKey>& keys,
+std::vector<JobLine> sorted(std::vector<JobLine> lines, const std::vector<SortKey>& keys,
                             const DisplayContext& context) {
   const size_t columns = keys.size();
   std::vector<int64_t> ranks(lines.size() * columns);
@@ -180,11 +188,13 @@ std::vector<JobLine> sorted(const std::vector<JobLine>& lines, const std::vector
   }
   std::vector<uint32_t> order(lines.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t left, uint32_t right) {
+  const auto before = [&](uint32_t left, uint32_t right) {
     const int64_t* a = &ranks[left * columns];
     const int64_t* b = &ranks[right * columns];
     return std::lexicographical_compare(a, a + columns, b, b + columns);
-  });
+  };
+  if (std::is_sorted(order.begin(), order.end(), before)) return lines;
+  std::stable_sort(order.begin(), order.end(), before);
   std::vector<JobLine> result;
   result.reserve(lines.size());
   for (uint32_t at : order) result.push_back(lines[at]);
@@ -222,13 +232,13 @@ Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> 
   std::vector<JobLine> lines;
   lines.reserve(jobs.size());
   for (const model::JobRecord* job : jobs) {
-    if (!state_selected(*job, options)) continue;
+    if (!state_selected(*job, options) || options.not_uid == job->uid()) continue;
     if (!options.partitions.empty() && !in_partitions(*job, options.partitions)) continue;
     if (!options.reservations.empty() && !contains(options.reservations, job->spec().reservation())) continue;
     if (!options.licenses.empty() && !contains(options.licenses, job->spec().licenses())) continue;
     add_lines(*job, options, lines);
   }
-  return sorted(lines, *keys, context);
+  return sorted(std::move(lines), *keys, context);
 }
 
 bool brief_records_suffice(const SqueueOptions& options, const Table<JobLine>& table) {

@@ -1,5 +1,6 @@
 // The command line and the environment of squeue.
 #include <getopt.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include "cli/display_fetch.h"
 #include "cli/display_squeue.h"
 #include "cli/document_output.h"
+#include "cli/print_fields.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
 #include "text/number.h"
@@ -31,6 +33,7 @@ constexpr const char* kHelp =
     "  -a, --all                       also jobs in hidden partitions\n"
     "  -h, --noheader                  no headers on output\n"
     "      --help                      show this help message\n"
+    "      --helpformat                the names that -O knows\n"
     "      --hide                      no jobs in hidden partitions\n"
     "  -i, --iterate=seconds           again every so many seconds\n"
     "  -j, --jobs=job(s)               comma separated list of jobs, default is all\n"
@@ -38,6 +41,7 @@ constexpr const char* kHelp =
     "  -l, --long                      long report\n"
     "  -L, --licenses=license(s)       comma separated list of licenses\n"
     "      --me                        one's own jobs\n"
+    "      --notme                     others' jobs\n"
     "  -n, --name=job_name(s)          comma separated list of job names\n"
     "      --noconvert                 2048M, not 2G\n"
     "  -o, --format=format             what to print: %[[.]width]letter\n"
@@ -57,7 +61,18 @@ constexpr const char* kHelp =
     "  -w, --nodelist=hostlist         jobs on these nodes\n"
     "      --yaml[=data_parser]        all that is known of the jobs, as YAML\n";
 
-enum LongOption { kHelpOption = 256, kHide, kMe, kNoConvert, kOnlyJobState, kStart, kUsageOption, kIgnored };
+enum LongOption {
+  kHelpOption = 256,
+  kHide,
+  kMe,
+  kNotMe,
+  kNoConvert,
+  kHelpFormat,
+  kOnlyJobState,
+  kStart,
+  kUsageOption,
+  kIgnored
+};
 
 constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"accounts", required_argument, nullptr, 'A'},
@@ -66,10 +81,13 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"array-unique", no_argument, nullptr, 'r'},
                                    {"cluster", required_argument, nullptr, 'M'},
                                    {"clusters", required_argument, nullptr, 'M'},
+                                   {"expand-patterns", no_argument, nullptr, kIgnored},
                                    {"Format", required_argument, nullptr, 'O'},
                                    {"federation", no_argument, nullptr, kIgnored},
                                    {"format", required_argument, nullptr, 'o'},
                                    {"help", no_argument, nullptr, kHelpOption},
+                                   {"helpFormat", no_argument, nullptr, kHelpFormat},
+                                   {"helpformat", no_argument, nullptr, kHelpFormat},
                                    {"hide", no_argument, nullptr, kHide},
                                    {"iterate", required_argument, nullptr, 'i'},
                                    {"jobs", optional_argument, nullptr, 'j'},
@@ -85,6 +103,7 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"nodes", required_argument, nullptr, 'w'},
                                    {"nodelist", required_argument, nullptr, 'w'},
                                    {"noheader", no_argument, nullptr, 'h'},
+                                   {"notme", no_argument, nullptr, kNotMe},
                                    {"only-job-state", no_argument, nullptr, kOnlyJobState},
                                    {"partition", required_argument, nullptr, 'p'},
                                    {"partitions", required_argument, nullptr, 'p'},
@@ -271,6 +290,15 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
       case kMe:
         options.me = true;
         break;
+      case kNotMe:
+        options.not_uid = getuid();
+        break;
+      case kHelpFormat: {
+        std::vector<std::string_view> names;
+        for (const JobField& field : job_fields()) names.push_back(field.name);
+        write_out(print_help_format(names, 19));
+        return 0;
+      }
       case kNoConvert:
         options.no_convert = true;
         break;

@@ -310,5 +310,21 @@ TEST_F(Squeue, FieldsHaveDistinctNamesAndLetters) {
   }
 }
 
+TEST(Squeue, AsksForShortRecordsWhereTheyHaveAllThatIsShown) {
+  const auto suffice = [](SqueueOptions options) {
+    std::vector<std::string> problems;
+    return brief_records_suffice(options, job_table(options, problems));
+  };
+  EXPECT_TRUE(suffice({}));
+  EXPECT_TRUE(suffice({.long_list = true}));
+  EXPECT_TRUE(suffice({.start = true}));
+  EXPECT_TRUE(suffice({.format = "%i|%T|%C|%q"}));
+  EXPECT_FALSE(suffice({.format = "%i|%Z"}));
+  EXPECT_FALSE(suffice({.long_format = "jobid,tres-alloc"}));
+  EXPECT_TRUE(suffice({.sort = "-p,i,j"}));
+  EXPECT_FALSE(suffice({.sort = "m"}));
+  EXPECT_FALSE(suffice({.reservations = {"r"}}));
+}
+
 }  // namespace
 }  // namespace minke::cli

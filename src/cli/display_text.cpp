@@ -31,7 +31,16 @@ void append_number(std::string& out, int64_t value) {
 }
 
 void append_elapsed(std::string& out, int64_t seconds) {
-  out += text::format_seconds_short(seconds);
+  constexpr int64_t kHour = 3600;
+  if (seconds < 0 || seconds >= kHour) {
+    out += text::format_seconds_short(seconds);
+    return;
+  }
+  // Most of what waits, or has just begun: without the detour over printf.
+  append_number(out, seconds / 60);
+  out += ':';
+  out += static_cast<char>('0' + seconds % 60 / 10);
+  out += static_cast<char>('0' + seconds % 10);
 }
 void append_clock(std::string& out, int64_t seconds) {
   out += text::format_seconds(seconds);

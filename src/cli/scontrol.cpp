@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/display_fetch.h"
 #include "cli/scontrol_commands.h"
+#include "cli/scontrol_document.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -24,6 +25,7 @@ constexpr const char* kHelp =
     "     -h, --help     Equivalent to \"help\" command\n"
     "     --hide         Equivalent to \"hide\" command\n"
     "     -o, --oneliner Equivalent to \"oneliner\" command\n"
+    "     --json, --yaml  Jobs, nodes and partitions as JSON or YAML (show)\n"
     "     -Q, --quiet    Equivalent to \"quiet\" command\n"
     "     -v, --verbose  Equivalent to \"verbose\" command\n"
     "     -V, --version  Equivalent to \"version\" command\n"
@@ -57,6 +59,7 @@ constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
                                    {"future", no_argument, nullptr, 'F'},
                                    {"help", no_argument, nullptr, 'h'},
                                    {"hide", no_argument, nullptr, kHide},
+                                   {"json", optional_argument, nullptr, kJsonOption},
                                    {"local", no_argument, nullptr, kIgnored},
                                    {"oneliner", no_argument, nullptr, 'o'},
                                    {"quiet", no_argument, nullptr, 'Q'},
@@ -64,6 +67,7 @@ constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
                                    {"uid", required_argument, nullptr, 'u'},
                                    {"verbose", no_argument, nullptr, 'v'},
                                    {"version", no_argument, nullptr, 'V'},
+                                   {"yaml", optional_argument, nullptr, kYamlOption},
                                    {nullptr, 0, nullptr, 0}};
 
 // Words of a line of input: separated by white space, with quotes around what holds some.
@@ -115,6 +119,8 @@ int read_commands(Scontrol& scontrol) {
 
 int scontrol_main(int argc, char** argv) {
   Scontrol scontrol;
+  const DocumentOrigin origin = document_origin(argc, argv);
+  std::optional<DocumentFormat> document;
   optind = 0;
   int letter;
   while ((letter = getopt_long(argc, argv, "adFhM:oQu:vV", kLongOptions, nullptr)) != -1) {
@@ -130,6 +136,10 @@ int scontrol_main(int argc, char** argv) {
         break;
       case 'Q':
         scontrol.set_quiet(true);
+        break;
+      case kJsonOption:
+      case kYamlOption:
+        if (auto ended = read_document_option("scontrol", letter, optarg, document)) return *ended;
         break;
       case 'V':
         write_out(kVersionLine);
@@ -147,6 +157,8 @@ int scontrol_main(int argc, char** argv) {
     write_out(kHelp);
     return 0;
   }
+  if (document && text::starts_with_ignoring_case("show", words[0]) && words[0].size() >= 3)
+    return show_document(words, *document, origin);
   return scontrol.run(words);
 }
 

@@ -16,6 +16,7 @@
 #include "cli/display_fetch.h"
 #include "cli/display_sinfo.h"
 #include "cli/document_output.h"
+#include "cli/print_fields.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -51,7 +52,7 @@ constexpr const char* kHelp =
     "  -V, --version              version and exit\n"
     "      --json, --yaml[=data_parser]  all that is known of them\n";
 
-enum LongOption { kHelpOption = 256, kUsageOption, kIgnored };
+enum LongOption { kHelpOption = 256, kHelpFormat, kUsageOption, kIgnored };
 
 constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
                                    {"cluster", required_argument, nullptr, 'M'},
@@ -61,6 +62,8 @@ constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
                                    {"federation", no_argument, nullptr, kIgnored},
                                    {"future", no_argument, nullptr, 'F'},
                                    {"help", no_argument, nullptr, kHelpOption},
+                                   {"helpFormat", no_argument, nullptr, kHelpFormat},
+                                   {"helpformat", no_argument, nullptr, kHelpFormat},
                                    {"hide", no_argument, nullptr, kIgnored},
                                    {"iterate", required_argument, nullptr, 'i'},
                                    {"json", optional_argument, nullptr, kJsonOption},
@@ -186,6 +189,12 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
       case kYamlOption:
         if (auto ended = read_document_option("sinfo", letter, optarg, options.document)) return ended;
         break;
+      case kHelpFormat: {
+        std::vector<std::string_view> names;
+        for (const auto& field : node_fields()) names.push_back(field.name);
+        write_out(print_help_format(names, 19));
+        return 0;
+      }
       case kHelpOption:
         write_out(kHelp);
         return 0;
@@ -252,6 +261,7 @@ int sinfo_main(int argc, char** argv) {
   }
   if (!check_clusters(*client, "sinfo", options.clusters)) return 1;
   DisplayContext context = display_context_from_environment();
+  if (options.clusters) context.cluster_name = fetch_cluster_name(*client);  // %V says it only then
   while (true) {
     if (!options.no_header && !options.document) write_out(cluster_line(*client, options.clusters));
     int status = show(*client, options, origin, context);
