@@ -230,3 +230,67 @@ def test_reason_says_what_is_missing(cluster):
     poll(lambda: cluster.queue("-j", str(job), format="%r") == ["Resources"])
     behind = cluster.submit("true", "--nice=100")
     poll(lambda: cluster.queue("-j", str(behind), format="%r") in (["Priority"], ["Resources"]))
+
+
+def test_monitors_command_lines(cluster):
+    """Lines of collectors in use: telegraf scripts, pestat and the like."""
+    job = cluster.submit("true", "--hold", "--job-name=x")
+    done = cluster.run("squeue", "-rh", "-O", "state,username,Partition,Account,Qos,NumTasks,tres-alloc:70,Reason:70", check=0)
+    assert done.stdout.split()[0] == "PENDING" and "JobHeldUser" in done.stdout
+    lines = cluster.run("sinfo", "-h", "-e", "-o", "%R %m %c %f %G %T %D %C", check=0).stdout.splitlines()
+    assert lines == ["main 2000 2 (null) (null) idle 2 0/4/0/4"]
+    lines = cluster.run("sinfo", "-Nh", "-O", "NodeHost,StateLong,SocketCoreThread,CPUsState,CPUsLoad,Memory,AllocMem,FreeMem,Disk,"
+                        "Weight,Features:100,Gres:100,GresUsed:100,Reason:50", check=0).stdout.splitlines()
+    assert len(lines) == 2 and all(line.split()[1] == "idle" and line.split()[3] == "0/2/0/2" for line in lines)
+    assert cluster.queue("-j", str(job), format="%A|%u|%T|%C") == [f"{job}|{USER}|PENDING|1"]
+
+
+@pytest.mark.minke_only
+def test_clusters_have_names(cluster):
+    cluster.submit("true", "--hold")
+    assert cluster.run("squeue", "-M", "minke", "-o", "%T", check=0).stdout == "CLUSTER: minke\nSTATE\nPENDING\n"
+    assert cluster.run("squeue", "-h", "-M", "all", "-o", "%T", check=0).stdout == "PENDING\n"
+    assert cluster.run("sinfo", "-M", "minke", "-o", "%R", check=0).stdout == "CLUSTER: minke\nPARTITION\nmain\n"
+    for command in ("squeue", "sinfo", "sprio", "sshare", "sdiag"):
+        done = cluster.run(command, "-M", "elsewhere")
+        assert done.returncode == 1 and done.stdout == ""
+        assert done.stderr.splitlines()[0] == f"{command}: error: No cluster 'elsewhere' known by database."
+    assert cluster.run("squeue", env={"SLURM_CLUSTERS": "elsewhere"}).returncode == 1
+    assert cluster.run("sacct", "-n", "-M", "elsewhere", check=0).stdout == ""
+
+
+@pytest.mark.minke_only
+def test_newer_options(cluster):
+    cluster.submit("true", "--hold", "--wckey=w1", "--comment=c")
+    assert cluster.queue("--notme") == []
+    assert cluster.run("squeue", "--only-job-state", "-h", check=0).stdout.split() == ["1", "PENDING"]
+    assert "jobarrayid" in cluster.run("squeue", "--helpformat", check=0).stdout.split()
+    assert "nodehost" in cluster.run("sinfo", "--helpFormat", check=0).stdout.split()
+    assert cluster.run("sinfo", "-h", "-O", "all", check=0).stdout.count("|") > 30
+    assert len(cluster.sacct("-X", "-W", "w1", "-j", "1")) == 1 and cluster.sacct("-X", "-W", "w2", "-j", "1") == []
+    assert cluster.run("sacct", "-F", "SchedMain").returncode == 1
+    assert cluster.run("sacct", "--env-vars", "-j", "1", check=0).stdout == (
+        "Environment used for 1 (must be batch to display)\n" + "-" * 80 + "\nNONE\n\n")
+
+
+def test_iterating_tells_the_time(cluster):
+    import signal
+    cluster.submit("true", "--hold", "--job-name=x")
+    for command in (("squeue", "-i", "1", "-o", "%j"), ("sinfo", "-i", "1", "-o", "%R")):
+        process = cluster.start(*command)
+        lines = [process.stdout.readline() for _ in range(8)]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+        dates = [line for line in lines if re.match(r"[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \d{4}$", line)]
+        assert lines[0] in dates and len(dates) == 2, lines
+
+
+def test_a_reader_that_leaves_early(cluster):
+    cluster.submit("true", "--hold", "--array=0-9999") if not cluster.is_reference else cluster.submit("true", "--hold", "--array=0-999")
+    shown = cluster.run("bash", "-c", "squeue -r -h -o %i | head -n 2; echo ${PIPESTATUS[0]}", check=0)
+    assert shown.stdout.splitlines()[0].endswith("_0") and shown.stderr == ""
+
+
+def test_names_in_other_alphabets(cluster):
+    cluster.submit("true", "--hold", "--job-name=\u9be8\u9be8")
+    assert cluster.queue(format="%j|%.8j|%7j|") == ["\u9be8\u9be8|  \u9be8\u9be8|\u9be8\u9be8 |"]
