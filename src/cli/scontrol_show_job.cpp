@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/embedded/job_paths.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
+#include "text/number.h"
 #include "text/state.h"
 #include "text/tres.h"
 
@@ -88,8 +90,8 @@ void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_ta
     block.put(" JobName={}", job.spec().name()).end();
   }
   block
-      .put("UserId={}({}) GroupId={}({}) MCS_label=N/A", job.user_name(), job.uid(), job.group_name(),
-           job.gid())
+      .put("UserId={}({}) GroupId={}({}) MCS_label={}", job.user_name(), job.uid(), job.group_name(),
+           job.gid(), job.spec().mcs_label().empty() ? "N/A" : job.spec().mcs_label())
       .end();
   block
       .put("Priority={} Nice={} Account={} QOS={}", job.priority(), job.spec().nice(), or_null(job.account()),
@@ -139,14 +141,17 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
   if (job.state() == model::JOB_PENDING && spec.has_max_nodes())
     block.put("-{}", std::max(job.num_nodes(), spec.max_nodes()));
   block
-      .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*", job.num_cpus(),
-           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), std::max(1u, spec.cpus_per_task()))
+      .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}", job.num_cpus(),
+           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), std::max(1u, spec.cpus_per_task()),
+           number_or(spec.has_cores_per_socket(), spec.cores_per_socket(), "*"),
+           number_or(spec.has_threads_per_core(), spec.threads_per_core(), "*"))
       .end();
   std::string tres;
   append_tres(tres, tres_of(job), text::TresOrder::kById, context);
   block.put("TRES={}", tres).end();
   block
-      .put("Socks/Node=* NtasksPerN:B:S:C={}:0:{}:{} CoreSpec={}", spec.ntasks_per_node(),
+      .put("Socks/Node={} NtasksPerN:B:S:C={}:0:{}:{} CoreSpec={}",
+           number_or(spec.has_sockets_per_node(), spec.sockets_per_node(), "*"), spec.ntasks_per_node(),
            number_or(spec.has_ntasks_per_socket(), spec.ntasks_per_socket(), "*"),
            number_or(spec.has_ntasks_per_core(), spec.ntasks_per_core(), "*"),
            number_or(spec.has_core_spec(), spec.core_spec(), "*"))
@@ -162,13 +167,24 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
       .put("Features={} DelayBoot={}", or_null(spec.constraint()),
            text::format_seconds(int64_t{60} * spec.delay_boot_minutes()))
       .end();
+  if (!spec.prefer().empty()) block.put("Prefer={}", spec.prefer()).end();
   block
       .put("OverSubscribe={} Contiguous={} Licenses={} Network={}",
-           spec.exclusive()       ? "NO"
-           : spec.oversubscribe() ? "YES"
-                                  : "OK",
+           spec.exclusive_mode() == "user"  ? "USER"
+           : spec.exclusive_mode() == "mcs" ? "MCS"
+           : spec.exclusive()               ? "NO"
+           : spec.oversubscribe()           ? "YES"
+                                            : "OK",
            spec.contiguous() ? 1 : 0, or_null(spec.licenses()), or_null(spec.network()))
       .end();
+}
+
+void put_power(Block& block, const JobSpec& spec) {
+  if (spec.has_switches())
+    block.put("Switches={}@{}", spec.switches(), text::format_seconds(spec.switches_wait_seconds())).end();
+  std::string power = spec.power();
+  for (char& letter : power) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  block.put("Power={}", power).end();
 }
 
 void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task) {
@@ -180,7 +196,7 @@ void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task)
   if (!spec.admin_comment().empty()) block.put("AdminComment={} ", spec.admin_comment()).end();
   if (!spec.comment().empty()) block.put("Comment={} ", spec.comment()).end();
   if (spec.interactive()) {
-    block.put("Power=").end();
+    put_power(block, spec);
     return;
   }
   engine::JobPaths paths{job.stdin_path(), job.stdout_path(), job.stderr_path()};
@@ -192,29 +208,53 @@ void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task)
   block.put("StdErr={}", paths.error.empty() ? paths.out : paths.error).end();
   block.put("StdIn={}", paths.in.empty() ? "/dev/null" : paths.in).end();
   block.put("StdOut={}", paths.out).end();
-  block.put("Power=").end();
+  put_power(block, spec);
 }
 
-void put_requests(Block& block, const JobSpec& spec) {
+// The kinds of mail in Slurm's order, ALL as what it stands for.
+std::string mail_kinds(std::string_view given) {
+  static constexpr std::string_view kKinds[] = {
+      "ARRAY_TASKS", "INVALID_DEPEND", "BEGIN",         "END",           "FAIL",      "REQUEUE",
+      "STAGE_OUT",   "TIME_LIMIT_50",  "TIME_LIMIT_80", "TIME_LIMIT_90", "TIME_LIMIT"};
+  const auto words = text::split(given, ',');
+  const auto asked = [&](std::string_view kind) {
+    return std::find(words.begin(), words.end(), kind) != words.end();
+  };
+  std::string out;
+  for (const std::string_view kind : kKinds) {
+    const bool in_all = kind != "ARRAY_TASKS" && !kind.starts_with("TIME_LIMIT");
+    if (asked(kind) || (in_all && asked("ALL"))) out.append(out.empty() ? "" : ",").append(kind);
+  }
+  return out;
+}
+
+void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
   auto gres = [&](const char* name, const google::protobuf::RepeatedPtrField<model::Gres>& list) {
     if (list.empty()) return;
     std::string text;
     append_gres_request(text, list, "");
     block.put("{}={}", name, text).end();
   };
-  if (spec.kill_on_invalid_dependency()) block.put("KillOInInvalidDependent=Yes").end();  // Slurm's spelling
+  const auto words = [&](const char* name, const std::string& text, const char* before = "") {
+    if (!text.empty()) block.put("{}={}{}", name, before, text).end();
+  };
+  if (spec.has_kill_on_invalid_dependency())  // Slurm's spelling
+    block.put("KillOInInvalidDependent={}", spec.kill_on_invalid_dependency() ? "Yes" : "No").end();
+  if (spec.gres_flags().find("enforce-binding") != std::string::npos) block.put("GresEnforceBind=Yes").end();
+  if (spec.gres_flags().find("disable-binding") != std::string::npos) block.put("GresEnforceBind=No").end();
   if (spec.spread_job()) block.put("SpreadJob=Yes").end();
   if (spec.has_cpus_per_gpu()) block.put("CpusPerTres=gres:gpu:{}", spec.cpus_per_gpu()).end();
   if (spec.has_mem_per_gpu_mib()) block.put("MemPerTres=gres:gpu:{}", spec.mem_per_gpu_mib()).end();
+  if (spec.has_ntasks_per_gpu()) block.put("NtasksPerTRES={}", spec.ntasks_per_gpu()).end();
+  words("TresBind", spec.tres_bind().empty() ? spec.gpu_bind() : spec.tres_bind(),
+        spec.tres_bind().empty() ? "gpu:" : "");
+  words("TresFreq", spec.gpu_freq(), "gpu:");
   gres("TresPerJob", spec.gpus());
   gres("TresPerNode", spec.gres_per_node());
   gres("TresPerSocket", spec.gpus_per_socket());
   gres("TresPerTask", spec.gpus_per_task());
-  if (!spec.mail_user().empty() || !spec.mail_type().empty())
-    block
-        .put("MailUser={} MailType={}", or_null(spec.mail_user()),
-             spec.mail_type().empty() ? "NONE" : spec.mail_type())
-        .end();
+  if (const std::string kinds = mail_kinds(spec.mail_type()); !kinds.empty())
+    block.put("MailUser={} MailType={}", spec.mail_user().empty() ? user : spec.mail_user(), kinds).end();
 }
 
 }  // namespace
@@ -226,7 +266,7 @@ void append_job_block(std::string& out, const JobRecord& job, const uint32_t* wa
   put_state(block, job, context, options);
   put_placement(block, job, context, options);
   put_files(block, job, waiting_task);
-  put_requests(block, job.spec());
+  put_requests(block, job.spec(), job.user_name());
   out += options.one_line ? "\n" : "\n\n";
 }
 

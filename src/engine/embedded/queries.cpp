@@ -63,14 +63,25 @@ void add_request(JobRecord& record, const sched::Request* request) {
   const uint32_t nodes = record.num_nodes(), tasks = record.num_tasks();
   if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
   if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
-  for (const Gres& gres : spec.gres_per_node()) {
-    add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
-  }
-  for (const Gres& gres : spec.gpus())
-    add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count());
-  for (const Gres& gres : spec.gpus_per_task()) {
-    add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count() * tasks);
-  }
+  // Several ways to ask for GPUs bound each other, they do not add up: the number for the whole job says
+  // most.
+  uint32_t gpus = 0;
+  const auto add_gpus = [&](const google::protobuf::RepeatedPtrField<Gres>& list, uint32_t times) {
+    if (gpus != 0) return;
+    for (const Gres& gres : list) {
+      if (gres.name() != "gpu") continue;
+      gpus += gres.count() * times;
+      add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count() * times);
+    }
+  };
+  add_gpus(spec.gpus(), 1);
+  add_gpus(spec.gres_per_node(), nodes);
+  add_gpus(spec.gpus_per_task(), tasks);
+  add_gpus(spec.gpus_per_socket(), spec.sockets_per_node() * nodes);
+  for (const Gres& gres : spec.gres_per_node())
+    if (gres.name() != "gpu")
+      add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
+  if (spec.has_mem_per_gpu_mib()) record.set_memory_mib(spec.mem_per_gpu_mib() * gpus);
 }
 
 bool runs_on(const JobRecord& record, const rpc::JobFilter& filter) {
