@@ -1,6 +1,8 @@
 """Job arrays: their tasks, throttle, names, and what is done to one or all of them."""
 import time
 
+import pytest
+
 from cluster import poll
 
 
@@ -67,3 +69,17 @@ def test_array_of_one(cluster):
     job = cluster.submit("echo $SLURM_ARRAY_TASK_COUNT", "--array=5")
     cluster.wait_end(job)
     assert (cluster.work / f"slurm-{job}_5.out").read_text() == "1\n"
+
+
+@pytest.mark.minke_only
+def test_many_tasks_cancelled_at_once_are_one_record(cluster):
+    job = cluster.submit("true", "--array=0-4000000%2", "--hold", "--output=/dev/null")
+    cluster.run("scancel", f"{job}_[1000-3999999]", check=0)
+    cluster.run("scontrol", "update", f"jobid={job}", "arraytaskthrottle=5", check=0)
+    cluster.run("scontrol", "hold", f"{job}_7", check=0)
+    cluster.kill()
+    assert sorted(cluster.queue(format="%i")) == [f"{job}_7", f"{job}_[0-6,8-999,4000000%5]"]
+    assert [f"{job}_[1000-3999999]", "CANCELLED"] in [
+        [one, state.split()[0]] for one, state, _ in cluster.sacct("-X", "-j", job)]
+    cluster.run("scancel", job, check=0)
+    assert cluster.queue() == []

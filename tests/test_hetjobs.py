@@ -116,7 +116,7 @@ def test_jobs_may_wait_for_them(cluster):
     ok, bad = cluster.submit("true", f"--dependency=afterok:{job}"), cluster.submit("true", f"-dafternotok:{job}")
     cluster.wait_state(bad, "COMPLETED")
     poll(lambda: cluster.job(ok)["Reason"] == "DependencyNeverSatisfied")
-    assert states(cluster, job) == ["FAILED", "FAILED"]
+    poll(lambda: states(cluster, job) == ["FAILED", "FAILED"])
 
 
 @pytest.mark.minke_only

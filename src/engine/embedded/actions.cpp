@@ -56,7 +56,7 @@ bool one_component(const Request& request, const Job& job) {
 
 }  // namespace
 
-std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
+std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector, bool together) {
   std::vector<Job*> jobs;
   const auto add = [&](Job* job) {
     if (job != nullptr && job->committed) jobs.push_back(job);
@@ -83,7 +83,7 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
   for (const uint32_t id : group->jobs) {
     Job* job = core_.state.find(id);
     if (job->is_array_record()) {
-      array = job;
+      if (!job->ended()) array = job;
     } else if (selects(selector, *job)) {
       add(job);
     }
@@ -100,6 +100,14 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
   }
   if (waiting.empty()) return jobs;
   core_.scheduling->remove(*array);
+  if (together && waiting.size() > 1) {
+    std::sort(waiting.begin(), waiting.end());
+    const bool all = waiting.size() == array->array->waiting.size();
+    jobs.push_back(all ? array : &core_.state.split_tasks(*array, waiting));
+    core_.committer.job_changed(array->id);
+    if (!all) core_.scheduling->update(*array);
+    return jobs;
+  }
   for (const uint32_t index : waiting) {
     Job& task = core_.state.split_task(*array, index);
     core_.committer.job_changed(task.id);
@@ -114,10 +122,10 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector) {
 }
 
 void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, const Reply& reply,
-                       const std::function<Status(Job&)>& action, SlurmError when_ended) {
+                       const std::function<Status(Job&)>& action, SlurmError when_ended, bool together) {
   rpc::ActionReply result;
   for (const rpc::JobSelector& selector : selectors) {
-    const std::vector<Job*> jobs = resolve(selector);
+    const std::vector<Job*> jobs = resolve(selector, together);
     if (jobs.empty()) {
       const auto stored = core_.store.job(selector.job_id());
       const bool ended =
@@ -166,7 +174,8 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
     return {};
   };
   if (!request.filter().jobs().empty()) {
-    for_each(request.filter().jobs(), peer, std::move(reply), act);
+    // Tasks that are cancelled together need no records of their own, nor do filters tell one from another.
+    for_each(request.filter().jobs(), peer, std::move(reply), act, kAlreadyDone, request.signal() == 0);
     return;
   }
   // By user, name, state …: whatever of these is there, and may be touched.

@@ -35,11 +35,12 @@ class Actions {
  private:
   using Selectors = google::protobuf::RepeatedPtrField<rpc::JobSelector>;
   // The jobs that a selector means. Tasks that wait are split off when they are named one by one.
-  std::vector<Job*> resolve(const rpc::JobSelector& selector);
+  // With `together` several of them get one record.
+  std::vector<Job*> resolve(const rpc::JobSelector& selector, bool together = false);
   // Applies `action` to each job of the selectors.
   void for_each(const Selectors& selectors, const rpc::Peer& peer, const Reply& reply,
-                const std::function<Status(Job&)>& action,
-                model::SlurmError when_ended = model::kAlreadyDone);
+                const std::function<Status(Job&)>& action, model::SlurmError when_ended = model::kAlreadyDone,
+                bool together = false);
   // With the jobs of these names that the peer may change.
   Selectors named(const Selectors& jobs, const google::protobuf::RepeatedPtrField<std::string>& names,
                   const rpc::Peer& peer) const;

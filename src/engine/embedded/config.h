@@ -22,7 +22,7 @@ struct Configuration {
   uint32_t kill_wait_seconds = 30;     // between SIGTERM and SIGKILL
   uint32_t min_job_age_seconds = 300;  // how long squeue and scontrol still show a job that ended
   uint32_t max_array_size = 4000002;   // largest index + 1
-  uint32_t max_job_count = 2000000;    // pending and running, tasks counted singly
+  uint32_t max_job_count = 10000000;   // pending and running, tasks counted singly
   bool requeue_by_default = true;      // JobRequeue
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
   std::vector<model::NodeRecord> nodes;                    // at least one

@@ -142,6 +142,12 @@ Result<std::string> Launching::spooled_script(const Job& job) {
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return failure_from_errno(directory, errno);
   const Status written = os::replace_file(path, **script, 0700);
   if (!written) return failure(written.error());
+  // Scripts that no job needs any more are cleared away once so many others have come.
+  constexpr unsigned kSpooledBeforeClearing = 1000;
+  if (++spooled_ == kSpooledBeforeClearing) {
+    spooled_ = 0;
+    core_.loop.post([this] { clear_spool(); });
+  }
   return path;
 }
 

@@ -68,6 +68,7 @@ class Launching {
 
   Core& core_;
   bool rebooted_ = false;
+  unsigned spooled_ = 0;  // scripts written since the spool was last cleared
   std::function<void()> on_recovered_;
   // The environments used last: many jobs in a row come from one shell.
   std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>>

@@ -82,6 +82,26 @@ Job& State::split_task(Job& array, uint32_t index) {
   return add_task(array, index, take_job_id());
 }
 
+Job& State::split_tasks(Job& array, const std::vector<uint32_t>& indices) {
+  MINKE_CHECK(array.is_array_record() && indices.size() < array.array->waiting.size());
+  model::ArraySpec taken;
+  for (const uint32_t index : indices) {
+    MINKE_CHECK(array.array->waiting.remove(index));
+    if (taken.ranges_size() > 0 && taken.ranges(taken.ranges_size() - 1).last() + 1 == index) {
+      taken.mutable_ranges(taken.ranges_size() - 1)->set_last(index);
+      continue;
+    }
+    model::IndexRange& range = *taken.add_ranges();
+    range.set_first(index);
+    range.set_last(index);
+    range.set_step(1);
+  }
+  Job& tasks = add_task(array, kNoTask, take_job_id());
+  tasks.array = std::make_unique<ArrayTasks>();
+  tasks.array->waiting = TaskSet(taken);
+  return tasks;
+}
+
 Job* State::split_task_as(Job& array, uint32_t index, uint32_t job_id) {
   if (!array.is_array_record() || !array.array->waiting.contains(index)) return nullptr;
   const bool last = array.array->waiting.size() == 1;

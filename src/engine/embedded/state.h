@@ -55,6 +55,9 @@ class State {
   // Takes task `index` out of an array's waiting tasks; the result is that task's own record. The record of
   // the last waiting task becomes the task itself.
   Job& split_task(Job& array, uint32_t index);
+  // Takes several of them out, of which some remain: one record with an id of its own, for tasks that end
+  // together. `indices`: ascending.
+  Job& split_tasks(Job& array, const std::vector<uint32_t>& indices);
   // The same for a task that had been given its id before a restart; null where the index does not wait, or
   // cannot have had that id.
   Job* split_task_as(Job& array, uint32_t index, uint32_t job_id);
