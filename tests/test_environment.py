@@ -159,3 +159,9 @@ def test_components_of_a_heterogeneous_job(cluster):
     assert found["SLURM_JOB_ID_HET_GROUP_0"] == str(job) and found["SLURM_JOB_ID_HET_GROUP_1"] == str(job + 1)
     assert (found["SLURM_MEM_PER_NODE_HET_GROUP_0"], found["SLURM_MEM_PER_NODE_HET_GROUP_1"]) == ("100", "50")
     assert (found["SLURM_NTASKS_HET_GROUP_1"], found["SLURM_NTASKS"]) == ("2", "1")
+
+
+def test_steps_run_in_the_component_that_is_named(cluster):
+    text = ("#!/bin/bash\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n"
+            "srun bash -c 'echo first $SLURM_NTASKS'; srun --het-group=1 bash -c 'echo second $SLURM_NTASKS'")
+    assert cluster.output(cluster.submit(text)).splitlines() == ["first 1", "second 2", "second 2"]

@@ -87,12 +87,35 @@ bool says_yes(std::string_view value) {
   return digit < value.size() && value[digit] >= '1' && value[digit] <= '9';
 }
 
-std::vector<Setting> environment_settings(const Invocation& invocation) {
+// The value of an input variable. Within a heterogeneous job each component's has its number behind the name;
+// what has none is of the first component, where it speaks of one component at all.
+std::optional<std::string_view> value_of(const Invocation& invocation, const Option& option,
+                                         const std::string& name, const std::optional<std::string>& group) {
+  if (!group) return invocation.variable(name);
+  if (auto value = invocation.variable(name + "_HET_GROUP_" + *group)) return value;
+  const Setting setting{&option, std::nullopt, Source::kEnvironment};
+  if (*group != "0" && (is_of_one_component(setting) || is_memory(setting) || option.name == "jobid")) {
+    return std::nullopt;
+  }
+  return invocation.variable(name);
+}
+
+// --het-group as srun's command line has it, where it is one number.
+std::optional<std::string> group_of(const CommandLine& command_line) {
+  std::optional<std::string> group;
+  for (const Setting& setting : command_line.components[0]) {
+    if (setting.option->name == "het-group" || setting.option->name == "pack-group") group = setting.value;
+  }
+  return group;
+}
+
+std::vector<Setting> environment_settings(const Invocation& invocation,
+                                          const std::optional<std::string>& group) {
   std::vector<Setting> out;
   const bool in_allocation = invocation.variable("SLURM_JOB_ID").has_value();
   for (const Option& option : all_options()) {
     for (const std::string& name : input_variables(option, invocation.command)) {
-      auto value = invocation.variable(name);
+      auto value = value_of(invocation, option, name, group);
       if (!value || (name == "SLURM_STEP_GRES" && !in_allocation)) continue;
       if (option.argument == ArgumentKind::kNone) {
         if (says_yes(*value)) out.push_back({&option, std::string(*value), Source::kEnvironment});
@@ -133,7 +156,7 @@ Outcome<Components> collect_settings(const Invocation& invocation, const Command
   Components out;
   std::vector<std::vector<Setting>> of_script;
   std::vector<Setting> foreign;
-  const std::vector<Setting> of_environment = environment_settings(invocation);
+  const std::vector<Setting> of_environment = environment_settings(invocation, group_of(command_line));
   if (script != nullptr) {
     std::string name = script->path.empty() ? "stdin" : script->path.substr(script->path.rfind('/') + 1);
     auto scanned = scan_script(script->content, name);

@@ -242,6 +242,35 @@ TEST(CurrentOptions, ComponentsOfHeterogeneousJobs) {
   EXPECT_EQ(steps->het_programs, (std::vector<std::vector<std::string>>{{"server", "-p"}, {"job.sh"}}));
 }
 
+TEST(CurrentOptions, StepsInAComponent) {
+  const std::vector<std::string> environment = {"SLURM_HET_SIZE=2",
+                                                "SLURM_JOB_ID=7",
+                                                "SLURM_JOB_ID_HET_GROUP_0=7",
+                                                "SLURM_JOB_ID_HET_GROUP_1=8",
+                                                "SLURM_NTASKS=3",
+                                                "SLURM_NTASKS_HET_GROUP_0=3",
+                                                "SLURM_NTASKS_HET_GROUP_1=4",
+                                                "SLURM_CPUS_PER_TASK=2",
+                                                "SLURM_JOBID=7",
+                                                "SLURM_NNODES=1",
+                                                "SLURM_MEM_PER_NODE=9",
+                                                "SLURM_LABELIO=1"};
+  auto step = [&](std::vector<std::string> arguments) {
+    return submitted(std::move(arguments), "", environment, Command::kSrun);
+  };
+  EXPECT_EQ(step({})->job_id, 7u);
+  EXPECT_EQ(step({})->spec.ntasks(), 3u);
+  auto second = step({"--het-group=1"});
+  EXPECT_EQ(second->job_id, 8u);
+  EXPECT_EQ(second->spec.ntasks(), 4u);
+  EXPECT_FALSE(second->spec.has_cpus_per_task());
+  EXPECT_TRUE(second->label);
+  EXPECT_EQ(step({"--pack-group=0"})->spec.cpus_per_task(), 2u);
+  for (const char* wrong : {"--het-group=2", "--het-group=0,1", "--het-group=0-1", "--het-group=x"}) {
+    EXPECT_FALSE(step({wrong})) << wrong;
+  }
+}
+
 TEST(CurrentOptions, ForeignLinesCountMoreThanSbatchLines) {
   const std::string script = "#!/bin/sh\n#PBS -N b -l mem=2gb -W umask=027\n#SBATCH -J a -n 3\n";
   auto request = submitted({}, script);

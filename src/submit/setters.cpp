@@ -153,6 +153,24 @@ Status get_user_env(const Assignment& to) {
   return {};
 }
 
+Status het_group(const Assignment& to) {
+  // Which variables count has been settled where they were read.
+  auto group = text::parse_unsigned(to.text(), kMaxNumber);
+  auto size = text::parse_unsigned(to.invocation.variable("SLURM_HET_SIZE").value_or(""), kMaxNumber);
+  if (!group && to.text().find_first_of(",-") != std::string_view::npos) {
+    return failure("--het-group=" + std::string(to.text()) +
+                       ": a step runs in one component here; start one srun for each",
+                   kFailureStatus);
+  }
+  if (!group) return invalid(to);
+  if (*group >= size.value_or(1)) {
+    return failure("--het-group=" + std::string(to.text()) + ": the job has " +
+                       std::to_string(size.value_or(1)) + " component(s), the first being 0",
+                   kFailureStatus);
+  }
+  return {};
+}
+
 Status immediate(const Assignment& to) {
   uint32_t seconds = 1;
   if (!to.text().empty()) {

@@ -85,6 +85,7 @@ Status gpus_per_socket(const Assignment& to);
 Status gpus_per_task(const Assignment& to);
 Status gres(const Assignment& to);
 Status gres_flags(const Assignment& to);
+Status het_group(const Assignment& to);
 Status hint(const Assignment& to);
 Status immediate(const Assignment& to);
 Status job_id(const Assignment& to);
