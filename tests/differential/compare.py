@@ -115,3 +115,30 @@ class Comparison:
         self.value(place, "records", str(len(slurm)), str(len(minke)))
         for theirs, ours in zip(slurm, minke):
             self.fields(place, theirs, ours)
+
+
+def page() -> str:
+    """The list of differences as a page for users."""
+    def words(text: str) -> str:
+        return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
+
+    def where(one: Difference) -> str:
+        fields = [one.field] if isinstance(one.field, str) else one.field
+        places = [one.place] if isinstance(one.place, str) else one.place
+        cases = [one.case] if isinstance(one.case, str) else one.case
+        named = [", ".join(values) for values in (places, fields, cases) if values != ["*"]]
+        return words("; ".join(named))
+    lines = [
+        "# Differences from Slurm", "",
+        "The tests put the same questions to Slurm 22.05 and to Minke: submissions, listings, jobs in every state, and",
+        "what jobs find in their environment. Where the answers differ for a reason, it stands here. This page is made",
+        "from `tests/differential/differences.toml` by `tests/differential/compare.py`.", "",
+        "| what | where |", "|---|---|"]
+    lines += [f"| {words(one.reason)} | {where(one)} |" for one in load_differences()]
+    lines += ["", "## Not yet the same", "", "In these cases something of the answer differs, and should not.", ""]
+    lines += [f"- ``{case}``" for case in open_cases()]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

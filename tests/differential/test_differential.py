@@ -1,7 +1,8 @@
 """A real Slurm and Minke are asked the same; what they answer must agree, or stand in differences.toml."""
 import pytest
 
-from compare import Comparison, load_differences, open_cases
+from cluster import ROOT
+from compare import Comparison, load_differences, open_cases, page
 from corpus import CASES
 from environments import JOBS as ENVIRONMENTS, run_environments
 from states import LISTINGS, TABLES, look
@@ -91,3 +92,8 @@ def test_environment(name, environments, differences):
     comparison = Comparison(differences, name)
     comparison.rows("environment", *environments[name.removeprefix("environment: ")])
     assert not comparison.lines, "\n".join(comparison.lines)
+
+
+def test_the_page_of_differences_is_up_to_date():
+    """python3 tests/differential/compare.py > docs/differences.md"""
+    assert (ROOT / "docs/differences.md").read_text() == page()
