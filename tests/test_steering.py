@@ -269,3 +269,32 @@ def test_texts_where_there_is_nothing(cluster):
                         ("schedloglevel 1", "slurm_schedloglevel error: Requested operation is presently disabled\n")):
         done = cluster.run("scontrol", *words.split())
         assert done.returncode == 1 and done.stderr == text, words
+
+
+def test_states_of_nodes(cluster):
+    done = cluster.run("scontrol", "update", "nodename=n1", "state=drain")
+    assert (done.returncode, done.stderr) == (
+        1, "You must specify a reason when DOWNING or DRAINING a node. Request denied\n")
+    done = cluster.run("scontrol", "update", "nodename=n1", "state=foo")
+    assert done.returncode == 1 and done.stderr.startswith("Invalid input: state=foo\nRequest aborted\nValid states are:")
+    cluster.run("scontrol", "update", "nodename=n1", "state=drain", "reason=bad", check=0)
+    assert "State=IDLE+DRAIN" in cluster.run("scontrol", "show", "node", "n1").stdout
+    cluster.run("scontrol", "update", "nodename=n1", "state=undrain", check=0)
+    assert "DRAIN" not in cluster.run("scontrol", "show", "node", "n1").stdout
+    done = cluster.run("scontrol", "update", "nodename=n9", "state=resume")
+    assert done.returncode == 1 and "Invalid node name specified" in done.stderr
+
+
+def test_more_cpus_are_not_more_tasks(cluster):
+    job = cluster.submit("true", "--hold")
+    cluster.run("scontrol", "update", f"jobid={job}", "numcpus=2", check=0)
+    shown = cluster.job(job)
+    assert (shown["NumCPUs"], shown["NumTasks"]) == ("2", "1")
+
+
+@pytest.mark.minke_only  # Slurm looks once a minute at most
+def test_what_cannot_end_before_its_deadline_is_removed(cluster):
+    job = cluster.submit("true", "--time=1", "--deadline=now+62", "--hold")
+    assert cluster.state(job) == "PENDING"
+    ended = cluster.wait_state(job, "DEADLINE", seconds=90)
+    assert ended["Reason"] == "DeadLine"

@@ -125,6 +125,27 @@ Result<UpdateRequests> update_jobs(const Word& jobs, const std::vector<Word>& wo
   return result;
 }
 
+// What Slurm's scontrol refuses by itself.
+Status check_node_state(const rpc::UpdateNodeRequest& update) {
+  std::string state;
+  bool reason = false;
+  for (const rpc::Field& field : update.fields()) {
+    if (field.name() == "State") state = field.value();
+    reason = reason || field.name() == "Reason";
+  }
+  if (state.empty()) return {};
+  const auto is = [&](std::string_view word) { return text::equals_ignoring_case(state, word); };
+  if ((is("DOWN") || is("DRAIN") || is("FAIL")) && !reason)
+    return failure("You must specify a reason when DOWNING or DRAINING a node. Request denied");
+  for (std::string_view word :
+       {"DOWN", "DRAIN", "FAIL", "FUTURE", "IDLE", "NoResp", "POWER_DOWN", "POWER_UP", "RESUME", "UNDRAIN"}) {
+    if (is(word)) return {};
+  }
+  return failure("Invalid input: state=" + state +
+                 "\nRequest aborted\nValid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP "
+                 "UNDRAIN\nNot all states are valid given a node's prior state");
+}
+
 }  // namespace
 
 Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
@@ -142,6 +163,7 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
       result.names.push_back(entity.value);
       if (Status status = add_fields(others, kNodeNames, false, update.mutable_fields()); !status)
         return failure(status.error());
+      if (Status status = check_node_state(update); !status) return failure(status.error());
       return result;
     }
     if (means(entity.name, {"PartitionName", 3})) {

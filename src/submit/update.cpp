@@ -1,5 +1,6 @@
 #include "submit/update.h"
 
+#include <algorithm>
 #include <string>
 
 #include "model/error.h"
@@ -58,12 +59,17 @@ Status node_count(const Change& change) {
   return {};
 }
 
-// NumCPUs: the tasks that go with so many CPUs.
+// NumCPUs: at least so many, on however many nodes; tasks are taken away only where they need more.
 Status cpu_count(const Change& change) {
   auto cpus = text::parse_unsigned(change.value.substr(0, change.value.find('-')), kMaxNumber);
   if (!cpus || *cpus == 0) return change.invalid(model::kInvalidCpuCount);
-  uint64_t each = change.spec.has_cpus_per_task() ? change.spec.cpus_per_task() : 1;
-  change.spec.set_ntasks(static_cast<uint32_t>((*cpus + each - 1) / each));
+  const uint64_t each = change.spec.has_cpus_per_task() ? change.spec.cpus_per_task() : 1;
+  const uint64_t nodes = std::max(1u, change.spec.min_nodes());
+  const uint64_t tasks = change.spec.has_ntasks()
+                             ? change.spec.ntasks()
+                             : nodes * std::max<uint64_t>(1, change.spec.ntasks_per_node());
+  if (tasks * each > *cpus) change.spec.set_ntasks(static_cast<uint32_t>((*cpus + each - 1) / each));
+  change.spec.set_min_cpus(static_cast<uint32_t>((*cpus + nodes - 1) / nodes));
   return {};
 }
 

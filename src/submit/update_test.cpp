@@ -63,7 +63,11 @@ TEST_F(Update, Resources) {
   EXPECT_EQ(spec.max_nodes(), 3u);
   EXPECT_EQ(update("NumNodes", "3-2"), model::slurm_error_text(model::kInvalidNodeCount));
   EXPECT_EQ(update("CPUsPerTask", "2"), "");
-  EXPECT_EQ(update("NumCPUs", "5"), "");
+  EXPECT_EQ(update("NumCPUs", "5"), "");  // on two nodes
+  EXPECT_FALSE(spec.has_ntasks());
+  EXPECT_EQ(spec.min_cpus(), 3u);
+  EXPECT_EQ(update("NumTasks", "4"), "");
+  EXPECT_EQ(update("NumCPUs", "6"), "");
   EXPECT_EQ(spec.ntasks(), 3u);
   EXPECT_EQ(update("MinMemoryNode", "500"), "");
   EXPECT_EQ(update("MinMemoryCPU", "1G"), "");
