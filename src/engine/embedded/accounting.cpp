@@ -19,69 +19,79 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
   query.duplicates = request.duplicates();
   query.uids.assign(request.filter().uids().begin(), request.filter().uids().end());
   query.names.assign(request.filter().names().begin(), request.filter().names().end());
-  core_.store.query(std::move(query), [this, part, request](auto chunk) {
-    core_.loop.post([this, part, request, chunk = std::move(chunk)]() mutable {
-      rpc::ServerMessage message;
-      message.mutable_accounting()->set_now(core_.now());
-      if (!chunk) {
-        set_error(message, chunk.error());
-        part(message, true);
-        return;
-      }
-      const bool last = chunk->empty();
-      for (store::AccountedJob& stored : *chunk) {
-        rpc::AccountedJob accounted;
-        JobRecord& record = *accounted.mutable_job();
-        const Job* job = core_.state.find(stored.job.record.job_id());
-        if (job != nullptr && job->restarts == stored.job.record.restarts()) {
-          record = full_record(*job);
-        } else {
-          record = std::move(stored.job.record);
-          *record.mutable_spec() = std::move(stored.spec);
-          complete(record, nullptr);
+  const auto ask = [this, part, request, query] {
+    core_.store.query(query, [this, part, request](auto chunk) {
+      core_.loop.post([this, part, request, chunk = std::move(chunk)]() mutable {
+        rpc::ServerMessage message;
+        message.mutable_accounting()->set_now(core_.now());
+        if (!chunk) {
+          set_error(message, chunk.error());
+          part(message, true);
+          return;
         }
-        if (!selected(request.filter(), record) || !passes(request.filter(), record)) {
-          continue;
-        }
-        if (!request.filter().states().empty() &&
-            std::find(request.filter().states().begin(), request.filter().states().end(),
-                      static_cast<int>(record.state())) == request.filter().states().end()) {
-          continue;
-        }
-        if (request.with_steps() && record.start_time() != 0) {
-          const bool has_batch =
-              std::any_of(stored.steps.begin(), stored.steps.end(),
-                          [](const StepRecord& step) { return step.kind() == STEP_BATCH; });
-          if (!record.spec().interactive() && !has_batch) {
-            // A job without other steps: its batch step is the job.
-            StepRecord& step = *accounted.add_steps();
-            step.set_job_id(record.job_id());
-            step.set_kind(STEP_BATCH);
-            step.set_name("batch");
-            step.set_state(record.state() == JOB_TIMEOUT || record.state() == JOB_REQUEUED ? JOB_CANCELLED
-                                                                                           : record.state());
-            step.set_exit_code(record.exit_code());
-            step.set_start_time(record.start_time());
-            step.set_end_time(record.state() == JOB_RUNNING ? 0 : record.end_time());
-            step.set_node_list(record.batch_host());
-            step.set_num_nodes(1);
-            step.set_num_tasks(1);
-            step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : record.num_cpus());
-            step.set_array_job_id(record.array_job_id());
-            if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
-            *step.mutable_usage() = record.usage();
+        const bool last = chunk->empty();
+        for (store::AccountedJob& stored : *chunk) {
+          rpc::AccountedJob accounted;
+          JobRecord& record = *accounted.mutable_job();
+          const Job* job = core_.state.find(stored.job.record.job_id());
+          if (job != nullptr && job->restarts == stored.job.record.restarts()) {
+            record = full_record(*job);
+          } else {
+            record = std::move(stored.job.record);
+            *record.mutable_spec() = std::move(stored.spec);
+            complete(record, nullptr);
           }
-          for (StepRecord& step : stored.steps) *accounted.add_steps() = std::move(step);
-          if (job != nullptr && job->restarts == record.restarts()) {
-            for (StepRecord& step : core_.steps->of_job(record.job_id()))
-              *accounted.add_steps() = std::move(step);
+          if (!selected(request.filter(), record) || !passes(request.filter(), record)) {
+            continue;
           }
+          if (!request.filter().states().empty() &&
+              std::find(request.filter().states().begin(), request.filter().states().end(),
+                        static_cast<int>(record.state())) == request.filter().states().end()) {
+            continue;
+          }
+          if (request.with_steps() && record.start_time() != 0) {
+            const bool has_batch =
+                std::any_of(stored.steps.begin(), stored.steps.end(),
+                            [](const StepRecord& step) { return step.kind() == STEP_BATCH; });
+            if (!record.spec().interactive() && !has_batch) {
+              // A job without other steps: its batch step is the job.
+              StepRecord& step = *accounted.add_steps();
+              step.set_job_id(record.job_id());
+              step.set_kind(STEP_BATCH);
+              step.set_name("batch");
+              step.set_state(record.state() == JOB_TIMEOUT || record.state() == JOB_REQUEUED
+                                 ? JOB_CANCELLED
+                                 : record.state());
+              step.set_exit_code(record.exit_code());
+              step.set_start_time(record.start_time());
+              step.set_end_time(record.state() == JOB_RUNNING ? 0 : record.end_time());
+              step.set_node_list(record.batch_host());
+              step.set_num_nodes(1);
+              step.set_num_tasks(1);
+              step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : record.num_cpus());
+              step.set_array_job_id(record.array_job_id());
+              if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
+              *step.mutable_usage() = record.usage();
+            }
+            for (StepRecord& step : stored.steps) *accounted.add_steps() = std::move(step);
+            if (job != nullptr && job->restarts == record.restarts()) {
+              for (StepRecord& step : core_.steps->of_job(record.job_id()))
+                *accounted.add_steps() = std::move(step);
+            }
+          }
+          *message.mutable_accounting()->add_jobs() = std::move(accounted);
         }
-        *message.mutable_accounting()->add_jobs() = std::move(accounted);
-      }
-      part(message, last);
+        part(message, last);
+      });
     });
-  });
+  };
+  // What has happened so far is to be in the answer. Where nothing can be written, there is no use in waiting
+  // for it.
+  if (core_.committer.problem().empty()) {
+    core_.committer.when_durable(ask);
+  } else {
+    ask();
+  }
 }
 
 }  // namespace minke::engine
