@@ -111,3 +111,35 @@ def test_what_is_no_utf8(cluster):
     cluster.run("sbatch", "--hold", "--comment=a\udcffb", "--wrap=true", check=0)
     one, = document(cluster, "squeue", "--json")["jobs"]
     assert one["comment"] == "a\ufffdb"
+
+
+def test_scontrol(cluster):
+    job = cluster.submit("true", "--hold", "--job-name=x")
+    one, = document(cluster, "scontrol", "--json", "show", "job", str(job))["jobs"]
+    assert one["job_id"] == job and one["job_state"] == ["PENDING"]
+    nodes = document(cluster, "scontrol", "show", "nodes", "--json")["nodes"]
+    assert [(node["name"], node["state"], node["cpus"]) for node in nodes] == [("n1", ["IDLE"], 2), ("n2", ["IDLE"], 2)]
+    assert nodes[0]["partitions"] == ["main"] and nodes[0]["real_memory"] == 2000
+    assert len(document(cluster, "scontrol", "--json", "show", "node", "n2")["nodes"]) == 1
+    partition, = document(cluster, "scontrol", "--json", "show", "partition", "main")["partitions"]
+    assert partition["name"] == "main" and partition["nodes"]["configured"] == "n[1-2]" and partition["cpus"]["total"] == 4
+    refused = cluster.run("scontrol", "--json", "show", "job", "999")
+    assert refused.returncode == 1 and refused.stderr == "slurm_load_jobs error: Invalid job id specified\n"
+    assert cluster.run("scontrol", "--json", "show", "node", "nosuch").stderr == "Node nosuch not found\n"
+
+
+def test_sprio(cluster):
+    holder = cluster.submit("sleep 60", "--nodes=2", "--exclusive")
+    cluster.wait_state(holder, "RUNNING")
+    job = cluster.submit("true")
+    one, = document(cluster, "sprio", "--json")["jobs"]
+    assert one["job_id"] == job and one["priority"] == int(cluster.job(job)["Priority"]) and one["partition"] == "main"
+    cluster.run("scancel", holder, check=0)
+
+
+def test_components_of_heterogeneous_jobs(cluster):
+    job = cluster.sbatch("--hold", "--job-name=het", "--ntasks=1", ":", "--ntasks=2", "--wrap=true")
+    assert sorted(cluster.queue("-j", str(job), format="%i %C")) == [f"{job}+0 1", f"{job}+1 2"]
+    assert [(one["het_job_id"], one["het_job_offset"]) for one in document(cluster, "squeue", "--json")["jobs"]] == [
+        (number(job), number(0)), (number(job), number(1))]
+    assert [row[0] for row in cluster.sacct("-X", "-j", str(job), format="JobID")] == [f"{job}+0", f"{job}+1"]

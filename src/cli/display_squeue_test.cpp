@@ -310,7 +310,7 @@ TEST_F(Squeue, FieldsHaveDistinctNamesAndLetters) {
   }
 }
 
-TEST(Squeue, AsksForShortRecordsWhereTheyHaveAllThatIsShown) {
+TEST_F(Squeue, AsksForShortRecordsWhereTheyHaveAllThatIsShown) {
   const auto suffice = [](SqueueOptions options) {
     std::vector<std::string> problems;
     return brief_records_suffice(options, job_table(options, problems));
