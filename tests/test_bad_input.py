@@ -180,3 +180,10 @@ def test_text_that_is_not_utf8_comes_through(cluster):
     job = int(done.stdout)
     cluster.wait_end(job)
     assert (cluster.work / f"slurm-{job}.out").read_bytes() == b"caf\xe9-\xff"
+
+
+def test_a_dash_from_a_web_page_on_the_command_line_is_named(cluster):
+    done = cluster.run("sbatch", "\u2013n", "2", cluster.script("true"))
+    assert done.returncode == 1 and "Unable to open file \u2013n" in done.stderr
+    if not cluster.is_reference:
+        assert '"\u2013" is not the "-" of the keyboard' in done.stderr

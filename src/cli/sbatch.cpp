@@ -17,6 +17,7 @@
 #include "cli/launch_environment.h"
 #include "os/files.h"
 #include "submit/job_request.h"
+#include "submit/script.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -71,7 +72,13 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation,
         "Batch job submission failed: Job script " + line.positional.front() + " is larger than 4 MiB",
         EFBIG);
   }
-  if (!content) return failure("Unable to open file " + line.positional.front(), content.error().code);
+  if (!content) {
+    std::string message = "Unable to open file " + line.positional.front();
+    if (const auto dash = submit::leading_unicode_dash(line.positional.front()); !dash.empty()) {
+      message.append("\n\"").append(dash).append("\" is not the \"-\" of the keyboard; type the option anew");
+    }
+    return failure(std::move(message), content.error().code);
+  }
   return submit::ScriptFile{path, std::move(*content)};
 }
 

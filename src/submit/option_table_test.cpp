@@ -6,6 +6,7 @@
 #include <set>
 
 #include "submit/help.h"
+#include "text/number.h"
 
 namespace minke::submit {
 namespace {
@@ -51,6 +52,46 @@ TEST(OptionTable, HasEveryLetterOfSlurm) {
       if (option.belongs_to(command) && option.letter != '\0') have.insert(option.letter);
     }
     EXPECT_EQ(have, std::set<char>(letters.begin(), letters.end())) << command_name(command);
+  }
+}
+
+// The long options of Slurm 22.05's commands, as their getopt_long lists them, and those of 23.02 to 25.05.
+TEST(OptionTable, HasEveryNameOfSlurm) {
+  constexpr std::string_view kAll =
+      "account acctg-freq bb bbf begin chdir cluster cluster-constraint clusters comment "
+      "consolidate-segments constraint container container-id context contiguous core-spec "
+      "cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency "
+      "distribution exclude exclusive extra extra-node-info gid gpu-bind gpu-freq gpus "
+      "gpus-per-node gpus-per-socket gpus-per-task gres gres-flags help hint hold job-name "
+      "licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus network "
+      "nice no-kill nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node "
+      "ntasks-per-socket ntasks-per-tres oom-kill-step overcommit oversubscribe partition power "
+      "prefer priority profile qos quiet reboot reservation resv-ports segment signal "
+      "sockets-per-node spread-job spread-segments stepmgr switches tasks-per-node thread-spec "
+      "threads-per-core time time-min tmp tres-bind tres-per-task uid usage use-min-nodes verbose "
+      "version wckey x11";
+  constexpr std::pair<Command, std::string_view> kOwn[] = {
+      {Command::kSbatch,
+       "array batch error export export-file get-user-env ignore-pbs input kill-on-invalid-dep "
+       "no-requeue open-mode output parsable propagate requeue test-only wait wait-all-nodes wrap"},
+      {Command::kSalloc,
+       "bell get-user-env immediate kill-command kill-on-invalid-dep no-bell no-shell "
+       "wait-all-nodes"},
+      {Command::kSrun,
+       "accel-bind bcast bcast-exclude compress cpu-bind cpu_bind debugger-test disable-status "
+       "epilog error exact export external-launcher het-group immediate input interactive jobid "
+       "kill-on-bad-exit label mpi msg-timeout multi-prog no-allocate open-mode output overlap "
+       "pack-group preserve-env prolog propagate pty quit-on-interrupt relative send-libs "
+       "slurmd-debug task-epilog task-prolog test-only threads treewidth unbuffered wait "
+       "wait-for-children whole"}};
+  for (const auto& [command, own] : kOwn) {
+    std::set<std::string_view> have;
+    for (const Option& option : all_options())
+      if (option.belongs_to(command)) have.insert(option.name);
+    for (std::string_view list : {kAll, own}) {
+      for (std::string_view name : text::split(list, ' '))
+        EXPECT_TRUE(have.count(name)) << command_name(command) << " --" << name;
+    }
   }
 }
 

@@ -14,6 +14,8 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' || c == '\n';
 }
 
+}  // namespace
+
 // U+2010 to U+2015 and U+2212, which word processors and web pages put in a hyphen's place.
 std::string_view leading_unicode_dash(std::string_view word) {
   if (word.size() < 3 || word[0] != '\xe2') return {};
@@ -21,8 +23,6 @@ std::string_view leading_unicode_dash(std::string_view word) {
   bool minus = word[1] == '\x88' && word[2] == '\x92';
   return general || minus ? word.substr(0, 3) : std::string_view();
 }
-
-}  // namespace
 
 Result<std::vector<std::string>> split_directive(std::string_view text) {
   std::vector<std::string> words;
