@@ -120,7 +120,10 @@ std::vector<Setting> environment_settings(const Invocation& invocation,
       if (option.argument == ArgumentKind::kNone) {
         if (says_yes(*value)) out.push_back({&option, std::string(*value), Source::kEnvironment});
       } else if (!value->empty()) {
-        out.push_back({&option, std::string(*value), Source::kEnvironment});
+        std::string text(*value);
+        if (option.name == "distribution" && text == "plane")  // a job's variables tell its size apart
+          if (const auto size = invocation.variable("SLURM_DIST_PLANESIZE")) text.append("=").append(*size);
+        out.push_back({&option, std::move(text), Source::kEnvironment});
       } else if (option.argument == ArgumentKind::kOptional) {
         out.push_back({&option, std::nullopt, Source::kEnvironment});
       }

@@ -201,6 +201,8 @@ TEST(JobRequest, InputVariables) {
   EXPECT_FALSE(with(Command::kSbatch, {"SBATCH_WAIT=0"}).wait);
   EXPECT_EQ(with(Command::kSbatch, {"SBATCH_ARRAY_INX=1-3"}).spec.array().ranges_size(), 1);
   EXPECT_FALSE(with(Command::kSbatch, {"SALLOC_TIMELIMIT=3", "SLURM_NTASKS=4"}).spec.has_ntasks());
+  EXPECT_EQ(with(Command::kSrun, {"SLURM_DISTRIBUTION=plane", "SLURM_DIST_PLANESIZE=2"}).spec.distribution(),
+            "plane=2");
   EXPECT_EQ(with(Command::kSalloc, {"SALLOC_TIMELIMIT=3"}).spec.time_limit_minutes(), 3u);
   JobRequest step =
       with(Command::kSrun, {"SLURM_JOB_ID=12", "SLURM_NTASKS=4", "SLURM_NNODES=2", "SLURM_JOB_NUM_NODES=2",
