@@ -94,6 +94,16 @@ def test_sqkill(cluster):
     assert "4711" in done.stderr and "terminated" not in done.stdout
 
 
+def test_sqsuspend_and_sqresume(cluster):
+    job = sqsub(cluster, "-r", "5", "-o", "o", "sleep", "100")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("sqsuspend", job, check=0)
+    assert cluster.state(job) == "SUSPENDED" and rows(cluster)[str(job)][1] == "S"
+    cluster.run("sqresume", job, check=0)
+    assert cluster.state(job) == "RUNNING"
+    assert cluster.run("sqsuspend", 4711).returncode == 1
+
+
 def test_sqhosts(cluster):
     lines = cluster.run("sqhosts", check=0).stdout.splitlines()
     assert len(lines) == 4 and all(line.split()[1] == "up" for line in lines[2:])

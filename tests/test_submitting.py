@@ -325,3 +325,8 @@ def test_a_job_of_ones_own_name(cluster):
     job = cluster.sbatch(f"--uid={getpass.getuser()}", f"--gid={os.getgid()}", "--wrap", "true")
     assert cluster.wait_end(job)["JobState"] == "COMPLETED"
     assert cluster.run("sbatch", "--uid=daemon", "--wrap", "true").returncode != 0
+
+
+def test_overcommit_takes_a_processor_a_node(cluster):
+    job = cluster.sbatch("-n20", "-N2", "-O", "--wrap", "echo $SLURM_NTASKS $SLURM_JOB_CPUS_PER_NODE")
+    assert cluster.output(job) == "20 1(x2)\n"
