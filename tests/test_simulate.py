@@ -106,6 +106,41 @@ def test_by_group_plots_and_gzip(tmp_path):
     assert groups == sorted(groups, key=lambda group: -group["processor_seconds"])
 
 
+SACCT = """JobID|User|Account|Partition|Submit|Start|Elapsed|Timelimit|AllocTRES|State
+1|ann|def-a|gpu|2026-03-01T10:00:00|2026-03-01T10:00:00|01:00:00|02:00:00|cpu=4,gres/gpu:a100=2,mem=8G,node=1|COMPLETED
+1.batch||def-a||2026-03-01T10:00:00|2026-03-01T10:00:00|01:00:00||cpu=4,mem=8G,node=1|COMPLETED
+2|ann|def-a|gpu|2026-03-01T10:00:01|2026-03-01T10:00:01|01:00:00|02:00:00|cpu=8,gres/gpu:a100=4,mem=8G,node=2|COMPLETED
+3|bob|def-b|gpu|2026-03-01T10:00:02|2026-03-01T10:00:02|01:00:00|01:59:58|cpu=1,mem=1G,node=1|COMPLETED
+4|bob|def-b|gpu|2026-03-01T10:00:03|2026-03-01T10:00:03|00:10:00|02:00:00|cpu=1,gres/gpu:a100=1,mem=1G,node=1|COMPLETED
+5|bob|def-b|gpu|2026-03-01T10:00:04|2026-03-01T10:00:04|00:10:00|02:00:00|cpu=64,mem=1G,node=1|COMPLETED
+"""
+TWO_NODES = """[[node]]
+name = "g[1-2]"
+cpus = 8
+memory = "16G"
+gpus = "a100:2"
+
+[[partition]]
+name = "gpu"
+default = true
+"""
+
+
+def test_sacct_on_nodes(tmp_path):
+    (tmp_path / "dump").write_text(SACCT)
+    (tmp_path / "minke.toml").write_text(TWO_NODES)
+    done = simulate(tmp_path / "dump", "--config", tmp_path / "minke.toml", "--waits", tmp_path / "waits")
+    # 2 needs both nodes' GPUs until 1 has ended; 3 fits beside it on CPUs; 4 would take a GPU that 2 has reserved.
+    assert waits_of((tmp_path / "waits").read_text().splitlines()) == {1: 0, 2: 3599, 3: 0, 4: 7197}
+    assert "minke: 1 jobs are refused: " in done.stderr
+    assert "5 jobs, 0 left out; 16 processors" in done.stdout
+    answer = json.loads(simulate(tmp_path / "dump", "--config", tmp_path / "minke.toml", "--by", "account", "--json",
+                                 "--forecast").stdout)["policies"][0]
+    assert {one["name"]: one["jobs"] for one in answer["by_account"]} == {"def-a": 2, "def-b": 2}
+    (tmp_path / "minke.toml").write_text("nodes = 3\n")
+    assert "minke.toml:1" in simulate(tmp_path / "dump", "--config", tmp_path / "minke.toml", code=1).stderr
+
+
 def test_twice_the_same(tmp_path):
     (tmp_path / "trace").write_text(synthetic_trace(8))
     outputs = {simulate(tmp_path / "trace", "--policy", policy, "--json").stdout for policy in ("easy",) * 3}

@@ -271,7 +271,10 @@ int minke_main(int argc, char** argv) {
   SimulateOptions replay;
   auto* simulate_command =
       app.add_subcommand("simulate", "what a scheduling policy would have made of a past workload");
-  simulate_command->add_option("trace", replay.trace, "Standard Workload Format; may be gzipped")->required();
+  simulate_command
+      ->add_option("trace", replay.trace,
+                   "Standard Workload Format, or what sacct -P printed; may be gzipped")
+      ->required();
   simulate_command
       ->add_option("--policy", replay.policies, "fcfs, easy, easy-sjbf, conservative; several: a comparison")
       ->delimiter(',')
@@ -279,6 +282,7 @@ int minke_main(int argc, char** argv) {
       ->check(CLI::IsMember({"fcfs", "easy", "easy-sjbf", "conservative"}));
   simulate_command->add_option("--processors", replay.processors, "of the machine, if not as the trace says")
       ->check(CLI::Range(1, 0x7fffffff));
+  simulate_command->add_option("--config", replay.config, "place the jobs on the nodes of this minke.toml");
   simulate_command->add_option("--waits", replay.waits,
                                "write each job's id and wait in seconds to this file");
   simulate_command->add_option("--svg", replay.svg, "draw use and queue over time into this file");

@@ -11,8 +11,13 @@
 #include <utility>
 
 #include "base/result.h"
+#include "engine/embedded/config.h"
+#include "engine/embedded/scheduling.h"
+#include "node/discovery.h"
+#include "sim/placed.h"
 #include "sim/plot.h"
 #include "sim/replay.h"
+#include "sim/sacct.h"
 #include "sim/score.h"
 #include "sim/summary.h"
 #include "sim/swf.h"
@@ -211,6 +216,46 @@ void print_runs(const sim::Trace& trace, const std::vector<Run>& runs, std::uint
   }
 }
 
+// What the jobs are replayed on: a pool of processors, or the nodes of a configuration.
+class Cluster {
+ public:
+  Status set_up(const SimulateOptions& options, const sim::Trace& trace) {
+    rules_ = options.rules == "daemon" ? sim::Rules::kDaemon : sim::Rules::kStudy;
+    processors_ = options.processors > 0 ? options.processors : trace.processors;
+    if (options.config.empty()) {
+      if (processors_ > 0) return {};
+      return failure(options.trace +
+                     " does not say how many processors there are: give --processors or --config");
+    }
+    auto config = engine::load_configuration("/", options.config, node::discover_machine());
+    if (!config) return failure(config.error());
+    machine_.emplace(engine::build_machine(*config));
+    processors_ = 0;
+    for (const auto& node : machine_->layout().nodes()) processors_ += node.cpus;
+    placed_ = sim::make_requests(trace, config->partitions, *machine_);
+    for (const auto& [reason, jobs] : placed_.refused) {
+      std::fprintf(stderr, "minke: %llu jobs are refused: %s\n", static_cast<unsigned long long>(jobs),
+                   reason.c_str());
+    }
+    return {};
+  }
+  std::uint64_t processors() const { return processors_; }
+  sim::Replay replay(const sim::Trace& trace, sim::Policy policy, sim::Forecaster* forecaster) const {
+    if (!machine_) {
+      return sim::replay_processors(trace.jobs, static_cast<std::uint32_t>(processors_), policy, rules_,
+                                    forecaster);
+    }
+    return sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy,
+                              forecaster);
+  }
+
+ private:
+  sim::Rules rules_ = sim::Rules::kStudy;
+  std::uint64_t processors_ = 0;
+  std::optional<sched::Machine> machine_;
+  sim::PlacedRequests placed_;
+};
+
 }  // namespace
 
 int simulate(const SimulateOptions& options) {
@@ -226,31 +271,28 @@ int simulate(const SimulateOptions& options) {
   }
   auto text = read_text(options.trace);
   if (!text) return complain(text.error());
-  auto trace = sim::read_swf(*text, {options.without_request});
+  auto trace =
+      sim::looks_like_sacct(*text) ? sim::read_sacct(*text) : sim::read_swf(*text, {options.without_request});
   if (!trace) return complain(Error{0, options.trace + ": " + trace.error().message});
   text->clear();
   text->shrink_to_fit();
   if (options.exact_requests) {
     for (sim::TraceJob& job : trace->jobs) job.asks = job.runs;
   }
-  const std::uint32_t processors = options.processors > 0 ? options.processors : trace->processors;
-  if (processors == 0) {
-    return complain(
-        Error{0, options.trace + " does not say how many processors there are: give --processors"});
-  }
+  Cluster cluster;
+  if (auto done = cluster.set_up(options, *trace); !done) return complain(done.error());
+  const std::uint64_t processors = cluster.processors();
 
   std::vector<Run> runs;
   for (const std::string& word : options.policies) {
     const auto policy = sim::policy_of(word);
     MINKE_CHECK(policy);
     Run run{word, {}, {}, {}, {}};
-    const auto rules = options.rules == "daemon" ? sim::Rules::kDaemon : sim::Rules::kStudy;
     sim::Forecaster history(trace->jobs, sim::Belief::kHistory);
-    run.replay = sim::replay_processors(trace->jobs, processors, *policy, rules,
-                                        options.forecast ? &history : nullptr);
+    run.replay = cluster.replay(*trace, *policy, options.forecast ? &history : nullptr);
     if (options.forecast) {
       sim::Forecaster limits(trace->jobs, sim::Belief::kLimits);
-      sim::replay_processors(trace->jobs, processors, *policy, rules, &limits);
+      cluster.replay(*trace, *policy, &limits);
       run.forecasts = history.score();
       run.by_limits = limits.score();
     }

@@ -12,7 +12,8 @@ namespace minke::cli {
 struct SimulateOptions {
   std::string trace;                  // plain or gzip
   std::vector<std::string> policies;  // at least one
-  std::string waits;                  // file for `id wait_seconds` lines; empty: none
+  std::string config;  // a minke.toml whose nodes the jobs are placed on; empty: one pool of processors
+  std::string waits;   // file for `id wait_seconds` lines; empty: none
   std::string svg;
   std::string by;  // user, group, account, partition; empty: in all only
   std::string rules = "study";

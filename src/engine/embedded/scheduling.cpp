@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kMaxPartitionsOfJob = 255;  // the lower byte of an entry's id
 
+}  // namespace
+
 sched::Machine build_machine(const Configuration& config) {
   std::vector<sched::PartitionNodes> partitions;
   for (const auto& partition : config.partitions) {
@@ -31,8 +33,6 @@ sched::Machine build_machine(const Configuration& config) {
   MINKE_CHECK(machine.has_value());
   return std::move(*machine);
 }
-
-}  // namespace
 
 // As priority/basic: the earlier, the higher. Held: 0.
 uint32_t initial_priority(const model::JobSpec& spec, uint32_t job_id) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/config.h"
 #include "engine/embedded/job.h"
 #include "model/cluster.pb.h"
 #include "sched/forecast.h"
@@ -96,6 +97,9 @@ class Scheduling {
   bool pass_scheduled_ = false;
   bool paused_ = true;
 };
+
+// The cluster of a configuration, with nothing on it. The configuration has been checked.
+sched::Machine build_machine(const Configuration& config);
 
 uint32_t initial_priority(const model::JobSpec& spec, uint32_t job_id);
 

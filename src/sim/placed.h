@@ -1,0 +1,31 @@
+// From a trace's jobs to the requests that the cluster of a configuration would have got. Pure.
+//
+// A job that says its number of nodes asks for one task on each, with its part of CPUs, memory and GPUs,
+// rounded up; else it asks for one task for each processor, wherever they fit. A partition that the
+// configuration does not have becomes the default one, and a type of GPU that no node has becomes any type.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/cluster.pb.h"
+#include "sched/machine.h"
+#include "sched/request.h"
+#include "sim/trace.h"
+
+namespace minke::sim {
+
+struct PlacedRequests {
+  std::vector<sched::Request> requests;
+  std::vector<std::uint32_t> request_of;         // by job; kNoRequest (replay.h): the cluster refuses it
+  std::map<std::string, std::uint64_t> refused;  // jobs, by reason
+};
+
+// `partitions` are those that `machine` was built with; at least one is the default.
+PlacedRequests make_requests(const Trace& trace, std::span<const model::PartitionRecord> partitions,
+                             const sched::Machine& machine);
+
+}  // namespace minke::sim
