@@ -14,7 +14,7 @@ from context import Context  # noqa: E402
 from parts import array, core, memory, passes, rest, sacct, singles, squeue, srun, submit  # noqa: E402
 from report import Report  # noqa: E402
 
-PARTS = (array, singles, srun, squeue, sacct, submit, rest, memory, core, passes)
+PARTS = (array, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 
@@ -34,6 +34,7 @@ def main() -> int:
     parser.add_argument("--submissions", type=int, default=200, help="sbatch calls that are timed")
     parser.add_argument("--memory-jobs", type=int, default=200_000)
     parser.add_argument("--core-jobs", type=int, default=1_000_000, help="largest array with launching stubbed")
+    parser.add_argument("--simulated-jobs", type=int, default=1_000_000, help="jobs of the largest replay")
     parser.add_argument("--rest-seconds", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, once: a look, not a measurement")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a budget is missed")

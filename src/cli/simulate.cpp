@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -74,6 +75,7 @@ Status write_text(const std::string& path, const std::string& text) {
 
 struct Run {
   std::string policy;
+  double seconds = 0;  // that the replay took
   sim::Replay replay;
   sim::Summary summary;
   std::optional<sim::ForecastScore> forecasts;
@@ -172,6 +174,7 @@ nlohmann::ordered_json run_json(const sim::Trace& trace, const Run& run, const S
   object["never_started"] = run.summary.never_started;
   object["utilisation"] = run.summary.utilisation;
   object["makespan"] = run.summary.makespan;
+  object["replay_seconds"] = run.seconds;
   if (run.forecasts) {
     object["forecast"] = forecast_json(*run.forecasts);
     object["forecast_by_limits"] = forecast_json(*run.by_limits);
@@ -287,9 +290,12 @@ int simulate(const SimulateOptions& options) {
   for (const std::string& word : options.policies) {
     const auto policy = sim::policy_of(word);
     MINKE_CHECK(policy);
-    Run run{word, {}, {}, {}, {}};
+    Run run;
+    run.policy = word;
     sim::Forecaster history(trace->jobs, sim::Belief::kHistory);
+    const auto begin = std::chrono::steady_clock::now();
     run.replay = cluster.replay(*trace, *policy, options.forecast ? &history : nullptr);
+    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (options.forecast) {
       sim::Forecaster limits(trace->jobs, sim::Belief::kLimits);
       cluster.replay(*trace, *policy, &limits);
