@@ -263,9 +263,10 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   JobSpec spec;  // one for all short records: to make one takes longer than to read it
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->committed) continue;
-    if (!selected(filter, *job) &&
-        !(job->array && std::any_of(filter.jobs().begin(), filter.jobs().end(),
-                                    [&](const auto& s) { return s.job_id() == job->array_job_id; }))) {
+    if (!selected(filter, *job) && !(job->array && std::any_of(filter.jobs().begin(), filter.jobs().end(),
+                                                               [array = job->array_job_id](const auto& s) {
+                                                                 return s.job_id() == array;
+                                                               }))) {
       continue;
     }
     any_selected = true;
