@@ -121,7 +121,7 @@ def test_each_task_waits_for_its_counterpart_across_crashes(cluster):
                           "--output=/dev/null")
     for task in 1, 2:  # one has no counterpart, the other's failed
         poll(lambda: cluster.job(f"{late}_{task}")["Reason"] == "DependencyNeverSatisfied")
-    poll(lambda: (cluster.work / "late").read_text() == "0\n")
+    poll(lambda: (cluster.work / "late").exists() and (cluster.work / "late").read_text() == "0\n")
 
 
 def test_waiting_for_oneself_is_refused(cluster):
