@@ -11,7 +11,7 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import array, core, memory, passes, rest, sacct, singles, squeue, srun, submit  # noqa: E402
+from parts import array, core, memory, passes, rest, sacct, simulate, singles, squeue, srun, submit  # noqa: E402
 from report import Report  # noqa: E402
 
 PARTS = (array, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate)

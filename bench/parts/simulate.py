@@ -15,12 +15,19 @@ ACCASIM = ROOT / ".minke/accasim"  # AccaSim 1.1.3 from PyPI, installed at the f
 NODES = 256
 SHAPES = ((1, 1), (1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (32, 1), (64, 1), (128, 2), (256, 4))  # processors, nodes
 
+# AccaSim was written for older releases of Python and NumPy: the names that have gone since are given back.
 REPLAY = """
-import json, sys, time
-from accasim.base.simulator_class import Simulator
-from accasim.base.scheduler_class import FirstInFirstOut
+import collections, collections.abc, sys, time
+for name in collections.abc.__all__:
+    setattr(collections, name, getattr(collections.abc, name))
+time.clock = time.perf_counter
+import numpy
+for name, kind in (("float", float), ("int", int), ("bool", bool), ("object", object)):
+    if name not in numpy.__dict__:
+        setattr(numpy, name, kind)
 from accasim.base.allocator_class import FirstFit
 from accasim.base.scheduler_class import EASYBackfilling
+from accasim.base.simulator_class import Simulator
 trace, system, results = sys.argv[1:]
 simulator = Simulator(trace, system, EASYBackfilling(FirstFit()), RESULTS_FOLDER_PATH=results, scheduling_output=False,
                       pprint_output=False, benchmark_output=False, statistics_output=False, show_statistics=False)
@@ -102,7 +109,9 @@ def measure(context: Context, report: Report) -> None:
         small = min(jobs, 5000)
         write_trace(folder / "small.swf", small, NODES * 64)
         (folder / "system.json").write_text(json.dumps(
-            {"groups": {"g0": {"core": 64, "mem": 256 * 1024 * 1024}}, "resources": {"g0": NODES}}))
+            {"groups": {"g0": {"core": 64}}, "resources": {"g0": NODES},
+             "equivalence": {"processor": {"core": 1}}, "start_time": 0}))
+        (folder / "results").mkdir()
         report.sample("replay as AccaSim's, Minke: jobs/s",
                       small / replay_seconds(minke, folder / "small.swf", "--config", folder / "minke.toml"))
         try:
