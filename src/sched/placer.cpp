@@ -85,13 +85,15 @@ std::uint64_t lowest_bits(std::uint64_t set, std::uint32_t count) {
 Placer::Placer(const Machine& machine, View view, const Caps* caps, std::int64_t from, std::int64_t end)
     : machine_(machine), layout_(machine.layout()), view_(view), caps_(caps), from_(from), end_(end) {}
 
-bool Placer::load(NodeId id, NodeSupply& supply) const {
+bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
   const LayoutNode& node = layout_.nodes()[id];
   if (view_ == View::kFree) {
     if (!machine_.available(id) || machine_.free_cpus(id) <= 0) return false;
     supply.cpus = machine_.free_cpus(id);
     supply.memory_mib = machine_.free_memory_mib(id);
-    for (std::uint32_t i = 0; i < node.pool_count; ++i) {
+    // Devices are counted for those who ask for some; caps lower all counts.
+    const std::uint32_t counted = request.gres.empty() && caps_ == nullptr ? 0 : node.pool_count;
+    for (std::uint32_t i = 0; i < counted; ++i) {
       supply.counts[i] = std::popcount(machine_.free_devices(node.first_pool + i));
     }
   } else {
@@ -136,7 +138,7 @@ bool Placer::capacity(NodeId id, const Request& request, Capacity& result) const
                                                            request.cpus_per_task, request.min_cpus_per_node)))
     return false;
   NodeSupply supply;
-  if (request.tmp_mib > node.tmp_mib || !load(id, supply)) return false;
+  if (request.tmp_mib > node.tmp_mib || !load(id, request, supply)) return false;
   if (request.exclusive && supply.cpus != node.cpus) return false;  // whatever runs here has a CPU
   std::uint64_t most = kNoLimit;
   if (request.tasks_per_socket > 0) most = std::uint64_t{request.tasks_per_socket} * node.sockets;
@@ -360,7 +362,7 @@ NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32
 void Placer::pick_devices(NodeId id, std::uint32_t tasks, std::uint32_t job_gres, NodeShare& result) const {
   const LayoutNode& node = layout_.nodes()[id];
   NodeSupply supply;
-  MINKE_CHECK(load(id, supply));
+  MINKE_CHECK(load(id, *request_, supply));
   std::array<std::int32_t, MachineLayout::kMaxPoolsPerNode> taken{};
   for (const GresDemand& demand : request_->gres) {
     auto wanted = static_cast<std::int32_t>(demanded(demand, tasks, job_gres));

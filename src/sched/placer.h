@@ -55,7 +55,7 @@ class Placer {
   static constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
 
  private:
-  bool load(NodeId node, NodeSupply& supply) const;
+  bool load(NodeId node, const Request& request, NodeSupply& supply) const;
   bool fits(const Request& request, const LayoutNode& node, const NodeSupply& supply, std::uint64_t tasks,
             std::uint64_t job_gres) const;
   bool require_counted();
