@@ -80,6 +80,7 @@ void Lifecycle::count_in_array(const Job& job) {
   MINKE_CHECK(group != nullptr);
   ++group->ended;
   if (job.state == JOB_COMPLETE) ++group->succeeded;
+  group->highest_exit = std::max(group->highest_exit, job.exit_code);
 }
 
 void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {

@@ -145,7 +145,8 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
   if (array != nullptr ? std::all_of(array->jobs.begin(), array->jobs.end(), over) : over(job->id)) {
     // It has ended, and that is on its way to the disk.
     JobRecord record = queries_.full_record(job != nullptr ? *job : *core_.state.find(*array->jobs.begin()));
-    if (array != nullptr && array->ended > array->succeeded) record.set_exit_code(1 << 8);
+    if (array != nullptr && array->ended > array->succeeded)
+      record.set_exit_code(array->highest_exit != 0 ? array->highest_exit : 1 << 8);
     core_.committer.when_durable([answer, record] { answer(record, true); });
     return;
   }

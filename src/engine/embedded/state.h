@@ -28,6 +28,7 @@ struct ArrayGroup {
   uint32_t max_running = 0;  // 0: no throttle
   uint64_t ended = 0;        // tasks, all since submission
   uint64_t succeeded = 0;    // of them, with exit code 0
+  int32_t highest_exit = 0;  // of those that ended under this daemon
 };
 
 class State {

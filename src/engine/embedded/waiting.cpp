@@ -17,6 +17,13 @@ void Waiting::tell(std::unordered_multimap<uint32_t, Tell>& waiters, uint32_t jo
   for (const Tell& waiter : told) waiter(record);
 }
 
+void Waiting::for_end(uint32_t job_id, Tell tell) {
+  // Tasks may have ended between the submission and this.
+  if (const ArrayGroup* group = core_.state.find_array(job_id))
+    highest_exit_[job_id] = std::max(highest_exit_[job_id], group->highest_exit);
+  ends_.emplace(job_id, std::move(tell));
+}
+
 void Waiting::started(const Job& job) {
   if (!starts_.contains(job.id)) return;
   model::JobRecord record = core_.state.record_of(job);

@@ -20,10 +20,10 @@ class Waiting {
   using Tell = std::function<void(const model::JobRecord& record)>;  // the record has its spec
 
   void for_start(uint32_t job_id, Tell tell) { starts_.emplace(job_id, std::move(tell)); }
-  void for_end(uint32_t job_id, Tell tell) { ends_.emplace(job_id, std::move(tell)); }
+  void for_end(uint32_t job_id, Tell tell);
   void started(const Job& job);
   // An array has ended when its last task has: those who wait for it are told with that task's record, and
-  // the highest exit code of those tasks that ended meanwhile.
+  // the highest exit code of its tasks.
   void ended(const Job& job);
 
  private:
