@@ -15,9 +15,10 @@ from cluster import ROOT
 MINKE_ONLY = True
 MINKE = os.environ.get("MINKE", str(ROOT / "build/minke"))
 POLICIES = ("fcfs", "easy", "easy-sjbf", "conservative")
-# Public traces are not part of the project; they are looked for beside it.
-TRACES = pathlib.Path(os.environ.get("MINKE_TRACES", ROOT.parent / "shared/traces"))
-KTH = TRACES / "KTH-SP2-1996-2.2-log.swf.gz"
+# Public traces are not part of the project: MINKE_TRACES names their directory, or they lie somewhere beside it.
+KTH_NAME = "KTH-SP2-1996-2.2-log.swf.gz"
+TRACES = pathlib.Path(os.environ.get("MINKE_TRACES") or next(ROOT.parent.glob(f"*/*/{KTH_NAME}"), ROOT / "none").parent)
+KTH = TRACES / KTH_NAME
 KTH_WAITS = {"fcfs": "fcfs", "easy": "easy", "easy-sjbf": "sjbf", "conservative": "cons"}
 KTH_MEANS = {"fcfs": (353_776, 6815.0), "easy": (6836.9, 92.577), "easy-sjbf": (5904.1, 69.405),
              "conservative": (7310.6, 88.997)}

@@ -15,7 +15,7 @@
 
 namespace minke::text {
 
-inline constexpr uint32_t kMaxArrayIndex = 4000000;
+inline constexpr uint32_t kMaxArrayIndex = 4000001;
 
 // Fails ("Invalid job array specification") on bad text, a range backwards, step 0, or an index over
 // kMaxArrayIndex. Brackets around the list and spaces are allowed, and %0 is no throttle, as in Slurm.

@@ -21,7 +21,7 @@ TEST(ArraySpec, ReadsAndWrites) {
   EXPECT_EQ(normalized("[1-3]"), "1-3");
   EXPECT_EQ(normalized("1, 2"), "1-2");
   EXPECT_EQ(normalized("0-4%0"), "0-4");
-  EXPECT_EQ(normalized("0-4000000"), "0-4000000");
+  EXPECT_EQ(normalized("0-4000001"), "0-4000001");
 }
 
 TEST(ArraySpec, IsASet) {
@@ -37,7 +37,7 @@ TEST(ArraySpec, IsASet) {
 
 TEST(ArraySpec, Refuses) {
   for (const char* text :
-       {"",     "x",    "1-", "3-1",   "1:2",  "1-5:0",  "4000001", "-1",  "1-3%2%3",    "%2", "0-4%x",
+       {"",     "x",    "1-", "3-1",   "1:2",  "1-5:0",  "4000002", "-1",  "1-3%2%3",    "%2", "0-4%x",
         "0-4%", "1,,2", ",1", "1-2-3", "1-5:", "0-4%-1", "[1-3",    "1.5", "4294967296", "]["}) {
     EXPECT_EQ(normalized(text), "error: Invalid job array specification") << text;
   }

@@ -42,7 +42,7 @@ TEST(Dependency, Refuses) {
   for (const char* text :
        {"foo", "foo:1", "afterok", "afterok:", "afterok:x", "afterok:23,", "23:24",
         "afterok:23:", "singleton:3", "after:23+", "after:23+x", "afterok:0", ",", "?", "afterok:-1",
-        "afterok:4294967296", "afterok:1_", "afterok:1_x", "afterok:1_4000001"}) {
+        "afterok:4294967296", "afterok:1_", "afterok:1_x", "afterok:1_4000002"}) {
     EXPECT_EQ(shown(text), "Job dependency problem") << text;
   }
 }
