@@ -198,3 +198,216 @@ def test_large_output_is_whole(cluster):
     whole = "".join(f"{number}\n" for number in range(1, 300001))
     assert (cluster.work / "big_0.txt").read_text() == whole == (cluster.work / "big_1.txt").read_text()
     assert done.returncode == 0
+
+
+def test_tasks_that_end_alike_are_told_in_one_line(cluster):
+    done = cluster.run("srun", "-n4", "sh", "-c", "sleep 0.2; exit 3")
+    assert done.returncode == 3
+    assert sorted(line for line in done.stderr.splitlines() if "error" in line) == [
+        "srun: error: n1: tasks 0-1: Exited with exit code 3", "srun: error: n2: tasks 2-3: Exited with exit code 3"]
+
+
+def test_multi_prog(cluster):
+    (cluster.work / "who.conf").write_text("# who does what\n0 echo zero %t %o\n1-2 echo middle %t:%o 'two words'\n"
+                                           "* echo rest %t\n")
+    done = cluster.run("srun", "-n4", "--label", "--multi-prog", "who.conf", check=0)
+    assert sorted(done.stdout.splitlines()) == ["0: zero 0 0", "1: middle 1:0 two words", "2: middle 2:1 two words",
+                                                "3: rest 3"]
+    (cluster.work / "who.conf").write_text("0 echo zero\n")
+    done = cluster.run("srun", "-n2", "--multi-prog", "who.conf")
+    assert done.returncode == 1
+    assert "srun: error: Configuration file who.conf invalid, no record for task id 1\n" in done.stderr
+
+
+def test_wait_for_the_others(cluster):
+    began = time.monotonic()
+    done = cluster.run("srun", "-n4", "--wait=1", "sh", "-c", "[ $SLURM_PROCID = 1 ] || sleep 60; true")
+    assert time.monotonic() - began < 30 and done.returncode != 0
+    for text in ("srun: First task exited 1s ago\n", " tasks 0,2-3: running\n", " task 1: exited\n"):
+        assert text in done.stderr
+
+
+def test_first_interrupt_shows_the_tasks(cluster):
+    step = cluster.start("srun", "-n2", "sh", "-c", "touch up.$SLURM_PROCID; [ $SLURM_PROCID = 0 ] || sleep 3")
+    poll(lambda: len(list(cluster.work.glob("up.*"))) == 2)
+    time.sleep(1)
+    step.send_signal(signal.SIGINT)
+    text = step.communicate(timeout=30)[1]
+    assert step.returncode == 0
+    assert "srun: interrupt (one more within 1 sec to abort)\n" in text
+    assert re.search(r"srun: StepId=\d+\.0 task 1: running\nsrun: StepId=\d+\.0 task 0: exited\n", text)
+
+
+def test_signals_are_handed_on(cluster):
+    step = cluster.start("srun", "-n2", "sh", "-c", "trap 'echo got; exit 5' USR1; touch up.$SLURM_PROCID; "
+                         "while :; do sleep 0.1; done")
+    poll(lambda: len(list(cluster.work.glob("up.*"))) == 2)
+    time.sleep(0.5)
+    step.send_signal(signal.SIGUSR1)
+    out, _ = step.communicate(timeout=30)
+    assert out.count("got\n") == 2 and step.returncode == 5
+
+
+def test_terminated_srun_kills_its_step(cluster):
+    step = cluster.start("srun", "sh", "-c", "touch up; sleep 60")
+    poll((cluster.work / "up").exists)
+    time.sleep(0.5)
+    step.send_signal(signal.SIGTERM)
+    text = step.communicate(timeout=30)[1]
+    assert step.returncode != 0
+    assert "srun: forcing job termination\n" in text and "CANCELLED AT" in text
+
+
+def in_allocation(cluster, script, *options):
+    """The lines of stdout and stderr of commands inside an allocation of two nodes."""
+    done = cluster.run("salloc", "-Q", "--nodes=2", "--ntasks=4", *options, "sh", "-c", script, timeout=90)
+    return [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("salloc:")]
+
+
+WHERE = "sh -c 'echo $SLURM_PROCID $SLURMD_NODENAME'"
+
+
+@pytest.mark.parametrize("options, nodes", [
+    ("-n3", ["n1", "n1", "n2"]), ("-n4 -m cyclic", ["n1", "n2", "n1", "n2"]),
+    ("-n4 -m plane=1", ["n1", "n2", "n1", "n2"]), ("-n4 -m plane=2", ["n1", "n1", "n2", "n2"]),
+    ("-n4 -m arbitrary -w n2,n1,n1,n2", ["n2", "n1", "n1", "n2"]),
+    ("-Q -N1 -n1 -r1", ["n2"]), ("-Q -n1 -N1 -x n1", ["n2"]), ("-Q -n1 -N1 -w n2", ["n2"])])
+def test_distribution(cluster, options, nodes):
+    assert sorted(in_allocation(cluster, f"srun {options} {WHERE}")) == [
+        f"{rank} {node}" for rank, node in enumerate(nodes)]
+
+
+def test_host_file(cluster):
+    said = in_allocation(cluster, "printf 'n2\\nn1\\nn2\\n' > hosts; export SLURM_HOSTFILE=hosts; "
+                         f"srun -n3 -m arbitrary {WHERE}")
+    assert sorted(said) == ["0 n2", "1 n1", "2 n2"]
+
+
+@pytest.mark.parametrize("options, text", [
+    ("-n8", "Unable to create step for job {}: More processors requested than permitted"),
+    ("-c8", "Unable to create step for job {}: More processors requested than permitted"),
+    ("-N3", "Only allocated 2 nodes asked for 3"),
+    ("--mem=9000", "Unable to create step for job {}: Memory required by task is not available"),
+    ("-w n3", "Unable to create step for job {}: Requested node configuration is not available"),
+    ("-N1 -n1 -r2", "--relative and --nodes option incompatible with count of allocated nodes (2+1>2)")])
+def test_steps_that_cannot_be(cluster, options, text):
+    said = in_allocation(cluster, f"echo $SLURM_JOB_ID; srun {options} true", "--mem=1000")
+    assert f"srun: error: {text.format(said[0])}" in said
+
+
+def test_more_tasks_than_processors_by_overcommit(cluster):
+    assert len(in_allocation(cluster, "srun -n8 -O echo x")) == 8
+
+
+def test_memory_of_steps_is_counted(cluster):
+    said = in_allocation(cluster, "srun -N1 -n1 -w n1 --exact --mem=1500 sh -c 'touch up; sleep 1' & "
+                         "while [ ! -e up ]; do sleep 0.05; done; "
+                         "srun -N1 -n1 -w n1 --exact --mem=600 echo second; wait", "--mem=1800")
+    assert "second" in said
+    assert any("step creation temporarily disabled, retrying (Requested nodes are busy)" in line for line in said)
+
+
+def test_no_such_job(cluster):
+    done = cluster.run("srun", "--jobid=9999", "true")
+    assert done.returncode == 1
+    assert "srun: error: Unable to confirm allocation for job 9999: Invalid job id specified\n" in done.stderr
+    assert "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job 9999\n" in done.stderr
+
+
+def test_prolog_and_epilog_of_tasks(cluster):
+    for name, text in (("before", "echo export A=one two\necho unset B\necho print from prolog\necho noise\n"),
+                       ("after", "echo epilog of $SLURM_PROCID\n")):
+        path = cluster.work / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+    done = cluster.run("srun", f"--task-prolog={cluster.work}/before", f"--task-epilog={cluster.work}/after",
+                       "sh", "-c", "echo $A,$B.; exit 3", env={"B": "set"})
+    assert done.returncode == 3
+    assert done.stdout == "from prolog\none two,.\nepilog of 0\n"
+
+
+def test_prolog_and_epilog_of_srun(cluster):
+    for name in ("before", "after"):
+        path = cluster.work / name
+        path.write_text(f"#!/bin/sh\necho {name} $SLURM_JOB_ID >> told\n")
+        path.chmod(0o755)
+    done = cluster.run("srun", f"--prolog={cluster.work}/before", f"--epilog={cluster.work}/after", "sh", "-c",
+                       "cat told; echo $SLURM_JOB_ID", check=0)
+    job = done.stdout.split()[-1]
+    assert done.stdout == f"before {job}\n{job}\n"
+    assert (cluster.work / "told").read_text() == f"before {job}\nafter {job}\n"
+
+
+@pytest.mark.minke_only
+def test_binding_to_processors(cluster):
+    """Slurm binds only with a task plugin, which the reference lacks."""
+    usable = sorted(os.sched_getaffinity(0))
+    done = cluster.run("srun", f"--cpu-bind=verbose,map_cpu:{usable[-1]}", "sh", "-c",
+                       "grep Cpus_allowed_list /proc/self/status; echo $SLURM_CPU_BIND", check=0)
+    assert done.stdout.split() == ["Cpus_allowed_list:", str(usable[-1]), f"verbose,map_cpu:{usable[-1]}"]
+    assert re.search(rf"cpu-bind=MAP  - n1, task  0  0 \[\d+\]: mask {hex(1 << usable[-1])} set\n", done.stderr)
+    assert cluster.run("srun", "--cpu-bind=foo", "true").returncode != 0
+
+
+@pytest.mark.machine(nodes=1, cpus=4, gpus="a100:4")
+@pytest.mark.minke_only
+def test_gpus_of_steps(cluster):
+    """A step sees the job's GPUs, or as many as it asks for; steps that ask get different ones."""
+    show = "sh -c 'echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES'"
+    job = cluster.submit(f"srun -n1 {show}\n"
+                         "for i in 1 2; do srun -n1 --exact --gres=gpu:2 sh -c "
+                         "'touch up.$SLURM_STEP_ID; while [ $(ls up.* | wc -l) -lt 2 ]; do sleep 0.05; done; "
+                         "echo part $CUDA_VISIBLE_DEVICES' & done; wait\n"
+                         f"srun -n4 --gpus-per-task=1 {show}\nsrun -n2 --gpu-bind=single:1 {show}\n"
+                         f"srun -n1 --gres=none {show}\nsrun -n1 --gpus=9 true",
+                         "--ntasks=4", "--gres=gpu:4")
+    text = cluster.output(job)
+    said = text.splitlines()
+    assert said[0] == "0 0,1,2,3"
+    assert sorted(said[1:3]) == ["part 0,1", "part 2,3"]
+    assert sorted(said[3:7]) == ["0 0", "1 1", "2 2", "3 3"]
+    assert sorted(said[7:9]) == ["0 0", "1 1"]
+    assert said[9] == "0"
+    assert f"srun: error: Unable to create step for job {job}: Insufficient GRES available in allocation" in text
+
+
+def test_preserved_environment(cluster):
+    said = in_allocation(cluster, "srun -Q -E -N1 -n1 sh -c 'echo $SLURM_NNODES $SLURM_NTASKS'; "
+                         "srun -Q -N1 -n1 sh -c 'echo $SLURM_NNODES $SLURM_NTASKS'")
+    assert said == ["2 4", "1 1"]
+
+
+def test_scancel_of_a_step(cluster):
+    job = cluster.submit("srun --overlap sh -c 'touch up; sleep 60' || echo step $?; echo on", "--ntasks=1")
+    poll((cluster.work / "up").exists)
+    time.sleep(0.5)
+    cluster.run("scancel", f"{job}.0", check=0)
+    text = cluster.output(job)
+    assert text.endswith("on\n") and "STEP" in text and "CANCELLED AT" in text
+
+
+def test_output_patterns_and_words(cluster):
+    cluster.run("srun", "-n2", "-o", "out.%t.%n.%s", "sh", "-c", "echo $SLURM_PROCID", check=0)
+    assert sorted(path.name for path in cluster.work.glob("out.*")) == ["out.0.0.0", "out.1.0.0"]
+    assert cluster.run("srun", "-n2", "-o", "none", "echo", "hi", check=0).stdout == ""
+    assert cluster.run("srun", "-n4", "-o", "2", "sh", "-c", "echo $SLURM_PROCID", check=0).stdout == "2\n"
+    done = cluster.run("srun", "-n2", "-i", "1", "sh", "-c", "read a; echo $SLURM_PROCID $a", input="abc\n", check=0)
+    assert sorted(done.stdout.splitlines()) == ["0", "1 abc"]
+    done = cluster.run("srun", "-n2", "-i", "none", "sh", "-c", "read a; echo $SLURM_PROCID $a", input="abc\n", check=0)
+    assert sorted(done.stdout.splitlines()) == ["0", "1"]
+
+
+@pytest.mark.minke_only
+def test_sbcast_and_sgather(cluster):
+    (cluster.work / "data").write_text("numbers\n")
+    (cluster.work / "data").chmod(0o750)
+    script = ("sbcast -p data copied && sbcast data copied; echo $?; sbcast -f --compress=lz4 -t 9 data copied; echo $?; "
+              "cp data part; sgather -k part got; sgather -f part got; ls -1 got.* part 2>&1; sbcast data; echo $?")
+    said = in_allocation(cluster, script)
+    assert (cluster.work / "copied").read_text() == "numbers\n"
+    assert (cluster.work / "copied").stat().st_mode & 0o777 == 0o750
+    assert said[0:2] == ["1", "0"] and "got.n1" in said and "got.n2" in said and "part" not in said
+    assert "sbcast: error: REQUEST_FILE_BCAST(n1): File exists" in said
+    assert "Need two file names, have 1 names" in said
+    done = cluster.run("sbcast", "data", "elsewhere")
+    assert done.returncode == 1 and "Need a job id to run this command" in done.stderr

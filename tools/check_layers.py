@@ -18,8 +18,9 @@ ROOMS = {
     "rpc": ["os", "model", "base"],
     "store": ["os", "model", "base"],
     "node": ["rpc", "os", "text", "model", "base"],
+    "mpi": ["os", "base"],
     "engine": ["node", "store", "rpc", "sched", "submit", "os", "text", "model", "base"],
-    "cli": ["engine", "sim", "sched", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
+    "cli": ["engine", "sim", "sched", "mpi", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
 }
 PURE = {"model", "text", "sched", "sim", "submit"}
 # Headers of the file system, the clock, the network, threads and processes.

@@ -48,6 +48,8 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
     return failure("Job allocation " + std::to_string(id) + " has been revoked (" +
                    std::string(text::job_state_name(allocation.job.state())) + ")");
   }
+  for (std::string& variable : engine::virtual_node_environment(allocation.job.nodes_size(), environment))
+    allocation.environment.push_back(std::move(variable));
   if (told) say("job " + std::to_string(id) + " has been allocated resources");
   return allocation;
 }

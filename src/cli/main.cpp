@@ -15,6 +15,9 @@ struct Command {
 constexpr Command kCommands[] = {
     {"sbatch", minke::cli::sbatch_main},
     {"srun", minke::cli::srun_main},
+    {"sbcast", minke::cli::sbcast_main},
+    {"sgather", minke::cli::sgather_main},
+    {"task", minke::cli::task_main},
     {"salloc", minke::cli::salloc_main},
     {"squeue", minke::cli::squeue_main},
     {"sq", minke::cli::sq_main},

@@ -94,6 +94,8 @@ std::string_view slurm_error_text(int code) {
       return "Operation not permitted on individual component of heterogeneous job";
     case kInvalidGres:
       return "Invalid generic resource (gres) specification";
+    case kInsufficientGres:
+      return "Insufficient GRES available in allocation";
     case kJobNotPending:
       return "Job is no longer pending execution";
     case kCannotStartImmediately:

@@ -61,6 +61,7 @@ enum SlurmError : int {
   kNotWholeHetJob = 2108,
   kInvalidTres = 2115,
   kInvalidNice = 2123,
+  kInsufficientGres = 2134,
 };
 
 // Slurm's own words for the number; empty for one that is not Slurm's.

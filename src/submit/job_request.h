@@ -137,7 +137,11 @@ struct JobRequest {
   uint32_t relative_node = 0;
   bool quit_on_interrupt = false;
   bool disable_status = false;
-  std::string mpi;
+  std::string mpi;  // none, pmi2, pmix, list; empty: none
+  bool multi_prog = false;
+  bool preserve_env = false;
+  std::string prolog, epilog;            // that srun runs itself
+  std::string task_prolog, task_epilog;  // beside each task
 
   bool is_given(std::string_view option) const { return given.find(option) != given.end(); }
 };

@@ -307,9 +307,8 @@ TEST(JobRequest, RefusedOptionsSayWhy) {
             "container in "
             "the script");
   EXPECT_THAT(refused({"--uid=root"}), HasSubstr("a job runs as whoever submits it"));
-  EXPECT_THAT(refusal(Case{Command::kSrun, {"--multi-prog", "conf"}, {}, ""}.run()),
-              HasSubstr("srun: error: --multi-prog cannot be used here"));
-  EXPECT_THAT(refusal(Case{Command::kSrun, {"--mpi=pmix", "a"}, {}, ""}.run()), HasSubstr("--mpi=pmix"));
+  EXPECT_THAT(refusal(Case{Command::kSrun, {"--mpi=lam", "a"}, {}, ""}.run()),
+              HasSubstr("srun: error: Invalid MPI type 'lam', --mpi=list for acceptable types"));
   // Harmless ones are taken.
   EXPECT_EQ(refused({"--switches=1@5", "--network=x", "--hint=nomultithread", "-M", "c", "--profile=all"}),
             "accepted");

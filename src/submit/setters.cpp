@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "text/array_spec.h"
+#include "text/cpu_bind.h"
 #include "text/dependency.h"
 #include "text/duration.h"
 #include "text/signal_name.h"
@@ -236,15 +237,24 @@ Status mail_type(const Assignment& to) {
   return {};
 }
 
-Status mpi(const Assignment& to) {
-  if (to.text() != "none") {
-    return failure("--mpi=" + std::string(to.text()) +
-                       ": this srun has no process-management interface for MPI; " +
-                       "use --mpi=none and the MPI library's own launcher",
-                   kFailureStatus);
-  }
-  to.request.mpi = to.text();
+Status cpu_bind(const Assignment& to) {
+  if (const auto bind = text::parse_cpu_bind(to.text()); !bind)
+    return failure(bind.error().message, kFailureStatus);
+  to.request.spec.set_cpu_bind(std::string(to.text()));
   return {};
+}
+
+Status mpi(const Assignment& to) {
+  std::string_view type = to.text();
+  if (type.starts_with("pmix_v")) type = "pmix";
+  for (const std::string_view known : {"none", "pmi2", "pmix", "list"}) {
+    if (type == known) {
+      to.request.mpi = type;
+      return {};
+    }
+  }
+  return failure("Invalid MPI type '" + std::string(to.text()) + "', --mpi=list for acceptable types",
+                 kFailureStatus);
 }
 
 Status nice(const Assignment& to) {

@@ -20,6 +20,12 @@ Status text(const Assignment& to) {
   return {};
 }
 
+template <std::string JobRequest::*Field>
+Status request_text(const Assignment& to) {
+  to.request.*Field = to.text();
+  return {};
+}
+
 // A switch of the request or of the spec.
 template <bool JobRequest::*Field>
 Status flag(const Assignment& to) {
@@ -96,6 +102,7 @@ Status mail_type(const Assignment& to);
 Status mem(const Assignment& to);
 Status mem_per_cpu(const Assignment& to);
 Status mem_per_gpu(const Assignment& to);
+Status cpu_bind(const Assignment& to);
 Status mpi(const Assignment& to);
 Status nice(const Assignment& to);
 Status no_bell(const Assignment& to);

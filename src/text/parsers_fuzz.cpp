@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "text/array_spec.h"
+#include "text/cpu_bind.h"
 #include "text/dependency.h"
 #include "text/duration.h"
 #include "text/file_pattern.h"
@@ -25,6 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   parse_time(text, 1795219987);
   parse_time(text, 1795219987, true);
   parse_job_state(text);
+  if (auto bind = parse_cpu_bind(text)) {
+    for (const auto& cpus : bind->cpus) MINKE_CHECK(format_cpu_mask(cpus).size() >= 3);
+  }
   if (auto array = parse_array_spec(text)) {
     std::string written = format_array_spec(*array);
     auto again = parse_array_spec(written);

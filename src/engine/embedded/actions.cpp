@@ -157,7 +157,11 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
     if (!filter_matches(request.filter(), job)) return {};
     if (request.has_step_id()) {
       if (!job.holds_nodes()) return failure("", kJobNotRunning);
-      core_.steps->signal(job, request.step_id(), request.signal() == 0 ? SIGTERM : request.signal());
+      if (request.signal() == 0) {
+        core_.steps->cancel(job, request.step_id());
+      } else {
+        core_.steps->signal(job, request.step_id(), request.signal());
+      }
       return {};
     }
     if (request.signal() == 0 || (request.signal() == SIGKILL && !request.batch_only())) {

@@ -52,15 +52,17 @@ std::string counts_per_node(const std::vector<uint32_t>& counts) {
   return text;
 }
 
+std::vector<uint32_t> gpu_numbers(const model::NodeAllocation& node) {
+  std::vector<uint32_t> numbers;
+  for (const auto& gres : node.gres()) {
+    if (gres.name() == "gpu") numbers.insert(numbers.end(), gres.indices().begin(), gres.indices().end());
+  }
+  return numbers;
+}
+
 std::string gpu_indices(const model::NodeAllocation& node) {
   std::string text;
-  for (const auto& gres : node.gres()) {
-    if (gres.name() != "gpu") continue;
-    for (const uint32_t index : gres.indices()) {
-      if (!text.empty()) text += ",";
-      text += std::to_string(index);
-    }
-  }
+  for (const uint32_t index : gpu_numbers(node)) text += (text.empty() ? "" : ",") + std::to_string(index);
   return text;
 }
 
@@ -187,6 +189,15 @@ std::vector<std::string> component_environment(const model::JobRecord& record, c
       variables.push_back(name + group + std::to_string(offset) + line.substr(name.size()));
   }
   return variables;
+}
+
+std::vector<std::string> virtual_node_environment(int nodes, std::string_view block) {
+  const auto starts = [](std::string_view text) { return text.starts_with("OMPI_MCA_btl="); };
+  bool chosen = starts(block);
+  for (size_t at = 0; !chosen && (at = block.find('\0', at)) != std::string_view::npos; ++at)
+    chosen = starts(block.substr(at + 1));
+  if (nodes < 2 || chosen) return {};
+  return {"OMPI_MCA_btl=^vader,sm"};
 }
 
 std::vector<std::string> batch_environment(const model::JobRecord& record) {

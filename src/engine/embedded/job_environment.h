@@ -26,6 +26,10 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
 // behind their names.
 std::vector<std::string> component_environment(const model::JobRecord& record, const JobSurroundings& around,
                                                uint32_t offset);
+// What programs need to know where a job has several nodes, which are all this machine; not where the user's
+// own environment (`block`) says something else. Open MPI's shared memory between processes of one machine is
+// named by host and by place on the node, so that two virtual nodes would share each other's.
+std::vector<std::string> virtual_node_environment(int nodes, std::string_view block);
 // What a batch script has besides.
 std::vector<std::string> batch_environment(const model::JobRecord& record);
 
@@ -33,6 +37,7 @@ std::vector<std::string> batch_environment(const model::JobRecord& record);
 std::string counts_per_node(const std::vector<uint32_t>& counts);
 // The device numbers of one node's GPUs, "0,2"; empty where there are none.
 std::string gpu_indices(const model::NodeAllocation& node);
+std::vector<uint32_t> gpu_numbers(const model::NodeAllocation& node);
 
 // Names in `additions` (NAME=VALUE each) replace those in the block (NAME=VALUE, each ended by NUL).
 // `prefix_path` goes in front of PATH unless it is part of it.

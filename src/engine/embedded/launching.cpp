@@ -215,6 +215,8 @@ void Launching::send(Job& job) {
   std::vector<std::string> variables = allocation_environment(record, surroundings(job, spec));
   for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
   for (std::string& variable : batch_environment(record)) variables.push_back(std::move(variable));
+  for (std::string& variable : virtual_node_environment(record.nodes_size(), **environment))
+    variables.push_back(std::move(variable));
   order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());

@@ -16,18 +16,24 @@ struct StepNode {
   uint32_t cpus = 0;       // of the job
   uint32_t cpus_used = 0;  // by steps that do not share theirs
   uint32_t tasks = 0;      // that the job was laid out for
+  uint64_t memory_mib = 0;
+  uint64_t memory_used_mib = 0;
+  std::vector<uint32_t> gpus;       // of the job, by number
+  std::vector<uint32_t> gpus_used;  // by steps that asked for GPUs
 };
 
 struct StepLayout {
   std::vector<size_t> task_nodes;  // index into the nodes, by rank
-  std::vector<uint32_t> cpus;      // that the step takes, by node; 0: not on it
-  std::vector<uint32_t> tasks;     // by node
-  std::string note;                // for srun's stderr; may be empty
+  std::vector<uint32_t> tasks;     // by node; 0: the step is not on it
+  std::vector<uint32_t> cpus;      // that the step takes, by node
+  std::vector<uint64_t> memory_mib;
+  std::vector<std::vector<uint32_t>> gpus;  // that the step sees, by node
+  bool holds_gpus = false;                  // it asked for them: other steps that ask get others
+  std::string note;                         // for srun's stderr; may be empty
 };
 
-// Tasks fill the nodes in order (block distribution), as many on each as its CPUs allow. Errors: kNodesBusy
-// where it fits the job but not what other steps leave; kNodeConfigUnavailable and others where it never can.
-Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes,
-                                uint32_t default_cpus_per_task);
+// Tasks fill the nodes in order, or as --distribution says, as many on each as its CPUs and the step's GPUs
+// allow. Errors: kNodesBusy where it fits the job but not what other steps leave; others where it never can.
+Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes);
 
 }  // namespace minke::engine

@@ -17,7 +17,7 @@ rpc::StepSpec tasks(uint32_t count) {
 const std::vector<StepNode> kTwoNodes = {{"n1", 4, 0, 1}, {"n2", 4, 0, 1}};
 
 TEST(StepLayout, FillsNodesInOrderAndGivesEachOne) {
-  const auto layout = lay_out_step(tasks(5), kTwoNodes, 1);
+  const auto layout = lay_out_step(tasks(5), kTwoNodes);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->task_nodes, (std::vector<size_t>{0, 0, 0, 0, 1}));
   EXPECT_EQ(layout->tasks, (std::vector<uint32_t>{4, 1}));
@@ -25,7 +25,7 @@ TEST(StepLayout, FillsNodesInOrderAndGivesEachOne) {
 }
 
 TEST(StepLayout, AsTheJobWasLaidOut) {
-  const auto layout = lay_out_step(tasks(2), kTwoNodes, 1);
+  const auto layout = lay_out_step(tasks(2), kTwoNodes);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->task_nodes, (std::vector<size_t>{0, 1}));
 }
@@ -33,7 +33,7 @@ TEST(StepLayout, AsTheJobWasLaidOut) {
 TEST(StepLayout, FewerTasksThanNodesIsSaid) {
   rpc::StepSpec spec = tasks(1);
   spec.set_min_nodes(2);
-  const auto layout = lay_out_step(spec, kTwoNodes, 1);
+  const auto layout = lay_out_step(spec, kTwoNodes);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->task_nodes, (std::vector<size_t>{0}));
   EXPECT_EQ(layout->note, "Warning: can't run 1 processes on 2 nodes, setting nnodes to 1");
@@ -43,19 +43,19 @@ TEST(StepLayout, ExactTakesOnlyWhatItNeeds) {
   rpc::StepSpec spec = tasks(2);
   spec.set_exact(true);
   spec.set_min_nodes(1);
-  const auto layout = lay_out_step(spec, kTwoNodes, 1);
+  const auto layout = lay_out_step(spec, kTwoNodes);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->cpus, (std::vector<uint32_t>{2, 0}));
 }
 
 TEST(StepLayout, WaitsForOtherStepsUnlessItOverlaps) {
   std::vector<StepNode> busy = {{"n1", 2, 2, 1}};
-  const auto waits = lay_out_step(tasks(1), busy, 1);
+  const auto waits = lay_out_step(tasks(1), busy);
   ASSERT_FALSE(waits);
   EXPECT_EQ(waits.error().code, model::kNodesBusy);
   rpc::StepSpec overlapping = tasks(1);
   overlapping.set_overlap(true);
-  const auto runs = lay_out_step(overlapping, busy, 1);
+  const auto runs = lay_out_step(overlapping, busy);
   ASSERT_TRUE(runs);
   EXPECT_EQ(runs->cpus, (std::vector<uint32_t>{0}));
 }
@@ -63,21 +63,103 @@ TEST(StepLayout, WaitsForOtherStepsUnlessItOverlaps) {
 TEST(StepLayout, WhatNeverFitsIsRefused) {
   rpc::StepSpec spec = tasks(3);
   spec.set_cpus_per_task(2);
-  const auto layout = lay_out_step(spec, {{"n1", 4, 0, 1}}, 1);
+  const auto layout = lay_out_step(spec, {{"n1", 4, 0, 1}});
   ASSERT_FALSE(layout);
-  EXPECT_EQ(layout.error().code, model::kNodeConfigUnavailable);
+  EXPECT_EQ(layout.error().code, model::kTooManyCpus);
   rpc::StepSpec elsewhere = tasks(1);
   elsewhere.set_node_list("n9");
-  EXPECT_FALSE(lay_out_step(elsewhere, kTwoNodes, 1));
-  EXPECT_FALSE(lay_out_step(tasks(0), kTwoNodes, 1));
+  EXPECT_FALSE(lay_out_step(elsewhere, kTwoNodes));
+  EXPECT_FALSE(lay_out_step(tasks(0), kTwoNodes));
 }
 
 TEST(StepLayout, TasksPerNodeSpreads) {
   rpc::StepSpec spec;
   spec.set_ntasks_per_node(2);
-  const auto layout = lay_out_step(spec, kTwoNodes, 1);
+  const auto layout = lay_out_step(spec, kTwoNodes);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->tasks, (std::vector<uint32_t>{2, 2}));
+}
+
+TEST(StepLayout, Distributions) {
+  const auto ranks = [](const char* distribution, uint32_t count) {
+    rpc::StepSpec spec = tasks(count);
+    spec.set_distribution(distribution);
+    return lay_out_step(spec, kTwoNodes)->task_nodes;
+  };
+  EXPECT_EQ(ranks("cyclic", 4), (std::vector<size_t>{0, 1, 0, 1}));
+  EXPECT_EQ(ranks("cyclic:block", 3), (std::vector<size_t>{0, 1, 0}));
+  EXPECT_EQ(ranks("plane=2", 6), (std::vector<size_t>{0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(ranks("block:cyclic", 5), (std::vector<size_t>{0, 0, 0, 0, 1}));
+  rpc::StepSpec spec;
+  spec.set_distribution("arbitrary");
+  spec.set_node_list("n2,n1,n2");
+  EXPECT_EQ(lay_out_step(spec, kTwoNodes)->task_nodes, (std::vector<size_t>{1, 0, 1}));
+  spec.set_ntasks(5);
+  EXPECT_FALSE(lay_out_step(spec, kTwoNodes));
+}
+
+TEST(StepLayout, ChoosesNodes) {
+  const auto first = [](auto set) {
+    rpc::StepSpec spec = tasks(1);
+    set(spec);
+    return lay_out_step(spec, kTwoNodes)->task_nodes;
+  };
+  EXPECT_EQ(first([](auto& spec) { spec.set_relative_node(1); }), (std::vector<size_t>{1}));
+  EXPECT_EQ(first([](auto& spec) { spec.set_exclude("n1"); }), (std::vector<size_t>{1}));
+  EXPECT_EQ(first([](auto& spec) { spec.set_node_list("n2"); }), (std::vector<size_t>{1}));
+  rpc::StepSpec both = tasks(2);
+  both.set_node_list("n2");
+  both.set_min_nodes(2);  // one more than was named
+  EXPECT_EQ(lay_out_step(both, kTwoNodes)->task_nodes, (std::vector<size_t>{0, 1}));
+}
+
+TEST(StepLayout, CountsMemory) {
+  std::vector<StepNode> node = {{"n1", 4, 1, 1, 1000, 600}};
+  rpc::StepSpec spec = tasks(1);
+  spec.set_exact(true);
+  spec.set_mem_per_node_mib(500);
+  EXPECT_EQ(lay_out_step(spec, node).error().code, model::kNodesBusy);
+  spec.set_mem_per_node_mib(400);
+  EXPECT_EQ(lay_out_step(spec, node)->memory_mib, (std::vector<uint64_t>{400}));
+  spec.set_mem_per_node_mib(1001);
+  EXPECT_EQ(lay_out_step(spec, node).error().code, model::kInvalidTaskMemory);
+  spec.set_mem_per_node_mib(0);
+  EXPECT_EQ(lay_out_step(spec, node)->memory_mib, (std::vector<uint64_t>{0}));
+}
+
+TEST(StepLayout, GivesGpusOfTheJob) {
+  using Gpus = std::vector<std::vector<uint32_t>>;
+  std::vector<StepNode> nodes = {{"n1", 4, 0, 1, 0, 0, {0, 1}, {0}}, {"n2", 4, 0, 1, 0, 0, {2, 3}, {}}};
+  rpc::StepSpec spec = tasks(2);
+  EXPECT_EQ(lay_out_step(spec, nodes)->gpus, (Gpus{{0, 1}, {2, 3}}))
+      << "all of them, where none are asked for";
+  const auto add = [](auto* list, uint32_t count) {
+    model::Gres& gres = *list->Add();
+    gres.set_name("gpu");
+    gres.set_count(count);
+  };
+  rpc::StepSpec per_node = spec;
+  add(per_node.mutable_gres_per_node(), 1);
+  EXPECT_EQ(lay_out_step(per_node, nodes)->gpus, (Gpus{{1}, {2}})) << "those that no other step holds";
+  add(per_node.mutable_gres_per_node(), 1);
+  EXPECT_EQ(lay_out_step(per_node, nodes).error().code, model::kNodesBusy);
+  rpc::StepSpec per_task = tasks(3);
+  add(per_task.mutable_gpus_per_task(), 1);
+  EXPECT_EQ(lay_out_step(per_task, nodes)->gpus, (Gpus{{1}, {2, 3}}));
+  rpc::StepSpec in_all = spec;
+  add(in_all.mutable_gpus(), 2);
+  EXPECT_EQ(lay_out_step(in_all, nodes)->gpus, (Gpus{{1}, {2}}));
+  add(in_all.mutable_gpus(), 9);
+  EXPECT_EQ(lay_out_step(in_all, nodes).error().code, model::kInsufficientGres);
+  spec.set_no_gres(true);
+  EXPECT_EQ(lay_out_step(spec, nodes)->gpus, (Gpus{{}, {}}));
+}
+
+TEST(StepLayout, MoreTasksThanProcessorsWhereThatIsWanted) {
+  rpc::StepSpec spec = tasks(10);
+  EXPECT_EQ(lay_out_step(spec, kTwoNodes).error().code, model::kTooManyCpus);
+  spec.set_overcommit(true);
+  EXPECT_EQ(lay_out_step(spec, kTwoNodes)->tasks, (std::vector<uint32_t>{5, 5}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/step_gpus.h"
 #include "engine/embedded/steps.h"
 #include "text/file_pattern.h"
 
@@ -45,7 +46,8 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   order.mutable_id()->set_run(job.restarts);
   order.mutable_id()->set_kind(STEP_NORMAL);
   order.mutable_id()->set_step_id(record.step_id());
-  *order.mutable_argv() = spec.argv();
+  *order.mutable_argv() = spec.wrapper();
+  order.mutable_argv()->MergeFrom(spec.argv());
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
@@ -72,11 +74,14 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
       "SLURM_NNODES=" + std::to_string(record.num_nodes()),
       "SLURM_PRIO_PROCESS=0",
       "SLURM_TMPDIR=" + order.tmp_dir(),
+      "SLURM_TOPOLOGY_ADDR_PATTERN=node",
       "SLURM_SRUN_COMM_HOST=127.0.0.1",
       "SLURM_LAUNCH_NODE_IPADDR=127.0.0.1",
   };
   if (spec.has_cpus_per_task())
     common.push_back("SLURM_CPUS_PER_TASK=" + std::to_string(spec.cpus_per_task()));
+  for (std::string& variable : virtual_node_environment(job.details->nodes.size(), spec.environment()))
+    common.push_back(std::move(variable));
   order.set_environment(merge_environment(spec.environment(), common, core_.config.home + "/bin"));
 
   JobRecord job_record = core_.state.record_of(job);
@@ -98,6 +103,10 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     const uint32_t local_id = local_ids[index]++;
     node::TaskOrder& task = *order.add_tasks();
     task.set_rank(static_cast<uint32_t>(rank));
+    if (!spec.programs().empty()) {
+      *task.mutable_argv() = spec.wrapper();
+      task.mutable_argv()->MergeFrom(spec.programs(static_cast<int>(rank)).argv());
+    }
     const auto add = [&](std::string_view name, const std::string& value) {
       task.add_environment(std::string(name) + "=" + value);
     };
@@ -108,27 +117,16 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     add("SLURMD_NODENAME", node.node());
     add("SLURM_TOPOLOGY_ADDR", node.node());
     add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
-    // All GPUs of the job on this node, for every task, unless each task was to have its own.
-    std::string gpus = gpu_indices(node);
-    const uint32_t per_task = spec.gpus_per_task_size() > 0 ? spec.gpus_per_task(0).count() : 0;
-    if (per_task > 0) {
-      std::vector<std::string> all;
-      for (size_t begin = 0; begin < gpus.size();) {
-        const size_t end = std::min(gpus.find(',', begin), gpus.size());
-        all.push_back(gpus.substr(begin, end - begin));
-        begin = end + 1;
-      }
-      gpus.clear();
-      for (uint32_t i = 0; i < per_task; ++i) {
-        const size_t position = size_t{local_id} * per_task + i;
-        if (position < all.size()) gpus += (gpus.empty() ? "" : ",") + all[position];
-      }
-    }
-    if (!gpus.empty()) {
-      add("CUDA_VISIBLE_DEVICES", gpus);
-      add("GPU_DEVICE_ORDINAL", gpus);
-      add("SLURM_STEP_GPUS", gpus);
-      add("SLURM_GPUS_ON_NODE", std::to_string(1 + std::count(gpus.begin(), gpus.end(), ',')));
+    if (!layout.gpus[index].empty()) {
+      const std::string step_gpus = join_numbers(layout.gpus[index]);
+      const std::string own = join_numbers(gpus_of_task(spec, layout.gpus[index], local_id));
+      add("CUDA_VISIBLE_DEVICES", own);
+      add("GPU_DEVICE_ORDINAL", own);
+      add("ROCR_VISIBLE_DEVICES", own);
+      add("SLURM_STEP_GPUS", step_gpus);
+      add("SLURM_GPUS_ON_NODE", std::to_string(layout.gpus[index].size()));
+    } else if (!gpu_numbers(node).empty()) {
+      add("CUDA_VISIBLE_DEVICES", "");  // the job has GPUs, this step none
     }
     text::FilePatternValues values = pattern_values(job_record);
     values.step = std::to_string(record.step_id());

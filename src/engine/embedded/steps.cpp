@@ -15,6 +15,7 @@
 #include "model/error.h"
 #include "text/file_pattern.h"
 #include "text/hostlist.h"
+#include "text/timestamp.h"
 
 namespace minke::engine {
 
@@ -23,10 +24,24 @@ using namespace model;
 std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) const {
   std::vector<StepNode> nodes;
   for (const NodeAllocation& allocation : job.details->nodes) {
-    StepNode node{allocation.node(), allocation.cpus(), 0, allocation.tasks()};
+    StepNode node{allocation.node(),
+                  allocation.cpus(),
+                  0,
+                  allocation.tasks(),
+                  allocation.memory_mib(),
+                  0,
+                  gpu_numbers(allocation),
+                  {}};
     for (const auto& [id, step] : steps.running) {
       const auto held = step.tag.cpus().find(node.name);
       if (held != step.tag.cpus().end()) node.cpus_used += held->second;
+      const auto memory = step.tag.memory_mib().find(node.name);
+      if (memory != step.tag.memory_mib().end()) node.memory_used_mib += memory->second;
+      const auto gpus = step.tag.gpus().find(node.name);
+      if (gpus != step.tag.gpus().end()) {
+        node.gpus_used.insert(node.gpus_used.end(), gpus->second.indices().begin(),
+                              gpus->second.indices().end());
+      }
     }
     nodes.push_back(std::move(node));
   }
@@ -100,14 +115,19 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
   JobSteps& steps = jobs_[job->id];
   if (job->state == JOB_SUSPENDED) return failure("", kJobSuspended);
   if (job->state != JOB_RUNNING) return failure("", kAlreadyDone);
-  if (request.spec().argv_size() == 0) return failure("no command", kInternal);
+  const auto& programs = request.spec().programs();
+  const bool nothing =
+      std::any_of(programs.begin(), programs.end(), [](const auto& one) { return one.argv().empty(); });
+  if (request.spec().argv().empty() || nothing) return failure("no command", kInternal);
   for (const rpc::StepStream* stream :
        {&request.spec().stdin(), &request.spec().stdout(), &request.spec().stderr()}) {
     if (uint64_t{stream->first_descriptor()} + stream->descriptors() > descriptors.size()) {
       return failure("a stream names a descriptor that was not sent", kInternal);
     }
   }
-  const auto layout = lay_out_step(request.spec(), nodes_of(*job, steps), 1);
+  const auto layout = lay_out_step(request.spec(), nodes_of(*job, steps));
+  if (layout && !programs.empty() && static_cast<size_t>(programs.size()) != layout->task_nodes.size())
+    return failure("a program for each task is needed", kBadTaskCount);
   if (!layout && (layout.error().code != kNodesBusy || request.spec().immediate()))
     return failure(layout.error());
   Waiting waiting{request, std::move(descriptors), owner, std::move(report)};
@@ -142,20 +162,33 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   if (job.array_task != kNoTask) record.set_array_task_id(job.array_task);
   std::vector<std::string> names;
   uint32_t cpus = 0;
+  uint64_t memory = 0;
+  size_t gpus = 0;
   for (size_t i = 0; i < layout.tasks.size(); ++i) {
     if (layout.tasks[i] == 0) continue;
     const std::string& name = job.details->nodes.Get(static_cast<int>(i)).node();
     names.push_back(name);
     cpus += layout.cpus[i];
     if (layout.cpus[i] != 0) (*step.tag.mutable_cpus())[name] = layout.cpus[i];
+    if (layout.memory_mib[i] != 0) (*step.tag.mutable_memory_mib())[name] = layout.memory_mib[i];
+    memory += layout.memory_mib[i];
+    gpus += layout.gpus[i].size();
+    if (!layout.holds_gpus) continue;
+    StepGpus& held = (*step.tag.mutable_gpus())[name];
+    for (const uint32_t gpu : layout.gpus[i]) held.add_indices(gpu);
   }
   record.set_node_list(text::compress_hostlist_sorted(names));
   record.set_num_nodes(static_cast<uint32_t>(names.size()));
   record.set_num_tasks(static_cast<uint32_t>(layout.task_nodes.size()));
   record.set_num_cpus(std::max(cpus, record.num_tasks()));
+  record.set_memory_mib(memory);
+  if (gpus != 0) {
+    Gres& gres = *record.add_tres_gres();
+    gres.set_name("gpu");
+    gres.set_count(static_cast<uint32_t>(gpus));
+  }
   record.set_key(waiting.request.key());
   step.tag.set_owner(format_owner(waiting.owner));
-  step.tag.set_kill_on_bad_exit(spec.kill_on_bad_exit());
   for (const size_t node : layout.task_nodes) {
     step.tag.add_node_of_task(job.details->nodes.Get(static_cast<int>(node)).node());
   }
@@ -227,10 +260,6 @@ void Steps::task_ended(const node::Launch& launch) {
       event.mutable_task_exit()->set_node(step->tag.node_of_task(static_cast<int>(end.rank())));
     }
     report(*step, event);
-    if (end.status() != 0 && step->tag.kill_on_bad_exit() && !std::exchange(step->killed, true)) {
-      if (const Job* job = core_.state.find(launch.id().job_id()))
-        signal(*job, launch.id().step_id(), SIGKILL);
-    }
   }
 }
 
@@ -287,7 +316,7 @@ void Steps::start_waiting(uint32_t job_id) {
   while (!waiting.empty()) {
     Waiting next = std::move(waiting.front());
     waiting.pop_front();
-    const auto layout = lay_out_step(next.request.spec(), nodes_of(*job, steps->second), 1);
+    const auto layout = lay_out_step(next.request.spec(), nodes_of(*job, steps->second));
     if (layout) {
       start(*job, std::move(next), *layout);
     } else {
@@ -364,12 +393,43 @@ void Steps::job_ended(Job& job) {
   jobs_.erase(steps);
 }
 
+// The line that Slurm writes when it ends a step.
+void Steps::announce(Step& step) {
+  if (std::exchange(step.announced, true)) return;
+  rpc::StepEvent event;
+  const StepRecord& record = step.tag.record();
+  const std::string node = step.tag.node_of_task_size() > 0 ? step.tag.node_of_task(0) : "";
+  event.set_note(std::string(kErrorPrefix) + "*** STEP " + std::to_string(record.job_id()) + "." +
+                 std::to_string(record.step_id()) + " ON " + node + " CANCELLED AT " +
+                 text::format_time(core_.now()) + " ***");
+  report(step, event);
+}
+
 void Steps::signal(const Job& job, uint32_t step_id, uint32_t signal) {
   if (const auto steps = jobs_.find(job.id); steps != jobs_.end() && signal == SIGKILL) {
     const auto step = steps->second.running.find(step_id);
-    if (step != steps->second.running.end()) step->second.killed = true;
+    if (step != steps->second.running.end()) {
+      step->second.killed = true;
+      announce(step->second);
+    }
   }
   core_.launching->signal(job, signal, node::SignalOrder::ONE_STEP, step_id);
+}
+
+void Steps::cancel(const Job& job, uint32_t step_id) {
+  const auto steps = jobs_.find(job.id);
+  if (steps == jobs_.end()) return;
+  const auto step = steps->second.running.find(step_id);
+  if (step == steps->second.running.end()) return;
+  step->second.killed = true;
+  announce(step->second);
+  core_.launching->signal(job, SIGCONT, node::SignalOrder::ONE_STEP, step_id);
+  core_.launching->signal(job, SIGTERM, node::SignalOrder::ONE_STEP, step_id);
+  if (step->second.kill_timer) return;
+  step->second.kill_timer = core_.loop.make_timer([this, id = job.id, step_id] {
+    if (const Job* found = core_.state.find(id)) signal(*found, step_id, SIGKILL);
+  });
+  step->second.kill_timer->set_after(std::chrono::seconds(core_.config.kill_wait_seconds));
 }
 
 std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {

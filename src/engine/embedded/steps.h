@@ -21,6 +21,7 @@
 #include "engine/embedded/step_layout.h"
 #include "engine/embedded/tags.pb.h"
 #include "node/launch.pb.h"
+#include "os/event_loop.h"
 #include "os/fd.h"
 #include "rpc/messages.pb.h"
 #include "store/store.h"
@@ -50,6 +51,8 @@ class Steps {
 
   void job_ended(Job& job);  // its steps end with it, whatever the launcher still has to say
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
+  // Ends it: SIGCONT and SIGTERM now, SIGKILL after KillWait.
+  void cancel(const Job& job, uint32_t step_id);
   std::vector<model::StepRecord> of_job(uint32_t job_id) const;
   // What the running steps of a job use now.
   void add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const;
@@ -64,7 +67,9 @@ class Steps {
     bool started = false;
     bool killed = false;
     std::vector<pid_t> pids;  // by rank; 0: the task has ended
+    bool announced = false;   // its end, on the srun's standard error
     std::unique_ptr<OwnerWatch> owner_watch;
+    std::unique_ptr<os::EventLoop::Timer> kill_timer;
   };
   struct Waiting {
     rpc::CreateStepRequest request;
@@ -90,6 +95,7 @@ class Steps {
                              const StepLayout& layout);
   void start_waiting(uint32_t job_id);
   void watch_owner(Step& step);
+  void announce(Step& step);
   Step* find(const node::LaunchId& id);
   static rpc::StepEvent started_event(const Step& step);
   void report(Step& step, const rpc::StepEvent& event);

@@ -1,0 +1,18 @@
+// Which of a step's GPUs on a node one task sees: --gpu-bind, --gpus-per-task, --ntasks-per-gpu. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+// `gpus`: of the step on this node. All of them, unless the step asks for a part to each task.
+std::vector<uint32_t> gpus_of_task(const rpc::StepSpec& spec, const std::vector<uint32_t>& gpus,
+                                   uint32_t local_id);
+
+std::string join_numbers(const std::vector<uint32_t>& numbers);  // "0,2"
+
+}  // namespace minke::engine

@@ -1,0 +1,44 @@
+#include "engine/embedded/step_gpus.h"
+
+#include <gtest/gtest.h>
+
+namespace minke::engine {
+namespace {
+
+using Gpus = std::vector<uint32_t>;
+const Gpus kFour = {4, 5, 6, 7};
+
+Gpus bound(const char* bind, uint32_t local_id) {
+  rpc::StepSpec spec;
+  spec.set_gpu_bind(bind);
+  return gpus_of_task(spec, kFour, local_id);
+}
+
+TEST(StepGpus, AllAreSeenUnlessTheStepAsksOtherwise) {
+  EXPECT_EQ(bound("", 3), kFour);
+  EXPECT_EQ(bound("closest", 3), kFour);
+  EXPECT_EQ(bound("none", 3), kFour);
+}
+
+TEST(StepGpus, Binding) {
+  EXPECT_EQ(bound("single:2", 1), (Gpus{4}));
+  EXPECT_EQ(bound("verbose,single:2", 2), (Gpus{5}));
+  EXPECT_EQ(bound("per_task:2", 1), (Gpus{6, 7}));
+  EXPECT_EQ(bound("map_gpu:3,0", 0), (Gpus{7}));
+  EXPECT_EQ(bound("map_gpu:3,0", 1), (Gpus{4}));
+  EXPECT_EQ(bound("mask_gpu:0x3,0xc", 1), (Gpus{6, 7}));
+}
+
+TEST(StepGpus, APartForEachTask) {
+  rpc::StepSpec spec;
+  model::Gres& gres = *spec.add_gpus_per_task();
+  gres.set_name("gpu");
+  gres.set_count(2);
+  EXPECT_EQ(gpus_of_task(spec, kFour, 1), (Gpus{6, 7}));
+  rpc::StepSpec shared;
+  shared.set_ntasks_per_gpu(2);
+  EXPECT_EQ(gpus_of_task(shared, kFour, 3), (Gpus{5}));
+}
+
+}  // namespace
+}  // namespace minke::engine

@@ -1,0 +1,125 @@
+#include "submit/multi_prog.h"
+
+#include <algorithm>
+
+#include "text/number.h"
+
+namespace minke::submit {
+namespace {
+
+struct Line {
+  std::string text;
+  size_t number = 0;  // of its first line in the file
+};
+
+std::vector<Line> logical_lines(std::string_view content) {
+  std::vector<Line> lines;
+  size_t number = 0;
+  bool goes_on = false;
+  while (!content.empty()) {
+    std::string_view line = content.substr(0, content.find('\n'));
+    content.remove_prefix(std::min(content.size(), line.size() + 1));
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!goes_on) lines.push_back({"", number});
+    goes_on = line.ends_with('\\');
+    if (goes_on) line.remove_suffix(1);
+    lines.back().text += line;
+  }
+  return lines;
+}
+
+std::vector<std::string> split_words(std::string_view line) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = '\0';
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == '\0' && (c == ' ' || c == '\t')) {
+      in_word = false;
+      continue;
+    }
+    if (!std::exchange(in_word, true)) words.emplace_back();
+    if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+      words.back().push_back(line[++i]);
+    } else if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (quote != '\0' && c == quote) {
+      quote = '\0';
+    } else {
+      words.back().push_back(c);
+    }
+  }
+  return words;
+}
+
+// The tasks that a line names, in its order. Numbers beyond the step's tasks are an error, as in Slurm.
+Result<std::vector<uint32_t>> parse_tasks(std::string_view text, uint32_t tasks) {
+  std::vector<uint32_t> numbers;
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  for (const std::string_view part : text::split(text, ',')) {
+    const size_t dash = part.find('-');
+    const auto first = text::parse_unsigned(part.substr(0, dash), UINT32_MAX);
+    const auto last =
+        dash == std::string_view::npos ? first : text::parse_unsigned(part.substr(dash + 1), UINT32_MAX);
+    if (!first || !last || *first > *last) return failure("");
+    if (*last >= tasks) return failure("Invalid task id, " + std::to_string(*last) + " >= ntasks");
+    for (uint64_t task = *first; task <= *last; ++task) numbers.push_back(static_cast<uint32_t>(task));
+  }
+  return numbers;
+}
+
+std::string expand(std::string_view word, uint32_t task, size_t offset) {
+  std::string text;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const char next = word[i] == '%' && i + 1 < word.size() ? word[i + 1] : '\0';
+    if (next == 't' || next == 'o') {
+      text += next == 't' ? std::to_string(task) : std::to_string(offset);
+      ++i;
+    } else {
+      text.push_back(word[i]);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::string>>> parse_multi_prog(std::string_view content,
+                                                               const std::string& name, uint32_t tasks) {
+  std::vector<std::vector<std::string>> programs(tasks);
+  for (const Line& line : logical_lines(content)) {
+    const size_t start = line.text.find_first_not_of(" \t");
+    if (start == std::string::npos || line.text[start] == '#') continue;
+    const std::vector<std::string> words = split_words(line.text);
+    const auto invalid = [&] {
+      return failure("Line " + std::to_string(line.number) + " of configuration file " + name +
+                     " is invalid");
+    };
+    if (words.size() < 2) return invalid();
+    std::vector<uint32_t> here;
+    if (words[0] == "*") {
+      for (uint32_t task = 0; task < tasks; ++task) {
+        if (programs[task].empty()) here.push_back(task);
+      }
+    } else {
+      auto parsed = parse_tasks(words[0], tasks);
+      if (!parsed) return parsed.error().message.empty() ? invalid() : failure(parsed.error());
+      here = std::move(*parsed);
+    }
+    for (size_t offset = 0; offset < here.size(); ++offset) {
+      std::vector<std::string>& program = programs[here[offset]];
+      program.clear();
+      for (size_t i = 1; i < words.size(); ++i) program.push_back(expand(words[i], here[offset], offset));
+    }
+  }
+  for (uint32_t task = 0; task < tasks; ++task) {
+    if (programs[task].empty()) {
+      return failure("Configuration file " + name + " invalid, no record for task id " +
+                     std::to_string(task));
+    }
+  }
+  return programs;
+}
+
+}  // namespace minke::submit

@@ -1,0 +1,31 @@
+#include "submit/multi_prog.h"
+
+#include <gtest/gtest.h>
+
+namespace minke::submit {
+namespace {
+
+using Programs = std::vector<std::vector<std::string>>;
+
+TEST(MultiProg, NamesEachTasksProgram) {
+  const auto programs = parse_multi_prog(
+      "# who does what\n\n0   ./first %t\n1-2,4 second %t:%o 'two words' \\\n  more\n* rest %o\n", "f", 6);
+  ASSERT_TRUE(programs);
+  EXPECT_EQ(*programs, (Programs{{"./first", "0"},
+                                 {"second", "1:0", "two words", "more"},
+                                 {"second", "2:1", "two words", "more"},
+                                 {"rest", "0"},
+                                 {"second", "4:2", "two words", "more"},
+                                 {"rest", "1"}}));
+}
+
+TEST(MultiProg, SaysWhatIsWrong) {
+  const auto error = [](const char* text) { return parse_multi_prog(text, "f", 2).error().message; };
+  EXPECT_EQ(error("0 a\n"), "Configuration file f invalid, no record for task id 1");
+  EXPECT_EQ(error("0 a\n1-3 b\n"), "Invalid task id, 3 >= ntasks");
+  EXPECT_EQ(error("0 a\nx b\n"), "Line 2 of configuration file f is invalid");
+  EXPECT_EQ(error("0\n"), "Line 1 of configuration file f is invalid");
+}
+
+}  // namespace
+}  // namespace minke::submit

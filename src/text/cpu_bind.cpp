@@ -1,0 +1,134 @@
+#include "text/cpu_bind.h"
+
+#include <algorithm>
+
+#include "text/number.h"
+
+namespace minke::text {
+namespace {
+
+constexpr uint32_t kMostCpus = 4096;
+constexpr size_t kLongestList = 4096;  // entries, after "*N" has been written out
+
+int hexadecimal(char c) {
+  if (is_digit(c)) return c - '0';
+  const char lower = to_lower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// "0x5" or "5".
+Result<std::vector<uint32_t>> parse_mask(std::string_view text) {
+  if (starts_with_ignoring_case(text, "0x")) text.remove_prefix(2);
+  if (text.empty() || text.size() * 4 > kMostCpus) return failure("not a mask");
+  std::vector<uint32_t> cpus;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const int digit = hexadecimal(text[text.size() - 1 - i]);
+    if (digit < 0) return failure("not a mask");
+    for (uint32_t bit = 0; bit < 4; ++bit) {
+      if ((digit >> bit & 1) != 0) cpus.push_back(static_cast<uint32_t>(i) * 4 + bit);
+    }
+  }
+  return cpus;
+}
+
+// "0,1*3,0x4": CPU numbers, or masks; "*3" is three times the same.
+Status parse_list(std::string_view list, bool masks, CpuBind& bind) {
+  for (std::string_view entry : split(list, ',')) {
+    uint64_t times = 1;
+    if (const size_t star = entry.find('*'); star != std::string_view::npos) {
+      const auto count = parse_unsigned(entry.substr(star + 1), kLongestList);
+      if (!count || *count == 0) return failure("not a count");
+      times = *count;
+      entry = entry.substr(0, star);
+    }
+    std::vector<uint32_t> cpus;
+    if (masks) {
+      auto parsed = parse_mask(entry);
+      if (!parsed) return failure(parsed.error());
+      cpus = std::move(*parsed);
+    } else if (starts_with_ignoring_case(entry, "0x")) {
+      uint64_t cpu = 0;
+      for (const char c : entry.substr(2)) {
+        if (hexadecimal(c) < 0 || cpu >= kMostCpus) return failure("not a CPU");
+        cpu = cpu * 16 + static_cast<uint64_t>(hexadecimal(c));
+      }
+      if (entry.size() == 2 || cpu >= kMostCpus) return failure("not a CPU");
+      cpus = {static_cast<uint32_t>(cpu)};
+    } else {
+      const auto cpu = parse_unsigned(entry, kMostCpus - 1);
+      if (!cpu) return failure("not a CPU");
+      cpus = {static_cast<uint32_t>(*cpu)};
+    }
+    if (bind.cpus.size() + times > kLongestList) return failure("too many entries");
+    bind.cpus.insert(bind.cpus.end(), times, cpus);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CpuBind> parse_cpu_bind(std::string_view text) {
+  const auto unknown = [&] {
+    return failure("unrecognized --cpu-bind argument \"" + std::string(text) + "\"");
+  };
+  constexpr std::string_view kTopology[] = {"sockets",   "cores",     "threads",    "ldoms",     "boards",
+                                            "rank_ldom", "map_ldom:", "mask_ldom:", "nosockets", "nocores",
+                                            "nothreads", "noldoms",   "autobind",   "one_thread"};
+  CpuBind bind;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view word = rest.substr(0, rest.find(','));
+    const auto is = [&](std::string_view name) { return equals_ignoring_case(word, name); };
+    const bool map =
+        starts_with_ignoring_case(rest, "map_cpu:") || starts_with_ignoring_case(rest, "mapcpu:");
+    const bool mask =
+        starts_with_ignoring_case(rest, "mask_cpu:") || starts_with_ignoring_case(rest, "maskcpu:");
+    if (map || mask) {
+      // Its list goes on to the end: it has the commas.
+      bind.kind = map ? CpuBind::kMap : CpuBind::kMask;
+      bind.word = map ? "map_cpu:" : "mask_cpu:";
+      bind.list = rest.substr(rest.find(':') + 1);
+      if (!parse_list(bind.list, mask, bind)) return unknown();
+      return bind;
+    }
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    if (is("q") || is("quiet")) {
+      bind.verbose = false;
+    } else if (is("v") || is("verbose")) {
+      bind.verbose = true;
+    } else if (is("no") || is("n") || is("none")) {
+      bind.kind = CpuBind::kNone;
+      bind.word = "none";
+    } else if (is("rank")) {
+      bind.kind = CpuBind::kRank;
+      bind.word = "rank";
+    } else if (const auto* found = std::find_if(
+                   std::begin(kTopology), std::end(kTopology),
+                   [&](std::string_view name) {
+                     // "socket" and "sockets" are the same
+                     return name.ends_with(':')
+                                ? starts_with_ignoring_case(word, name)
+                                : is(name) || (name.ends_with('s') && is(name.substr(0, name.size() - 1)));
+                   });
+               found != std::end(kTopology)) {
+      bind.kind = CpuBind::kTopology;
+      bind.word = *found;
+      if (found->ends_with(':')) return bind;
+    } else {
+      return unknown();
+    }
+  }
+  return bind;
+}
+
+std::string format_cpu_mask(const std::vector<uint32_t>& cpus) {
+  const uint32_t highest = cpus.empty() ? 0 : *std::max_element(cpus.begin(), cpus.end());
+  std::string digits(highest / 4 + 1, '0');
+  for (const uint32_t cpu : cpus) {
+    char& digit = digits[digits.size() - 1 - cpu / 4];
+    digit = "0123456789abcdef"[hexadecimal(digit) | 1 << cpu % 4];
+  }
+  return "0x" + digits;
+}
+
+}  // namespace minke::text
