@@ -67,7 +67,7 @@ Status give_back(Client& client, uint32_t job_id, int32_t status) {
   return {};
 }
 
-std::string add_to_environment(std::string block, const std::vector<std::string>& additions) {
+std::string add_to_environment(std::string_view block, const std::vector<std::string>& additions) {
   return engine::merge_environment(block, additions, "");
 }
 

@@ -26,6 +26,6 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
 Status give_back(Client& client, uint32_t job_id, int32_t status);
 
 // The environment that salloc and srun hand on: `block` holds NAME=VALUE, each ended by NUL.
-std::string add_to_environment(std::string block, const std::vector<std::string>& additions);
+std::string add_to_environment(std::string_view block, const std::vector<std::string>& additions);
 
 }  // namespace minke::cli

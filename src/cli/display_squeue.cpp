@@ -165,6 +165,7 @@ void rank_texts(const std::vector<JobLine>& lines, const SortKey& key, size_t co
     last = text;
   }
   std::vector<std::string_view> texts;
+  texts.reserve(rank_by_text.size());
   for (const auto& [text, rank] : rank_by_text) texts.push_back(text);
   std::sort(texts.begin(), texts.end());
   for (size_t i = 0; i < texts.size(); ++i) rank_by_text[texts[i]] = static_cast<int64_t>(i);

@@ -48,7 +48,7 @@ struct SqueueOptions {
   bool no_convert = false;
   bool only_job_state = false;
   bool me = false;
-  std::optional<uint32_t> not_uid;  // --notme
+  std::optional<uint32_t> not_uid;         // --notme
   unsigned iterate_seconds = 0;            // 0: once
   std::optional<DocumentFormat> document;  // --json, --yaml
 };

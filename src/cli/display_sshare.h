@@ -17,8 +17,8 @@
 
 namespace minke::cli {
 
-inline constexpr int64_t kUsageHalfLife = 7 * 86400;          // s
-inline constexpr int64_t kUsageMemory = 10 * kUsageHalfLife;  // what ended before is a thousandth by now
+inline constexpr int64_t kUsageHalfLife = int64_t{7} * 86400;  // s
+inline constexpr int64_t kUsageMemory = 10 * kUsageHalfLife;   // what ended before is a thousandth by now
 
 struct ShareUsage {
   double cpu_seconds = 0;  // decayed

@@ -29,9 +29,9 @@ void number_or_any(const JobLine& line, const Context&, std::string& out) {
     out += '*';
   }
 }
-constexpr auto sockets = number_or_any<&JobSpec::sockets_per_node, &JobSpec::has_sockets_per_node>;
-constexpr auto cores = number_or_any<&JobSpec::cores_per_socket, &JobSpec::has_cores_per_socket>;
-constexpr auto threads = number_or_any<&JobSpec::threads_per_core, &JobSpec::has_threads_per_core>;
+constexpr auto kSockets = number_or_any<&JobSpec::sockets_per_node, &JobSpec::has_sockets_per_node>;
+constexpr auto kCores = number_or_any<&JobSpec::cores_per_socket, &JobSpec::has_cores_per_socket>;
+constexpr auto kThreads = number_or_any<&JobSpec::threads_per_core, &JobSpec::has_threads_per_core>;
 void zero(const JobLine&, const Context&, std::string& out) {
   out += '0';
 }
@@ -216,11 +216,11 @@ void requeue(const JobLine& line, const Context&, std::string& out) {
   out += line.job->requeue_allowed() ? '1' : '0';
 }
 void sockets_cores_threads(const JobLine& line, const Context& context, std::string& out) {
-  sockets(line, context, out);
+  kSockets(line, context, out);
   out += ':';
-  cores(line, context, out);
+  kCores(line, context, out);
   out += ':';
-  threads(line, context, out);
+  kThreads(line, context, out);
 }
 void het_job_id(const JobLine& line, const Context& context, std::string& out) {
   if (line.job->het_job_id() == 0) return not_available(line, context, out);
@@ -343,9 +343,9 @@ constexpr JobField kFields[] = {
     {'E', "dependency", "DEPENDENCY", kCut, kCut, dependency},
     {'F', "arrayjobid", "ARRAY_JOB_ID", kCut, kCut, array_job_id},
     {'G', "groupid", "GROUP", kCut, kCut, record_number<&JobRecord::gid>},
-    {'H', "sockets", "SOCKETS_PER_NODE", kCut, kCut, sockets},
-    {'I', "cores", "CORES_PER_SOCKET", kCut, kCut, cores},
-    {'J', "threads", "THREADS_PER_CORE", kCut, kCut, threads},
+    {'H', "sockets", "SOCKETS_PER_NODE", kCut, kCut, kSockets},
+    {'I', "cores", "CORES_PER_SOCKET", kCut, kCut, kCores},
+    {'J', "threads", "THREADS_PER_CORE", kCut, kCut, kThreads},
     {'K', "arraytaskid", "ARRAY_TASK_ID", kCut, kCut, array_task_id},
     {'L', "timeleft", "TIME_LEFT", kSpill, kCut, time_left},
     {'M', "timeused", "TIME", kSpill, kCut, time_used},

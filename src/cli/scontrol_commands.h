@@ -23,7 +23,8 @@ class Scontrol {
  private:
   using Words = std::vector<std::string>;
 
-  // Commands that act on jobs that run, or on the daemon (scontrol_actions.cpp). Nothing: it is none of these.
+  // Commands that act on jobs that run, or on the daemon (scontrol_actions.cpp). Nothing: it is none of
+  // these.
   std::optional<int> run_action(const Words& words);
   int suspend(const Words& words, bool resume);
   int top(const Words& words);
