@@ -7,6 +7,18 @@ import socket
 import pytest
 
 
+@pytest.mark.minke_only  # Slurm is slower than that
+@pytest.mark.parametrize("options", [[], ["--no-requeue"], ["--array=0-1"]], ids=["job", "no-requeue", "array"])
+def test_directory_of_the_output_made_after_the_submission(cluster, options):
+    """submitit makes it once it knows the job's number."""
+    array = bool(options) and options[0].startswith("--array")
+    job = cluster.sbatch(*options, "--output=%A/out.%a" if array else "--output=%j/out", "--wrap", "echo there")
+    (cluster.work / str(job)).mkdir()
+    cluster.wait_end(job)
+    outputs = [path.read_text() for path in (cluster.work / str(job)).iterdir()]
+    assert outputs == ["there\n"] * (2 if array else 1)
+
+
 def test_prints_the_job_number_as_programs_parse_it(cluster):
     done = cluster.run("sbatch", cluster.script("true"), check=0)
     assert re.fullmatch(r"Submitted batch job \d+\n", done.stdout)

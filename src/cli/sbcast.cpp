@@ -100,7 +100,7 @@ Result<std::vector<std::string>> nodes_of_job(const Options& options) {
   if (const char* variable = std::getenv("SLURM_JOB_ID"); id.empty() && variable != nullptr) id = variable;
   if (id.empty())
     return failure(
-        "Need a job id to run this command. Run from within a Slurm job or use the --jobid option.");
+        "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
   const auto number = static_cast<uint32_t>(std::strtoul(id.c_str(), nullptr, 10));
   auto client = Client::connect();
   if (!client) return failure(client.error());

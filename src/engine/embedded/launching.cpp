@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <unordered_set>
 #include <utility>
@@ -294,6 +296,33 @@ void Launching::collect(const node::LaunchId& id) {
   });
 }
 
+bool Launching::may_be_too_early(const Job& job, const std::string& launch_error) const {
+  constexpr int64_t kGrace = 5;  // s
+  return !job.completing && core_.now() - job.submit_time <= kGrace &&
+         launch_error.ends_with(std::strerror(ENOENT));
+}
+
+void Launching::send_later(const Job& job) {
+  // Not before the launcher has been told to forget the launch of the same name.
+  core_.committer.when_durable([this, id = job.id, run = job.restarts] {
+    send_again_.emplace_back(id, run);
+    if (!send_again_timer_) send_again_timer_ = core_.loop.make_timer([this] { send_again(); });
+    send_again_timer_->set_after(std::chrono::milliseconds(100));
+  });
+}
+
+void Launching::send_again() {
+  for (const auto& [id, run] : std::exchange(send_again_, {})) {
+    Job* job = core_.state.find(id);
+    if (job == nullptr || job->restarts != run || (job->state != JOB_RUNNING && !job->completing)) continue;
+    if (job->completing) {
+      core_.lifecycle->ended(*job, SIGKILL, core_.now());
+    } else {
+      send(*job);
+    }
+  }
+}
+
 void Launching::on_ended(const node::Launch& launch) {
   collect(launch.id());
   Job* job = core_.state.find(launch.id().job_id());
@@ -308,6 +337,7 @@ void Launching::on_ended(const node::Launch& launch) {
     return;
   }
   if (!launch.launch_error().empty()) {
+    if (may_be_too_early(*job, launch.launch_error())) return send_later(*job);
     os::log_warning("job " + std::to_string(job->id) + ": " + launch.launch_error());
     core_.lifecycle->failed(*job, JOB_FAILED, FAIL_LAUNCH, launch.launch_error(), end_time);
     return;

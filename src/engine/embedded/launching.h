@@ -66,7 +66,16 @@ class Launching {
   Result<std::string> spooled_script(const Job& job);
   Result<std::shared_ptr<const std::string>> environment_of(const Job& job);
 
+  // A program may make the directories of its job's files only when it has been told the job's number
+  // (submitit does): a launch that finds no such directory right after the submission is sent again a little
+  // later.
+  bool may_be_too_early(const Job& job, const std::string& launch_error) const;
+  void send_later(const Job& job);
+  void send_again();
+
   Core& core_;
+  std::vector<std::pair<uint32_t, uint32_t>> send_again_;  // job id, restarts
+  std::unique_ptr<os::EventLoop::Timer> send_again_timer_;
   bool rebooted_ = false;
   unsigned spooled_ = 0;  // scripts written since the spool was last cleared
   std::function<void()> on_recovered_;
