@@ -44,6 +44,13 @@ def fill(place: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def command_line(pid: int) -> str:
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def test_submission(small_disk):
     cluster = small_disk
     kept = cluster.submit("echo kept", "--hold")
@@ -67,7 +74,7 @@ def test_end_of_a_job(small_disk):
     poll(lambda: (cluster.work / "started").exists())
     filler = fill(cluster.directory)
     (cluster.work / "finish").touch()
-    poll(lambda: not [pid for pid in cluster.processes() if b"slurm_script" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()])
+    poll(lambda: not any("slurm_script" in command_line(pid) for pid in cluster.processes()))
     filler.unlink()
     assert cluster.wait_end(job)["ExitCode"] == "3:0"
     assert cluster.sacct("-X", "-j", job) == [[str(job), "FAILED", "3:0"]]

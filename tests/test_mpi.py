@@ -1,5 +1,7 @@
 """MPI programs in steps: Debian's Open MPI and MPICH, compiled here, over several virtual nodes."""
+import contextlib
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -139,7 +141,8 @@ else:
 def test_rendezvous_as_torchrun_does(cluster):
     """MASTER_ADDR from scontrol show hostnames; a virtual node's name does not resolve, so the job maps it."""
     (cluster.work / "meet.py").write_text(RENDEZVOUS)
-    with_port = "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))\n"
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
+        with_port = f"export MASTER_PORT={free.getsockname()[1]}\n"
     job = cluster.submit("nodes=($(scontrol show hostnames $SLURM_JOB_NODELIST))\n" + with_port +
                          "getent hosts ${nodes[0]} > /dev/null && export MASTER_ADDR=${nodes[0]} "
                          "|| export MASTER_ADDR=127.0.0.1\n"

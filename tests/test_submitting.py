@@ -199,6 +199,16 @@ def test_umask_and_limits_travel(cluster):
     assert cluster.output(int(done.stdout)) == "0027\n512\n640\n"
 
 
+@pytest.mark.minke_only
+def test_waiting_for_an_array_that_has_ended(cluster):
+    """sbatch --wait may ask after the last task: the highest exit code is told all the same."""
+    job = cluster.sbatch("--array=0-2", cluster.script("exit $SLURM_ARRAY_TASK_ID"))
+    cluster.wait_end(job)
+    with cluster.wire() as wire:
+        wait = wire.messages.WaitJobRequest(job_id=job, until=wire.messages.WaitJobRequest.ENDED)
+        assert wire.ask(wait_job=wait).wait_job.job.exit_code == 2 << 8
+
+
 def test_wait_returns_the_exit_code(cluster):
     assert cluster.run("sbatch", "--wait", cluster.script("exit 9")).returncode == 9
     assert cluster.run("sbatch", "--wait", cluster.script("exit 0")).returncode == 0

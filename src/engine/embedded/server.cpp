@@ -130,12 +130,20 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
     const auto stored = core_.store.job(request.job_id());
     if (!stored) return client->send_error(request_id, stored.error());
     if (!*stored) return client->send_error(request_id, Error{kInvalidJobId, {}});
-    JobRecord record = (*stored)->record;
-    if (record.array_job_id() != 0) {
-      const auto outcome = core_.store.array_outcome(record.array_job_id());
-      if (outcome && outcome->ended > outcome->succeeded) record.set_exit_code(1 << 8);
-    }
-    answer(record, true);
+    const JobRecord& record = (*stored)->record;
+    if (record.array_job_id() == 0) return answer(record, true);
+    // Of an array the highest exit code of all its tasks is told.
+    const auto told = std::make_shared<JobRecord>(record);
+    store::AccountingQuery query;
+    query.job_ids = {record.array_job_id()};
+    core_.store.query(std::move(query), [this, answer, told](auto chunk) {
+      core_.loop.post([answer, told, chunk = std::move(chunk)] {
+        const bool more = chunk && !chunk->empty();
+        if (!more) return answer(*told, true);
+        for (const store::AccountedJob& task : *chunk)
+          told->set_exit_code(std::max(told->exit_code(), task.job.record.exit_code()));
+      });
+    });
     return;
   }
   const auto over = [&](uint32_t id) {
