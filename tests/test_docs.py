@@ -16,7 +16,7 @@ import subprocess
 
 import pytest
 
-from cluster import ROOT
+from cluster import ROOT, poll
 
 MINKE_ONLY = True
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/*.md"))]
@@ -83,6 +83,19 @@ class Shell:
         self.process.stdout.close()
 
 
+def daemons_below(directory: pathlib.Path) -> list[int]:
+    """Of clusters that a page makes besides the one that the tests close."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            words = entry.name.isdigit() and (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words and b"daemon" in words and any(word.startswith(os.fsencode(directory)) for word in words):
+            found.append(int(entry.name))
+    return found
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in FOR_DEVELOPERS],
                          ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples(page, new_cluster):
@@ -106,6 +119,7 @@ def test_examples(page, new_cluster):
             else:
                 assert words[0] in ("console", "text", "python"), f"{where}: {words} is no kind of block"
                 assert words[:2] != ["console", "skip"] or len(words) > 2, f"{where}: why is it not run?"
+        poll(lambda: not daemons_below(cluster.work), 10, f"the end of every cluster of {page.name}")
     finally:
         shell.close()
 
