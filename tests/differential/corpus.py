@@ -451,8 +451,7 @@ DEPENDENCY = lines("dependency", """
 BEGIN = lines("begin", """
 -b now
 -b now+1hour
--b now+60
--b now+1
+-b now+3600
 -b now+10minutes
 -b now+2days
 -b now+1week

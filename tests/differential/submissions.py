@@ -2,6 +2,7 @@
 import dataclasses
 import re
 
+from cluster import poll
 from corpus import Case
 from systems import Answer, Pair
 
@@ -59,6 +60,14 @@ def tell(system, *command) -> str:
     return system.run(*command, check=0).stdout.replace(str(system.work), "/work")
 
 
+def wait_accrued(system) -> None:
+    """Slurm looks every few seconds only at which jobs have become eligible; until then their AccrueTime is Unknown."""
+    def accrued() -> bool:
+        times = [line.split() for line in tell(system, "squeue", "-ha", "-O", "EligibleTime,AccrueTime").splitlines()]
+        return not [eligible for eligible, accrue in times if accrue == "N/A" != eligible]
+    poll(accrued, 120, "that every eligible job has its AccrueTime")
+
+
 def read_back(system) -> tuple[dict[str, list], dict[str, list]]:
     """By job number: the records of scontrol, the rows of squeue."""
     show, queue = {}, {}
@@ -86,6 +95,7 @@ def run_corpus(pair: Pair, cases: list[Case]) -> dict[str, tuple[Seen, Seen]]:
             first = system.run(*command, check=0)
         system.wait_state(first.stdout.strip(), "RUNNING")
         answers = [submit(system, case, number) for number, case in enumerate(cases)]
+        wait_accrued(system)
         show, queue = read_back(system)
         return [Seen(number, answer, show.get(number, []), queue.get(number, []))
                 for answer in answers for number in [job_number(answer)]]
