@@ -88,7 +88,7 @@ MINKE_SHARED_MEMORY void open_streams(ChildBlock& child) {
 
 MINKE_SHARED_MEMORY void set_limits(const ChildBlock& child) {
   for (size_t i = 0; i < child.limit_count; ++i) {
-    uint64_t current[2];  // soft, hard
+    uint64_t current[2] = {0, 0};  // soft, hard
     if (raw_syscall(SYS_prlimit64, 0, child.limits[i].resource, 0, address(current)) < 0) continue;
     current[0] = child.limits[i].soft < current[1] ? child.limits[i].soft : current[1];
     raw_syscall(SYS_prlimit64, 0, child.limits[i].resource, address(current), 0);
@@ -122,6 +122,7 @@ MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char
   long file = raw_syscall(SYS_openat, AT_FDCWD, address(program), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;
   char line[256];
+  line[0] = line[1] = '\0';
   long count = raw_syscall(SYS_read, file, address(line), sizeof line - 1);
   if (count < 3 || line[0] != '#' || line[1] != '!') return false;
   long end = 2;

@@ -351,11 +351,12 @@ void Steps::fail_unknown(const node::Inventory& inventory) {
   std::vector<node::Launch> unknown;
   for (const auto& [job_id, steps] : jobs_) {
     for (const auto& [step_id, step] : steps.running) {
-      const bool known =
-          std::any_of(inventory.launches().begin(), inventory.launches().end(), [&](const auto& launch) {
-            return launch.id().kind() == STEP_NORMAL && launch.id().job_id() == job_id &&
-                   launch.id().step_id() == step_id;
-          });
+      const bool known = std::any_of(inventory.launches().begin(), inventory.launches().end(),
+                                     [job_id = job_id, step_id = step_id](const auto& launch) {
+                                       return launch.id().kind() == STEP_NORMAL &&
+                                              launch.id().job_id() == job_id &&
+                                              launch.id().step_id() == step_id;
+                                     });
       if (known) continue;
       node::Launch launch;
       launch.mutable_id()->set_job_id(job_id);
