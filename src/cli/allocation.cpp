@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "cli/launch_environment.h"
+#include "cli/srun/launch_environment.h"
 #include "engine/embedded/job_environment.h"
 #include "model/error.h"
 #include "text/state.h"

@@ -1,7 +1,7 @@
 #include "cli/batch_submission.h"
 
-#include "cli/launch_environment.h"
 #include "cli/output_check.h"
+#include "cli/srun/launch_environment.h"
 
 namespace minke::cli {
 

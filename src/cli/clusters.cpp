@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "cli/display_fetch.h"
+#include "cli/fetch.h"
 #include "text/number.h"
 
 namespace minke::cli {

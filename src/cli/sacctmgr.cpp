@@ -16,9 +16,9 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/display_text.h"
-#include "cli/print_fields.h"
+#include "cli/display/print_fields.h"
+#include "cli/display/text.h"
+#include "cli/fetch.h"
 #include "text/number.h"
 
 namespace minke::cli {

@@ -18,7 +18,7 @@
 #include "cli/allocation.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/launch_environment.h"
+#include "cli/srun/launch_environment.h"
 #include "os/fd.h"
 #include "submit/job_request.h"
 

@@ -14,7 +14,7 @@
 #include "cli/batch_submission.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/launch_environment.h"
+#include "cli/srun/launch_environment.h"
 #include "os/files.h"
 #include "submit/job_request.h"
 #include "submit/script.h"

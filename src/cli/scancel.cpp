@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
+#include "cli/fetch.h"
 #include "model/error.h"
 #include "text/job_id.h"
 #include "text/number.h"

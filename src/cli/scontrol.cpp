@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/scontrol_commands.h"
-#include "cli/scontrol_document.h"
+#include "cli/fetch.h"
+#include "cli/scontrol/commands.h"
+#include "cli/scontrol/document.h"
 #include "text/number.h"
 
 namespace minke::cli {

@@ -1,5 +1,5 @@
 // seff: how well one job used the cores and the memory that it held.
-#include "cli/display_seff.h"
+#include "cli/display/seff.h"
 
 #include <cstdio>
 #include <ctime>
@@ -7,7 +7,7 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
+#include "cli/fetch.h"
 #include "model/error.h"
 #include "text/job_id.h"
 

@@ -9,9 +9,9 @@
 #include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/display_sprio.h"
-#include "cli/document_output.h"
+#include "cli/display/sprio.h"
+#include "cli/document/output.h"
+#include "cli/fetch.h"
 
 namespace minke::cli {
 namespace {

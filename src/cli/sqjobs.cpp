@@ -10,8 +10,8 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/display_text.h"
+#include "cli/display/text.h"
+#include "cli/fetch.h"
 #include "submit/sqsub.h"
 #include "text/duration.h"
 #include "text/job_id.h"

@@ -7,8 +7,8 @@
 #include "cli/batch_submission.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/launch_environment.h"
+#include "cli/fetch.h"
+#include "cli/srun/launch_environment.h"
 #include "submit/sqsub.h"
 #include "text/job_id.h"
 

@@ -9,10 +9,10 @@
 #include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/display_squeue.h"
-#include "cli/display_steps.h"
-#include "cli/document_output.h"
+#include "cli/display/squeue.h"
+#include "cli/display/steps.h"
+#include "cli/document/output.h"
+#include "cli/fetch.h"
 #include "model/error.h"
 
 namespace minke::cli {

@@ -10,8 +10,8 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/display_sreport.h"
+#include "cli/display/sreport.h"
+#include "cli/fetch.h"
 
 namespace minke::cli {
 namespace {

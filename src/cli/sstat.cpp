@@ -9,8 +9,8 @@
 
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/display_fetch.h"
-#include "cli/display_sstat.h"
+#include "cli/display/sstat.h"
+#include "cli/fetch.h"
 
 namespace minke::cli {
 namespace {

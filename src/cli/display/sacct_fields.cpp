@@ -1,0 +1,395 @@
+// The fields of sacct: what each says of a job's line and of a step's. What is not metered stays empty.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/display/sacct.h"
+#include "text/duration.h"
+#include "text/state.h"
+
+namespace minke::cli {
+namespace {
+
+using Line = SacctLine;
+using Context = SacctContext;
+using model::JobRecord;
+using model::JobSpec;
+
+void nothing(const Line&, const Context&, std::string&) {}
+
+// --- building blocks ---
+template <const std::string& (JobRecord::*text)() const>
+void job_text(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += (line.job->*text)();
+}
+template <const std::string& (JobSpec::*text)() const>
+void spec_text(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += (line.job->spec().*text)();
+}
+template <uint32_t (JobRecord::*number)() const>
+void job_number(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) append_number(out, (line.job->*number)());
+}
+void job_zero(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += '0';
+}
+void step_zero(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) out += '0';
+}
+void time_or_unknown(int64_t time, const Context& context, std::string& out) {
+  append_time(out, time, context.display, "Unknown");
+}
+
+uint32_t cpus(const Line& line) {
+  return line.step != nullptr ? line.step->num_cpus() : line.job->num_cpus();
+}
+uint32_t tasks(const Line& line) {
+  return std::max(1u, line.step->num_tasks());
+}
+int64_t elapsed(const Line& line, const Context& context) {
+  if (line.step == nullptr) return elapsed_seconds(*line.job, context.display.now);
+  if (line.step->start_time() == 0) return 0;
+  int64_t end = line.step->end_time() != 0 ? line.step->end_time() : context.display.now;
+  return std::max<int64_t>(0, end - line.step->start_time());
+}
+const model::Usage& usage(const Line& line) {
+  return line.step != nullptr ? line.step->usage() : line.job->usage();
+}
+// Whether the job ever got what it asked for.
+bool was_allocated(const JobRecord& job) {
+  return !job.nodes().empty() || !job.node_list().empty();
+}
+
+void append_kib(uint64_t kib, const Context& context, std::string& out) {
+  append_kibibytes(out, kib, context.display, context.unit);
+}
+void append_disk_bytes(uint64_t bytes, const Context& context, std::string& out) {
+  append_bytes(out, bytes, context.display, context.unit);
+}
+void append_mib(uint64_t mib, const Context& context, std::string& out) {
+  text::Scaling scaling = context.display.convert_units ? text::Scaling::kExact : text::Scaling::kNone;
+  out += text::format_mib(mib, scaling, context.unit);
+}
+
+// --- the fields ---
+void account(const Line& line, const Context&, std::string& out) {
+  out += line.job->account();
+}
+void alloc_cpus(const Line& line, const Context&, std::string& out) {
+  append_number(out, cpus(line));
+}
+void alloc_nodes(const Line& line, const Context&, std::string& out) {
+  append_number(out, line.step != nullptr       ? line.step->num_nodes()
+                     : was_allocated(*line.job) ? line.job->num_nodes()
+                                                : 0);
+}
+template <bool requested>
+void tres(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr ? requested : !requested && !was_allocated(*line.job)) return;
+  append_tres(out, line.step != nullptr ? tres_of(*line.step) : tres_of(*line.job), text::TresOrder::kByName,
+              context.display, context.unit);
+}
+void average_cpu(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) return;
+  const model::Usage& used = line.step->usage();
+  append_clock(out, static_cast<int64_t>((used.user_microseconds() + used.system_microseconds()) / 1000000 /
+                                         tasks(line)));
+}
+// A number of a step's usage, of all its tasks or (so far as metered) of one.
+template <uint64_t (model::Usage::*number)() const, bool average>
+void disk(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr)
+    append_disk_bytes((line.step->usage().*number)() / (average ? tasks(line) : 1), context, out);
+}
+template <bool average>
+void pages(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr)
+    append_number(out, static_cast<int64_t>(line.step->usage().major_faults() / (average ? tasks(line) : 1)));
+}
+void max_rss(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr) append_kib(line.step->usage().max_rss_kib(), context, out);
+}
+// Where a step ran on one node, that is where its largest process ran.
+void only_node(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr && line.step->num_nodes() == 1) out += line.step->node_list();
+}
+void only_task(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr && line.step->num_tasks() == 1) out += '0';
+}
+void cluster(const Line&, const Context& context, std::string& out) {
+  out += context.display.cluster_name;
+}
+void cpu_time(const Line& line, const Context& context, std::string& out) {
+  append_clock(out, elapsed(line, context) * cpus(line));
+}
+void cpu_time_raw(const Line& line, const Context& context, std::string& out) {
+  append_number(out, elapsed(line, context) * cpus(line));
+}
+void database_index(const Line& line, const Context&, std::string& out) {
+  append_number(out, line.job->job_id());
+}
+void derived_exit_code(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += text::format_exit_code(line.job->derived_exit_code());
+}
+void elapsed_text(const Line& line, const Context& context, std::string& out) {
+  append_clock(out, elapsed(line, context));
+}
+void elapsed_raw(const Line& line, const Context& context, std::string& out) {
+  append_number(out, elapsed(line, context));
+}
+void eligible(const Line& line, const Context& context, std::string& out) {
+  time_or_unknown(line.step != nullptr ? line.step->start_time() : line.job->eligible_time(), context, out);
+}
+void end(const Line& line, const Context& context, std::string& out) {
+  const JobRecord& job = *line.job;
+  time_or_unknown(line.step != nullptr       ? line.step->end_time()
+                  : is_finished(job.state()) ? job.end_time()
+                                             : 0,
+                  context, out);
+}
+void exit_code(const Line& line, const Context&, std::string& out) {
+  out += text::format_exit_code(line.step != nullptr ? line.step->exit_code() : line.job->exit_code());
+}
+void job_id(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr) {
+    append_step_id(out, *line.step, false, line.job);
+  } else {
+    append_job_id(out, *line.job, nullptr, context.display.task_list_limit);
+  }
+}
+void job_id_raw(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) {
+    append_step_id(out, *line.step, true);
+  } else {
+    append_number(out, line.job->job_id());
+  }
+}
+void job_name(const Line& line, const Context&, std::string& out) {
+  out += line.step != nullptr ? line.step->name() : line.job->spec().name();
+}
+void layout(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) out += line.step->kind() == model::STEP_NORMAL ? "Block" : "Unknown";
+}
+void node_count(const Line& line, const Context&, std::string& out) {
+  append_number(out, line.step != nullptr ? line.step->num_nodes() : line.job->num_nodes());
+}
+void node_list(const Line& line, const Context&, std::string& out) {
+  const std::string& nodes = line.step != nullptr ? line.step->node_list() : line.job->node_list();
+  out += nodes.empty() ? std::string_view("None assigned") : std::string_view(nodes);
+}
+void task_count(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) append_number(out, line.step->num_tasks());
+}
+void qos_raw(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += '1';
+}
+void reason(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += reason_text(*line.job);
+}
+void requested_frequency(const Line& line, const Context&, std::string& out) {
+  out += line.step != nullptr && line.step->kind() != model::STEP_NORMAL ? "0" : "Unknown";
+}
+void requested_memory(const Line& line, const Context& context, std::string& out) {
+  if (line.step == nullptr) append_mib(line.job->memory_mib(), context, out);
+}
+int64_t planned_seconds(const Line& line, const Context& context) {
+  const JobRecord& job = *line.job;
+  if (job.eligible_time() == 0) return 0;
+  int64_t until = job.state() == model::JOB_PENDING ? context.display.now
+                  : job.start_time() != 0           ? job.start_time()
+                                                    : job.end_time();
+  return std::max<int64_t>(0, until - job.eligible_time());
+}
+template <bool raw, bool times_cpus>
+void planned(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr) return;
+  int64_t seconds = planned_seconds(line, context) * (times_cpus ? cpus(line) : 1);
+  raw ? append_number(out, seconds) : append_clock(out, seconds);
+}
+void start(const Line& line, const Context& context, std::string& out) {
+  const JobRecord& job = *line.job;
+  time_or_unknown(line.step != nullptr                ? line.step->start_time()
+                  : job.state() == model::JOB_PENDING ? 0
+                                                      : job.start_time(),
+                  context, out);
+}
+void state(const Line& line, const Context&, std::string& out) {
+  model::JobState value = line.step != nullptr ? line.step->state() : line.job->state();
+  out += text::job_state_name(value);
+  if (line.step == nullptr && value == model::JOB_CANCELLED)
+    fmt::format_to(std::back_inserter(out), " by {}", line.job->cancelled_by_uid());
+}
+void submit(const Line& line, const Context& context, std::string& out) {
+  time_or_unknown(line.step != nullptr ? line.step->start_time() : line.job->submit_time(), context, out);
+}
+void suspended(const Line& line, const Context&, std::string& out) {
+  append_clock(out, line.step != nullptr ? 0 : line.job->suspended_seconds());
+}
+template <bool user, bool system>
+void cpu_used(const Line& line, const Context&, std::string& out) {
+  const model::Usage& used = usage(line);
+  append_cpu_time(out, (user ? used.user_microseconds() : 0) + (system ? used.system_microseconds() : 0));
+}
+void time_limit(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += text::format_minutes(line.job->time_limit_minutes());
+}
+void time_limit_raw(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) return;
+  if (line.job->time_limit_minutes() == text::kUnlimited) {
+    out += "UNLIMITED";
+  } else {
+    append_number(out, line.job->time_limit_minutes());
+  }
+}
+void usage_in(const Line& line, const Context& context, std::string& out) {
+  if (line.step == nullptr) return;
+  out += "cpu=";
+  average_cpu(line, context, out);
+  out += ",fs/disk=";
+  append_number(out, static_cast<int64_t>(line.step->usage().read_bytes()));
+  out += ",mem=";
+  append_kib(line.step->usage().max_rss_kib(), context, out);
+  out += ",pages=";
+  append_number(out, static_cast<int64_t>(line.step->usage().major_faults()));
+}
+void usage_out(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) return;
+  out += "fs/disk=";
+  append_number(out, static_cast<int64_t>(line.step->usage().write_bytes()));
+}
+
+constexpr PrintFit kPlus = PrintFit::kPlus;
+constexpr PrintFit kCut = PrintFit::kCut;
+constexpr PrintFit kSpill = PrintFit::kSpill;
+
+constexpr SacctField kFields[] = {
+    {"Account", 10, kPlus, account},
+    {"AdminComment", 15, kPlus, spec_text<&JobSpec::admin_comment>},
+    {"AllocCPUS", 10, kSpill, alloc_cpus},
+    {"AllocNodes", 10, kSpill, alloc_nodes},
+    {"AllocTRES", 10, kPlus, tres<false>},
+    {"AssocID", 7, kSpill, job_zero},
+    {"AveCPU", 10, kPlus, average_cpu},
+    {"AveCPUFreq", 10, kPlus, step_zero},
+    {"AveDiskRead", 14, kPlus, disk<&model::Usage::read_bytes, true>},
+    {"AveDiskWrite", 14, kPlus, disk<&model::Usage::write_bytes, true>},
+    {"AvePages", 10, kPlus, pages<true>},
+    {"AveRSS", 10, kPlus, max_rss},
+    {"AveVMSize", 10, kPlus, nothing},
+    {"BlockID", 16, kPlus, nothing},
+    {"Cluster", 10, kPlus, cluster},
+    {"Comment", 14, kPlus, spec_text<&JobSpec::comment>},
+    {"Constraints", 19, kPlus, spec_text<&JobSpec::constraint>},
+    {"ConsumedEnergy", 14, kPlus, step_zero},
+    {"ConsumedEnergyRaw", 17, kPlus, step_zero},
+    {"Container", 19, kPlus, spec_text<&JobSpec::container>},
+    {"CPUTime", 10, kSpill, cpu_time},
+    {"CPUTimeRAW", 10, kSpill, cpu_time_raw},
+    {"DBIndex", -10, kSpill, database_index},
+    {"DerivedExitCode", 15, kPlus, derived_exit_code},
+    {"Elapsed", 10, kSpill, elapsed_text},
+    {"ElapsedRaw", 10, kSpill, elapsed_raw},
+    {"Eligible", 19, kCut, eligible},
+    {"End", 19, kCut, end},
+    {"ExitCode", 8, kPlus, exit_code},
+    {"Extra", 10, kPlus, spec_text<&JobSpec::extra>},
+    {"FailedNode", 20, kPlus, nothing},
+    {"Flags", 19, kPlus, nothing},
+    {"GID", 6, kSpill, job_number<&JobRecord::gid>},
+    {"Group", 9, kPlus, job_text<&JobRecord::group_name>},
+    {"JobID", -12, kPlus, job_id},
+    {"JobIDRaw", -12, kPlus, job_id_raw},
+    {"JobName", 10, kPlus, job_name},
+    {"Layout", 9, kPlus, layout},
+    {"Licenses", 20, kPlus, spec_text<&JobSpec::licenses>},
+    {"MaxDiskRead", 12, kPlus, disk<&model::Usage::read_bytes, false>},
+    {"MaxDiskReadNode", 15, kPlus, only_node},
+    {"MaxDiskReadTask", 15, kPlus, only_task},
+    {"MaxDiskWrite", 12, kPlus, disk<&model::Usage::write_bytes, false>},
+    {"MaxDiskWriteNode", 16, kPlus, only_node},
+    {"MaxDiskWriteTask", 16, kPlus, only_task},
+    {"MaxPages", 8, kPlus, pages<false>},
+    {"MaxPagesNode", 12, kPlus, only_node},
+    {"MaxPagesTask", 14, kPlus, only_task},
+    {"MaxRSS", 10, kPlus, max_rss},
+    {"MaxRSSNode", 10, kPlus, only_node},
+    {"MaxRSSTask", 10, kPlus, only_task},
+    {"MaxVMSize", 10, kPlus, nothing},
+    {"MaxVMSizeNode", 14, kPlus, nothing},
+    {"MaxVMSizeTask", 14, kPlus, nothing},
+    {"McsLabel", 12, kPlus, spec_text<&JobSpec::mcs_label>},
+    {"MinCPU", 10, kPlus, average_cpu},
+    {"MinCPUNode", 10, kPlus, only_node},
+    {"MinCPUTask", 10, kPlus, only_task},
+    {"NCPUS", 10, kSpill, alloc_cpus},
+    {"NNodes", 8, kSpill, node_count},
+    {"NodeList", 15, kPlus, node_list},
+    {"NTasks", 8, kSpill, task_count},
+    {"Partition", 10, kPlus, job_text<&JobRecord::partition>},
+    {"Planned", 10, kSpill, planned<false, false>},
+    {"PlannedCPU", 10, kSpill, planned<false, true>},
+    {"PlannedCPURAW", 13, kSpill, planned<true, true>},
+    {"Priority", 10, kSpill, job_number<&JobRecord::priority>},
+    {"QOS", 10, kPlus, job_text<&JobRecord::qos>},
+    {"QOSRAW", 6, kSpill, qos_raw},
+    {"QOSREQ", 10, kPlus, spec_text<&JobSpec::qos>},
+    {"Reason", 22, kPlus, reason},
+    {"ReqCPUFreq", 10, kPlus, requested_frequency},
+    {"ReqCPUFreqGov", 13, kPlus, requested_frequency},
+    {"ReqCPUFreqMax", 13, kPlus, requested_frequency},
+    {"ReqCPUFreqMin", 13, kPlus, requested_frequency},
+    {"ReqCPUS", 8, kSpill, alloc_cpus},
+    {"ReqMem", 10, kPlus, requested_memory},
+    {"ReqNodes", 8, kSpill, node_count},
+    {"ReqTRES", 10, kPlus, tres<true>},
+    {"Reservation", 20, kPlus, spec_text<&JobSpec::reservation>},
+    {"ReservationId", 8, kPlus, nothing},
+    {"Reserved", 10, kSpill, planned<false, false>},
+    {"Restarts", 8, kSpill, job_number<&JobRecord::restarts>},
+    {"ResvCPU", 10, kSpill, planned<false, true>},
+    {"ResvCPURAW", 10, kSpill, planned<true, true>},
+    {"Start", 19, kCut, start},
+    {"State", 10, kPlus, state},
+    {"StdErr", 20, kPlus, job_text<&JobRecord::stderr_path>},
+    {"StdIn", 20, kPlus, job_text<&JobRecord::stdin_path>},
+    {"StdOut", 20, kPlus, job_text<&JobRecord::stdout_path>},
+    {"Submit", 19, kCut, submit},
+    {"SubmitLine", 20, kPlus, spec_text<&JobSpec::submit_line>},
+    {"Suspended", 10, kSpill, suspended},
+    {"SystemComment", 15, kPlus, nothing},
+    {"SystemCPU", 10, kPlus, cpu_used<false, true>},
+    {"Timelimit", 10, kPlus, time_limit},
+    {"TimelimitRaw", 10, kSpill, time_limit_raw},
+    {"TotalCPU", 10, kPlus, cpu_used<true, true>},
+    {"TRESUsageInAve", 14, kPlus, usage_in},
+    {"TRESUsageInMax", 14, kPlus, usage_in},
+    {"TRESUsageInMaxNode", 18, kPlus, nothing},
+    {"TRESUsageInMaxTask", 18, kPlus, nothing},
+    {"TRESUsageInMin", 14, kPlus, usage_in},
+    {"TRESUsageInMinNode", 18, kPlus, nothing},
+    {"TRESUsageInMinTask", 18, kPlus, nothing},
+    {"TRESUsageInTot", 14, kPlus, usage_in},
+    {"TRESUsageOutAve", 15, kPlus, usage_out},
+    {"TRESUsageOutMax", 15, kPlus, usage_out},
+    {"TRESUsageOutMaxNode", 19, kPlus, nothing},
+    {"TRESUsageOutMaxTask", 19, kPlus, nothing},
+    {"TRESUsageOutMin", 15, kPlus, usage_out},
+    {"TRESUsageOutMinNode", 19, kPlus, nothing},
+    {"TRESUsageOutMinTask", 19, kPlus, nothing},
+    {"TRESUsageOutTot", 15, kPlus, usage_out},
+    {"UID", 6, kSpill, job_number<&JobRecord::uid>},
+    {"User", 9, kPlus, job_text<&JobRecord::user_name>},
+    {"UserCPU", 10, kPlus, cpu_used<true, false>},
+    {"WCKey", 10, kPlus, spec_text<&JobSpec::wckey>},
+    {"WCKeyID", 10, kSpill, job_zero},
+    {"WorkDir", 20, kPlus, spec_text<&JobSpec::work_dir>},
+};
+
+}  // namespace
+
+std::span<const SacctField> sacct_fields() {
+  return kFields;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,73 @@
+// What squeue was asked, and the table that answers it: options, filter, lines in order, text.
+//
+// cli/squeue.cpp fetches and writes; everything here is a function of its arguments and may be tested without
+// a daemon. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/display/columns.h"
+#include "cli/display/job_fields.h"
+#include "cli/document/document.h"
+#include "model/job.pb.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::cli {
+
+struct StepSelector {
+  rpc::JobSelector job;
+  std::optional<uint32_t> step_id;  // absent: all of the job's
+  std::optional<model::StepKind> kind;
+};
+
+struct SqueueOptions {
+  std::optional<std::string> format;       // -o
+  std::optional<std::string> long_format;  // -O
+  std::optional<std::string> sort;
+  std::vector<rpc::JobSelector> jobs;
+  std::vector<StepSelector> steps;
+  std::vector<std::string> users, partitions, names, accounts, qos, nodes, reservations, licenses;
+  std::vector<uint32_t> uids;  // of `users`, by the command
+  std::vector<model::JobState> states;
+  std::optional<std::string> clusters;  // -M
+  bool all_states = false;
+  bool completing_state = false;  // COMPLETING named among the states
+  bool filter_states = false;     // any named
+  bool show_steps = false;
+  bool array = false;
+  bool per_partition = false;
+  bool long_list = false;
+  bool start = false;
+  bool no_header = false;
+  bool no_convert = false;
+  bool only_job_state = false;
+  bool me = false;
+  std::optional<uint32_t> not_uid;         // --notme
+  unsigned iterate_seconds = 0;            // 0: once
+  std::optional<DocumentFormat> document;  // --json, --yaml
+};
+
+// Reads the SQUEUE_* variables and the command line; an exit status where the command ends here (--help, an
+// error).
+std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& options);
+
+rpc::JobFilter job_filter(const SqueueOptions& options);
+
+// The lines that the options select, in their order. The records must outlive them. Fails on a sort key that
+// is none.
+Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> jobs,
+                                       const SqueueOptions& options, const DisplayContext& context);
+
+// Whether short records (QueryJobsRequest::brief) have all that the table, the sorting and the filters need.
+bool brief_records_suffice(const SqueueOptions& options, const Table<JobLine>& table);
+
+// What is no field is named in `problems`, for stderr; the table does without it.
+Table<JobLine> job_table(const SqueueOptions& options, std::vector<std::string>& problems);
+
+}  // namespace minke::cli

@@ -1,0 +1,164 @@
+#include "cli/display/sshare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace minke::cli {
+namespace {
+
+using Line = ShareLine;
+using Context = DisplayContext;
+
+bool is_user(const Line& line) {
+  return !line.user.empty();
+}
+// Of what a level has, its share against its use; without use there is no end to it.
+double level_fair_share(const Line& line) {
+  return line.norm_usage == 0 ? INFINITY : line.norm_shares / line.norm_usage;
+}
+
+void account(const Line& line, const Context&, std::string& out) {
+  out += line.account;
+}
+void cluster(const Line&, const Context& context, std::string& out) {
+  out += context.cluster_name;
+}
+void user(const Line& line, const Context&, std::string& out) {
+  out += line.user;
+}
+void nothing(const Line&, const Context&, std::string&) {}
+void id(const Line& line, const Context&, std::string& out) {
+  out += is_user(line) ? '2' : '1';
+}
+void raw_shares(const Line& line, const Context&, std::string& out) {
+  if (is_user(line)) out += '1';
+}
+void norm_shares(const Line& line, const Context&, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{:.6f}", line.norm_shares);
+}
+void raw_usage(const Line& line, const Context&, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{:.0f}", std::floor(line.usage->cpu_seconds));
+}
+void norm_usage(const Line& line, const Context&, std::string& out) {
+  if (is_user(line)) fmt::format_to(std::back_inserter(out), "{:.6f}", line.norm_usage);
+}
+void effective_usage(const Line& line, const Context&, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{:.6f}", is_user(line) ? line.norm_usage : 1.0);
+}
+void fair_share(const Line& line, const Context&, std::string& out) {
+  if (is_user(line)) out += "1.000000";  // the first of one
+}
+void level_fs(const Line& line, const Context&, std::string& out) {
+  if (is_user(line)) fmt::format_to(std::back_inserter(out), "{:.6f}", level_fair_share(line));
+}
+void tres_run_minutes(const Line& line, const Context&, std::string& out) {
+  const ShareUsage& usage = *line.usage;
+  fmt::format_to(
+      std::back_inserter(out),
+      "cpu={:.0f},mem={:.0f},energy=0,node={:.0f},billing={:.0f},fs/disk=0,vmem=0,pages=0,gres/gpu={:.0f}",
+      usage.cpu_minutes, usage.memory_minutes, usage.node_minutes, usage.cpu_minutes, usage.gpu_minutes);
+}
+void tres_raw(const Line& line, const Context&, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "cpu={:.0f}", std::floor(line.usage->cpu_seconds / 60));
+}
+
+constexpr PrintFit kPlus = PrintFit::kPlus;
+constexpr PrintFit kSpill = PrintFit::kSpill;
+
+constexpr ShareField kFields[] = {
+    {"Account", -20, kPlus, account},
+    {"Cluster", 10, kPlus, cluster},
+    {"EffectvUsage", 13, kSpill, effective_usage},
+    {"FairShare", 10, kSpill, fair_share},
+    {"GrpTRESMins", 30, kPlus, nothing},
+    {"GrpTRESRaw", 30, kPlus, tres_raw},
+    {"ID", 6, kSpill, id},
+    {"LevelFS", 10, kSpill, level_fs},
+    {"NormShares", 11, kSpill, norm_shares},
+    {"NormUsage", 11, kSpill, norm_usage},
+    {"Partition", 12, kPlus, nothing},
+    {"RawShares", 10, kSpill, raw_shares},
+    {"RawUsage", 11, kSpill, raw_usage},
+    {"TRESRunMins", 30, kPlus, tres_run_minutes},
+    {"User", 10, kPlus, user},
+};
+
+}  // namespace
+
+void ShareUsage::add(const model::JobRecord& job, int64_t now) {
+  const int64_t elapsed = elapsed_seconds(job, now);
+  const bool ended = is_finished(job.state());
+  const double age = ended ? static_cast<double>(std::max<int64_t>(0, now - job.end_time())) : 0;
+  cpu_seconds += static_cast<double>(elapsed) * job.num_cpus() * std::exp2(-age / kUsageHalfLife);
+  if (job.state() != model::JOB_RUNNING || job.time_limit_minutes() == kUnlimited) return;
+  const double left = std::max(0.0, job.time_limit_minutes() - static_cast<double>(elapsed) / 60);
+  cpu_minutes += left * job.num_cpus();
+  memory_minutes += left * static_cast<double>(job.memory_mib());
+  node_minutes += left * job.num_nodes();
+  for (const model::Gres& gres : job.tres_gres())
+    if (gres.name() == "gpu") gpu_minutes += left * gres.count();
+}
+
+std::span<const ShareField> share_fields() {
+  return kFields;
+}
+
+std::string share_help_format() {
+  std::vector<std::string_view> names;
+  for (const ShareField& field : kFields) names.push_back(field.name);
+  return print_help_format(names, 17);
+}
+
+std::vector<ShareLine> share_lines(const std::string& user, const ShareUsage& usage, bool users_only) {
+  std::vector<ShareLine> lines;
+  const double used = usage.cpu_seconds > 0 ? 1 : 0;
+  if (!users_only) lines.push_back({"root", "", &usage, 0, used});
+  if (!user.empty()) lines.push_back({users_only ? "root" : " root", user, &usage, 1, used});
+  return lines;
+}
+
+void describe_share(Document& document, const ShareLine& line, const DisplayContext& context) {
+  const std::string name = is_user(line) ? line.user : "root";
+  document.begin_object();
+  document.integer("id", is_user(line) ? 2 : 1);
+  document.text("cluster", context.cluster_name);
+  document.text("name", name);
+  document.text("parent", is_user(line) ? "root" : "");
+  document.text("partition", "");
+  document.real_number("shares_normalized", line.norm_shares);
+  document.number("shares", 1);
+  document.begin_object("tres");
+  for (const char* key : {"run_seconds", "group_minutes", "usage"}) {
+    document.begin_array(key);
+    if (std::string_view(key) == "run_seconds") {
+      const std::pair<const char*, double> values[] = {{"cpu", line.usage->cpu_minutes},
+                                                       {"mem", line.usage->memory_minutes},
+                                                       {"node", line.usage->node_minutes},
+                                                       {"gres/gpu", line.usage->gpu_minutes}};
+      for (const auto& [tres, minutes] : values) {
+        document.begin_object();
+        document.text("name", tres);
+        document.number("value", std::llround(minutes * 60));
+        document.end();
+      }
+    }
+    document.end();
+  }
+  document.end();
+  document.real("effective_usage", is_user(line) ? line.norm_usage : 1.0);
+  document.real_number("usage_normalized", line.norm_usage);
+  document.integer("usage", std::llround(std::floor(line.usage->cpu_seconds)));
+  document.begin_object("fairshare");
+  document.real("factor", 1.0);
+  document.real("level", std::isfinite(level_fair_share(line)) ? level_fair_share(line) : 0.0);
+  document.end();
+  document.begin_array("type");
+  document.text(is_user(line) ? "USER" : "ASSOCIATION");
+  document.end();
+  document.end();
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,47 @@
+// What sshare shows: the tree of associations with its shares, and what was used of them.
+//
+// The tree is as small as it can be: the account root, and under it one association for each user of the
+// cluster. Usage counts CPU seconds, each job's decaying by half every week after its end, as Slurm's does
+// with its default settings. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/display/print_fields.h"
+#include "cli/display/text.h"
+#include "cli/document/document.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::cli {
+
+inline constexpr int64_t kUsageHalfLife = int64_t{7} * 86400;  // s
+inline constexpr int64_t kUsageMemory = 10 * kUsageHalfLife;   // what ended before is a thousandth by now
+
+struct ShareUsage {
+  double cpu_seconds = 0;  // decayed
+  // What the running jobs may still use, in minutes of each.
+  double cpu_minutes = 0, memory_minutes = 0, node_minutes = 0, gpu_minutes = 0;
+
+  void add(const model::JobRecord& job, int64_t now);
+};
+
+struct ShareLine {
+  std::string account;  // with a blank for each level
+  std::string user;     // empty: the account as a whole
+  const ShareUsage* usage = nullptr;
+  double norm_shares = 0;
+  double norm_usage = 0;
+};
+
+using ShareField = PrintField<ShareLine, DisplayContext>;
+std::span<const ShareField> share_fields();
+std::string share_help_format();
+
+// Of one user and root: with `users_only` the user's alone, without its indentation.
+std::vector<ShareLine> share_lines(const std::string& user, const ShareUsage& usage, bool users_only);
+void describe_share(Document& document, const ShareLine& line, const DisplayContext& context);
+
+}  // namespace minke::cli

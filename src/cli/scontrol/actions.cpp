@@ -1,0 +1,216 @@
+// scontrol's commands on jobs that run (suspend, resume, top, notify, listpids, completing), on the daemon
+// (shutdown), and those of Slurm's that only need an answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "cli/fetch.h"
+#include "cli/scontrol/commands.h"
+#include "model/error.h"
+#include "text/job_id.h"
+#include "text/number.h"
+#include "text/state.h"
+
+namespace minke::cli {
+namespace {
+
+bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) {
+  return word.size() >= enough && text::starts_with_ignoring_case(keyword, word);
+}
+
+std::string invalid_job_id() {
+  return std::string(model::slurm_error_text(model::kInvalidJobId));
+}
+
+bool is_debug_level(const std::string& word) {
+  if (const auto number = text::parse_unsigned(word, 9)) return true;
+  for (std::string_view level :
+       {"quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5"}) {
+    if (text::equals_ignoring_case(word, level)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<int> Scontrol::run_action(const Words& words) {
+  const std::string& word = words[0];
+  const size_t arguments = words.size() - 1;
+  auto too_few = [&] { return complain("too few arguments for keyword:" + word); };
+  auto too_many = [&] { return complain("too many arguments for keyword:" + word); };
+  if (is_keyword(word, "suspend", 2)) return arguments == 0 ? too_few() : suspend(words, false);
+  if (is_keyword(word, "resume", 3)) return arguments == 0 ? too_few() : suspend(words, true);
+  if (is_keyword(word, "top", 3)) return arguments == 0 ? too_few() : arguments > 1 ? too_many() : top(words);
+  if (is_keyword(word, "notify", 1)) return arguments < 2 ? too_few() : notify(words);
+  if (is_keyword(word, "listpids", 1))
+    return arguments > 2 ? too_many() : list_processes(arguments == 0 ? "*" : words[1]);
+  if (is_keyword(word, "completing", 2)) return arguments > 0 ? too_many() : show_completing();
+  if (is_keyword(word, "shutdown", 8)) return arguments > 1 ? too_many() : shut_down();
+  if (is_keyword(word, "cluster", 2)) return 0;
+  if (is_keyword(word, "errnumstr", 2)) {
+    if (arguments == 0) return too_few();
+    const auto number = text::parse_unsigned(words[1], 1 << 20);
+    const std::string_view known =
+        number ? model::slurm_error_text(static_cast<int>(*number)) : std::string_view();
+    if (!number) return complain("number expected: " + words[1]);
+    write_out((known.empty() ? "Unknown error " + words[1] : std::string(known)) + "\n");
+    return 0;
+  }
+  // What the daemon logs is set by nobody: it logs what it would have to be asked for.
+  if (is_keyword(word, "setdebugflags", 9)) return arguments == 0 ? too_few() : 0;
+  if (is_keyword(word, "setdebug", 5)) {
+    if (arguments == 0) return too_few();
+    return is_debug_level(words[1]) ? 0 : complain("invalid debug level: " + words[1]);
+  }
+  if (is_keyword(word, "create", 2) || is_keyword(word, "delete", 1)) {
+    if (arguments == 0) return too_few();
+    const bool makes = is_keyword(word, "create", 2);
+    if (makes && text::starts_with_ignoring_case(words[1], "res"))
+      return complain("Error creating the reservation: " +
+                      std::string(model::slurm_error_text(model::kNotSupported)));
+    if (makes)
+      return complain(
+          "slurm_create_partition error: " + std::string(model::slurm_error_text(model::kNotSupported)) +
+          "; partitions are declared in minke.toml");
+    if (text::starts_with_ignoring_case(words[1], "res"))
+      return complain("delete_reservation " + words[1] + ": " +
+                      std::string(model::slurm_error_text(model::kReservationInvalid)));
+    return complain("Invalid deletion entity: " + words[1]);
+  }
+  return std::nullopt;
+}
+
+int Scontrol::suspend(const Words& words, bool resume) {
+  int status = 0;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const auto references = text::parse_job_id_list(words[i]);
+    if (!references) {
+      status = complain(invalid_job_id() + " for job " + words[i]);
+      continue;
+    }
+    rpc::ClientMessage request;
+    request.mutable_suspend()->set_resume(resume);
+    for (const text::JobReference& job : *references)
+      *request.mutable_suspend()->add_jobs() = selector_of(job);
+    Client* daemon = client();
+    if (daemon == nullptr) return 1;
+    const auto answer = daemon->call(std::move(request));
+    if (!answer) return complain(answer.error().message + " for job " + words[i]);
+    status = std::max(status, report(answer->action(), nullptr));
+  }
+  return status;
+}
+
+int Scontrol::top(const Words& words) {
+  const auto references = text::parse_job_id_list(words[1]);
+  if (!references || references->empty()) return complain(invalid_job_id() + " for job " + words[1]);
+  rpc::ClientMessage request;
+  for (const text::JobReference& job : *references) *request.mutable_top()->add_jobs() = selector_of(job);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  const auto answer = daemon->call(std::move(request));
+  if (!answer) return complain(answer.error().message + " for job " + words[1]);
+  return report(answer->action(), nullptr);
+}
+
+int Scontrol::notify(const Words& words) {
+  const auto reference = text::parse_job_id(words[1]);
+  if (!reference) return complain("invalid job id: " + words[1]);
+  std::string text;
+  for (size_t i = 2; i < words.size(); ++i) text += (i > 2 ? " " : "") + words[i];
+  rpc::ClientMessage request;
+  *request.mutable_notify()->mutable_job() = selector_of(*reference);
+  request.mutable_notify()->set_message(text);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  const auto answer = daemon->call(std::move(request));
+  const std::string* problem = nullptr;
+  if (!answer) problem = &answer.error().message;
+  if (answer && !answer->action().failures().empty()) problem = &answer->action().failures(0).message();
+  return problem == nullptr ? 0 : complain("job notify failure: " + *problem);
+}
+
+int Scontrol::list_processes(const std::string& id) {
+  write_out("PID      JOBID    STEPID   LOCALID GLOBALID\n");
+  rpc::ClientMessage request;
+  rpc::QueryPidsRequest& query = *request.mutable_query_pids();
+  std::optional<text::JobReference> wanted;
+  if (id != "*") {
+    const auto reference = text::parse_job_id(id);
+    if (!reference) return complain("scontrol: error: Invalid job id: " + id);
+    wanted = *reference;
+    *query.mutable_filter()->add_jobs() = selector_of(*wanted);
+    if (wanted->step) {
+      query.set_batch_only(wanted->step->kind == model::STEP_BATCH);
+      if (wanted->step->kind == model::STEP_NORMAL) query.set_step_id(wanted->step->step_id);
+    }
+  }
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  const auto answer = daemon->call(std::move(request));
+  if (!answer) return complain("scontrol: error: " + answer.error().message);
+  if (answer->pids().processes().empty() && wanted)
+    return complain((wanted->step ? "StepId=" : "JobId=") + id + " does not exist on node (null).");
+  std::string out;
+  for (const rpc::PidsReply::Process& process : answer->pids().processes()) {
+    const auto number = [](bool known, uint32_t value) { return known ? std::to_string(value) : "-"; };
+    fmt::format_to(std::back_inserter(out), "{:<8} {:<8} {:<8} {:<7} {:<8}\n", process.pid(),
+                   process.job_id(), text::step_name(process.kind(), process.step_id()),
+                   number(process.has_local_id(), process.local_id()),
+                   number(process.has_global_id(), process.global_id()));
+  }
+  write_out(out);
+  return 0;
+}
+
+int Scontrol::show_completing() {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  const auto jobs = fetch_jobs(*daemon, rpc::JobFilter());
+  if (!jobs) return complain("slurm_load_jobs error: " + jobs.error().message);
+  std::string out;
+  for (const model::JobRecord* job : jobs->records) {
+    if (!job->completing()) continue;
+    std::string ended;
+    append_time(ended, job->end_time(), context(jobs->now), "Unknown");
+    fmt::format_to(std::back_inserter(out),
+                   "JobId={} EndTime={} CompletingTime=00:00:00 Nodes(COMPLETING)={}\n",
+                   text::format_job_id(*job), ended, job->node_list());
+  }
+  write_out(out);
+  return 0;
+}
+
+int Scontrol::shut_down() {
+  auto daemon = Client::connect(false);
+  if (!daemon) return complain("slurm_shutdown error: " + daemon.error().message);
+  rpc::ClientMessage request;
+  request.mutable_shutdown()->set_mode(rpc::ShutdownRequest::KEEP_JOBS);
+  const auto answer = daemon->call(std::move(request));
+  return answer ? 0 : complain("slurm_shutdown error: " + answer.error().message);
+}
+
+int Scontrol::show_licenses(const std::string& name) {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  rpc::ClientMessage request;
+  request.mutable_query_licenses();
+  const auto answer = daemon->call(std::move(request));
+  if (!answer) return complain("slurm_load_licenses error: " + answer.error().message);
+  const auto& licenses = answer->licenses().licenses();
+  std::string out;
+  if (licenses.empty() && name.empty()) out = "No licenses configured in Slurm.\n";
+  for (const rpc::License& license : licenses) {
+    if (!name.empty() && license.name() != name) continue;
+    const uint32_t free = license.total() - std::min(license.total(), license.used());
+    fmt::format_to(std::back_inserter(out), "LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n",
+                   license.name(), options_.one_line ? " " : "\n    ", license.total(), license.used(), free);
+  }
+  write_out(out);
+  return 0;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,32 @@
+// A record of `scontrol show` under construction: Name=Value words on indented lines, or all on one line.
+// Pure.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "cli/scontrol/show.h"
+
+namespace minke::cli {
+
+class Block {
+ public:
+  Block(std::string& out, ShowOptions options) : out_(out), separator_(options.one_line ? " " : "\n   ") {}
+
+  template <typename... Values>
+  Block& put(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
+    return *this;
+  }
+  // Ends a line of the block; in the form of one line, a word.
+  void end() { out_ += separator_; }
+
+ private:
+  std::string& out_;
+  const char* separator_;
+};
+
+}  // namespace minke::cli

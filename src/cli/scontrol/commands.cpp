@@ -1,0 +1,272 @@
+#include "cli/scontrol/commands.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "cli/fetch.h"
+#include "cli/scontrol/update.h"
+#include "model/error.h"
+#include "os/fd.h"
+#include "text/job_id.h"
+#include "text/number.h"
+
+namespace minke::cli {
+namespace {
+
+// Whether `word` is `keyword`, written in any case and with at least `enough` letters of it.
+bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) {
+  return word.size() >= enough && text::starts_with_ignoring_case(keyword, word);
+}
+
+// Keywords of Slurm for what this cluster has no use for: known, but refused.
+constexpr std::string_view kRefused[] = {"abort",         "cancel_reboot", "fsdampeningfactor",
+                                         "power",         "reboot_nodes",  "reboot",
+                                         "schedloglevel", "takeover",      "token"};
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  if (char* dot = std::strchr(name, '.')) *dot = '\0';
+  return name;
+}
+
+// jobname=NAME and name=NAME.
+std::optional<std::string> name_of(const std::string& word) {
+  for (std::string_view prefix : {"jobname=", "name="}) {
+    if (text::starts_with_ignoring_case(word, prefix)) return word.substr(prefix.size());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int Scontrol::complain(const std::string& text) {
+  if (!quiet_) std::fprintf(stderr, "%s\n", text.c_str());
+  return 1;
+}
+
+Client* Scontrol::client() {
+  if (!client_) {
+    auto connected = Client::connect();
+    if (!connected) {
+      complain("scontrol: error: " + connected.error().message);
+      return nullptr;
+    }
+    client_.emplace(std::move(*connected));
+  }
+  return &*client_;
+}
+
+DisplayContext Scontrol::context(int64_t now) {
+  DisplayContext context = display_context_from_environment();
+  context.now = now != 0 ? now : std::time(nullptr);
+  return context;
+}
+
+int Scontrol::run(const Words& words) {
+  const std::string& word = words[0];
+  const size_t arguments = words.size() - 1;
+  auto too_few = [&] { return complain("too few arguments for keyword:" + word); };
+  auto too_many = [&] { return complain("too many arguments for keyword:" + word); };
+  if (is_keyword(word, "all", 1) || is_keyword(word, "hide", 2) || is_keyword(word, "local", 3) ||
+      is_keyword(word, "federation", 3) || is_keyword(word, "sibling", 3) || is_keyword(word, "verbose", 4))
+    return 0;
+  if (is_keyword(word, "details", 1)) {
+    options_.details = true;
+    return 0;
+  }
+  if (is_keyword(word, "oneliner", 1)) {
+    options_.one_line = true;
+    return 0;
+  }
+  if (is_keyword(word, "quiet", 4)) {
+    quiet_ = true;
+    return 0;
+  }
+  if (is_keyword(word, "hold", 4))
+    return arguments == 0 ? too_few() : change_hold(words, rpc::HoldRequest::HOLD);
+  if (is_keyword(word, "uhold", 2) || is_keyword(word, "holdu", 5))
+    return arguments == 0 ? too_few() : change_hold(words, rpc::HoldRequest::USER_HOLD);
+  if (is_keyword(word, "release", 3))
+    return arguments == 0 ? too_few() : change_hold(words, rpc::HoldRequest::RELEASE);
+  if (is_keyword(word, "ping", 3)) return arguments > 0 ? too_many() : ping();
+  if (is_keyword(word, "reconfigure", 3)) return arguments > 0 ? too_many() : reconfigure();
+  if (is_keyword(word, "requeue", 3)) return arguments == 0 ? too_few() : requeue(words, false);
+  if (is_keyword(word, "requeuehold", 8)) return arguments == 0 ? too_few() : requeue(words, true);
+  if (is_keyword(word, "show", 3))
+    return arguments == 0 ? too_few() : arguments > 2 ? too_many() : show(words);
+  if (is_keyword(word, "update", 1)) return update(words);
+  if (is_keyword(word, "version", 4)) {
+    write_out(kVersionLine);
+    return 0;
+  }
+  if (is_keyword(word, "wait_job", 4))
+    return arguments == 0 ? too_few() : arguments > 1 ? too_many() : wait_job(words[1]);
+  if (is_keyword(word, "write", 5)) return arguments == 0 ? too_few() : write_script(words);
+  if (const auto status = run_action(words)) return *status;
+  for (std::string_view refused : kRefused)
+    if (text::equals_ignoring_case(word, refused))
+      return complain("slurm_" + std::string(refused) +
+                      " error: " + std::string(model::slurm_error_text(model::kDisabled)));
+  return complain("invalid keyword: " + word);
+}
+
+int Scontrol::report(const rpc::ActionReply& reply, const char* summary) {
+  for (const rpc::ActionReply::Failure& failure : reply.failures()) {
+    std::string job = failure.job().empty() ? std::to_string(failure.job_id()) : failure.job();
+    complain(failure.message() + " for job " + job);
+  }
+  if (reply.failures().empty()) return 0;
+  if (summary != nullptr) complain(std::string(summary) + " error: " + reply.failures().rbegin()->message());
+  return 1;
+}
+
+int Scontrol::change_hold(const Words& words, rpc::HoldRequest::Kind kind) {
+  int status = 0;
+  rpc::ClientMessage request;
+  request.mutable_hold()->set_kind(kind);
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (const auto name = name_of(words[i])) {
+      request.mutable_hold()->add_names(*name);
+      continue;
+    }
+    auto references = text::parse_job_id_list(words[i]);
+    if (!references) {
+      const std::string invalid(model::slurm_error_text(model::kInvalidJobId));
+      complain(invalid + " for job " + words[i]);
+      status = complain("slurm_suspend error: " + invalid);
+      continue;
+    }
+    for (const text::JobReference& job : *references) *request.mutable_hold()->add_jobs() = selector_of(job);
+  }
+  if (request.hold().jobs().empty() && request.hold().names().empty()) return status;
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto answer = daemon->call(std::move(request));
+  if (!answer) return complain("slurm_suspend error: " + answer.error().message);
+  return std::max(status, report(answer->action(), "slurm_suspend"));
+}
+
+int Scontrol::requeue(const Words& words, bool hold) {
+  int status = 0;
+  rpc::ClientMessage request;
+  request.mutable_requeue()->set_hold(hold);
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (text::starts_with_ignoring_case(words[i], "state=")) {
+      const std::string state = words[i].substr(6);
+      if (!text::equals_ignoring_case(state, "SpecialExit") && !text::equals_ignoring_case(state, "SE"))
+        return complain("Invalid input: " + words[i]);
+      request.mutable_requeue()->set_special_exit(true);
+      continue;
+    }
+    if (text::equals_ignoring_case(words[i], "incomplete")) continue;  // jobs of several runs end as one here
+    auto references = text::parse_job_id_list(words[i]);
+    if (!references) {
+      status = complain(std::string(model::slurm_error_text(model::kInvalidJobId)) + " for job " + words[i]);
+      continue;
+    }
+    for (const text::JobReference& job : *references)
+      *request.mutable_requeue()->add_jobs() = selector_of(job);
+  }
+  if (request.requeue().jobs().empty()) return status;
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto answer = daemon->call(std::move(request));
+  if (!answer) return complain("slurm_requeue error: " + answer.error().message);
+  return std::max(status, report(answer->action(), nullptr));
+}
+
+int Scontrol::update(const Words& words) {
+  auto requests = parse_update(Words(words.begin() + 1, words.end()));
+  if (!requests) return complain(requests.error().message);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  int status = 0;
+  for (size_t i = 0; i < requests->messages.size(); ++i) {
+    const bool of_job = requests->messages[i].has_update_job();
+    auto answer = daemon->call(requests->messages[i]);
+    if (answer) {
+      status = std::max(status, report(answer->action(), nullptr));
+    } else if (of_job) {
+      status = complain(answer.error().message + " for job " + requests->names[i]);
+    } else {
+      status = complain("slurm_update error: " + answer.error().message);
+    }
+  }
+  return status;
+}
+
+int Scontrol::ping() {
+  auto daemon = Client::connect();
+  write_out("Slurmctld(primary) at " + host_name() + " is " + (daemon ? "UP" : "DOWN") + "\n");
+  return daemon ? 0 : 1;
+}
+
+int Scontrol::reconfigure() {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  rpc::ClientMessage request;
+  request.mutable_reconfigure();
+  auto answer = daemon->call(std::move(request));
+  if (!answer) return complain("slurm_reconfigure error: " + answer.error().message);
+  return 0;
+}
+
+int Scontrol::wait_job(const std::string& id) {
+  auto job = text::parse_job_id(id);
+  if (!job) return complain("scontrol: Problem running job " + id);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  rpc::ClientMessage request;
+  request.mutable_wait_job()->set_job_id(job->job_id);
+  request.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
+  model::JobState state = model::JOB_PENDING;
+  Status status = daemon->stream(std::move(request), [&](rpc::ServerMessage& message) -> Status {
+    if (message.has_wait_job()) state = message.wait_job().job().state();
+    return {};
+  });
+  if (!status) return complain("scontrol: Problem running job " + id);
+  if (is_finished(state)) return complain("scontrol: Job " + id + " no longer running");
+  if (!quiet_) std::fprintf(stderr, "scontrol: Nodes are ready for job %s\n", id.c_str());
+  return 0;
+}
+
+int Scontrol::write_script(const Words& words) {
+  if (!is_keyword(words[1], "batch_script", 5)) return complain("invalid write argument:" + words[1]);
+  if (words.size() < 3) return complain("too few arguments for keyword:write batch_script");
+  if (words.size() > 4) return complain("too many arguments for keyword:write batch_script");
+  auto job = text::parse_job_id(words[2]);
+  Client* daemon = job ? client() : nullptr;
+  if (job && daemon == nullptr) return 1;
+  rpc::ClientMessage request;
+  request.mutable_query_script()->set_job_id(job ? job->job_id : 0);
+  auto answer =
+      job ? daemon->call(std::move(request))
+          : failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
+  if (!answer) return complain("job script retrieval failed: " + answer.error().message);
+  const std::string& script = answer->script().script();
+  if (words.size() == 4 && words[3] == "-") {
+    write_out(script + (script.ends_with('\n') ? "" : "\n"));
+    return 0;
+  }
+  std::string path = words.size() == 4 ? words[3] : "slurm-" + words[2] + ".sh";
+  os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
+  if (file.get() < 0) return complain("failed to open file `" + path + "': " + std::strerror(errno));
+  for (size_t written = 0; written < script.size();) {
+    ssize_t more = ::write(file.get(), script.data() + written, script.size() - written);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return complain("failed to write file `" + path + "': " + std::strerror(errno));
+    written += static_cast<size_t>(more);
+  }
+  if (!quiet_) write_out("batch script for job " + words[2] + " written to " + path + "\n");
+  return 0;
+}
+
+}  // namespace minke::cli

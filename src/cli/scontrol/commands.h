@@ -1,0 +1,66 @@
+// What scontrol does for each of its commands. One thread; the daemon is asked (and started) only where a
+// command needs it. Every method prints what it has to say and returns the exit status.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/display/text.h"
+#include "cli/scontrol/show.h"
+
+namespace minke::cli {
+
+class Scontrol {
+ public:
+  ShowOptions& options() { return options_; }
+  void set_quiet(bool quiet) { quiet_ = quiet; }
+
+  // One command and its arguments; not empty.
+  int run(const std::vector<std::string>& words);
+
+ private:
+  using Words = std::vector<std::string>;
+
+  // Commands that act on jobs that run, or on the daemon (scontrol_actions.cpp). Nothing: it is none of
+  // these.
+  std::optional<int> run_action(const Words& words);
+  int suspend(const Words& words, bool resume);
+  int top(const Words& words);
+  int notify(const Words& words);
+  int list_processes(const std::string& id);
+  int show_completing();
+  int shut_down();
+  int show_licenses(const std::string& name);
+
+  int show(const Words& words);
+  int show_jobs(const std::string& id);
+  int show_steps(const std::string& id);
+  int show_nodes(const std::string& names);
+  int show_aliases();
+  int show_partitions(const std::string& name);
+  int show_configuration();
+  int show_hosts(const std::string& entity, std::optional<std::string> argument);
+
+  int change_hold(const Words& words, rpc::HoldRequest::Kind kind);
+  int requeue(const Words& words, bool hold);
+  int update(const Words& words);
+  int ping();
+  int reconfigure();
+  int wait_job(const std::string& id);
+  int write_script(const Words& words);
+
+  // Connects once; nullptr, with the reason printed, where that fails.
+  Client* client();
+  // Prints what went wrong for each job; 1 where anything did.
+  int report(const rpc::ActionReply& reply, const char* summary);
+  int complain(const std::string& text);  // on stderr, unless quiet
+  DisplayContext context(int64_t now);
+
+  std::optional<Client> client_;
+  ShowOptions options_;
+  bool quiet_ = false;
+};
+
+}  // namespace minke::cli

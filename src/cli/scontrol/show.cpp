@@ -1,0 +1,284 @@
+// scontrol show: which records are meant, and what is said where there are none.
+#include "cli/scontrol/show.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <unordered_map>
+#include <utility>
+
+#include "cli/fetch.h"
+#include "cli/scontrol/commands.h"
+#include "model/error.h"
+#include "text/array_spec.h"
+#include "text/hostlist.h"
+#include "text/job_id.h"
+#include "text/number.h"
+
+namespace minke::cli {
+namespace {
+
+bool is_entity(std::string_view word, std::string_view entity, size_t enough) {
+  return word.size() >= enough && text::starts_with_ignoring_case(entity, word);
+}
+
+}  // namespace
+
+int Scontrol::show(const Words& words) {
+  const std::string& entity = words[1];
+  const std::string id = words.size() > 2 ? words[2] : std::string();
+  if (is_entity(entity, "hostlistsorted", 9))
+    return show_hosts("hostlistsorted", words.size() > 2 ? std::optional(id) : std::nullopt);
+  if (is_entity(entity, "hostlist", 5))
+    return show_hosts("hostlist", words.size() > 2 ? std::optional(id) : std::nullopt);
+  if (is_entity(entity, "hostnames", 5))
+    return show_hosts("hostnames", words.size() > 2 ? std::optional(id) : std::nullopt);
+  if (is_entity(entity, "aliases", 1)) return show_aliases();
+  if (is_entity(entity, "assoc_mgr", 2)) {
+    write_out(
+        "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n"
+        "No associations currently cached in Slurm.\n\n\nNo QOS currently cached in Slurm.\n\n");
+    return 0;
+  }
+  if (is_entity(entity, "burstbuffer", 1) || is_entity(entity, "dwstat", 2) ||
+      is_entity(entity, "bbstat", 2) || is_entity(entity, "federation", 2))
+    return 0;
+  if (is_entity(entity, "frontend", 2)) {
+    write_out("No nodes in the system\n");
+    return 0;
+  }
+  if (is_entity(entity, "topology", 1)) {
+    complain("scontrol: error: No topology information available");
+    return 0;
+  }
+  if (is_entity(entity, "config", 1)) return show_configuration();
+  if (is_entity(entity, "daemons", 1)) {
+    write_out("slurmctld slurmd\n");
+    return 0;
+  }
+  if (is_entity(entity, "jobs", 1)) return show_jobs(id);
+  if (is_entity(entity, "licenses", 2)) return show_licenses(id);
+  if (is_entity(entity, "nodes", 1)) return show_nodes(id);
+  if (is_entity(entity, "partitions", 1)) return show_partitions(id);
+  if (is_entity(entity, "reservations", 1)) {
+    if (!id.empty()) {
+      write_out("Reservation " + id + " not found\n");
+      return 1;
+    }
+    write_out("No reservations in the system\n");
+    return 0;
+  }
+  if (is_entity(entity, "steps", 2)) return show_steps(id);
+  return complain("invalid entity:" + entity + " for keyword:" + words[0] + " ");
+}
+
+int Scontrol::show_jobs(const std::string& id) {
+  rpc::JobFilter filter;
+  std::optional<text::JobReference> wanted;
+  if (!id.empty()) {
+    auto reference = text::parse_job_id(id);
+    if (!reference || reference->step)
+      return complain("scontrol_print_job error: " +
+                      std::string(model::slurm_error_text(model::kInvalidJobId)));
+    wanted = *reference;
+    *filter.add_jobs() = selector_of(*wanted);
+  }
+  filter.set_all_states(true);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto jobs = fetch_jobs(*daemon, std::move(filter), true);
+  const bool of_task = wanted && !wanted->tasks.ranges().empty();
+  if (!jobs && !(of_task && jobs.error().code == model::kInvalidJobId))
+    return complain("slurm_load_jobs error: " + jobs.error().message);
+
+  std::string out;
+  bool found = false;
+  DisplayContext display = context(jobs ? jobs->now : 0);
+  std::vector<const model::JobRecord*> records;
+  if (jobs) records = jobs->records;
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto* left, const auto* right) { return left->job_id() < right->job_id(); });
+  for (const model::JobRecord* job : records) {
+    if (!of_task || (job->has_array_task_id() && text::contains_index(wanted->tasks, job->array_task_id()))) {
+      if (wanted && !of_task && job->job_id() != wanted->job_id && job->array_job_id() != wanted->job_id &&
+          job->het_job_id() != wanted->job_id)
+        continue;
+      if (wanted && wanted->het_offset && job->het_job_offset() != *wanted->het_offset) continue;
+      append_job_block(out, *job, nullptr, display, options_);
+      found = true;
+      continue;
+    }
+    if (job->has_array_task_id() || job->array_job_id() != wanted->job_id) continue;
+    for (const model::IndexRange& range : wanted->tasks.ranges()) {
+      for (uint64_t task = range.first(); task <= range.last(); task += std::max(1u, range.step())) {
+        uint32_t index = static_cast<uint32_t>(task);
+        if (!text::contains_index(job->array_pending(), index)) continue;
+        append_job_block(out, *job, &index, display, options_);
+        found = true;
+      }
+    }
+  }
+  if (!found && of_task) {
+    if (!quiet_) write_out("Job " + id + " not found\n");
+    return 1;
+  }
+  if (!found && wanted)
+    return complain("slurm_load_jobs error: " + std::string(model::slurm_error_text(model::kInvalidJobId)));
+  if (!found && !quiet_) out = "No jobs in the system\n";
+  write_out(out);
+  return 0;
+}
+
+int Scontrol::show_steps(const std::string& id) {
+  rpc::JobFilter filter;
+  std::optional<text::JobReference> wanted;
+  const std::string invalid(model::slurm_error_text(model::kInvalidJobId));
+  if (!id.empty()) {
+    auto reference = text::parse_job_id(id);
+    if (!reference) return complain("slurm_get_job_steps error: " + invalid);
+    wanted = *reference;
+    *filter.add_jobs() = selector_of(*wanted);
+  }
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto steps = fetch_steps(*daemon, filter);
+  if (!steps) return complain("slurm_get_job_steps error: " + steps.error().message);
+  auto jobs = fetch_jobs(*daemon, filter);
+  if (!jobs) return complain("slurm_get_job_steps error: " + jobs.error().message);
+  std::unordered_map<uint32_t, const model::JobRecord*> job_by_id;
+  for (const model::JobRecord* job : jobs->records) job_by_id.emplace(job->job_id(), job);
+
+  std::vector<const model::StepRecord*> shown;
+  for (const model::StepRecord* step : steps->records) {
+    if (wanted && wanted->step &&
+        (wanted->step->kind != step->kind() ||
+         (step->kind() == model::STEP_NORMAL && wanted->step->step_id != step->step_id())))
+      continue;
+    if (job_by_id.contains(step->job_id())) shown.push_back(step);
+  }
+  std::stable_sort(shown.begin(), shown.end(), [](const auto* left, const auto* right) {
+    return std::pair(left->job_id(), step_rank(*left)) < std::pair(right->job_id(), step_rank(*right));
+  });
+  std::string out;
+  for (const model::StepRecord* step : shown)
+    append_step_block(out, *step, *job_by_id[step->job_id()], context(steps->now), options_);
+  if (!shown.empty() || quiet_) {
+    write_out(out);
+    return 0;
+  }
+  write_out(wanted ? "Job step " + id + " not found\n" : "No job steps in the system\n");
+  return wanted ? 1 : 0;
+}
+
+int Scontrol::show_nodes(const std::string& names) {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto nodes = fetch_nodes(*daemon);
+  if (!nodes) return complain("slurm_load_node error: " + nodes.error().message);
+  DisplayContext display = context(nodes->now);
+  std::string out;
+  int status = 0;
+  if (names.empty() || text::equals_ignoring_case(names, "all")) {
+    for (const model::NodeRecord* node : nodes->records) append_node_block(out, *node, display, options_);
+  } else {
+    auto hosts = text::expand_hostlist(names);
+    if (!hosts) hosts = std::vector<std::string>{names};
+    for (const std::string& name : *hosts) {
+      auto found = std::find_if(nodes->records.begin(), nodes->records.end(),
+                                [&](const auto* node) { return node->name() == name; });
+      if (found != nodes->records.end()) {
+        append_node_block(out, **found, display, options_);
+      } else {
+        if (!quiet_) out += "Node " + name + " not found\n";
+        status = 1;
+      }
+    }
+  }
+  write_out(out);
+  return status;
+}
+
+int Scontrol::show_aliases() {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto nodes = fetch_nodes(*daemon);
+  if (!nodes) return complain("slurm_load_node error: " + nodes.error().message);
+  std::string out;
+  for (const model::NodeRecord* node : nodes->records) out += (out.empty() ? "" : " ") + node->name();
+  write_out(out + "\n");
+  return 0;
+}
+
+int Scontrol::show_partitions(const std::string& name) {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  auto partitions = fetch_partitions(*daemon);
+  if (!partitions) return complain("slurm_load_partitions error: " + partitions.error().message);
+  std::string out;
+  for (const model::PartitionRecord* partition : partitions->records)
+    if (name.empty() || partition->name() == name)
+      append_partition_block(out, *partition, context(partitions->now), options_);
+  const bool missing = out.empty();
+  if (missing && !quiet_)
+    out = name.empty() ? "No partitions in the system\n" : "Partition " + name + " not found\n";
+  write_out(out);
+  return missing && !name.empty() ? 1 : 0;
+}
+
+int Scontrol::show_configuration() {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  rpc::ClientMessage request;
+  request.mutable_query_config();
+  auto answer = daemon->call(std::move(request));
+  if (!answer) return complain("slurm_load_ctl_conf error: " + answer.error().message);
+  std::string out;
+  append_configuration(out, answer->config(), context(answer->config().now()));
+  write_out(out);
+  return ping();
+}
+
+int Scontrol::show_hosts(const std::string& entity, std::optional<std::string> argument) {
+  const bool names = entity == "hostnames";
+  if (!argument && names) {
+    for (const char* variable : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+      if (const char* value = argument ? nullptr : std::getenv(variable)) argument = value;
+    if (!argument) {  // not an error in its exit status, in Slurm
+      if (!quiet_) print_error("scontrol", "host list is empty");
+      return 0;
+    }
+  }
+  if (!argument) return complain("invalid encode argument");
+  // hostlist also takes the path of a file with names in it, or "-" for its input.
+  if (!names && (argument->starts_with('/') || *argument == "-")) {
+    std::ifstream file;
+    if (*argument != "-") file.open(*argument);
+    std::stringstream content;
+    if (*argument == "-") {
+      char buffer[4096];
+      while (size_t got = std::fread(buffer, 1, sizeof buffer, stdin))
+        content.write(buffer, static_cast<std::streamsize>(got));
+    } else if (file) {
+      content << file.rdbuf();
+    } else {
+      print_error("scontrol", "Unable to open " + *argument);
+      return 1;
+    }
+    argument = content.str();
+  }
+  auto hosts = text::expand_hostlist(*argument);
+  if (!hosts) return complain(hosts.error().message);
+  std::string out;
+  if (names) {
+    for (const std::string& host : *hosts) out += host + "\n";
+  } else {
+    if (entity == "hostlistsorted") text::sort_hosts(*hosts);
+    out = text::compress_hostlist(*hosts) + "\n";
+  }
+  write_out(out);
+  return 0;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,301 @@
+// scontrol show job and show step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "cli/scontrol/block.h"
+#include "cli/scontrol/show.h"
+#include "engine/embedded/job_paths.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+#include "text/state.h"
+#include "text/tres.h"
+
+namespace minke::cli {
+namespace {
+
+using model::JobRecord;
+using model::JobSpec;
+
+std::string or_null(std::string_view text) {
+  return text.empty() ? "(null)" : std::string(text);
+}
+std::string number_or(bool known, uint32_t number, const char* otherwise) {
+  return known ? std::to_string(number) : otherwise;
+}
+std::string size_text(uint64_t mebibytes, const DisplayContext& context) {
+  std::string out;
+  if (mebibytes == 0) {
+    out = "0";
+  } else {
+    append_mebibytes(out, mebibytes, context);
+  }
+  return out;
+}
+std::string time_text(int64_t time, const DisplayContext& context, std::string_view none = "Unknown") {
+  std::string out;
+  append_time(out, time, context, none);
+  return out;
+}
+std::string limit_text(uint32_t minutes) {
+  return text::format_minutes(minutes);
+}
+
+// "gpu:a100:1(IDX:0)", and per node what it holds; nodes that hold the same are told together.
+void put_details(Block& block, const JobRecord& job) {
+  std::vector<model::Gres> gres(job.tres_gres().begin(), job.tres_gres().end());
+  block.put("JOB_GRES={}", or_null(text::format_gres_list(gres)));
+  std::string previous;
+  std::vector<std::string> nodes;
+  auto flush = [&] {
+    if (nodes.empty()) return;
+    block.end();
+    block.put("  Nodes={} {}", text::compress_hostlist_sorted(nodes), previous);
+    nodes.clear();
+  };
+  for (const model::NodeAllocation& node : job.nodes()) {
+    std::vector<model::GresAllocation> held(node.gres().begin(), node.gres().end());
+    // Which of a node's CPUs are a job's own is not settled: there are so many of them.
+    std::string text = fmt::format("CPU_IDs=N/A CPUs={} Mem={} GRES={}", node.cpus(), node.memory_mib(),
+                                   text::format_gres_allocation(held));
+    if (text != previous) flush();
+    previous = std::move(text);
+    nodes.push_back(node.node());
+  }
+  flush();
+  block.end();
+}
+
+void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_task,
+                  const DisplayContext& context) {
+  block.put("JobId={}", job.job_id());
+  if (job.array_job_id() != 0) {
+    std::string tasks;
+    append_task_ids(tasks, job, waiting_task, context.task_list_limit);
+    block.put(" ArrayJobId={} ArrayTaskId={}", job.array_job_id(), tasks);
+    if (uint32_t throttle = std::max(job.spec().array().max_running(), job.array_pending().max_running()))
+      block.put(" ArrayTaskThrottle={}", throttle);
+  }
+  if (job.het_job_id() != 0) {
+    block.put(" HetJobId={} HetJobOffset={} JobName={}", job.het_job_id(), job.het_job_offset(),
+              job.spec().name());
+    block.end();
+    block.put("HetJobIdSet={}", job.het_job_id_set()).end();
+  } else {
+    block.put(" JobName={}", job.spec().name()).end();
+  }
+  block
+      .put("UserId={}({}) GroupId={}({}) MCS_label={}", job.user_name(), job.uid(), job.group_name(),
+           job.gid(), job.spec().mcs_label().empty() ? "N/A" : job.spec().mcs_label())
+      .end();
+  block
+      .put("Priority={} Nice={} Account={} QOS={}", job.priority(), job.spec().nice(), or_null(job.account()),
+           or_null(job.qos()))
+      .end();
+}
+
+void put_state(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
+  std::string dependencies, used;
+  append_dependencies(dependencies, job);
+  std::string reason(reason_text(job));
+  std::replace(reason.begin(), reason.end(), ' ', '_');
+  block.put("JobState={} Reason={} Dependency={}", state_text(job), reason, dependencies).end();
+  block
+      .put("Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={}", job.requeue_allowed() ? 1 : 0,
+           job.restarts(), job.spec().interactive() ? 0 : 1, text::format_exit_code(job.exit_code()))
+      .end();
+  if (options.details) block.put("DerivedExitCode={}", text::format_exit_code(job.derived_exit_code())).end();
+  append_clock(used, elapsed_seconds(job, context.now));
+  block
+      .put("RunTime={} TimeLimit={} TimeMin={}", used, limit_text(job.time_limit_minutes()),
+           job.spec().has_time_min_minutes() ? limit_text(job.spec().time_min_minutes()) : "N/A")
+      .end();
+  block
+      .put("SubmitTime={} EligibleTime={}", time_text(job.submit_time(), context),
+           time_text(job.eligible_time(), context))
+      .end();
+  block.put("AccrueTime={}", time_text(job.eligible_time(), context)).end();
+  const bool endless = job.time_limit_minutes() == kUnlimited && !is_finished(job.state());
+  block
+      .put("StartTime={} EndTime={} Deadline={}", time_text(job.start_time(), context),
+           time_text(endless ? 0 : end_time(job), context), time_text(job.spec().deadline(), context, "N/A"))
+      .end();
+  block
+      .put("SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
+           time_text(job.suspend_time(), context, "None"), job.pre_suspend_seconds())
+      .end();
+}
+
+void put_placement(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
+  const JobSpec& spec = job.spec();
+  block.put("Partition={} AllocNode:Sid={}:0", job.partition(), spec.submit_host()).end();
+  block.put("ReqNodeList={} ExcNodeList={}", or_null(spec.node_list()), or_null(spec.exclude())).end();
+  block.put("NodeList={}", job.node_list()).end();
+  if (!job.batch_host().empty()) block.put("BatchHost={}", job.batch_host()).end();
+  block.put("NumNodes={}", job.num_nodes());
+  if (job.state() == model::JOB_PENDING && spec.has_max_nodes())
+    block.put("-{}", std::max(job.num_nodes(), spec.max_nodes()));
+  block
+      .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}", job.num_cpus(),
+           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), std::max(1u, spec.cpus_per_task()),
+           number_or(spec.has_cores_per_socket(), spec.cores_per_socket(), "*"),
+           number_or(spec.has_threads_per_core(), spec.threads_per_core(), "*"))
+      .end();
+  std::string tres;
+  append_tres(tres, tres_of(job), text::TresOrder::kById, context);
+  block.put("TRES={}", tres).end();
+  block
+      .put("Socks/Node={} NtasksPerN:B:S:C={}:0:{}:{} CoreSpec={}",
+           number_or(spec.has_sockets_per_node(), spec.sockets_per_node(), "*"), spec.ntasks_per_node(),
+           number_or(spec.has_ntasks_per_socket(), spec.ntasks_per_socket(), "*"),
+           number_or(spec.has_ntasks_per_core(), spec.ntasks_per_core(), "*"),
+           number_or(spec.has_core_spec(), spec.core_spec(), "*"))
+      .end();
+  if (options.details && !job.nodes().empty()) put_details(block, job);
+  MemoryRequest memory = memory_request(job);
+  block
+      .put("MinCPUsNode={} MinMemory{}={} MinTmpDiskNode={}", min_cpus_per_node(spec),
+           memory.per_cpu ? "CPU" : "Node", size_text(memory.mebibytes, context),
+           size_text(spec.tmp_mib(), context))
+      .end();
+  block
+      .put("Features={} DelayBoot={}", or_null(spec.constraint()),
+           text::format_seconds(int64_t{60} * spec.delay_boot_minutes()))
+      .end();
+  if (!spec.prefer().empty()) block.put("Prefer={}", spec.prefer()).end();
+  block
+      .put("OverSubscribe={} Contiguous={} Licenses={} Network={}",
+           spec.exclusive_mode() == "user"  ? "USER"
+           : spec.exclusive_mode() == "mcs" ? "MCS"
+           : spec.exclusive()               ? "NO"
+           : spec.oversubscribe()           ? "YES"
+                                            : "OK",
+           spec.contiguous() ? 1 : 0, or_null(spec.licenses()), or_null(spec.network()))
+      .end();
+}
+
+void put_power(Block& block, const JobSpec& spec) {
+  if (spec.has_switches())
+    block.put("Switches={}@{}", spec.switches(), text::format_seconds(spec.switches_wait_seconds())).end();
+  std::string power = spec.power();
+  for (char& letter : power) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  block.put("Power={}", power).end();
+}
+
+void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task) {
+  const JobSpec& spec = job.spec();
+  std::string command;
+  append_command(command, spec);
+  block.put("Command={}", command).end();
+  block.put("WorkDir={}", spec.work_dir()).end();
+  if (!spec.admin_comment().empty()) block.put("AdminComment={} ", spec.admin_comment()).end();
+  if (!spec.comment().empty()) block.put("Comment={} ", spec.comment()).end();
+  if (spec.interactive()) {
+    put_power(block, spec);
+    return;
+  }
+  engine::JobPaths paths{job.stdin_path(), job.stdout_path(), job.stderr_path()};
+  if (waiting_task != nullptr) {  // its record, shared with others, cannot tell its files
+    JobRecord task = job;
+    task.set_array_task_id(*waiting_task);
+    paths = engine::paths_of(task);
+  }
+  block.put("StdErr={}", paths.error.empty() ? paths.out : paths.error).end();
+  block.put("StdIn={}", paths.in.empty() ? "/dev/null" : paths.in).end();
+  block.put("StdOut={}", paths.out).end();
+  put_power(block, spec);
+}
+
+// The kinds of mail in Slurm's order, ALL as what it stands for.
+std::string mail_kinds(std::string_view given) {
+  static constexpr std::string_view kKinds[] = {
+      "ARRAY_TASKS", "INVALID_DEPEND", "BEGIN",         "END",           "FAIL",      "REQUEUE",
+      "STAGE_OUT",   "TIME_LIMIT_50",  "TIME_LIMIT_80", "TIME_LIMIT_90", "TIME_LIMIT"};
+  const auto words = text::split(given, ',');
+  const auto asked = [&](std::string_view kind) {
+    return std::find(words.begin(), words.end(), kind) != words.end();
+  };
+  std::string out;
+  for (const std::string_view kind : kKinds) {
+    const bool in_all = kind != "ARRAY_TASKS" && !kind.starts_with("TIME_LIMIT");
+    if (asked(kind) || (in_all && asked("ALL"))) out.append(out.empty() ? "" : ",").append(kind);
+  }
+  return out;
+}
+
+void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
+  auto gres = [&](const char* name, const google::protobuf::RepeatedPtrField<model::Gres>& list) {
+    if (list.empty()) return;
+    std::string text;
+    append_gres_request(text, list, "");
+    block.put("{}={}", name, text).end();
+  };
+  const auto words = [&](const char* name, const std::string& text, const char* before = "") {
+    if (!text.empty()) block.put("{}={}{}", name, before, text).end();
+  };
+  if (spec.has_kill_on_invalid_dependency())  // Slurm's spelling
+    block.put("KillOInInvalidDependent={}", spec.kill_on_invalid_dependency() ? "Yes" : "No").end();
+  if (spec.gres_flags().find("enforce-binding") != std::string::npos) block.put("GresEnforceBind=Yes").end();
+  if (spec.gres_flags().find("disable-binding") != std::string::npos) block.put("GresEnforceBind=No").end();
+  if (spec.spread_job()) block.put("SpreadJob=Yes").end();
+  if (spec.has_cpus_per_gpu()) block.put("CpusPerTres=gres:gpu:{}", spec.cpus_per_gpu()).end();
+  if (spec.has_mem_per_gpu_mib()) block.put("MemPerTres=gres:gpu:{}", spec.mem_per_gpu_mib()).end();
+  if (spec.has_ntasks_per_gpu()) block.put("NtasksPerTRES={}", spec.ntasks_per_gpu()).end();
+  words("TresBind", spec.tres_bind().empty() ? spec.gpu_bind() : spec.tres_bind(),
+        spec.tres_bind().empty() ? "gpu:" : "");
+  words("TresFreq", spec.gpu_freq(), "gpu:");
+  gres("TresPerJob", spec.gpus());
+  gres("TresPerNode", spec.gres_per_node());
+  gres("TresPerSocket", spec.gpus_per_socket());
+  gres("TresPerTask", spec.gpus_per_task());
+  if (const std::string kinds = mail_kinds(spec.mail_type()); !kinds.empty())
+    block.put("MailUser={} MailType={}", spec.mail_user().empty() ? user : spec.mail_user(), kinds).end();
+}
+
+}  // namespace
+
+void append_job_block(std::string& out, const JobRecord& job, const uint32_t* waiting_task,
+                      const DisplayContext& context, ShowOptions options) {
+  Block block(out, options);
+  put_identity(block, job, waiting_task, context);
+  put_state(block, job, context, options);
+  put_placement(block, job, context, options);
+  put_files(block, job, waiting_task);
+  put_requests(block, job.spec(), job.user_name());
+  out += options.one_line ? "\n" : "\n\n";
+}
+
+void append_step_block(std::string& out, const model::StepRecord& step, const JobRecord& job,
+                       const DisplayContext& context, ShowOptions options) {
+  Block block(out, options);
+  std::string id, tres, gres;
+  append_step_id(id, step, false);
+  append_tres(tres, tres_of(step), text::TresOrder::kById, context);
+  block
+      .put("StepId={} UserId={} StartTime={} TimeLimit=UNLIMITED", id, job.uid(),
+           time_text(step.start_time(), context))
+      .end();
+  block.put("State={} Partition={} NodeList={}", step_state_text(step), job.partition(), step.node_list())
+      .end();
+  block
+      .put("Nodes={} CPUs={} Tasks={} Name={} Network=(null)", step.num_nodes(), step.num_cpus(),
+           step.num_tasks(), step.name())
+      .end();
+  block.put("TRES={}", or_null(tres)).end();
+  block.put("ResvPorts=(null)").end();
+  block.put("CPUFreqReq=Default{}", step.kind() == model::STEP_NORMAL ? " Dist=Block" : "").end();
+  block.put("SrunHost:Pid=(null):0");
+  append_gres_request(gres, step.tres_gres(), "");
+  if (!gres.empty()) {
+    block.end();
+    block.put("TresPerNode={}", gres);
+  }
+  out += options.one_line ? "\n" : "\n\n";
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,177 @@
+// scontrol show node, show partition and show config.
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+#include "cli/display/node_text.h"
+#include "cli/scontrol/block.h"
+#include "cli/scontrol/show.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+
+namespace minke::cli {
+namespace {
+
+using model::NodeRecord;
+using model::PartitionRecord;
+
+std::string joined(const google::protobuf::RepeatedPtrField<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ',';
+    out += word;
+  }
+  return out;
+}
+std::string or_null(std::string text) {
+  return text.empty() ? "(null)" : std::move(text);
+}
+std::string time_text(int64_t time, const DisplayContext& context, std::string_view none) {
+  std::string out;
+  append_time(out, time, context, none);
+  return out;
+}
+
+// IDLE, MIXED+DRAIN
+std::string state_words(const NodeRecord& node) {
+  return text::upper_case(state_complete(shown_state(node)));
+}
+
+std::string gres_offered(const NodeRecord& node) {
+  std::string out;
+  append_gres_offer(out, node.gres());
+  return out;
+}
+
+// What is configured, or allocated, of what: cpu=4,mem=4000M,billing=4,gres/gpu=2.
+std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes, bool billing,
+                      const google::protobuf::RepeatedPtrField<model::Gres>& gres,
+                      const DisplayContext& context) {
+  text::TresAmounts amounts;
+  amounts.cpus = cpus;
+  amounts.memory_mib = memory_mib;
+  amounts.nodes = nodes;
+  if (billing) amounts.billing = cpus;
+  amounts.gres.assign(gres.begin(), gres.end());
+  std::string out;
+  append_tres(out, amounts, text::TresOrder::kById, context);
+  return out;
+}
+
+std::string count_or_unlimited(uint32_t count) {
+  return count == kUnlimited ? "UNLIMITED" : std::to_string(count);
+}
+
+}  // namespace
+
+void append_node_block(std::string& out, const NodeRecord& node, const DisplayContext& context,
+                       ShowOptions options) {
+  Block block(out, options);
+  std::string features = or_null(joined(node.features()));
+  block
+      .put("NodeName={} Arch={} CoresPerSocket={} ", node.name(), node.architecture(),
+           node.cores_per_socket())
+      .end();
+  block
+      .put("CPUAlloc={} CPUEfctv={} CPUTot={} CPULoad={:.2f}", node.allocated_cpus(), node.cpus(),
+           node.cpus(), node.cpu_load())
+      .end();
+  block.put("AvailableFeatures={}", features).end();
+  block.put("ActiveFeatures={}", features).end();
+  block.put("Gres={}", gres_offered(node)).end();
+  if (options.details) {
+    std::string used;
+    append_gres_used(used, node);
+    block.put("GresDrain=N/A").end();
+    block.put("GresUsed={}", used).end();
+  }
+  block
+      .put("NodeAddr={} NodeHostName={} Version={}", node.address().empty() ? node.name() : node.address(),
+           node.host_name().empty() ? node.name() : node.host_name(), node.version())
+      .end();
+  block.put("OS={} ", node.os()).end();
+  block
+      .put("RealMemory={} AllocMem={} FreeMem={} Sockets={} Boards={}", node.memory_mib(),
+           node.allocated_memory_mib(), node.free_memory_mib(), node.sockets(), node.boards())
+      .end();
+  block
+      .put("State={} ThreadsPerCore={} TmpDisk={} Weight={} Owner=N/A MCS_label=N/A", state_words(node),
+           node.threads_per_core(), node.tmp_disk_mib(), node.weight())
+      .end();
+  block.put("Partitions={} ", joined(node.partitions())).end();
+  block
+      .put("BootTime={} SlurmdStartTime={}", time_text(node.boot_time(), context, "None"),
+           time_text(node.daemon_start_time(), context, "None"))
+      .end();
+  block.put("LastBusyTime=Unknown").end();
+  block.put("CfgTRES={}", tres_text(node.cpus(), node.memory_mib(), 0, true, node.gres(), context)).end();
+  block
+      .put("AllocTRES={}", tres_text(node.allocated_cpus(), node.allocated_memory_mib(), 0, false,
+                                     node.allocated_gres(), context))
+      .end();
+  block.put("CapWatts=n/a").end();
+  block.put("CurrentWatts=0 AveWatts=0").end();
+  block.put("ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s");
+  if (!node.reason().empty()) {
+    block.end();
+    block.put("Reason={}", node.reason());
+    if (node.reason_time() != 0)
+      block.put(" [{}@{}]", user_name_of(node.reason_uid()),
+                time_text(node.reason_time(), context, "Unknown"));
+  }
+  out += options.one_line ? "\n" : "\n\n";
+}
+
+void append_partition_block(std::string& out, const PartitionRecord& partition, const DisplayContext& context,
+                            ShowOptions options) {
+  Block block(out, options);
+  block.put("PartitionName={}", partition.name()).end();
+  block.put("AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL").end();
+  block.put("AllocNodes=ALL Default={} QoS=N/A", partition.is_default() ? "YES" : "NO").end();
+  block
+      .put("DefaultTime={} DisableRootJobs=NO ExclusiveUser=NO GraceTime=0 Hidden={}",
+           partition.default_time_minutes() == 0 ? "NONE"
+                                                 : text::format_minutes(partition.default_time_minutes()),
+           partition.hidden() ? "YES" : "NO")
+      .end();
+  block
+      .put("MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode=UNLIMITED",
+           count_or_unlimited(partition.max_nodes()), text::format_minutes(partition.max_time_minutes()),
+           partition.min_nodes())
+      .end();
+  block.put("Nodes={}", or_null(partition.nodes())).end();
+  block
+      .put("PriorityJobFactor={} PriorityTier={} RootOnly=NO ReqResv=NO OverSubscribe={}",
+           partition.priority_job_factor(), partition.priority_tier(),
+           partition.exclusive() || partition.oversubscribe() == "EXCLUSIVE" ? "EXCLUSIVE" : "NO")
+      .end();
+  block.put("OverTimeLimit=NONE PreemptMode=OFF").end();
+  block
+      .put("State={} TotalCPUs={} TotalNodes={} SelectTypeParameters=NONE",
+           partition.state().empty() ? "UP" : partition.state(), partition.total_cpus(),
+           partition.total_nodes())
+      .end();
+  block.put("JobDefaults=(null)").end();
+  if (partition.has_default_mem_per_cpu_mib()) {
+    block.put("DefMemPerCPU={} MaxMemPerNode=UNLIMITED", partition.default_mem_per_cpu_mib()).end();
+  } else if (partition.has_default_mem_per_node_mib()) {
+    block.put("DefMemPerNode={} MaxMemPerNode=UNLIMITED", partition.default_mem_per_node_mib()).end();
+  } else {
+    block.put("DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED").end();
+  }
+  block.put("TRES={}", tres_text(partition.total_cpus(), partition.total_memory_mib(),
+                                 partition.total_nodes(), true, partition.total_gres(), context));
+  out += options.one_line ? "\n" : "\n\n";
+}
+
+void append_configuration(std::string& out, const rpc::ConfigReply& config, const DisplayContext& context) {
+  auto line = std::back_inserter(out);
+  fmt::format_to(line, "Configuration data as of {}\n", time_text(context.now, context, "Unknown"));
+  for (const rpc::Field& value : config.values())
+    fmt::format_to(line, "{:<23} = {}\n", value.name(), or_null(value.value()));
+  out += '\n';
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,168 @@
+#include "cli/srun/step_request.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/allocation.h"
+#include "cli/srun/launch_environment.h"
+#include "os/files.h"
+#include "submit/multi_prog.h"
+#include "text/cpu_bind.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+
+namespace minke::cli {
+
+namespace {
+
+constexpr size_t kLongestFile = size_t{4} << 20;
+
+bool on_command_line(const submit::JobRequest& request, std::string_view option) {
+  const auto found = request.given.find(option);
+  return found != request.given.end() && found->second == submit::Source::kCommandLine;
+}
+
+// SLURM_HOSTFILE: a name a line, one for each task.
+Result<std::string> read_host_file(const std::string& path) {
+  const auto content = os::read_file(path, kLongestFile);
+  if (!content) return failure("Failure getting NodeNames from hostfile");
+  std::string list;
+  for (const std::string_view line : text::split(*content, '\n')) {
+    const std::string_view name = text::trim(line);
+    if (!name.empty() && name.front() != '#') list.append(list.empty() ? "" : ",").append(name);
+  }
+  return list;
+}
+
+// How many tasks a step in this job has. Slurm's defaults: one a node; with --ntasks-per-node that many a
+// node.
+uint32_t count_tasks(const submit::JobRequest& request, uint32_t nodes) {
+  if (request.spec.has_ntasks()) return request.spec.ntasks();
+  return nodes * (request.spec.has_ntasks_per_node() ? request.spec.ntasks_per_node() : 1);
+}
+
+Status check_nodes(const submit::JobRequest& request, uint32_t nodes, uint32_t of_job) {
+  if (nodes > of_job) {
+    return failure("Only allocated " + std::to_string(of_job) + " nodes asked for " + std::to_string(nodes));
+  }
+  if (!request.is_given("relative")) return {};
+  if (request.is_given("nodelist") || request.is_given("exclude"))
+    return failure("-r,--relative not allowed with -w,--nodelist or -x,--exclude.");
+  const uint32_t wanted = on_command_line(request, "nodes") ? nodes : 1;
+  if (request.relative_node + wanted > of_job) {
+    return failure("--relative and --nodes option incompatible with count of allocated nodes (" +
+                   std::to_string(request.relative_node) + "+" + std::to_string(wanted) + ">" +
+                   std::to_string(of_job) + ")");
+  }
+  return {};
+}
+
+std::vector<std::string> own_variables(const submit::JobRequest& request, const rpc::StepSpec& spec) {
+  char mask[16];
+  std::snprintf(mask, sizeof mask, "%04o", spec.umask());
+  std::vector<std::string> variables = {std::string("SLURM_UMASK=") + mask};
+  const auto add = [&](const char* name, const std::string& value) {
+    variables.push_back(std::string(name) + "=" + value);
+  };
+  if (!spec.name().empty()) add("SLURM_JOB_NAME", spec.name());
+  if (!request.mpi.empty()) add("SLURM_MPI_TYPE", request.mpi);
+  if (!spec.distribution().empty()) {
+    const size_t equals = spec.distribution().find('=');
+    add("SLURM_DISTRIBUTION", spec.distribution().substr(0, equals));
+    if (equals != std::string::npos) add("SLURM_DIST_PLANESIZE", spec.distribution().substr(equals + 1));
+  }
+  if (const auto bind = text::parse_cpu_bind(spec.cpu_bind()); bind && !spec.cpu_bind().empty()) {
+    add("SLURM_CPU_BIND", (bind->verbose ? "verbose," : "quiet,") + bind->word + bind->list);
+    add("SLURM_CPU_BIND_VERBOSE", bind->verbose ? "verbose" : "quiet");
+    add("SLURM_CPU_BIND_TYPE", bind->word);
+    add("SLURM_CPU_BIND_LIST", bind->list);
+  }
+  return variables;
+}
+
+}  // namespace
+
+Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& request,
+                                     const model::JobRecord& job, std::string environment) {
+  const model::JobSpec& asked = request.spec;
+  const auto of_job = static_cast<uint32_t>(std::max(1, job.nodes_size()));
+  const bool inside = request.job_id.has_value();
+  rpc::StepSpec spec;
+  if (on_command_line(request, "job-name")) spec.set_name(asked.name());
+  uint32_t nodes = asked.has_min_nodes() ? asked.min_nodes() : of_job;
+  if (inside) {
+    if (const Status fine = check_nodes(request, nodes, of_job); !fine) return failure(fine.error());
+  }
+  nodes = std::min(nodes, of_job);
+  spec.set_distribution(asked.distribution());
+  spec.set_node_list(asked.node_list());
+  const bool arbitrary = text::starts_with_ignoring_case(asked.distribution(), "arbitrary");
+  if (const auto file = invocation.variable("SLURM_HOSTFILE");
+      arbitrary && file && asked.node_list().empty()) {
+    auto list = read_host_file(std::string(*file));
+    if (!list) return failure(list.error());
+    spec.set_node_list(*list);
+  }
+  uint32_t tasks = count_tasks(request, nodes);
+  if (arbitrary && !spec.node_list().empty() && !on_command_line(request, "ntasks")) {
+    if (const auto names = text::expand_hostlist(spec.node_list()))
+      tasks = static_cast<uint32_t>(names->size());
+  }
+  spec.set_ntasks(tasks);
+  if (asked.has_min_nodes() && inside) spec.set_min_nodes(nodes);
+  if (asked.has_min_nodes() && !inside) spec.set_min_nodes(std::min(nodes, tasks));
+  if (asked.has_ntasks_per_node()) {
+    const uint32_t on = std::min(nodes, tasks);
+    if (inside && asked.has_ntasks() && uint64_t{asked.ntasks_per_node()} * on != tasks) {
+      if (!request.quiet) {
+        std::fprintf(
+            stderr,
+            "srun: Warning: can't honor --ntasks-per-node set to %u which doesn't match the requested tasks "
+            "%u with the number of requested nodes %u. Ignoring --ntasks-per-node.\n",
+            asked.ntasks_per_node(), tasks, on);
+      }
+    } else {
+      spec.set_ntasks_per_node(asked.ntasks_per_node());
+    }
+  }
+  if (request.multi_prog) {
+    const std::string& path = request.arguments.front();
+    const auto content = os::read_file(path, kLongestFile);
+    if (!content) return failure("Unable to open configuration file " + path);
+    auto programs = submit::parse_multi_prog(*content, path, tasks);
+    if (!programs) return failure(programs.error());
+    for (const auto& program : *programs) {
+      rpc::StepProgram& one = *spec.add_programs();
+      for (const std::string& word : program) one.add_argv(word);
+    }
+  }
+  for (const std::string& argument : request.arguments) spec.add_argv(argument);
+  spec.set_work_dir(asked.work_dir());
+  if (asked.has_cpus_per_task()) spec.set_cpus_per_task(asked.cpus_per_task());
+  if (asked.has_mem_per_node_mib()) spec.set_mem_per_node_mib(asked.mem_per_node_mib());
+  if (asked.has_mem_per_cpu_mib()) spec.set_mem_per_cpu_mib(asked.mem_per_cpu_mib());
+  // What the job's variables say of its GPUs is not a step's own wish: a step sees the job's anyhow.
+  if (on_command_line(request, "gres") || on_command_line(request, "gpus-per-node"))
+    *spec.mutable_gres_per_node() = asked.gres_per_node();
+  if (on_command_line(request, "gres") && asked.gres_per_node().empty()) spec.set_no_gres(true);
+  if (on_command_line(request, "gpus")) *spec.mutable_gpus() = asked.gpus();
+  if (on_command_line(request, "gpus-per-socket")) *spec.mutable_gpus_per_socket() = asked.gpus_per_socket();
+  *spec.mutable_gpus_per_task() = asked.gpus_per_task();
+  if (asked.has_ntasks_per_gpu()) spec.set_ntasks_per_gpu(asked.ntasks_per_gpu());
+  spec.set_gpu_bind(asked.gpu_bind());
+  spec.set_cpu_bind(asked.cpu_bind());
+  spec.set_relative_node(inside ? request.relative_node : 0);
+  if (inside) spec.set_exclude(asked.exclude());
+  spec.set_overlap(request.overlap);
+  spec.set_overcommit(asked.overcommit());
+  spec.set_exact(request.exact);
+  if (asked.has_time_limit_minutes()) spec.set_time_limit_minutes(asked.time_limit_minutes());
+  spec.set_umask(request.umask.value_or(current_umask()));
+  *spec.mutable_resource_limits() = asked.resource_limits();
+  spec.set_open_mode(asked.open_mode());
+  spec.set_immediate(request.immediate_seconds.has_value());
+  spec.set_environment(add_to_environment(std::move(environment), own_variables(request, spec)));
+  return spec;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,303 @@
+#include "cli/srun/step_run.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/srun/launch_environment.h"
+#include "model/error.h"
+#include "os/fd.h"
+
+namespace minke::cli {
+
+namespace {
+
+constexpr uint32_t kStepRequest = 1, kSignalRequest = 2, kConfigRequest = 3;
+// Tasks that end alike within this time are told in one line.
+constexpr auto kGather = std::chrono::milliseconds(50);
+// What a task may still do about Ctrl-C before the step is killed.
+constexpr auto kAfterInterrupt = std::chrono::milliseconds(200);
+
+}  // namespace
+
+StepRun::StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation,
+                 uint32_t job_id, uint32_t tasks, std::unique_ptr<mpi::Server> mpi)
+    : client_(client),
+      request_(request),
+      invocation_(invocation),
+      job_id_(job_id),
+      tasks_(tasks),
+      mpi_(std::move(mpi)) {
+  sigemptyset(&signals_);
+  for (const int number :
+       {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGURG, SIGWINCH})
+    sigaddset(&signals_, number);
+  if (request.pty) sigdelset(&signals_, SIGWINCH);
+  sigprocmask(SIG_BLOCK, &signals_, nullptr);
+  signal_fd_.reset(::signalfd(-1, &signals_, SFD_CLOEXEC));
+}
+
+int StepRun::complain(const std::string& text) {
+  return give_up(submit::refuse(invocation_, text, 1));
+}
+
+void StepRun::say(const std::string& text) const {
+  if (!request_.quiet) std::fprintf(stderr, "srun: %s\n", text.c_str());
+}
+
+std::string StepRun::step_name() const {
+  return "StepId=" + std::to_string(job_id_) + "." + std::to_string(step_id_);
+}
+
+int StepRun::run(rpc::StepSpec spec, StepIo& io) {
+  rpc::ClientMessage message;
+  message.set_request_id(kStepRequest);
+  rpc::CreateStepRequest& create = *message.mutable_create_step();
+  create.set_key(random_key());
+  create.set_job_id(job_id_);
+  *create.mutable_spec() = std::move(spec);
+  const std::vector<int> descriptors = io.descriptors();
+  if (!client_.channel().send(message, descriptors)) lost_ = true;
+  while (!ended_) {
+    if (lost_ && !ask_again(message, descriptors)) return 1;
+    if (!client_.channel().has_buffered_frame()) {
+      std::vector<pollfd> waiting = {{client_.channel().fd(), POLLIN, 0}, {signal_fd_.get(), POLLIN, 0}};
+      if (mpi_) waiting.push_back({mpi_->abort_descriptor(), POLLIN, 0});
+      if (::poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0 && errno != EINTR)
+        return complain("poll: " + std::string(std::strerror(errno)));
+      on_time();
+      if (waiting[1].revents != 0) on_signal();
+      if (mpi_ && waiting[2].revents != 0) on_abort();
+      if (waiting[0].revents == 0) continue;
+    }
+    rpc::ServerMessage reply;
+    const Status received = client_.channel().receive(reply);
+    if (!received) {
+      if (received.error().code != ECONNRESET) return complain(received.error().message);
+      lost_ = true;
+      continue;
+    }
+    if (reply.request_id() == kConfigRequest && reply.has_config()) {
+      int seconds = 30;
+      for (const rpc::Field& field : reply.config().values()) {
+        if (field.name() == "KillWait") seconds = std::atoi(field.value().c_str());
+      }
+      say("Job step aborted: Waiting up to " + std::to_string(seconds + 2) +
+          " seconds for job step to finish.");
+    }
+    if (reply.request_id() != kStepRequest) continue;
+    if (reply.has_error()) {
+      io.sent();
+      return complain("Unable to create step for job " + std::to_string(job_id_) + ": " +
+                      error_of(reply.error()).message);
+    }
+    handle(reply.step());
+  }
+  io.sent();
+  io.finish();
+  tell_tasks();
+  return exit_status();
+}
+
+bool StepRun::ask_again(rpc::ClientMessage& message, const std::vector<int>& descriptors) {
+  if (const Status connected = client_.reconnect(); !connected) {
+    complain(connected.error().message);
+    return false;
+  }
+  message.mutable_create_step()->set_resent(true);
+  lost_ = !client_.channel().send(message, descriptors);
+  return true;
+}
+
+void StepRun::handle(const rpc::StepEvent& event) {
+  switch (event.event_case()) {
+    case rpc::StepEvent::kWaiting:
+      say("Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
+          event.waiting() + ")");
+      waited_ = true;
+      break;
+    case rpc::StepEvent::kNote:
+      // The words of a step's own daemon in Slurm come as they are.
+      if (event.note().starts_with("slurmstepd: ")) {
+        std::fprintf(stderr, "%s\n", event.note().c_str());
+      } else {
+        say(event.note());
+      }
+      break;
+    case rpc::StepEvent::kStarted:
+      on_started(event.started());
+      break;
+    case rpc::StepEvent::kTaskExit:
+      on_task_exit(event.task_exit());
+      break;
+    case rpc::StepEvent::kEnded:
+      ended_ = true;
+      record_ = event.ended().step();
+      launch_error_ = event.ended().launch_error();
+      if (!launch_error_.empty()) complain(launch_error_);
+      break;
+    case rpc::StepEvent::kAttach:
+    case rpc::StepEvent::EVENT_NOT_SET:
+      break;
+  }
+}
+
+void StepRun::on_started(const rpc::StepStarted& started) {
+  if (waited_) say("Step created for job " + std::to_string(job_id_));
+  waited_ = false;
+  step_id_ = started.step_id();
+  if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
+  if (request_.spec.has_time_limit_minutes() && request_.job_id && request_.given.contains("time") &&
+      request_.given.at("time") == submit::Source::kCommandLine &&
+      request_.spec.time_limit_minutes() != UINT32_MAX) {
+    limit_at_ = Clock::now() + std::chrono::minutes(request_.spec.time_limit_minutes());
+  }
+  if (!mpi_) return;
+  mpi::StepMap map;
+  map.job_id = std::to_string(job_id_) + "." + std::to_string(step_id_);
+  map.node_of_rank.assign(started.node_of_task().begin(), started.node_of_task().end());
+  if (map.node_of_rank.empty()) return;
+  if (const Status begun = mpi_->begin(std::move(map)); !begun) {
+    complain("MPI: " + begun.error().message);
+    abort_code_ = 1;
+    send_signal(SIGKILL);
+  }
+}
+
+void StepRun::on_task_exit(const rpc::StepTaskExit& task) {
+  const bool first = tasks_.ended() == 0;
+  const bool left_others = mpi_ && mpi_->left_others(task.rank());
+  tasks_.collect(task.rank(), task.node(), task.status());
+  if (tasks_.has_news() && !tell_at_) tell_at_ = Clock::now() + kGather;
+  if (tasks_.all_ended()) return;
+  if (request_.wait_seconds.value_or(0) != 0 && first)
+    wait_until_ = Clock::now() + std::chrono::seconds(*request_.wait_seconds);
+  const bool failed = task.status() != 0 && request_.kill_on_bad_exit.value_or(false);
+  if (failed || left_others) terminate();
+}
+
+void StepRun::terminate() {
+  if (std::exchange(terminating_, true)) return;
+  tell_tasks();
+  say("launch/slurm: _step_signal: Terminating " + step_name());
+  send_signal(0);
+}
+
+// Slurm's order of events: the tasks get the signal, then the step is killed.
+void StepRun::abort_step() {
+  if (std::exchange(aborting_, true)) return;
+  say("forcing job termination");
+  rpc::ClientMessage message;
+  message.set_request_id(kConfigRequest);
+  message.mutable_query_config();
+  (void)client_.channel().send(message);
+}
+
+void StepRun::on_abort() {
+  const mpi::PmiAbort abort = mpi_->take_abort();
+  if (abort_code_) return;
+  abort_code_ = abort.exit_code == 0 ? 1 : abort.exit_code;
+  std::string text = abort.message;
+  while (text.ends_with('\n')) text.pop_back();
+  if (!text.empty()) std::fprintf(stderr, "%s\n", text.c_str());
+  terminate();
+}
+
+void StepRun::on_time() {
+  const auto now = Clock::now();
+  const auto due = [&](Moment& moment) {
+    if (!moment || now < *moment) return false;
+    moment.reset();
+    return true;
+  };
+  if (due(tell_at_)) tell_tasks();
+  if (due(wait_until_) && !tasks_.all_ended()) {
+    say("First task exited " + std::to_string(*request_.wait_seconds) + "s ago");
+    for (const std::string& line : tasks_.states(step_name())) std::fprintf(stderr, "%s\n", line.c_str());
+    if (!std::exchange(terminating_, true)) say("launch/slurm: _step_signal: Terminating " + step_name());
+    send_signal(SIGKILL);
+  }
+  if (due(kill_at_)) send_signal(SIGKILL);
+  if (due(limit_at_)) {
+    std::fprintf(stderr, "srun: error: %s: the step's time limit is over\n", step_name().c_str());
+    terminate();
+  }
+}
+
+int StepRun::milliseconds_to_wait() const {
+  Moment next;
+  for (const Moment& moment : {tell_at_, wait_until_, kill_at_, limit_at_}) {
+    if (moment && (!next || *moment < *next)) next = moment;
+  }
+  if (!next) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 1 << 30));
+}
+
+void StepRun::tell_tasks() {
+  tell_at_.reset();
+  for (const std::string& line : tasks_.tell()) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void StepRun::send_signal(int number) {
+  if (!started_) return;
+  rpc::ClientMessage message;
+  message.set_request_id(kSignalRequest);
+  rpc::SignalRequest& signal = *message.mutable_signal();
+  signal.mutable_filter()->add_jobs()->set_job_id(job_id_);
+  signal.set_step_id(step_id_);
+  signal.set_signal(static_cast<uint32_t>(number));
+  (void)client_.channel().send(message);
+}
+
+void StepRun::on_signal() {
+  signalfd_siginfo info{};
+  if (::read(signal_fd_.get(), &info, sizeof(info)) != sizeof(info)) return;
+  const int number = static_cast<int>(info.ssi_signo);
+  if (number == SIGCONT) return;
+  if (number == SIGQUIT) std::fprintf(stderr, "srun: Quit\n");
+  const bool ends = number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGINT;
+  if (!started_) {
+    if (ends) ::_exit(128 + number);  // the daemon drops what nobody waits for
+    return;
+  }
+  if (!ends) return send_signal(number);
+  if (number != SIGINT) {
+    abort_step();
+    return send_signal(SIGKILL);
+  }
+  if (request_.disable_status) {
+    std::fprintf(stderr, "srun: sending Ctrl-C to %s\n", step_name().c_str());
+    return send_signal(SIGINT);
+  }
+  // The first asks for a second one, unless --quit-on-interrupt.
+  const auto now = Clock::now();
+  const bool second = last_interrupt_ && now - *last_interrupt_ <= std::chrono::seconds(1);
+  if (!request_.quit_on_interrupt && !second) {
+    std::fprintf(stderr, "srun: interrupt (one more within 1 sec to abort)\n");
+    for (const std::string& line : tasks_.states(step_name())) std::fprintf(stderr, "%s\n", line.c_str());
+    last_interrupt_ = now;
+    return;
+  }
+  if (aborting_) return send_signal(SIGKILL);
+  std::fprintf(stderr, "srun: sending Ctrl-C to %s\n", step_name().c_str());
+  send_signal(SIGINT);
+  abort_step();
+  kill_at_ = now + kAfterInterrupt;
+}
+
+int StepRun::exit_status() const {
+  if (!launch_error_.empty()) return 1;
+  if (abort_code_) return *abort_code_ & 0xff;
+  if (tasks_.exit_code() != 0) return tasks_.exit_code();
+  const int32_t status = record_.exit_code();
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace minke::cli

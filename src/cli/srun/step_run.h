@@ -1,0 +1,71 @@
+// One step as srun lives through it: asks the daemon for it, follows its tasks, hands signals on, and says
+// what Slurm's srun says. A daemon that is restarted meanwhile is asked again: the step's key makes sure that
+// it runs once. One thread; blocks the signals that it handles.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/srun/step_io.h"
+#include "cli/srun/task_table.h"
+#include "mpi/server.h"
+#include "os/fd.h"
+#include "submit/job_request.h"
+
+namespace minke::cli {
+
+class StepRun {
+ public:
+  // `mpi`: may be null. `tasks`: how many the step has.
+  StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation,
+          uint32_t job_id, uint32_t tasks, std::unique_ptr<mpi::Server> mpi);
+
+  // Runs the step to its end; the exit status of srun.
+  int run(rpc::StepSpec spec, StepIo& io);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Moment = std::optional<Clock::time_point>;
+
+  int complain(const std::string& text);
+  void say(const std::string& text) const;  // unless --quiet
+  bool ask_again(rpc::ClientMessage& message, const std::vector<int>& descriptors);
+  void wait();
+  void handle(const rpc::StepEvent& event);
+  void on_started(const rpc::StepStarted& started);
+  void on_task_exit(const rpc::StepTaskExit& task);
+  void on_signal();
+  void on_abort();
+  void on_time();
+  int milliseconds_to_wait() const;
+  void tell_tasks();
+  void send_signal(int number);  // 0: end the step, as scancel does
+  void terminate();              // says so, and ends the step
+  void abort_step();             // kills it
+  std::string step_name() const;
+  int exit_status() const;
+
+  Client& client_;
+  const submit::JobRequest& request_;
+  const submit::Invocation& invocation_;
+  uint32_t job_id_;
+  TaskTable tasks_;
+  std::unique_ptr<mpi::Server> mpi_;
+  sigset_t signals_;
+  os::UniqueFd signal_fd_;
+  bool lost_ = false, waited_ = false, started_ = false, ended_ = false;
+  bool terminating_ = false, aborting_ = false;
+  uint32_t step_id_ = 0;
+  std::optional<int> abort_code_;
+  Moment last_interrupt_, tell_at_, wait_until_, kill_at_, limit_at_;
+  model::StepRecord record_;
+  std::string launch_error_;
+};
+
+}  // namespace minke::cli

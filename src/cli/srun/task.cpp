@@ -1,0 +1,273 @@
+#include "cli/srun/task.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "mpi/server.h"
+#include "os/fd.h"
+#include "text/cpu_bind.h"
+
+namespace minke::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kEpilogTime = std::chrono::seconds(5);  // then it is killed
+constexpr size_t kMostPrologOutput = size_t{1} << 20;
+
+constexpr char kMpi[] = "--mpi=", kBind[] = "--cpu-bind=", kProlog[] = "--prolog=", kEpilog[] = "--epilog=",
+               kSet[] = "--set=";
+
+void say_error(const std::string& text) {
+  std::fprintf(stderr, "slurmstepd: error: %s\n", text.c_str());
+}
+
+uint32_t number_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? 0 : static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
+}
+
+Status join_mpi(const std::string& address) {
+  const auto variables = mpi::connect_rank(address, number_variable("SLURM_PROCID"));
+  if (!variables) return failure(variables.error());
+  for (const std::string& variable : *variables) {
+    const size_t equals = variable.find('=');
+    ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  return {};
+}
+
+// A CPU that this machine lacks, or that this process may not use, leaves the task where it was: said, not
+// fatal.
+void bind_cpus(const std::string& text) {
+  const auto bind = text::parse_cpu_bind(text);
+  if (!bind) return;
+  const uint32_t local = number_variable("SLURM_LOCALID");
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<uint32_t> wanted;
+  if (bind->kind == text::CpuBind::kRank) wanted = {local};
+  if (!bind->cpus.empty()) wanted = bind->cpus[local % bind->cpus.size()];
+  bool bound = false;
+  if (!wanted.empty()) {
+    for (const uint32_t cpu : wanted) {
+      if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+    }
+    bound = ::sched_setaffinity(0, sizeof set, &set) == 0;
+    if (!bound)
+      say_error("sched_setaffinity(" + text::format_cpu_mask(wanted) + "): " + std::strerror(errno));
+  }
+  if (!bind->verbose) return;
+  std::vector<uint32_t> now;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &set)) now.push_back(cpu);
+    }
+  }
+  const char* node = std::getenv("SLURMD_NODENAME");
+  std::string kind = bind->word.empty() ? "" : "=" + bind->word;
+  if (kind.ends_with(':')) kind.pop_back();
+  std::fprintf(stderr, "cpu-bind%s - %s, task %2u %2u [%d]: mask %s%s\n",
+               bind->kind == text::CpuBind::kMask   ? "=MASK"
+               : bind->kind == text::CpuBind::kMap  ? "=MAP "
+               : bind->kind == text::CpuBind::kRank ? "=RANK"
+                                                    : "=NULL",
+               node == nullptr ? "" : node, number_variable("SLURM_PROCID"), local,
+               static_cast<int>(::getpid()), text::format_cpu_mask(now).c_str(), bound ? " set" : "");
+}
+
+// The prolog's words: "export NAME=value", "unset NAME", "print text"; other lines mean nothing.
+void obey(std::string_view output) {
+  while (!output.empty()) {
+    std::string line(output.substr(0, output.find('\n')));
+    output.remove_prefix(std::min(output.size(), line.size() + 1));
+    if (line.starts_with("export ")) {
+      const size_t equals = line.find('=');
+      if (equals == std::string::npos || equals <= 7) continue;
+      ::setenv(line.substr(7, equals - 7).c_str(), line.c_str() + equals + 1, 1);
+    } else if (line.starts_with("unset ")) {
+      ::unsetenv(line.c_str() + 6);
+    } else if (line.starts_with("print ")) {
+      std::printf("%s\n", line.c_str() + 6);
+    }
+  }
+  std::fflush(stdout);
+}
+
+// Slurm gives prolog and epilog no more than their path.
+Status check_program(const std::string& program, const char* what) {
+  if (program.front() != '/') {
+    say_error(std::string("run_command: user ") + what + " is not fully qualified pathname (" + program +
+              ")");
+    return failure(std::string(what) + " did not run");
+  }
+  if (::access(program.c_str(), R_OK | X_OK) != 0) {
+    say_error("Could not run user " + std::string(what) + " [" + program + "]: " + std::strerror(errno));
+    return failure(std::string(what) + " did not run");
+  }
+  return {};
+}
+
+[[noreturn]] void execute_alone(const std::string& program) {
+  char* arguments[] = {const_cast<char*>(program.c_str()), nullptr};
+  ::execv(program.c_str(), arguments);
+  ::_exit(127);
+}
+
+Status run_prolog(const std::string& program) {
+  if (const Status fine = check_program(program, "task_prolog"); !fine) return fine;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  os::UniqueFd reader(ends[0]), writer(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return failure_from_errno("fork", errno);
+  if (child == 0) {
+    ::dup2(writer.get(), STDOUT_FILENO);
+    execute_alone(program);
+  }
+  writer.reset();
+  std::string output;
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(reader.get(), buffer, sizeof buffer)) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) break;
+    if (output.size() < kMostPrologOutput) output.append(buffer, static_cast<size_t>(got));
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  obey(output);
+  if (status != 0) {
+    return failure(WIFEXITED(status) ? "TaskProlog failed status=" + std::to_string(WEXITSTATUS(status))
+                                     : "TaskProlog ended by a signal");
+  }
+  return {};
+}
+
+void run_epilog(const std::string& program) {
+  if (!check_program(program, "task_epilog")) return;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);
+    execute_alone(program);
+  }
+  if (child < 0) return;
+  const auto deadline = Clock::now() + kEpilogTime;
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (Clock::now() > deadline) {
+      ::kill(-child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      break;
+    }
+    ::poll(nullptr, 0, 5);
+  }
+}
+
+[[noreturn]] void execute(char** argv) {
+  ::execvp(argv[0], argv);
+  const int error = errno;
+  say_error(std::string("execve(): ") + argv[0] + ": " + std::strerror(error));
+  ::_exit(error);
+}
+
+// The program as a child, so that the epilog can follow it. Its end becomes ours.
+int run_with_epilog(char** argv, const std::string& epilog) {
+  const pid_t child = ::fork();
+  if (child < 0) {
+    say_error(std::string("fork: ") + std::strerror(errno));
+    return 1;
+  }
+  if (child == 0) {
+    ::setenv("SLURM_TASK_PID", std::to_string(::getpid()).c_str(), 1);
+    execute(argv);
+  }
+  // Signals to the step are for the program; it is in our process group and gets them itself.
+  for (int number = 1; number < NSIG; ++number) {
+    if (number != SIGCHLD && number != SIGKILL && number != SIGSTOP) std::signal(number, SIG_IGN);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
+  run_epilog(epilog);
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  const rlimit none{};
+  ::setrlimit(RLIMIT_CORE, &none);  // one core is enough
+  ::kill(::getpid(), WTERMSIG(status));
+  return 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+std::vector<std::string> task_command(const TaskOptions& options) {
+  char self[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
+  if (length <= 0) return {};
+  std::vector<std::string> command = {std::string(self, static_cast<size_t>(length)), "task"};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) command.push_back(option + value);
+  };
+  add(kMpi, options.mpi_address);
+  add(kBind, options.cpu_bind);
+  add(kProlog, options.prolog);
+  add(kEpilog, options.epilog);
+  for (const std::string& variable : options.variables) add(kSet, variable);
+  command.push_back("--");
+  return command;
+}
+
+int task_main(int argc, char** argv) {
+  TaskOptions options;
+  int at = 1;
+  for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {
+    const std::string_view word = argv[at];
+    const auto take = [&](const char* option, std::string& value) {
+      if (word.starts_with(option)) value = word.substr(std::strlen(option));
+    };
+    take(kMpi, options.mpi_address);
+    take(kBind, options.cpu_bind);
+    take(kProlog, options.prolog);
+    take(kEpilog, options.epilog);
+    std::string variable;
+    take(kSet, variable);
+    if (const size_t equals = variable.find('='); equals != std::string::npos)
+      ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  if (at + 1 >= argc) {
+    std::fputs("minke task is for srun's own use\n", stderr);
+    return 1;
+  }
+  if (!options.mpi_address.empty()) {
+    if (const Status joined = join_mpi(options.mpi_address); !joined) {
+      say_error(joined.error().message);
+      return 1;
+    }
+  }
+  if (!options.cpu_bind.empty()) bind_cpus(options.cpu_bind);
+  if (!options.prolog.empty()) {
+    if (const Status done = run_prolog(options.prolog); !done) {
+      say_error(done.error().message);
+      return 1;
+    }
+  }
+  if (!options.epilog.empty()) return run_with_epilog(argv + at + 1, options.epilog);
+  execute(argv + at + 1);
+}
+
+}  // namespace minke::cli
