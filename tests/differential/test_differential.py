@@ -1,4 +1,6 @@
 """A real Slurm and Minke are asked the same; what they answer must agree, or stand in differences.toml."""
+import re
+
 import pytest
 
 from cluster import ROOT
@@ -97,3 +99,9 @@ def test_environment(name, environments, differences):
 def test_the_page_of_differences_is_up_to_date():
     """python3 tests/differential/compare.py > docs/differences.md"""
     assert (ROOT / "docs/differences.md").read_text() == page()
+
+
+def test_configuration_has_slurms_parameters(pair):
+    theirs, ours = (re.findall(r"^(\S+) += ", answer.out.split("\n\n")[0], re.MULTILINE)
+                    for answer in pair.ask("scontrol", "show", "config"))
+    assert len(ours) > 150 and ours == theirs

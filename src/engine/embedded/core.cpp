@@ -18,6 +18,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       config(std::move(configuration)),
       store(durable_store),
       now(std::move(wall_clock)),
+      started(now()),
       committer(event_loop, durable_store, state),
       alarms(event_loop, now, [this](uint32_t job_id) { lifecycle->alarm(job_id); }),
       diagnostics(now),

@@ -38,6 +38,7 @@ struct Core {
   Configuration config;
   store::Store& store;
   std::function<int64_t()> now;  // s since the epoch
+  const int64_t started;         // as `now` told then
   State state;
   Committer committer;
   Alarms alarms;

@@ -1,7 +1,10 @@
 // Answers about the cluster itself: nodes, partitions, licenses, configuration, diagnostics.
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "engine/embedded/config_listing.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
@@ -86,28 +89,19 @@ void Queries::configuration(const Part& part) {
   rpc::ServerMessage message;
   rpc::ConfigReply& reply = *message.mutable_config();
   reply.set_now(core_.now());
-  const Configuration& config = core_.config;
-  const auto add = [&](const std::string& name, const std::string& value) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const uint32_t uid = ::geteuid();
+  for (auto& [name, value] : list_configuration({.config = core_.config,
+                             .started = core_.started,
+                             .next_job_id = core_.state.next_job_id(),
+                             .host = host,
+                             .user = core_.state.user_name(uid),
+                             .uid = uid})) {
     rpc::Field& field = *reply.add_values();
     field.set_name(name);
-    field.set_value(value);
-  };
-  add("AccountingStorageType", "accounting_storage/minke");
-  add("ClusterName", config.cluster_name);
-  add("EnforcePartLimits", "ALL");
-  add("FirstJobId", std::to_string(config.first_job_id));
-  add("JobRequeue", config.requeue_by_default ? "1" : "0");
-  add("KillWait", std::to_string(config.kill_wait_seconds) + " sec");
-  add("MaxArraySize", std::to_string(config.max_array_size));
-  add("MaxJobCount", std::to_string(config.max_job_count));
-  add("MinJobAge", std::to_string(config.min_job_age_seconds) + " sec");
-  add("PriorityType", "priority/basic");
-  add("ProctrackType", "proctrack/minke");
-  add("SchedulerType", "sched/backfill");
-  add("SelectType", "select/cons_tres");
-  add("SLURM_CONF", config.source_path.empty() ? "(none)" : config.source_path);
-  add("StateSaveLocation", config.home);
-  add("TmpFS", config.tmp_root);
+    field.set_value(std::move(value));
+  }
   part(message, true);
 }
 

@@ -1,0 +1,277 @@
+#include "engine/embedded/config_listing.h"
+
+#include <set>
+
+#include "base/version.h"
+#include "text/timestamp.h"
+
+namespace minke::engine {
+namespace {
+
+std::string seconds(uint32_t count) {
+  return std::to_string(count) + " sec";
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list.append(list.empty() ? "" : ",").append(name);
+  return list;
+}
+
+std::string gres_types(const Configuration& config) {
+  std::set<std::string> names;
+  for (const auto& node : config.nodes)
+    for (const auto& gres : node.gres()) names.insert(gres.name());
+  return joined(names);
+}
+
+std::string accounted_tres(const Configuration& config) {
+  std::set<std::string> names;
+  for (const auto& node : config.nodes)
+    for (const auto& gres : node.gres()) names.insert("gres/" + gres.name());
+  const std::string gres = joined(names);
+  return "cpu,mem,energy,node,billing,fs/disk,vmem,pages" + (gres.empty() ? "" : "," + gres);
+}
+
+std::string licenses(const Configuration& config) {
+  std::string list;
+  for (const auto& [name, count] : config.licenses) {
+    list.append(list.empty() ? "" : ",").append(name).append(":").append(std::to_string(count));
+  }
+  return list;
+}
+
+struct Parameter {
+  const char* name;
+  const char* value;  // nullptr: computed
+  std::string (*compute)(const ListingFacts& f) = nullptr;
+};
+
+// AccountingStorageType and the like name the plugin of Slurm's that does what Minke does: a program that
+// asks whether accounting is kept looks for slurmdbd.
+constexpr Parameter kParameters[] = {
+    {"AccountingStorageBackupHost", ""},
+    {"AccountingStorageEnforce", "none"},
+    {"AccountingStorageHost", "localhost"},
+    {"AccountingStorageExternalHost", ""},
+    {"AccountingStorageParameters", ""},
+    {"AccountingStoragePort", "0"},
+    {"AccountingStorageTRES", nullptr,
+     [](const ListingFacts& f) -> std::string { return accounted_tres(f.config); }},
+    {"AccountingStorageType", "accounting_storage/slurmdbd"},
+    {"AccountingStorageUser", "N/A"},
+    {"AccountingStoreFlags", "job_comment,job_script"},
+    {"AcctGatherEnergyType", "acct_gather_energy/none"},
+    {"AcctGatherFilesystemType", "acct_gather_filesystem/none"},
+    {"AcctGatherInterconnectType", "acct_gather_interconnect/none"},
+    {"AcctGatherNodeFreq", "0 sec"},
+    {"AcctGatherProfileType", "acct_gather_profile/none"},
+    {"AllowSpecResourcesUsage", "No"},
+    {"AuthAltTypes", ""},
+    {"AuthAltParameters", ""},
+    {"AuthInfo", ""},
+    {"AuthType", "auth/none"},
+    {"BatchStartTimeout", "0 sec"},
+    {"BcastExclude", ""},
+    {"BcastParameters", ""},
+    {"BOOT_TIME", nullptr, [](const ListingFacts& f) -> std::string { return text::format_time(f.started); }},
+    {"BurstBufferType", ""},
+    {"CliFilterPlugins", ""},
+    {"ClusterName", nullptr, [](const ListingFacts& f) -> std::string { return f.config.cluster_name; }},
+    {"CommunicationParameters", ""},
+    {"CompleteWait", "0 sec"},
+    {"CoreSpecPlugin", "core_spec/none"},
+    {"CpuFreqDef", "Unknown"},
+    {"CpuFreqGovernors", "OnDemand,Performance,UserSpace"},
+    {"CredType", "cred/none"},
+    {"DebugFlags", ""},
+    {"DefMemPerNode", "UNLIMITED"},
+    {"DependencyParameters", ""},
+    {"DisableRootJobs", "No"},
+    {"EioTimeout", "60"},
+    {"EnforcePartLimits", "ALL"},
+    {"Epilog", ""},
+    {"EpilogMsgTime", "2000 usec"},
+    {"EpilogSlurmctld", ""},
+    {"ExtSensorsType", "ext_sensors/none"},
+    {"ExtSensorsFreq", "0 sec"},
+    {"FederationParameters", ""},
+    {"FirstJobId", nullptr,
+     [](const ListingFacts& f) -> std::string { return std::to_string(f.config.first_job_id); }},
+    {"GetEnvTimeout", "120 sec"},
+    {"GresTypes", nullptr, [](const ListingFacts& f) -> std::string { return gres_types(f.config); }},
+    {"GpuFreqDef", ""},
+    {"GroupUpdateForce", "0"},
+    {"GroupUpdateTime", "0 sec"},
+    {"HASH_VAL", "Match"},
+    {"HealthCheckInterval", "0 sec"},
+    {"HealthCheckNodeState", "ANY"},
+    {"HealthCheckProgram", ""},
+    {"InactiveLimit", "0 sec"},
+    {"InteractiveStepOptions", ""},
+    {"JobAcctGatherFrequency", "30"},
+    {"JobAcctGatherType", "jobacct_gather/linux"},
+    {"JobAcctGatherParams", ""},
+    {"JobCompHost", ""},
+    {"JobCompLoc", ""},
+    {"JobCompPort", "0"},
+    {"JobCompType", "jobcomp/none"},
+    {"JobCompUser", ""},
+    {"JobContainerType", "job_container/none"},
+    {"JobCredentialPrivateKey", ""},
+    {"JobCredentialPublicCertificate", ""},
+    {"JobDefaults", ""},
+    {"JobFileAppend", "0"},
+    {"JobRequeue", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.config.requeue_by_default ? "1" : "0"; }},
+    {"JobSubmitPlugins", ""},
+    {"KillOnBadExit", "0"},
+    {"KillWait", nullptr,
+     [](const ListingFacts& f) -> std::string { return seconds(f.config.kill_wait_seconds); }},
+    {"LaunchParameters", ""},
+    {"LaunchType", "launch/slurm"},
+    {"Licenses", nullptr, [](const ListingFacts& f) -> std::string { return licenses(f.config); }},
+    {"LogTimeFormat", "iso8601_ms"},
+    {"MailDomain", ""},
+    {"MailProg", ""},
+    {"MaxArraySize", nullptr,
+     [](const ListingFacts& f) -> std::string { return std::to_string(f.config.max_array_size); }},
+    {"MaxDBDMsgs", "0"},
+    {"MaxJobCount", nullptr,
+     [](const ListingFacts& f) -> std::string { return std::to_string(f.config.max_job_count); }},
+    {"MaxJobId", "4294901759"},
+    {"MaxMemPerNode", "UNLIMITED"},
+    {"MaxNodeCount", nullptr,
+     [](const ListingFacts& f) -> std::string { return std::to_string(f.config.nodes.size()); }},
+    {"MaxStepCount", "4294967295"},
+    {"MaxTasksPerNode", "512"},
+    {"MCSPlugin", "mcs/none"},
+    {"MCSParameters", ""},
+    {"MessageTimeout", "10 sec"},
+    {"MinJobAge", nullptr,
+     [](const ListingFacts& f) -> std::string { return seconds(f.config.min_job_age_seconds); }},
+    {"MpiDefault", "none"},
+    {"MpiParams", ""},
+    {"MULTIPLE_SLURMD", "Yes"},
+    {"NEXT_JOB_ID", nullptr,
+     [](const ListingFacts& f) -> std::string { return std::to_string(f.next_job_id); }},
+    {"NodeFeaturesPlugins", ""},
+    {"OverTimeLimit", "0 min"},
+    {"PluginDir", ""},
+    {"PlugStackConfig", ""},
+    {"PowerParameters", ""},
+    {"PowerPlugin", ""},
+    {"PreemptMode", "OFF"},
+    {"PreemptType", "preempt/none"},
+    {"PreemptExemptTime", "00:00:00"},
+    {"PrEpParameters", ""},
+    {"PrEpPlugins", "prep/script"},
+    {"PriorityParameters", ""},
+    {"PrioritySiteFactorParameters", ""},
+    {"PrioritySiteFactorPlugin", ""},
+    {"PriorityType", "priority/basic"},
+    {"PrivateData", "none"},
+    {"ProctrackType", "proctrack/linuxproc"},
+    {"Prolog", ""},
+    {"PrologEpilogTimeout", "65534"},
+    {"PrologSlurmctld", ""},
+    {"PrologFlags", ""},
+    {"PropagatePrioProcess", "0"},
+    {"PropagateResourceLimits", "ALL"},
+    {"PropagateResourceLimitsExcept", ""},
+    {"RebootProgram", ""},
+    {"ReconfigFlags", ""},
+    {"RequeueExit", ""},
+    {"RequeueExitHold", ""},
+    {"ResumeFailProgram", ""},
+    {"ResumeProgram", ""},
+    {"ResumeRate", "300 nodes/min"},
+    {"ResumeTimeout", "60 sec"},
+    {"ResvEpilog", ""},
+    {"ResvOverRun", "0 min"},
+    {"ResvProlog", ""},
+    {"ReturnToService", "2"},
+    {"RoutePlugin", "route/default"},
+    {"SchedulerParameters", ""},
+    {"SchedulerTimeSlice", "30 sec"},
+    {"SchedulerType", "sched/backfill"},
+    {"ScronParameters", ""},
+    {"SelectType", "select/cons_tres"},
+    {"SelectTypeParameters", "CR_CPU_MEMORY"},
+    {"SlurmUser", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.user + "(" + std::to_string(f.uid) + ")"; }},
+    {"SlurmctldAddr", ""},
+    {"SlurmctldDebug", "info"},
+    {"SlurmctldHost[0]", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.host + "(" + f.host + ")"; }},
+    {"SlurmctldLogFile", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.config.home + "/minked.log"; }},
+    {"SlurmctldPort", "0"},
+    {"SlurmctldSyslogDebug", ""},
+    {"SlurmctldPrimaryOffProg", ""},
+    {"SlurmctldPrimaryOnProg", ""},
+    {"SlurmctldTimeout", "0 sec"},
+    {"SlurmctldParameters", ""},
+    {"SlurmdDebug", "info"},
+    {"SlurmdLogFile", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.config.home + "/launcher.log"; }},
+    {"SlurmdParameters", ""},
+    {"SlurmdPidFile", ""},
+    {"SlurmdPort", "0"},
+    {"SlurmdSpoolDir", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.config.home + "/spool"; }},
+    {"SlurmdSyslogDebug", ""},
+    {"SlurmdTimeout", "0 sec"},
+    {"SlurmdUser", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.user + "(" + std::to_string(f.uid) + ")"; }},
+    {"SlurmSchedLogFile", ""},
+    {"SlurmSchedLogLevel", "0"},
+    {"SlurmctldPidFile", ""},
+    {"SlurmctldPlugstack", ""},
+    {"SLURM_CONF", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.source_path.empty() ? "(none)" : f.config.source_path;
+     }},
+    {"SLURM_VERSION", kSlurmVersion},
+    {"SrunEpilog", ""},
+    {"SrunPortRange", "0-0"},
+    {"SrunProlog", ""},
+    {"StateSaveLocation", nullptr, [](const ListingFacts& f) -> std::string { return f.config.home; }},
+    {"SuspendExcNodes", ""},
+    {"SuspendExcParts", ""},
+    {"SuspendProgram", ""},
+    {"SuspendRate", "60 nodes/min"},
+    {"SuspendTime", "INFINITE"},
+    {"SuspendTimeout", "30 sec"},
+    {"SwitchParameters", ""},
+    {"SwitchType", "switch/none"},
+    {"TaskEpilog", ""},
+    {"TaskPlugin", "task/affinity"},
+    {"TaskPluginParam", "(null type)"},
+    {"TaskProlog", ""},
+    {"TCPTimeout", "2 sec"},
+    {"TmpFS", nullptr, [](const ListingFacts& f) -> std::string { return f.config.tmp_root; }},
+    {"TopologyParam", ""},
+    {"TopologyPlugin", "topology/none"},
+    {"TrackWCKey", "No"},
+    {"TreeWidth", "50"},
+    {"UsePam", "No"},
+    {"UnkillableStepProgram", ""},
+    {"UnkillableStepTimeout", "60 sec"},
+    {"VSizeFactor", "0 percent"},
+    {"WaitTime", "0 sec"},
+    {"X11Parameters", ""},
+};
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> list_configuration(const ListingFacts& facts) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const Parameter& parameter : kParameters) {
+    list.emplace_back(parameter.name,
+                      parameter.compute != nullptr ? parameter.compute(facts) : parameter.value);
+  }
+  return list;
+}
+
+}  // namespace minke::engine

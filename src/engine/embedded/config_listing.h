@@ -1,0 +1,31 @@
+// The configuration as `scontrol show config` lists it: every parameter of Slurm's by its own name, in its
+// order.
+//
+// Programs read this list to learn what a cluster can do, so each value says what Minke does, in Slurm's
+// words; a parameter that has no meaning here has the value that Slurm gives to what is off. Pure; any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/embedded/config.h"
+
+namespace minke::engine {
+
+// What is not in the configuration.
+struct ListingFacts {
+  const Configuration& config;
+  int64_t started = 0;  // when the daemon was started, s since the epoch
+  uint32_t next_job_id = 1;
+  std::string host;  // this machine's name
+  std::string user;  // who runs the daemon
+  uint32_t uid = 0;
+};
+
+// Names and values; an empty value is shown as (null).
+std::vector<std::pair<std::string, std::string>> list_configuration(const ListingFacts& facts);
+
+}  // namespace minke::engine
