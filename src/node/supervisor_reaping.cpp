@@ -128,12 +128,10 @@ void Supervisor::clear_jobs() {
       left = left || undecided;
       for (pid_t pid : survivors[key]) left = ::kill(pid, SIGKILL) == 0 || left;
     }
-    if (left) {
-      look_again = true;
-    } else if (remove_tmp_dir_of(job)) {
+    if (!left && remove_tmp_dir_of(job)) {
       finish(job);
-    } else if (job.removal == 0) {
-      look_again = true;  // no process to be had for it now
+    } else if (left || job.removal == 0) {  // 0: no process was to be had for the removal
+      look_again = true;
     }
   }
   snapshot_.reset();

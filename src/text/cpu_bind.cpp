@@ -126,7 +126,8 @@ std::string format_cpu_mask(const std::vector<uint32_t>& cpus) {
   std::string digits(highest / 4 + 1, '0');
   for (const uint32_t cpu : cpus) {
     char& digit = digits[digits.size() - 1 - cpu / 4];
-    digit = "0123456789abcdef"[hexadecimal(digit) | 1 << cpu % 4];
+    const int value = digit <= '9' ? digit - '0' : digit - 'a' + 10;
+    digit = "0123456789abcdef"[value | 1 << cpu % 4];
   }
   return "0x" + digits;
 }
