@@ -296,6 +296,10 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       });
     case rpc::ClientMessage::kReconfigure:
       return changed(hooks_.reconfigure());
+    case rpc::ClientMessage::kQueryAccounts:
+    case rpc::ClientMessage::kUpdateAccounts:
+    case rpc::ClientMessage::kQueryPriorities:
+      return client->send_error(id, Error{kNotSupported, "accounts are not kept"});
     case rpc::ClientMessage::BODY_NOT_SET:
       return client->send_error(id, Error{kInternal, "a request that this daemon does not know"});
   }
