@@ -38,6 +38,17 @@ int list_mpi_types() {
   return 0;
 }
 
+// 2(x3),1(x1): the CPUs of three nodes and of one.
+std::string cpu_counts(const model::JobRecord& job) {
+  std::string text;
+  for (int i = 0, end = 0; i < job.nodes_size(); i = end) {
+    while (end < job.nodes_size() && job.nodes(end).cpus() == job.nodes(i).cpus()) ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(job.nodes(i).cpus()) + "(x" + std::to_string(end - i) +
+            ")";
+  }
+  return text;
+}
+
 // --prolog and --epilog: beside srun itself, before and after the step, whatever they return.
 void run_beside(const std::string& program, const std::string& job_id) {
   if (program.empty() || program == "none") return;
@@ -113,6 +124,10 @@ int srun_main(int argc, char** argv) {
     }
     // Called from outside of the job: its tasks get the job's variables all the same.
     if (!invocation.variable("SLURM_JOB_ID")) *environment = add_to_environment(*environment, variables);
+  }
+  if (request->verbose > 0) {
+    std::fprintf(stderr, "srun: jobid %u: nodes(%d):`%s', cpu counts: %s\n", job.job_id(), job.nodes_size(),
+                 job.node_list().c_str(), cpu_counts(job).c_str());
   }
   const auto fail = [&](const std::string& message) {
     if (own_allocation) (void)give_back(*client, job.job_id(), 1 << 8);

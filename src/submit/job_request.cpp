@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "submit/components.h"
+#include "submit/defined_options.h"
 #include "submit/implied.h"
 #include "submit/option_reader.h"
 #include "submit/script.h"
@@ -118,7 +119,7 @@ void name_job(const CommandLine& command_line, const std::optional<ScriptFile>& 
       }
       break;
     case Command::kSalloc:
-      spec.set_name(request.arguments.empty() ? "interactive" : base_name(request.arguments[0]));
+      spec.set_name("interactive");  // whatever its command is
       break;
     case Command::kSrun:
       if (!request.arguments.empty()) spec.set_name(base_name(request.arguments[0]));
@@ -240,15 +241,21 @@ Outcome<JobRequest> make_job_request(const Invocation& invocation, const Command
 
   JobRequest first;
   std::vector<model::JobSpec> specs;
+  std::vector<std::string> defined;
   for (const std::vector<Setting>& settings : components->settings) {
     JobRequest request = empty;
     if (auto refusal = build(invocation, settings, request)) return tl::unexpected(std::move(*refusal));
     name_job(command_line, script, request);
+    if (request.verbose > 0 && !request.quiet) {
+      const auto lines = list_defined_options(settings, request, command_line.wrap);
+      defined.insert(defined.end(), lines.begin(), lines.end());
+    }
     specs.push_back(request.spec);
     if (specs.size() == 1) first = std::move(request);
   }
   if (auto refusal = set_umask(invocation, components->umask, first)) return tl::unexpected(*refusal);
   first.notes.insert(first.notes.begin(), components->notes.begin(), components->notes.end());
+  first.notes.insert(first.notes.end(), defined.begin(), defined.end());
   if (specs.size() > 1) {
     if (first.spec.has_array()) {
       return tl::unexpected(

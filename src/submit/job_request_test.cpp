@@ -358,7 +358,7 @@ TEST(JobRequest, Salloc) {
   EXPECT_EQ(request->immediate_seconds, 5u);
   EXPECT_EQ(request->kill_command_signal, 15u);
   EXPECT_THAT(request->arguments, ElementsAre("bash", "-l"));
-  EXPECT_EQ(request->spec.name(), "bash");
+  EXPECT_EQ(request->spec.name(), "interactive");
   EXPECT_TRUE(request->spec.interactive());
   EXPECT_EQ((Case{Command::kSalloc, {"--no-shell"}, {}, ""}.run())->spec.name(), "interactive");
   EXPECT_EQ(refusal(Case{Command::kSalloc, {"-dfoo"}, {}, ""}.run()),
