@@ -178,7 +178,7 @@ bool PmiSpace::command_1(uint32_t rank, const Fields& fields, std::vector<Output
   const std::string key(field(fields, "key"));
   if (command == "init") {
     const auto version = number(field(fields, "pmi_version"));
-    const bool known = version == 1 || version == 2;
+    const bool known = version >= 1 && version <= 2;
     answer("cmd=response_to_init pmi_version=" + std::to_string(known ? *version : 1) +
            " pmi_subversion=" + (version == 1 ? "1" : "0") + " rc=" + (known ? "0" : "-1"));
     if (!known) return true;  // it may ask for another one

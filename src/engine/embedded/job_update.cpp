@@ -107,7 +107,7 @@ void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer
   Selectors selectors = named(jobs, names, peer);
   if (selectors.empty()) selectors.Add();
   for_each(
-      selectors, peer, std::move(reply), [&](Job& job) { return update_job(job, request); }, kJobFinished);
+      selectors, peer, reply, [&](Job& job) { return update_job(job, request); }, kJobFinished);
 }
 
 }  // namespace minke::engine

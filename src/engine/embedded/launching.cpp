@@ -158,7 +158,7 @@ Result<std::shared_ptr<const std::string>> Launching::environment_of(const Job& 
   for (auto& known : environments_) {
     if (known.first == hash) return known.second;
   }
-  const auto content = core_.store.content(*hash);
+  auto content = core_.store.content(*hash);
   if (!content) return failure(content.error());
   if (!*content) return failure("the environment of job " + std::to_string(job.id) + " is not in the store");
   constexpr size_t kKept = 8;
