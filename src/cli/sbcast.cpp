@@ -24,7 +24,8 @@ namespace {
 
 struct Options {
   const char* command = "";
-  bool force = false, preserve = false, keep = false, verbose = false;
+  bool force = false, preserve = false, keep = false;
+  unsigned verbose = 0;
   std::string job;
   std::vector<std::string> names;
 };
@@ -41,7 +42,10 @@ constexpr char kSbcastUsage[] =
     "  -s, --size=num        block size in bytes (rounded off)\n"
     "  -t, --timeout=secs    specify message timeout (seconds)\n"
     "  -v, --verbose         provide detailed event logging\n"
-    "  -V, --version         print version information and exit\n";
+    "  -V, --version         print version information and exit\n"
+    "\nHelp options:\n"
+    "  --help                show this help message\n"
+    "  --usage               display brief usage message\n";
 constexpr char kSgatherUsage[] =
     "Usage: sgather [OPTIONS] SOURCE DEST\n"
     "  -C, --compress        compress the file being transmitted\n"
@@ -52,7 +56,10 @@ constexpr char kSgatherUsage[] =
     "  -r, --recursive       copy directories recursively\n"
     "  -t, --timeout=secs    specify message timeout (seconds)\n"
     "  -v, --verbose         provide detailed event logging\n"
-    "  -V, --version         print version information and exit\n";
+    "  -V, --version         print version information and exit\n"
+    "\nHelp options:\n"
+    "  --help                show this help message\n"
+    "  --usage               display brief usage message\n";
 
 int complain(const Options& options, const std::string& text) {
   std::fprintf(stderr, "%s: error: %s\n", options.command, text.c_str());
@@ -157,7 +164,7 @@ std::optional<int> read_options(int argc, char** argv, bool gather, Options& opt
         options.keep = true;
         break;
       case 'v':
-        options.verbose = true;
+        ++options.verbose;
         break;
       case 'j':
         options.job = optarg;
@@ -189,6 +196,18 @@ std::optional<int> read_options(int argc, char** argv, bool gather, Options& opt
   return std::nullopt;
 }
 
+void tell_options(const Options& options, const struct stat& source) {
+  const char* job = options.job.empty() ? std::getenv("SLURM_JOB_ID") : options.job.c_str();
+  std::fprintf(
+      stderr,
+      "sbcast: force        = %s\nsbcast: jobid        = %s\nsbcast: preserve     = %s\n"
+      "sbcast: verbose      = %u\nsbcast: source       = %s\nsbcast: dest         = %s\n"
+      "sbcast: modes    = %o\nsbcast: uid      = %u\nsbcast: gid      = %u\nsbcast: size     = %lld\n",
+      options.force ? "true" : "false", job == nullptr ? "" : job, options.preserve ? "true" : "false",
+      options.verbose, options.names[0].c_str(), options.names[1].c_str(), source.st_mode & 07777,
+      source.st_uid, source.st_gid, static_cast<long long>(source.st_size));
+}
+
 }  // namespace
 
 int sbcast_main(int argc, char** argv) {
@@ -202,6 +221,7 @@ int sbcast_main(int argc, char** argv) {
   }, to{};
   if (::stat(source.c_str(), &from) != 0)
     return complain(options, "Can't open `" + source + "`: " + std::strerror(errno));
+  if (options.verbose > 0) tell_options(options, from);
   if (::stat(target.c_str(), &to) == 0) {
     if (S_ISDIR(to.st_mode)) return complain(options, "Target filename cannot be a directory.");
     if (from.st_dev == to.st_dev && from.st_ino == to.st_ino) return 0;  // it is there already
@@ -211,7 +231,7 @@ int sbcast_main(int argc, char** argv) {
     const std::string node = nodes->empty() ? "" : nodes->front();
     return complain(options, "REQUEST_FILE_BCAST(" + node + "): " + std::strerror(copied.error().code));
   }
-  if (options.verbose)
+  if (options.verbose > 0)
     std::fprintf(stderr, "sbcast: %s: one copy for %zu nodes\n", target.c_str(), nodes->size());
   return 0;
 }

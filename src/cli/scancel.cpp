@@ -48,7 +48,10 @@ constexpr char kUsage[] =
     "  -V, --version                   output version information and exit\n"
     "  -v, --verbose                   say what is done\n"
     "  -w, --nodelist                  act only on jobs on these nodes\n"
-    "      --wckey=wckey               act only on jobs with this workload characterization key\n";
+    "      --wckey=wckey               act only on jobs with this workload characterization key\n"
+    "\nHelp options:\n"
+    "      --help                      show this help message\n"
+    "      --usage                     display brief usage message\n";
 
 int complain(const std::string& message) {
   std::fprintf(stderr, "scancel: error: %s\n", message.c_str());

@@ -33,7 +33,6 @@ constexpr const char* kHelp =
     "  -d, --dead                 only nodes that do not respond\n"
     "  -e, --exact                group nodes only on exact match of configuration\n"
     "  -h, --noheader             no headers on output\n"
-    "      --help                 show this help message\n"
     "      --hide                 no hidden partitions\n"
     "  -i, --iterate=seconds      again every so many seconds\n"
     "  -l, --long                 long output\n"
@@ -50,7 +49,10 @@ constexpr const char* kHelp =
     "  -T, --reservation          reservations\n"
     "  -t, --states=states        nodes in these states\n"
     "  -V, --version              version and exit\n"
-    "      --json, --yaml[=data_parser]  all that is known of them\n";
+    "      --json, --yaml[=data_parser]  all that is known of them\n"
+    "\nHelp options:\n"
+    "      --help                 show this help message\n"
+    "      --usage                display brief usage message\n";
 
 enum LongOption { kHelpOption = 256, kHelpFormat, kUsageOption, kIgnored };
 

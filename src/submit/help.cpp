@@ -1,5 +1,8 @@
 #include "submit/help.h"
 
+#include <set>
+#include <vector>
+
 #include "submit/option_table.h"
 
 namespace minke::submit {
@@ -55,10 +58,41 @@ void append_help_line(std::string& out, const Option& option) {
   out.append(left).append(option.help).append("\n");
 }
 
-void append_section(std::string& out, Command command, Disposition disposition, std::string_view title) {
+// Slurm's headings, for what it lists under them; everything else comes first.
+struct Heading {
+  std::string_view title;
+  std::set<std::string_view> options;
+};
+
+const std::vector<Heading>& headings() {
+  static const auto* const kHeadings = new std::vector<Heading>{
+      {"Constraint options:",
+       {"cluster-constraint", "constraint", "contiguous", "core-spec", "exclude", "mem", "mincpus",
+        "nodefile", "nodelist", "prefer", "reservation", "thread-spec", "tmp", "use-min-nodes"}},
+      {"Consumable resources related options:", {"exclusive", "mem-per-cpu", "resv-ports"}},
+      {"Affinity/Multi-core options (when the task/affinity plugin is enabled):",
+       {"cores-per-socket", "cpu-bind", "extra-node-info", "hint", "mem-bind", "ntasks-per-core",
+        "ntasks-per-socket", "sockets-per-node", "threads-per-core"}},
+      {"GPU scheduling options:",
+       {"cpus-per-gpu", "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task",
+        "mem-per-gpu", "ntasks-per-gpu"}},
+      {"Help options:", {"help", "usage", "version"}}};
+  return *kHeadings;
+}
+
+std::string_view heading_of(const Option& option) {
+  for (const Heading& heading : headings())
+    if (heading.options.contains(option.name)) return heading.title;
+  return "";
+}
+
+void append_section(std::string& out, Command command, Disposition disposition, std::string_view heading,
+                    std::string_view title) {
   std::string section;
   for (const Option& option : all_options()) {
-    if (option.belongs_to(command) && option.disposition == disposition) append_help_line(section, option);
+    if (option.belongs_to(command) && option.disposition == disposition &&
+        (disposition != Disposition::kHonoured || heading_of(option) == heading))
+      append_help_line(section, option);
   }
   if (!section.empty()) out.append("\n").append(title).append("\n").append(section);
 }
@@ -79,10 +113,12 @@ std::string roff(std::string_view text) {
 std::string help_text(Command command) {
   std::string name(command_name(command));
   std::string out = "Usage: " + name + " [OPTIONS...] " + std::string(what_follows(command)) + "\n";
-  append_section(out, command, Disposition::kHonoured, "Options:");
-  append_section(out, command, Disposition::kAccepted,
+  append_section(out, command, Disposition::kHonoured, "", "Parallel run options:");
+  for (const Heading& heading : headings())
+    append_section(out, command, Disposition::kHonoured, heading.title, heading.title);
+  append_section(out, command, Disposition::kAccepted, "",
                  "Accepted, without effect here (the man page says why):");
-  append_section(out, command, Disposition::kRefused, "Refused (the message says why):");
+  append_section(out, command, Disposition::kRefused, "", "Refused (the message says why):");
   return out;
 }
 

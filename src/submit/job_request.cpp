@@ -46,6 +46,30 @@ std::string base_name(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
+// --hint and what it stands for exclude each other: the one of the higher source holds, and --hint gives way
+// where they are equal.
+void settle_hint(const std::vector<Setting>& settings, JobRequest& request) {
+  const auto hint = request.given.find("hint");
+  if (hint == request.given.end()) return;
+  for (const std::string_view name : {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"}) {
+    const auto other = request.given.find(name);
+    if (other == request.given.end() || other->second < hint->second) continue;
+    if (name == "cpu-bind" && std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
+          return setting.option->name == "cpu-bind" && (setting.value == "verbose" || setting.value == "v");
+        }))
+      continue;
+    if (request.verbose > 0 && other->second == hint->second) {
+      request.notes.emplace_back(
+          "Following options are mutually exclusive with --hint: --ntasks-per-core, --threads-per-core, -B "
+          "and "
+          "--cpu-bind (other then --cpu-bind=verbose). Ignoring --hint.");
+    }
+    request.spec.clear_hint();
+    request.given.erase(hint);
+    return;
+  }
+}
+
 // What options imply together, in the order in which Slurm looks.
 std::optional<Refusal> complete(const Invocation& invocation, JobRequest& request) {
   model::JobSpec& spec = request.spec;
@@ -191,6 +215,7 @@ std::optional<Refusal> build(const Invocation& invocation, const std::vector<Set
     if (memory != nullptr && is_memory_option(setting) && setting.source != memory->source) continue;
     if (auto refusal = apply(invocation, setting, request)) return refusal;
   }
+  settle_hint(settings, request);
   return complete(invocation, request);
 }
 

@@ -352,6 +352,13 @@ TEST(JobRequest, WrapAndStandardInput) {
   EXPECT_EQ(request->spec.name(), "sbatch");
 }
 
+TEST(JobRequest, HintGivesWayToWhatItStandsFor) {
+  EXPECT_EQ(sbatch({"--hint=nomultithread", "--threads-per-core=2"}).spec.hint(), "");
+  EXPECT_EQ(sbatch({"--hint=nomultithread"}).spec.hint(), "nomultithread");
+  Case of_script{Command::kSbatch, {"--hint=nomultithread"}, {}, "#!/bin/sh\n#SBATCH --ntasks-per-core=1\n"};
+  EXPECT_EQ(of_script.run()->spec.hint(), "nomultithread");
+}
+
 TEST(JobRequest, Salloc) {
   auto request = Case{Command::kSalloc, {"-I5", "-K", "-n2", "bash", "-l"}, {}, ""}.run();
   ASSERT_TRUE(request);

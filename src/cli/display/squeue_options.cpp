@@ -32,7 +32,6 @@ constexpr const char* kHelp =
     "  -A, --account=account(s)        comma separated list of accounts\n"
     "  -a, --all                       also jobs in hidden partitions\n"
     "  -h, --noheader                  no headers on output\n"
-    "      --help                      show this help message\n"
     "      --helpformat                the names that -O knows\n"
     "      --hide                      no jobs in hidden partitions\n"
     "  -i, --iterate=seconds           again every so many seconds\n"
@@ -59,7 +58,10 @@ constexpr const char* kHelp =
     "  -u, --user=user_name(s)         comma separated list of users\n"
     "  -V, --version                   version and exit\n"
     "  -w, --nodelist=hostlist         jobs on these nodes\n"
-    "      --yaml[=data_parser]        all that is known of the jobs, as YAML\n";
+    "      --yaml[=data_parser]        all that is known of the jobs, as YAML\n"
+    "\nHelp options:\n"
+    "      --help                      show this help message\n"
+    "      --usage                     display brief usage message\n";
 
 enum LongOption {
   kHelpOption = 256,

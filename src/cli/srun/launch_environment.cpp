@@ -115,6 +115,11 @@ void propagate_limits(submit::JobRequest& request) {
     model::ResourceLimit& limit = *request.spec.add_resource_limits();
     limit.set_name(known.name);
     limit.set_soft(value.rlim_cur);
+    if (request.verbose > 1 && !request.quiet) {
+      std::fprintf(stderr, "%s: debug:  propagating RLIMIT_%s=%llu\n",
+                   std::string(submit::command_name(request.command)).c_str(), known.name,
+                   static_cast<unsigned long long>(value.rlim_cur));
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 #include "cli/srun/launch_environment.h"
 #include "model/error.h"
@@ -153,6 +154,7 @@ void StepRun::on_started(const rpc::StepStarted& started) {
   waited_ = false;
   step_id_ = started.step_id();
   if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
+  if (request_.verbose > 0) tell_launch(started);
   if (request_.spec.has_time_limit_minutes() && request_.job_id && request_.given.contains("time") &&
       request_.given.at("time") == submit::Source::kCommandLine &&
       request_.spec.time_limit_minutes() != UINT32_MAX) {
@@ -170,7 +172,37 @@ void StepRun::on_started(const rpc::StepStarted& started) {
   }
 }
 
+void StepRun::tell_launch(const rpc::StepStarted& started) const {
+  std::map<std::string, std::vector<uint32_t>> ranks;
+  std::vector<std::string> nodes;
+  for (int rank = 0; rank < started.node_of_task_size(); ++rank) {
+    const auto [of_node, is_new] = ranks.try_emplace(started.node_of_task(rank));
+    if (is_new) nodes.push_back(of_node->first);
+    of_node->second.push_back(static_cast<uint32_t>(rank));
+  }
+  say("launch/slurm: launch_p_step_launch: CpuBindType=(null type)");
+  for (const std::string& node : nodes) {
+    const std::string list = format_ranks(ranks[node]);
+    const std::string count = std::to_string(ranks[node].size());
+    say("launching " + step_name() + " on host " + node + ", " + count +
+        " tasks: " + (ranks[node].size() == 1 ? list : "[" + list + "]"));
+  }
+  for (const std::string& node : nodes) {
+    say("launch/slurm: _task_start: Node " + node + ", " + std::to_string(ranks[node].size()) +
+        " tasks started");
+  }
+}
+
 void StepRun::on_task_exit(const rpc::StepTaskExit& task) {
+  if (request_.verbose > 0) {
+    char status[16];
+    std::snprintf(status, sizeof status, "0x%04x", static_cast<unsigned>(task.status()));
+    say("launch/slurm: _task_finish: Received task exit notification for 1 task of " + step_name() +
+        " (status=" + status + ").");
+    if (task.status() == 0)
+      say("launch/slurm: _task_finish: " + task.node() + ": task " + std::to_string(task.rank()) +
+          ": Completed");
+  }
   const bool first = tasks_.ended() == 0;
   const bool left_others = mpi_ && mpi_->left_others(task.rank());
   tasks_.collect(task.rank(), task.node(), task.status());

@@ -39,6 +39,7 @@ class StepRun {
   void wait();
   void handle(const rpc::StepEvent& event);
   void on_started(const rpc::StepStarted& started);
+  void tell_launch(const rpc::StepStarted& started) const;  // --verbose
   void on_task_exit(const rpc::StepTaskExit& task);
   void on_signal();
   void on_abort();

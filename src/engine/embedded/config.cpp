@@ -6,10 +6,7 @@
 #include <sstream>
 #include <string_view>
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
-
-#include "engine/embedded/toml_text.h"
+#include "engine/embedded/toml.h"
 #include "os/files.h"
 #include "sched/layout.h"
 #include "text/duration.h"
@@ -284,10 +281,6 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
 
 Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
                                           const model::NodeRecord& machine) {
-  if (const auto line = line_of_stray_character(text)) {
-    return failure(path + ":" + std::to_string(*line) +
-                   ": only ASCII may stand outside of quotes and comments");
-  }
   const toml::parse_result parsed = toml::parse(text, path);
   if (!parsed) {
     std::ostringstream where;

@@ -271,7 +271,10 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
   Details& details = job.need_details();
   details.nodes = sched::to_model(machine_.layout(), placement);
   details.partition = partition;
-  const int64_t seconds = expected_end - core_.now();
+  int64_t seconds = expected_end - core_.now();
+  // A deadline ends the job as its time limit would, which is what it is shown as.
+  if (const int64_t deadline = job.submission->deadline; deadline != 0)
+    seconds = std::min(seconds, deadline - core_.now());
   if (seconds < sched::limit_seconds(job.time_limit_minutes))
     job.time_limit_minutes = static_cast<uint32_t>(std::max<int64_t>(1, seconds / 60));
 }

@@ -10,6 +10,7 @@
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
+#include "text/duration.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
@@ -62,6 +63,11 @@ Status Submitting::check(JobSpec& spec) const {
   }
   if (spec.deadline() != 0 && spec.deadline() <= core_.now())
     return failure("the deadline has passed", kInvalidTimeValue);
+  if (spec.deadline() != 0) {
+    const uint32_t least = spec.time_min_minutes() != 0 ? spec.time_min_minutes() : spec.time_limit_minutes();
+    const int64_t begin = std::max(core_.now(), spec.begin_time());
+    if (least != text::kUnlimited && spec.deadline() < begin + int64_t{least} * 60) return failure("", kInvalidTimeLimit);
+  }
   if (!spec.reservation().empty())
     return failure("there is no reservation " + spec.reservation(), kReservationInvalid);
   if (spec.has_array() && spec.array().ranges_size() > 0) {
