@@ -169,6 +169,7 @@ Status gpus_per_node(const Assignment& to) {
   }
   kept.insert(kept.end(), list->begin(), list->end());
   assign(to.request.spec.mutable_gres_per_node(), kept);
+  to.request.spec.set_gpus_per_node(std::string(to.text()));
   return {};
 }
 

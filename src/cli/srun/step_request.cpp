@@ -57,7 +57,42 @@ Status check_nodes(const submit::JobRequest& request, uint32_t nodes, uint32_t o
   return {};
 }
 
-std::vector<std::string> own_variables(const submit::JobRequest& request, const rpc::StepSpec& spec) {
+// What --hint and --threads-per-core say of binding.
+std::string implied_cpu_bind(const model::JobSpec& asked) {
+  if (asked.hint() == "compute_bound" || asked.hint() == "memory_bound") return "cores";
+  return !asked.hint().empty() || asked.has_threads_per_core() ? "threads" : "";
+}
+
+// --mem-bind as tasks are told: "v,prefer,map_mem:0,1".
+std::vector<std::string> memory_binding(std::string_view rest) {
+  bool verbose = false, prefer = false, sort = false;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    if (word == "v" || word == "verbose") {
+      verbose = true;
+    } else if (word == "prefer" || word == "p") {
+      prefer = true;
+    } else if (word == "sort") {
+      sort = true;
+    } else if (word != "q" && word != "quiet" && word != "nosort") {
+      break;
+    }
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+  }
+  const size_t list = rest.find(':') == std::string_view::npos ? rest.size() : rest.find(':') + 1;
+  const std::string quiet = verbose ? "verbose" : "quiet";
+  std::vector<std::string> variables = {
+      "SLURM_MEM_BIND=" + quiet + (prefer ? ",prefer" : "") + (rest.empty() ? "" : ",") + std::string(rest),
+      "SLURM_MEM_BIND_VERBOSE=" + quiet, "SLURM_MEM_BIND_TYPE=" + std::string(rest.substr(0, list)),
+      "SLURM_MEM_BIND_LIST=" + std::string(rest.substr(list))};
+  if (prefer) variables.emplace_back("SLURM_MEM_BIND_PREFER=prefer");
+  if (sort) variables.emplace_back("SLURM_MEM_BIND_SORT=sort");
+  return variables;
+}
+
+// `nodes`: of the step.
+std::vector<std::string> own_variables(const submit::JobRequest& request, const rpc::StepSpec& spec,
+                                       uint32_t nodes) {
   char mask[16];
   std::snprintf(mask, sizeof mask, "%04o", spec.umask());
   std::vector<std::string> variables = {std::string("SLURM_UMASK=") + mask};
@@ -71,11 +106,17 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
     add("SLURM_DISTRIBUTION", spec.distribution().substr(0, equals));
     if (equals != std::string::npos) add("SLURM_DIST_PLANESIZE", spec.distribution().substr(equals + 1));
   }
-  if (const auto bind = text::parse_cpu_bind(spec.cpu_bind()); bind && !spec.cpu_bind().empty()) {
+  if (spec.distribution().empty()) add("SLURM_DISTRIBUTION", spec.ntasks() <= nodes ? "cyclic" : "block");
+  const std::string cpu_bind = spec.cpu_bind().empty() ? implied_cpu_bind(request.spec) : spec.cpu_bind();
+  if (const auto bind = text::parse_cpu_bind(cpu_bind); bind && !cpu_bind.empty()) {
     add("SLURM_CPU_BIND", (bind->verbose ? "verbose," : "quiet,") + bind->word + bind->list);
     add("SLURM_CPU_BIND_VERBOSE", bind->verbose ? "verbose" : "quiet");
     add("SLURM_CPU_BIND_TYPE", bind->word);
     add("SLURM_CPU_BIND_LIST", bind->list);
+  }
+  if (!request.spec.mem_bind().empty()) {
+    for (std::string& variable : memory_binding(request.spec.mem_bind()))
+      variables.push_back(std::move(variable));
   }
   return variables;
 }
@@ -161,7 +202,7 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   *spec.mutable_resource_limits() = asked.resource_limits();
   spec.set_open_mode(asked.open_mode());
   spec.set_immediate(request.immediate_seconds.has_value());
-  spec.set_environment(add_to_environment(std::move(environment), own_variables(request, spec)));
+  spec.set_environment(add_to_environment(std::move(environment), own_variables(request, spec, nodes)));
   return spec;
 }
 

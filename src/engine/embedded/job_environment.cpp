@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "submit/environment.h"
 #include "text/dependency.h"
 
 namespace minke::engine {
@@ -98,7 +99,7 @@ void set_requested(Environment& environment, const model::JobSpec& spec) {
     environment.set("SLURM_OPEN_MODE", spec.open_mode() == model::OPEN_APPEND ? "a" : "t");
   }
   if (spec.overcommit()) environment.set("SLURM_OVERCOMMIT", "1");
-  environment.set_if("SLURM_PROFILE", spec.profile());
+  environment.set_if("SLURM_PROFILE", spec.profile() == "none" ? "None" : spec.profile());
   if (spec.has_threads_per_core()) environment.set("SLURM_THREADS_PER_CORE", spec.threads_per_core());
   environment.set_if("SLURM_TRES_PER_TASK", spec.tres_per_task());
 }
@@ -110,9 +111,11 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   Environment environment;
   const model::JobSpec& spec = record.spec();
   std::vector<uint32_t> cpus, tasks;
+  // Where nobody said how many tasks there are, as many as the CPUs can serve.
+  const bool counted = spec.has_ntasks() || spec.has_ntasks_per_node() || spec.has_ntasks_per_gpu();
   for (const auto& node : record.nodes()) {
     cpus.push_back(node.cpus());
-    tasks.push_back(node.tasks());
+    tasks.push_back(counted ? node.tasks() : std::max(1U, node.cpus() / std::max(1U, spec.cpus_per_task())));
   }
   environment.set("SLURM_CLUSTER_NAME", around.cluster_name);
   environment.set_if("SLURM_CONF", around.config_path);
@@ -151,7 +154,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   if (spec.has_mem_per_gpu_mib()) environment.set("SLURM_MEM_PER_GPU", spec.mem_per_gpu_mib());
   if (spec.has_cpus_per_gpu()) environment.set("SLURM_CPUS_PER_GPU", spec.cpus_per_gpu());
   environment.set_if("SLURM_GPUS", gres_counts(spec.gpus()));
-  environment.set_if("SLURM_GPUS_PER_NODE", gres_counts(spec.gres_per_node()));
+  environment.set_if("SLURM_GPUS_PER_NODE", spec.gpus_per_node());
   environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));
   set_requested(environment, spec);
   environment.set_if("SLURM_EXPORT_ENV", spec.export_option());
@@ -203,6 +206,10 @@ std::vector<std::string> virtual_node_environment(int nodes, std::string_view bl
 std::vector<std::string> batch_environment(const model::JobRecord& record) {
   Environment environment;
   environment.set("ENVIRONMENT", "BATCH");
+  const model::JobSpec& spec = record.spec();
+  if (spec.get_user_env() || spec.export_option() == "NIL" ||
+      submit::export_needs_user_env(spec.export_option()))
+    environment.set("SLURM_GET_USER_ENV", "1");
   if (record.nodes_size() == 0) return environment.take();
   const model::NodeAllocation& node = record.nodes(0);
   environment.set("HOSTNAME", node.node());

@@ -46,13 +46,21 @@ TEST(JobEnvironment, NamesWhatTheJobHas) {
       allocation_environment(job_on_two_nodes(), {.cluster_name = "lab", .home = "/h", .tmp_dir = "/t"});
   for (const char* expected :
        {"SLURM_JOB_ID=12", "SLURM_JOBID=12", "SLURM_JOB_NAME=train", "SLURM_JOB_NODELIST=n[1-2]",
-        "SLURM_NNODES=2", "SLURM_JOB_CPUS_PER_NODE=4(x2)", "SLURM_TASKS_PER_NODE=2,1", "SLURM_TMPDIR=/t",
+        "SLURM_NNODES=2", "SLURM_JOB_CPUS_PER_NODE=4(x2)", "SLURM_TASKS_PER_NODE=4(x2)", "SLURM_TMPDIR=/t",
         "SLURM_SUBMIT_DIR=/work", "SLURM_CLUSTER_NAME=lab", "SLURM_JOB_END_TIME=1600"}) {
     EXPECT_THAT(variables, Contains(expected));
   }
   EXPECT_THAT(variables, Not(Contains(StartsWith("SLURM_NTASKS="))))
       << "only where it was asked for, as in Slurm";
   EXPECT_THAT(variables, Not(Contains(StartsWith("SLURM_ARRAY_"))));
+}
+
+TEST(JobEnvironment, TasksAreCountedWhereTheyWereAskedForElseCpusAre) {
+  model::JobRecord record = job_on_two_nodes();
+  record.mutable_spec()->set_cpus_per_task(2);
+  EXPECT_THAT(allocation_environment(record, {}), Contains("SLURM_TASKS_PER_NODE=2(x2)"));
+  record.mutable_spec()->set_ntasks(3);
+  EXPECT_THAT(allocation_environment(record, {}), Contains("SLURM_TASKS_PER_NODE=2,1"));
 }
 
 TEST(JobEnvironment, BatchScriptsSeeTheirNodesGpus) {

@@ -80,6 +80,9 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   };
   if (spec.has_cpus_per_task())
     common.push_back("SLURM_CPUS_PER_TASK=" + std::to_string(spec.cpus_per_task()));
+  if (spec.gpus_per_task_size() > 0) {
+    common.push_back("SLURMD_TRES_BIND=gpu:per_task:" + std::to_string(spec.gpus_per_task(0).count()));
+  }
   for (std::string& variable : virtual_node_environment(job.details->nodes.size(), spec.environment()))
     common.push_back(std::move(variable));
   order.set_environment(merge_environment(spec.environment(), common, core_.config.home + "/bin"));
@@ -122,7 +125,6 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
       const std::string own = join_numbers(gpus_of_task(spec, layout.gpus[index], local_id));
       add("CUDA_VISIBLE_DEVICES", own);
       add("GPU_DEVICE_ORDINAL", own);
-      add("ROCR_VISIBLE_DEVICES", own);
       add("SLURM_STEP_GPUS", step_gpus);
       add("SLURM_GPUS_ON_NODE", std::to_string(layout.gpus[index].size()));
     } else if (!gpu_numbers(node).empty()) {

@@ -66,7 +66,8 @@ Status Submitting::check(JobSpec& spec) const {
   if (spec.deadline() != 0) {
     const uint32_t least = spec.time_min_minutes() != 0 ? spec.time_min_minutes() : spec.time_limit_minutes();
     const int64_t begin = std::max(core_.now(), spec.begin_time());
-    if (least != text::kUnlimited && spec.deadline() < begin + int64_t{least} * 60) return failure("", kInvalidTimeLimit);
+    if (least != text::kUnlimited && spec.deadline() < begin + int64_t{least} * 60)
+      return failure("", kInvalidTimeLimit);
   }
   if (!spec.reservation().empty())
     return failure("there is no reservation " + spec.reservation(), kReservationInvalid);
