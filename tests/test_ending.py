@@ -1,4 +1,5 @@
 """How jobs end: exit codes, signals, time limits, cancelling, requeueing."""
+import re
 import time
 
 import pytest
@@ -188,3 +189,35 @@ def test_hold_of_a_waiting_job(cluster):
 def test_deadline(cluster):
     done = cluster.run("sbatch", "--deadline=2000-01-01", cluster.script("true"))
     assert done.returncode == 1 and "Batch job submission failed: " in done.stderr
+
+
+def test_scancel_ends_srun_as_slurm_does(cluster):
+    step = cluster.start("srun", "sh", "-c", "touch up; exec sleep 60")
+    poll((cluster.work / "up").exists)
+    [job] = cluster.queue("-t", "R", format="%i")
+    cluster.run("scancel", job, check=0)
+    _, told = step.communicate(timeout=30)
+    assert step.returncode == 143
+    for line in (r"srun: Job step aborted: Waiting up to \d+ seconds for job step to finish.",
+                 r"slurmstepd(-n\d)?: error: \*\*\* STEP \d+.0 ON n\d CANCELLED AT \S+ \*\*\*",
+                 r"srun: error: n\d: task 0: Terminated"):
+        assert re.search(f"^{line}$", told, re.MULTILINE), told
+    cluster.wait_state(job, "CANCELLED")
+
+
+@pytest.mark.minke_only  # Slurm looks once a minute at most
+def test_time_limit_ends_srun_with_the_reason(cluster):
+    step = cluster.start("srun", "--time=1", "sleep", "100")
+    _, told = step.communicate(timeout=120)
+    assert step.returncode == 143
+    assert "DUE TO TIME LIMIT ***" in told and "task 0: Terminated" in told
+
+
+def test_salloc_whose_allocation_is_cancelled(cluster):
+    held = cluster.start("salloc", "sh", "-c", "touch up; exec sleep 60")
+    poll((cluster.work / "up").exists)
+    [job] = cluster.queue("-t", "R", format="%i")
+    cluster.run("scancel", job, check=0)
+    _, told = held.communicate(timeout=30)
+    assert held.returncode == 0
+    assert told == f"salloc: Granted job allocation {job}\nsalloc: Job allocation {job} has been revoked.\n"

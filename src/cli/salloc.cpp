@@ -88,8 +88,8 @@ pid_t start_command(const std::vector<std::string>& arguments, const std::string
 }
 
 // Waits for the command, and meanwhile for the end of the allocation, which ends the command. The result: its
-// status.
-int32_t wait_for_command(Client& client, uint32_t job_id, pid_t child, int signal_number) {
+// status; `revoked`: whether the allocation ended first.
+int32_t wait_for_command(Client& client, uint32_t job_id, pid_t child, int signal_number, bool& revoked) {
   os::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   rpc::ClientMessage wait;
   wait.set_request_id(1);
@@ -112,6 +112,7 @@ int32_t wait_for_command(Client& client, uint32_t job_id, pid_t child, int signa
       std::fprintf(stderr, "salloc: Job allocation %u has been revoked.\n", job_id);
       ::kill(child, signal_number);
       listening = false;
+      revoked = true;
     }
   }
   int status = 0;
@@ -162,10 +163,14 @@ int salloc_main(int argc, char** argv) {
   for (const int signal_number : {SIGINT, SIGQUIT}) std::signal(signal_number, SIG_IGN);
   const pid_t child = start_command(command, add_to_environment(*environment, allocation->environment));
   if (child < 0) return complain("fork: " + std::string(std::strerror(errno)));
-  const int status = wait_for_command(*client, id, child, interactive ? SIGHUP : SIGTERM);
-  if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
-  if (const Status given = give_back(*client, id, status); !given) return complain(given.error().message);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  bool revoked = false;
+  const int status = wait_for_command(*client, id, child, interactive ? SIGHUP : SIGTERM, revoked);
+  if (!revoked) {
+    if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
+    if (const Status given = give_back(*client, id, status); !given) return complain(given.error().message);
+  }
+  // Of a command that a signal ended salloc says nothing: the user sent it, most likely.
+  return WIFSIGNALED(status) ? 0 : WEXITSTATUS(status);
 }
 
 }  // namespace minke::cli

@@ -472,7 +472,11 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   // Those that are being stopped: the order may have been lost with the connection.
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == JOB_SUSPENDED && !job->completing) signal(*job, SIGSTOP, node::SignalOrder::ALL);
-    if (!job->completing || !job->has_script()) continue;
+    if (!job->completing) continue;
+    if (!job->has_script() && !core_.steps->has_running(id)) {
+      end_allocation(*job);
+      continue;
+    }
     signal(*job, SIGCONT, node::SignalOrder::ALL);
     signal(*job, SIGTERM, node::SignalOrder::ALL);
     if (job->details->kill_time == 0) job->details->kill_time = core_.now() + core_.config.kill_wait_seconds;

@@ -192,6 +192,26 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
   stop(job, JOB_CANCELLED, WAIT_NO_REASON, false);
 }
 
+namespace {
+
+// In the line that Slurm writes when it ends a step.
+std::string why_ended(JobState ending_as) {
+  switch (ending_as) {
+    case JOB_TIMEOUT:
+      return "DUE TO TIME LIMIT";
+    case JOB_PREEMPTED:
+      return "DUE TO PREEMPTION";
+    case JOB_NODE_FAIL:
+      return "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS";
+    case JOB_REQUEUED:
+      return "DUE TO JOB REQUEUE";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 void Lifecycle::stop(Job& job, JobState ending_as, StateReason reason, bool at_once) {
   Details& details = job.need_details();
   if (job.completing) return;
@@ -200,7 +220,8 @@ void Lifecycle::stop(Job& job, JobState ending_as, StateReason reason, bool at_o
   details.ending_reason = reason;
   job.completing = true;
   core_.committer.job_changed(job.id);
-  if (!job.has_script()) {
+  const bool ends_steps = !at_once && core_.steps->abort(job, why_ended(ending_as));
+  if (!job.has_script() && !ends_steps) {
     core_.launching->end_allocation(job);
     return;
   }
@@ -318,7 +339,7 @@ Status Lifecycle::complete_allocation(Job& job, int32_t status) {
     return {};
   }
   job.exit_code = status;
-  stop(job, status == 0 ? JOB_COMPLETE : JOB_FAILED, status == 0 ? WAIT_NO_REASON : FAIL_EXIT_CODE, false);
+  stop(job, status == 0 ? JOB_COMPLETE : JOB_FAILED, status == 0 ? WAIT_NO_REASON : FAIL_EXIT_CODE, true);
   return {};
 }
 
@@ -384,7 +405,7 @@ void Lifecycle::alarm(uint32_t job_id) {
   if (job->state != JOB_RUNNING || job->time_limit_minutes == kUnlimited) return;
   const int64_t end = job->limit_end();
   if (now >= end) {
-    core_.launching->announce(*job, "DUE TO TIME LIMIT");
+    if (job->has_script()) core_.launching->announce(*job, "DUE TO TIME LIMIT");
     stop(*job, JOB_TIMEOUT, FAIL_TIMEOUT, false);
     return;
   }

@@ -288,7 +288,9 @@ void Steps::launch_ended(const node::Launch& launch) {
   record.set_state(highest == 0 && launch.launch_error().empty() ? JOB_COMPLETE : JOB_FAILED);
   if (launch.lost()) record.set_state(JOB_NODE_FAIL);
   if (job != nullptr) {
-    if (record.state() != JOB_COMPLETE && (job->completing || step->killed)) record.set_state(JOB_CANCELLED);
+    // Slurm accounts for a step that a signal ended as cancelled, whoever sent it.
+    if (record.state() != JOB_COMPLETE && (job->completing || step->killed || WIFSIGNALED(highest)))
+      record.set_state(JOB_CANCELLED);
     job->derived_exit_code = std::max(job->derived_exit_code, highest);
     Usage& total = job->need_details().usage;
     total.set_user_microseconds(total.user_microseconds() + record.usage().user_microseconds());
@@ -303,7 +305,10 @@ void Steps::launch_ended(const node::Launch& launch) {
     core_.launcher->collect(collect);
     if (tell) tell(event);
   });
-  jobs_[launch.id().job_id()].running.erase(launch.id().step_id());
+  auto& running = jobs_[launch.id().job_id()].running;
+  running.erase(launch.id().step_id());
+  if (job != nullptr && job->completing && !job->has_script() && running.empty())
+    core_.launching->end_allocation(*job);
   start_waiting(launch.id().job_id());
 }
 
@@ -394,15 +399,29 @@ void Steps::job_ended(Job& job) {
   jobs_.erase(steps);
 }
 
+bool Steps::abort(const Job& job, const std::string& why) {
+  const auto steps = jobs_.find(job.id);
+  if (steps == jobs_.end()) return false;
+  for (auto& [id, step] : steps->second.running) {
+    step.killed = true;
+    rpc::StepEvent event;
+    event.set_note("Job step aborted: Waiting up to " + std::to_string(core_.config.kill_wait_seconds + 2) +
+                   " seconds for job step to finish.");
+    report(step, event);
+    announce(step, why);
+  }
+  return !steps->second.running.empty();
+}
+
 // The line that Slurm writes when it ends a step.
-void Steps::announce(Step& step) {
+void Steps::announce(Step& step, const std::string& why) {
   if (std::exchange(step.announced, true)) return;
   rpc::StepEvent event;
   const StepRecord& record = step.tag.record();
   const std::string node = step.tag.node_of_task_size() > 0 ? step.tag.node_of_task(0) : "";
   event.set_note(std::string(kErrorPrefix) + "*** STEP " + std::to_string(record.job_id()) + "." +
                  std::to_string(record.step_id()) + " ON " + node + " CANCELLED AT " +
-                 text::format_time(core_.now()) + " ***");
+                 text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***");
   report(step, event);
 }
 

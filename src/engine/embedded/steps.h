@@ -49,6 +49,9 @@ class Steps {
   // After the inventory: those that the launcher does not know never ran, or are lost.
   void fail_unknown(const node::Inventory& inventory);
 
+  // The job is being stopped: the sruns of its steps are told, and why. The launcher gets the signals from
+  // the caller; when the last step has ended, an allocation without a script ends. False where no step runs.
+  bool abort(const Job& job, const std::string& why);
   void job_ended(Job& job);  // its steps end with it, whatever the launcher still has to say
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
   // Ends it: SIGCONT and SIGTERM now, SIGKILL after KillWait.
@@ -95,7 +98,7 @@ class Steps {
                              const StepLayout& layout);
   void start_waiting(uint32_t job_id);
   void watch_owner(Step& step);
-  void announce(Step& step);
+  void announce(Step& step, const std::string& why = "");
   Step* find(const node::LaunchId& id);
   static rpc::StepEvent started_event(const Step& step);
   void report(Step& step, const rpc::StepEvent& event);
