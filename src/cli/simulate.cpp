@@ -232,7 +232,7 @@ class Cluster {
     }
     auto config = engine::load_configuration("/", options.config, node::discover_machine());
     if (!config) return failure(config.error());
-    machine_.emplace(engine::build_machine(*config));
+    machine_.emplace(engine::build_machine(config->nodes, config->partitions, config->licenses));
     processors_ = 0;
     for (const auto& node : machine_->layout().nodes()) processors_ += node.cpus;
     placed_ = sim::make_requests(trace, config->partitions, *machine_);

@@ -226,9 +226,8 @@ int sqhosts_main(int, char**) {
   std::puts("hostname            state  ncpus  busy  load  memory");
   std::puts("------------------- ------ ----- ----- ----- -------");
   for (const model::NodeRecord* node : nodes->records) {
-    const char* state = node->state() == model::NODE_IDLE   ? "up"
-                        : node->state() == model::NODE_DOWN ? "down"
-                                                            : "drain";
+    const bool down = node->state() == model::NODE_DOWN || node->state() == model::NODE_DOWN_DRAIN;
+    const char* state = node->state() == model::NODE_IDLE ? "up" : down ? "down" : "drain";
     std::printf("%-19s %-6s %5u %5u %5.2f %6luM\n", std::string(node->name()).c_str(), state, node->cpus(),
                 node->allocated_cpus(), node->cpu_load(), node->memory_mib());
   }

@@ -42,6 +42,8 @@ std::string_view slurm_error_text(int code) {
       return "Task count specification invalid";
     case kInvalidNodeState:
       return "Invalid node state specified";
+    case kActiveFeatureNotSubset:
+      return "Active features not subset of available features";
     case kInvalidFeature:
       return "Invalid feature specification";
     case kNotSupported:
@@ -64,6 +66,22 @@ std::string_view slurm_error_text(int code) {
       return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
     case kInvalidTimeLimit:
       return "Requested time limit is invalid (missing or exceeds some limit)";
+    case kReservationAccess:
+      return "Access denied to requested reservation";
+    case kReservationBusy:
+      return "Requested reservation is in use";
+    case kReservationNotUsable:
+      return "Requested reservation not usable now";
+    case kReservationOverlap:
+      return "Requested reservation overlaps with another reservation";
+    case kReservationEmpty:
+      return "Reservation request lacks users, groups or accounts";
+    case kReservationNameDuplicate:
+      return "Duplicate reservation name";
+    case kReservationNoSkip:
+      return "Reservation given is not skipable, try deleting instead";
+    case kPartitionInUse:
+      return "Partition is in use";
     case kReservationInvalid:
       return "Requested reservation is invalid";
     case kInvalidTimeValue:

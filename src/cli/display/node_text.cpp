@@ -8,14 +8,18 @@ namespace minke::cli {
 
 ShownNodeState shown_state(const model::NodeRecord& node) {
   ShownNodeState state;
-  state.drain = node.state() == model::NODE_DRAIN;
-  if (node.state() == model::NODE_DOWN) {
+  state.drain = node.state() == model::NODE_DRAIN || node.state() == model::NODE_DOWN_DRAIN;
+  state.fail = node.state() == model::NODE_FAIL;
+  state.future = node.state() == model::NODE_FUTURE;
+  state.maintenance = node.maintenance();
+  if (node.state() == model::NODE_DOWN || node.state() == model::NODE_DOWN_DRAIN || state.future) {
     state.base = NodeBaseState::kDown;
   } else if (node.allocated_cpus() == 0 && node.running_jobs() == 0) {
     state.base = NodeBaseState::kIdle;
   } else {
     state.base = node.allocated_cpus() >= node.cpus() ? NodeBaseState::kAllocated : NodeBaseState::kMixed;
   }
+  state.reserved = !node.reservation().empty() && !state.maintenance;
   return state;
 }
 
@@ -26,13 +30,16 @@ ShownNodeState sinfo_state(const model::NodeRecord& node) {
 }
 
 std::string_view state_short(ShownNodeState state) {
+  if (state.future) return "futr";
+  if (state.maintenance && !state.drain) return "maint";
+  if (state.fail) return "fail";
   if (state.drain)
     return state.base == NodeBaseState::kAllocated || state.base == NodeBaseState::kMixed ? "drng" : "drain";
   switch (state.base) {
     case NodeBaseState::kDown:
       return "down";
     case NodeBaseState::kIdle:
-      return "idle";
+      return state.reserved ? "resv" : "idle";
     case NodeBaseState::kAllocated:
       return "alloc";
     case NodeBaseState::kMixed:
@@ -42,6 +49,9 @@ std::string_view state_short(ShownNodeState state) {
 }
 
 std::string_view state_long(ShownNodeState state) {
+  if (state.future) return "future";
+  if (state.maintenance && !state.drain) return "maint";
+  if (state.fail) return "fail";
   if (state.drain)
     return state.base == NodeBaseState::kAllocated || state.base == NodeBaseState::kMixed ? "draining"
                                                                                           : "drained";
@@ -49,7 +59,7 @@ std::string_view state_long(ShownNodeState state) {
     case NodeBaseState::kDown:
       return "down";
     case NodeBaseState::kIdle:
-      return "idle";
+      return state.reserved ? "reserved" : "idle";
     case NodeBaseState::kAllocated:
       return "allocated";
     case NodeBaseState::kMixed:
@@ -59,13 +69,18 @@ std::string_view state_long(ShownNodeState state) {
 }
 
 std::string state_complete(ShownNodeState state) {
-  bool drain = state.drain;
-  state.drain = false;
-  return std::string(state_long(state)) + (drain ? "+drain" : "");
+  const ShownNodeState all = state;
+  state.drain = state.fail = state.maintenance = state.reserved = false;
+  std::string words(state_long(state));
+  if (all.drain) words += "+drain";
+  if (all.fail) words += "+fail";
+  if (all.maintenance) words += "+maintenance";
+  if (all.reserved) words += "+reserved";
+  return words;
 }
 
 int state_order(ShownNodeState state) {
-  return static_cast<int>(state.base) + (state.drain ? 0x200 : 0);
+  return static_cast<int>(state.base) + (state.drain ? 0x200 : 0) + (state.fail ? 0x800 : 0);
 }
 
 void append_gres_used(std::string& out, const model::NodeRecord& node) {

@@ -1,5 +1,5 @@
-// How a node's state reads. What is stored is IDLE, DOWN or DRAIN; what is shown follows from use beside
-// that. Pure.
+// How a node's state reads: what is stored says what operators made of it, and what is shown follows from use
+// beside that. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,10 @@ enum class NodeBaseState {
 struct ShownNodeState {
   NodeBaseState base = NodeBaseState::kIdle;
   bool drain = false;
+  bool fail = false;
+  bool maintenance = false;
+  bool reserved = false;  // and idle
+  bool future = false;
 };
 
 // As `scontrol show node` has it: a node that drains may be MIXED+DRAIN.

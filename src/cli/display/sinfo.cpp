@@ -52,6 +52,10 @@ bool is_in_state(const NodeRecord& node, std::string_view word) {
   if (word == "idle") return state.base == NodeBaseState::kIdle;
   if (word == "down") return state.base == NodeBaseState::kDown;
   if (word == "drain") return state.drain;
+  if (word == "fail") return state.fail;
+  if (word == "maint") return state.maintenance;
+  if (word == "resv" || word == "reserved") return state.reserved;
+  if (word == "future" || word == "futr") return state.future;
   if (word == "drained") return state.drain && !busy;
   if (word == "draining" || word == "drng") return state.drain && busy;
   return false;
@@ -61,7 +65,8 @@ bool is_selected(const NodeRecord& node, const SinfoOptions& options) {
   if (options.filter_nodes && !contains(options.nodes, node.name()) &&
       !contains(options.nodes, node.host_name()))
     return false;
-  bool down = node.state() == model::NODE_DOWN;
+  const bool down = node.state() == model::NODE_DOWN || node.state() == model::NODE_DOWN_DRAIN;
+  if (node.state() == model::NODE_FUTURE) return false;
   if ((options.dead && !down) || (options.responding && down)) return false;
   if (options.list_reasons && node.reason().empty()) return false;
   if (options.states.empty()) return true;

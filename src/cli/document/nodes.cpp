@@ -60,6 +60,9 @@ void describe_node_states(Document& document, const NodeRecord& node) {
       break;
   }
   if (state.drain) document.text("DRAIN");
+  if (state.fail) document.text("FAIL");
+  if (state.maintenance) document.text("MAINTENANCE");
+  if (state.reserved) document.text("RESERVED");
   document.end();
 }
 

@@ -103,6 +103,8 @@ int Scontrol::run(const Words& words) {
   if (is_keyword(word, "show", 3))
     return arguments == 0 ? too_few() : arguments > 2 ? too_many() : show(words);
   if (is_keyword(word, "update", 1)) return update(words);
+  if (is_keyword(word, "create", 1)) return create(words);
+  if (is_keyword(word, "delete", 1)) return remove(words);
   if (is_keyword(word, "version", 4)) {
     write_out(kVersionLine);
     return 0;
@@ -201,6 +203,28 @@ int Scontrol::update(const Words& words) {
     }
   }
   return status;
+}
+
+int Scontrol::create(const Words& words) {
+  auto request = parse_creation(Words(words.begin() + 1, words.end()));
+  if (!request) return complain(request.error().message);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  const auto answer = daemon->call(std::move(*request));
+  if (!answer) return complain("Error creating the partition: " + answer.error().message);
+  return 0;
+}
+
+int Scontrol::remove(const Words& words) {
+  if (words.size() < 2) return complain("too few arguments for keyword:" + words[0]);
+  if (words.size() > 2) return complain("too many arguments for keyword:" + words[0]);
+  auto request = parse_deletion(Words(words.begin() + 1, words.end()));
+  if (!request) return complain(request.error().message);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  const auto answer = daemon->call(std::move(*request));
+  if (!answer) return complain("delete_partition " + words[1] + ": " + answer.error().message);
+  return 0;
 }
 
 int Scontrol::ping() {

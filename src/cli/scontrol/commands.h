@@ -46,6 +46,8 @@ class Scontrol {
   int change_hold(const Words& words, rpc::HoldRequest::Kind kind);
   int requeue(const Words& words, bool hold);
   int update(const Words& words);
+  int create(const Words& words);
+  int remove(const Words& words);
   int ping();
   int reconfigure();
   int wait_job(const std::string& id);

@@ -181,14 +181,16 @@ int Scontrol::show_nodes(const std::string& names) {
   std::string out;
   int status = 0;
   if (names.empty() || text::equals_ignoring_case(names, "all")) {
-    for (const model::NodeRecord* node : nodes->records) append_node_block(out, *node, display, options_);
+    for (const model::NodeRecord* node : nodes->records) {
+      if (node->state() != model::NODE_FUTURE) append_node_block(out, *node, display, options_);
+    }
   } else {
     auto hosts = text::expand_hostlist(names);
     if (!hosts) hosts = std::vector<std::string>{names};
     for (const std::string& name : *hosts) {
       auto found = std::find_if(nodes->records.begin(), nodes->records.end(),
                                 [&](const auto* node) { return node->name() == name; });
-      if (found != nodes->records.end()) {
+      if (found != nodes->records.end() && (*found)->state() != model::NODE_FUTURE) {
         append_node_block(out, **found, display, options_);
       } else {
         if (!quiet_) out += "Node " + name + " not found\n";

@@ -28,6 +28,9 @@ std::string joined(const google::protobuf::RepeatedPtrField<std::string>& words)
 std::string or_null(std::string text) {
   return text.empty() ? "(null)" : std::move(text);
 }
+const char* yes_or_no(bool value) {
+  return value ? "YES" : "NO";
+}
 std::string time_text(int64_t time, const DisplayContext& context, std::string_view none) {
   std::string out;
   append_time(out, time, context, none);
@@ -69,7 +72,6 @@ std::string count_or_unlimited(uint32_t count) {
 void append_node_block(std::string& out, const NodeRecord& node, const DisplayContext& context,
                        ShowOptions options) {
   Block block(out, options);
-  std::string features = or_null(joined(node.features()));
   block
       .put("NodeName={} Arch={} CoresPerSocket={} ", node.name(), node.architecture(),
            node.cores_per_socket())
@@ -78,8 +80,8 @@ void append_node_block(std::string& out, const NodeRecord& node, const DisplayCo
       .put("CPUAlloc={} CPUEfctv={} CPUTot={} CPULoad={:.2f}", node.allocated_cpus(), node.cpus(),
            node.cpus(), node.cpu_load())
       .end();
-  block.put("AvailableFeatures={}", features).end();
-  block.put("ActiveFeatures={}", features).end();
+  block.put("AvailableFeatures={}", or_null(joined(node.features()))).end();
+  block.put("ActiveFeatures={}", or_null(joined(node.active_features()))).end();
   block.put("Gres={}", gres_offered(node)).end();
   if (options.details) {
     std::string used;
@@ -114,6 +116,16 @@ void append_node_block(std::string& out, const NodeRecord& node, const DisplayCo
   block.put("CapWatts=n/a").end();
   block.put("CurrentWatts=0 AveWatts=0").end();
   block.put("ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s");
+  if (!node.reservation().empty()) {
+    block.end();
+    block.put("ReservationName={}", node.reservation());
+  }
+  for (const auto& [name, value] :
+       {std::pair{"Comment", &node.comment()}, std::pair{"Extra", &node.extra()}}) {
+    if (value->empty()) continue;
+    block.end();
+    block.put("{}={}", name, *value);
+  }
   if (!node.reason().empty()) {
     block.end();
     block.put("Reason={}", node.reason());
@@ -128,13 +140,23 @@ void append_partition_block(std::string& out, const PartitionRecord& partition, 
                             ShowOptions options) {
   Block block(out, options);
   block.put("PartitionName={}", partition.name()).end();
-  block.put("AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL").end();
+  const auto all_or = [](const auto& words) { return words.empty() ? std::string("ALL") : joined(words); };
+  const auto access = [&](std::string_view what, const auto& allowed, const auto& denied) {
+    return allowed.empty() && !denied.empty() ? fmt::format("Deny{}={}", what, joined(denied))
+                                              : fmt::format("Allow{}={}", what, all_or(allowed));
+  };
+  block
+      .put("AllowGroups={} {} {}", all_or(partition.allow_groups()),
+           access("Accounts", partition.allow_accounts(), partition.deny_accounts()),
+           access("Qos", partition.allow_qos(), partition.deny_qos()))
+      .end();
   block.put("AllocNodes=ALL Default={} QoS=N/A", partition.is_default() ? "YES" : "NO").end();
   block
-      .put("DefaultTime={} DisableRootJobs=NO ExclusiveUser=NO GraceTime=0 Hidden={}",
+      .put("DefaultTime={} DisableRootJobs={} ExclusiveUser=NO GraceTime={} Hidden={}",
            partition.default_time_minutes() == 0 ? "NONE"
                                                  : text::format_minutes(partition.default_time_minutes()),
-           partition.hidden() ? "YES" : "NO")
+           yes_or_no(partition.disable_root_jobs()), partition.grace_time_seconds(),
+           yes_or_no(partition.hidden()))
       .end();
   block
       .put("MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode=UNLIMITED",
@@ -143,11 +165,15 @@ void append_partition_block(std::string& out, const PartitionRecord& partition, 
       .end();
   block.put("Nodes={}", or_null(partition.nodes())).end();
   block
-      .put("PriorityJobFactor={} PriorityTier={} RootOnly=NO ReqResv=NO OverSubscribe={}",
-           partition.priority_job_factor(), partition.priority_tier(),
+      .put("PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv={} OverSubscribe={}",
+           partition.priority_job_factor(), partition.priority_tier(), yes_or_no(partition.root_only()),
+           yes_or_no(partition.reservation_required()),
            partition.exclusive() || partition.oversubscribe() == "EXCLUSIVE" ? "EXCLUSIVE" : "NO")
       .end();
-  block.put("OverTimeLimit=NONE PreemptMode=OFF").end();
+  block
+      .put("OverTimeLimit=NONE PreemptMode={}",
+           partition.preempt_mode().empty() ? "OFF" : partition.preempt_mode())
+      .end();
   block
       .put("State={} TotalCPUs={} TotalNodes={} SelectTypeParameters=NONE",
            partition.state().empty() ? "UP" : partition.state(), partition.total_cpus(),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/fetch.h"
+#include "text/duration.h"
 #include "text/job_id.h"
 #include "text/number.h"
 
@@ -45,12 +46,42 @@ constexpr Name kNodeNames[] = {{"ActiveFeatures", 3}, {"AvailableFeatures", 3},
                                {"Gres", 1},           {"NodeAddr", 5},
                                {"NodeHostName", 5},   {"Reason", 1},
                                {"State", 1},          {"Weight", 1}};
-constexpr Name kPartitionNames[] = {{"AllowAccounts", 6},  {"AllowGroups", 6},   {"AllowQos", 6},
-                                    {"Default", 7},        {"DefaultTime", 8},   {"DefMemPerCPU", 10},
-                                    {"DefMemPerNode", 10}, {"ExclusiveUser", 9}, {"Hidden", 1},
-                                    {"MaxNodes", 4},       {"MaxTime", 4},       {"MinNodes", 2},
-                                    {"Nodes", 2},          {"OverSubscribe", 5}, {"PriorityJobFactor", 9},
-                                    {"PriorityTier", 9},   {"State", 1}};
+constexpr Name kPartitionNames[] = {{"AllocNodes", 6},
+                                    {"AllowAccounts", 6},
+                                    {"AllowGroups", 6},
+                                    {"AllowQos", 6},
+                                    {"Alternate", 3},
+                                    {"CpuBind", 7},
+                                    {"Default", 7},
+                                    {"DefaultTime", 8},
+                                    {"DefMemPerCPU", 10},
+                                    {"DefMemPerNode", 10},
+                                    {"DenyAccounts", 5},
+                                    {"DenyQos", 5},
+                                    {"DisableRootJobs", 1},
+                                    {"ExclusiveUser", 9},
+                                    {"GraceTime", 5},
+                                    {"Hidden", 1},
+                                    {"JobDefaults", 1},
+                                    {"LLN", 1},
+                                    {"MaxCPUsPerNode", 4},
+                                    {"MaxMemPerCPU", 10},
+                                    {"MaxMemPerNode", 10},
+                                    {"MaxNodes", 4},
+                                    {"MaxTime", 4},
+                                    {"MinNodes", 2},
+                                    {"Nodes", 2},
+                                    {"OverSubscribe", 5},
+                                    {"OverTimeLimit", 5},
+                                    {"PreemptMode", 3},
+                                    {"PriorityJobFactor", 9},
+                                    {"PriorityTier", 9},
+                                    {"QoS", 3},
+                                    {"ReqResv", 3},
+                                    {"RootOnly", 3},
+                                    {"Shared", 2},
+                                    {"State", 1},
+                                    {"TRESBillingWeights", 1}};
 
 bool means(std::string_view given, Name name) {
   return given.size() >= std::min(name.enough, name.name.size()) &&
@@ -81,7 +112,9 @@ std::vector<Word> parse_words(const std::vector<std::string>& words) {
 
 tl::unexpected<Error> not_supported(const Word& word, bool partition) {
   std::string what = "Update of this parameter is not supported: " + word.name + "=" + word.value;
-  if (partition) return failure("scontrol: error: " + what + "\n\nscontrol: error: Request aborted");
+  if (partition)
+    return failure("scontrol: error: " + what +
+                   "\n\nscontrol: error: Request aborted\nslurm_update error: No error");
   return failure(what + "\nRequest aborted");
 }
 
@@ -125,7 +158,45 @@ Result<UpdateRequests> update_jobs(const Word& jobs, const std::vector<Word>& wo
   return result;
 }
 
-// What Slurm's scontrol refuses by itself.
+bool is_yes_or_no(std::string_view value) {
+  return text::equals_ignoring_case(value, "YES") || text::equals_ignoring_case(value, "NO");
+}
+
+// What Slurm's scontrol refuses by itself, in its words.
+Status check_partition(const google::protobuf::RepeatedPtrField<rpc::Field>& fields) {
+  constexpr std::string_view kNoError = "\nslurm_update error: No error";
+  for (const rpc::Field& field : fields) {
+    const std::string given = text::lower_case(field.name()) + "=" + field.value();
+    const std::string invalid = "scontrol: error: Invalid input: " + given;
+    for (std::string_view flag :
+         {"Default", "Hidden", "RootOnly", "DisableRootJobs", "ReqResv", "ExclusiveUser", "LLN"}) {
+      if (field.name() != flag || is_yes_or_no(field.value())) continue;
+      return failure(invalid + "\nscontrol: error: Acceptable " + std::string(flag) +
+                     " values are YES and NO" + std::string(kNoError));
+    }
+    bool known = field.name() != "State";
+    for (std::string_view state : {"UP", "DOWN", "DRAIN", "INACTIVE"})
+      known = known || text::equals_ignoring_case(field.value(), state);
+    if (!known) {
+      return failure(invalid + "\nscontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE" +
+                     std::string(kNoError));
+    }
+    const bool is_time = field.name() == "MaxTime" || field.name() == "DefaultTime";
+    if (is_time && !text::equals_ignoring_case(field.value(), "NONE") && !text::parse_minutes(field.value()))
+      return failure("scontrol: error: Invalid input " + given + std::string(kNoError));
+  }
+  return {};
+}
+
+Status check_node(const rpc::UpdateNodeRequest& update) {
+  for (const rpc::Field& field : update.fields()) {
+    if (field.name() == "Weight" && !text::parse_unsigned(field.value(), 0xfffffffe)) {
+      return failure("scontrol: error: Weight value (" + field.value() +
+                     ") is not a valid number\nNo changes specified");
+    }
+  }
+  return {};
+}
 Status check_node_state(const rpc::UpdateNodeRequest& update) {
   std::string state;
   bool reason = false;
@@ -163,6 +234,7 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
       result.names.push_back(entity.value);
       if (Status status = add_fields(others, kNodeNames, false, update.mutable_fields()); !status)
         return failure(status.error());
+      if (Status status = check_node(update); !status) return failure(status.error());
       if (Status status = check_node_state(update); !status) return failure(status.error());
       return result;
     }
@@ -178,6 +250,7 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
       result.names.push_back(entity.value);
       if (Status status = add_fields(others, kPartitionNames, true, update.mutable_fields()); !status)
         return failure(status.error());
+      if (Status status = check_partition(update.fields()); !status) return failure(status.error());
       return result;
     }
   }
@@ -192,6 +265,37 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
       "No valid entity in update command\n"
       "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", or "
       "\"SlurmctldDebug\"");
+}
+
+Result<rpc::ClientMessage> parse_creation(const std::vector<std::string>& arguments) {
+  std::vector<Word> words = parse_words(arguments);
+  if (words.empty()) return failure("too few arguments for create keyword");
+  const std::string given = arguments.front();
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!means(words[i].name, {"PartitionName", 3})) continue;
+    rpc::ClientMessage message;
+    rpc::UpdatePartitionRequest& create = *message.mutable_update_partition();
+    create.set_name(words[i].value);
+    create.set_change(rpc::CREATE);
+    words.erase(words.begin() + static_cast<ptrdiff_t>(i));
+    if (words.empty()) return message;
+    if (Status status = add_fields(words, kPartitionNames, true, create.mutable_fields()); !status)
+      return failure(status.error());
+    if (Status status = check_partition(create.fields()); !status) return failure(status.error());
+    return message;
+  }
+  return failure("scontrol: error: Invalid creation entity: " + given);
+}
+
+Result<rpc::ClientMessage> parse_deletion(const std::vector<std::string>& arguments) {
+  const std::vector<Word> words = parse_words(arguments);
+  if (words.size() == 1 && means(words[0].name, {"PartitionName", 3})) {
+    rpc::ClientMessage message;
+    message.mutable_update_partition()->set_name(words[0].value);
+    message.mutable_update_partition()->set_change(rpc::DELETE);
+    return message;
+  }
+  return failure("Invalid deletion entity: " + (arguments.empty() ? std::string() : arguments.front()));
 }
 
 }  // namespace minke::cli

@@ -18,4 +18,8 @@ struct UpdateRequests {
 // Errors carry the whole text for stderr.
 Result<UpdateRequests> parse_update(const std::vector<std::string>& words);
 
+// `scontrol create` and `scontrol delete`, without these words.
+Result<rpc::ClientMessage> parse_creation(const std::vector<std::string>& words);
+Result<rpc::ClientMessage> parse_deletion(const std::vector<std::string>& words);
+
 }  // namespace minke::cli

@@ -10,7 +10,6 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -267,23 +266,14 @@ Status Daemon::reconfigure() {
   const bool same_nodes =
       std::equal(config.nodes.begin(), config.nodes.end(), read->nodes.begin(), read->nodes.end(),
                  [&](const NodeRecord& a, const NodeRecord& b) { return lasting(a) == lasting(b); });
-  const auto members = [](const Configuration& of) {
-    std::map<std::string, std::string> nodes;
-    for (const auto& partition : of.partitions) nodes[partition.name()] = partition.nodes();
-    return nodes;
-  };
-  if (!same_nodes || members(config) != members(*read) || config.licenses != read->licenses ||
-      config.tmp_root != read->tmp_root || config.cluster_name != read->cluster_name) {
+  if (!same_nodes || config.tmp_root != read->tmp_root || config.cluster_name != read->cluster_name) {
     return failure(
-        "nodes, licenses, partitions' nodes, tmp_root and cluster_name are read at start: "
+        "nodes, tmp_root and cluster_name are read at start: "
         "minke down --keep-jobs, then minke up",
         kNotSupported);
   }
   config = std::move(*read);
-  core_->nodes->reconfigure(config.partitions);
-  for (const auto& [id, job] : core_->state.jobs()) {
-    if (job->state == JOB_PENDING) core_->scheduling->update(*job);
-  }
+  core_->nodes->reconfigure();
   os::log_info("the configuration was read again");
   return {};
 }

@@ -59,6 +59,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
     if (const Status line = core_.dependencies->check_circle(job, spec); !line) return line;
   }
   if (placement || (time_limit && job.state == JOB_PENDING)) {
+    if (const Status admitted = core_.nodes->choose_partitions(spec, job.uid); !admitted) return admitted;
     std::string partitions;
     if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
     spec.set_partition(partitions);

@@ -74,6 +74,19 @@ void Lifecycle::failed(Job& job, JobState state, StateReason reason, const std::
   finish(job, state, reason, state == JOB_FAILED ? 1 << 8 : 0, end_time);
 }
 
+void Lifecycle::node_failed(Job& job, const std::string& node) {
+  if (job.completing || !job.holds_nodes()) return;
+  if (job.het_job_id != 0 && !job.is_het_leader()) {
+    if (Job* leader = core_.state.find(job.het_job_id)) return node_failed(*leader, node);
+  }
+  if (job.details->nodes.size() > 1 && job.submission->spec().no_kill()) return;
+  if (job.has_script()) {
+    job.details->requeue_when_ended = job.requeue_allowed;
+    core_.launching->announce(job, "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS");
+  }
+  stop(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, false);
+}
+
 void Lifecycle::count_in_array(const Job& job) {
   if (job.array_job_id == 0) return;
   ArrayGroup* group = core_.state.find_array(job.array_job_id);

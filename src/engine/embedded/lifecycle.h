@@ -26,6 +26,10 @@ class Lifecycle {
   void failed(Job& job, model::JobState state, model::StateReason reason, const std::string& detail,
               int64_t end_time);
 
+  // A node of a running job was taken down: the job ends with NODE_FAIL, or goes back to the queue where that
+  // is allowed. With --no-kill, one of several nodes does not end it.
+  void node_failed(Job& job, const std::string& node);
+
   // Stops a job: pending ones end at once, running ones when their processes are gone.
   void cancel(Job& job, uint32_t by_uid);
   void stop(Job& job, model::JobState ending_as, model::StateReason reason, bool at_once);

@@ -1,149 +1,302 @@
 #include "engine/embedded/nodes.h"
 
-#include <strings.h>
 #include <algorithm>
+#include <utility>
 
 #include "engine/embedded/core.h"
+#include "engine/embedded/lifecycle.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
-#include "text/duration.h"
 #include "text/hostlist.h"
+#include "text/number.h"
 
 namespace minke::engine {
 
+using namespace model;
+
 namespace {
 
-bool is_name(const std::string& given, const char* name) {
-  return strcasecmp(given.c_str(), name) == 0;
+constexpr char kNodeSetting[] = "node ";
+constexpr char kPartitionSetting[] = "partition record ";
+constexpr char kFormerPartitionSetting[] = "partition ";  // its state alone
+constexpr uint32_t kNoBound = 0xffffffff;
+
+std::string names_of_active(const NodeRecord& node) {
+  std::string all;
+  for (const std::string& feature : node.active_features()) all += feature + ",";
+  return all;
+}
+
+// Whether the scheduler has to lay out its machine anew.
+bool same_layout(const NodeRecord& a, const NodeRecord& b) {
+  return a.weight() == b.weight() && names_of_active(a) == names_of_active(b);
+}
+
+bool holds(const Job& job, const std::string& node) {
+  return job.details &&
+         std::any_of(job.details->nodes.begin(), job.details->nodes.end(),
+                     [&](const NodeAllocation& allocation) { return allocation.node() == node; });
+}
+
+// What operators say of a node, as opposed to what it offers, which is found out at each start.
+void take_settings(const NodeRecord& stored, NodeRecord& node) {
+  node.set_state(stored.state());
+  node.set_reason(stored.reason());
+  node.set_reason_uid(stored.reason_uid());
+  node.set_reason_time(stored.reason_time());
+  node.set_comment(stored.comment());
+  node.set_extra(stored.extra());
+  if (stored.weight() != 0) node.set_weight(stored.weight());
+  if (stored.features().empty() && stored.active_features().empty()) return;
+  *node.mutable_features() = stored.features();
+  *node.mutable_active_features() = stored.active_features();
 }
 
 }  // namespace
 
 Nodes::Nodes(Core& core) : core_(core), nodes_(core.config.nodes), partitions_(core.config.partitions) {
-  for (auto& node : nodes_) node.set_daemon_start_time(core.now());
+  for (NodeRecord& node : nodes_) {
+    node.set_daemon_start_time(core.now());
+    *node.mutable_active_features() = node.features();
+  }
 }
 
-const model::PartitionRecord* Nodes::find_partition(const std::string& name) const {
+std::vector<NodeRecord> Nodes::offered() const {
+  std::vector<NodeRecord> offered = nodes_;
+  for (NodeRecord& node : offered) *node.mutable_features() = node.active_features();
+  return offered;
+}
+
+const NodeRecord* Nodes::find_node(const std::string& name) const {
+  const auto found =
+      std::find_if(nodes_.begin(), nodes_.end(), [&](const NodeRecord& node) { return node.name() == name; });
+  return found == nodes_.end() ? nullptr : &*found;
+}
+
+const PartitionRecord* Nodes::find_partition(const std::string& name) const {
   const auto found = std::find_if(partitions_.begin(), partitions_.end(),
-                                  [&](const auto& partition) { return partition.name() == name; });
+                                  [&](const PartitionRecord& partition) { return partition.name() == name; });
   return found == partitions_.end() ? nullptr : &*found;
 }
 
-const model::PartitionRecord& Nodes::default_partition() const {
+// As in Slurm there may be none after changes; jobs that name no partition get the first one then.
+const PartitionRecord& Nodes::default_partition() const {
   const auto found = std::find_if(partitions_.begin(), partitions_.end(),
-                                  [](const auto& partition) { return partition.is_default(); });
-  MINKE_CHECK(found != partitions_.end());
-  return *found;
+                                  [](const PartitionRecord& partition) { return partition.is_default(); });
+  return found == partitions_.end() ? partitions_.front() : *found;
 }
 
-void Nodes::reconfigure(const std::vector<model::PartitionRecord>& partitions) {
-  for (const model::PartitionRecord& given : partitions) {
-    for (model::PartitionRecord& partition : partitions_) {
-      if (partition.name() != given.name()) continue;
-      const std::string state = partition.state();
-      partition = given;
-      partition.set_state(state);
+const PartitionRecord* Nodes::configured(const std::string& partition) const {
+  const auto& all = core_.config.partitions;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name() == partition; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool Nodes::has_jobs(const std::string& partition) const {
+  return std::any_of(core_.state.jobs().begin(), core_.state.jobs().end(), [&](const auto& item) {
+    const auto& names = item.second->submission->partitions;
+    return !item.second->ended() && std::find(names.begin(), names.end(), partition) != names.end();
+  });
+}
+
+// What is as configured is not kept, so that a change of the file is seen.
+void Nodes::keep(const NodeRecord& node) {
+  NodeRecord stored = node;
+  for (const NodeRecord& one : core_.config.nodes) {
+    if (one.name() != node.name()) continue;
+    if (one.weight() == node.weight()) stored.clear_weight();
+    if (std::equal(one.features().begin(), one.features().end(), node.active_features().begin(),
+                   node.active_features().end()) &&
+        one.features_size() == node.features_size()) {
+      stored.clear_features();
+      stored.clear_active_features();
     }
   }
+  core_.committer.setting_changed(kNodeSetting + node.name(), stored.SerializeAsString());
+}
+
+void Nodes::keep(const PartitionRecord& partition) {
+  PartitionRecord stored = partition;
+  const PartitionRecord* from = configured(partition.name());
+  stored.set_configured(from == nullptr ? "" : from->SerializeAsString());
+  core_.committer.setting_changed(kPartitionSetting + partition.name(), stored.SerializeAsString());
+}
+
+void Nodes::reconfigure() {
+  for (const NodeRecord& given : core_.config.nodes) {
+    for (NodeRecord& node : nodes_) {
+      if (node.name() != given.name()) continue;
+      node.set_weight(given.weight());
+      *node.mutable_features() = *node.mutable_active_features() = given.features();
+      keep(node);
+    }
+  }
+  std::erase_if(partitions_, [&](const PartitionRecord& partition) {
+    return !partition.created() && configured(partition.name()) == nullptr && !has_jobs(partition.name());
+  });
+  for (const PartitionRecord& given : core_.config.partitions) {
+    const PartitionRecord* present = find_partition(given.name());
+    PartitionRecord next = given;
+    if (present != nullptr) next.set_state(present->state());
+    replace(next);
+    keep(next);
+  }
+  core_.scheduling->rebuild();
 }
 
 void Nodes::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
   for (const auto& [name, value] : settings) {
-    if (name.rfind("node ", 0) == 0) {
-      model::NodeRecord stored;
+    if (name.starts_with(kNodeSetting)) {
+      NodeRecord stored;
       if (!stored.ParseFromString(value)) continue;
-      for (auto& node : nodes_) {
-        // Only what an operator says of a node is kept: what it offers is found out at each start.
-        if (node.name() != stored.name()) continue;
-        node.set_state(stored.state());
-        node.set_reason(stored.reason());
-        node.set_reason_uid(stored.reason_uid());
-        node.set_reason_time(stored.reason_time());
-        core_.scheduling->set_node_available(node.name(), node.state() == model::NODE_IDLE);
+      for (NodeRecord& node : nodes_) {
+        if (node.name() == stored.name()) take_settings(stored, node);
       }
-    } else if (name.rfind("partition ", 0) == 0) {
-      for (auto& partition : partitions_) {
-        if (partition.name() != name.substr(10)) continue;
-        partition.set_state(value);
-        core_.scheduling->set_partition_up(partition.name(), value == "UP");
+    } else if (name.starts_with(kPartitionSetting)) {
+      const std::string partition_name = name.substr(sizeof kPartitionSetting - 1);
+      const PartitionRecord* present = find_partition(partition_name);
+      PartitionRecord stored;
+      if (value.empty()) {  // deleted
+        std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == partition_name; });
+      } else if (!stored.ParseFromString(value)) {
+        continue;
+      } else if (present != nullptr &&
+                 configured(partition_name)->SerializeAsString() != stored.configured()) {
+        PartitionRecord next = *present;  // the file has changed since, and counts
+        next.set_state(stored.state());
+        replace(next);
+      } else if (present != nullptr || stored.created()) {
+        // Nodes may have gone from the configuration since.
+        auto members = text::expand_hostlist(stored.nodes());
+        if (members)
+          std::erase_if(*members, [&](const std::string& node) { return find_node(node) == nullptr; });
+        if (!members || members->empty()) continue;
+        stored.set_nodes(text::compress_hostlist_sorted(*members));
+        replace(stored);
+      }
+    } else if (name.starts_with(kFormerPartitionSetting)) {
+      for (PartitionRecord& partition : partitions_) {
+        if (partition.name() == name.substr(sizeof kFormerPartitionSetting - 1)) partition.set_state(value);
       }
     }
   }
+  if (partitions_.empty()) partitions_ = core_.config.partitions;
+  core_.scheduling->rebuild();
+}
+
+void Nodes::replace(const PartitionRecord& changed) {
+  if (changed.is_default()) {
+    for (PartitionRecord& partition : partitions_) {
+      if (partition.name() == changed.name() || !partition.is_default()) continue;
+      partition.set_is_default(false);
+      keep(partition);
+    }
+  }
+  for (PartitionRecord& partition : partitions_) {
+    if (partition.name() != changed.name()) continue;
+    partition = changed;
+    return;
+  }
+  partitions_.push_back(changed);
 }
 
 Status Nodes::update_node(const rpc::UpdateNodeRequest& request, uint32_t uid) {
   auto names = text::expand_hostlist(request.node_list());
-  if (!names) return failure(names.error().message, model::kInvalidNodeName);
-  std::vector<model::NodeRecord*> chosen;
+  if (!names) return failure(names.error().message, kInvalidNodeName);
+  if (names->size() == 1 && text::equals_ignoring_case(names->front(), "ALL")) {
+    names->clear();
+    for (const NodeRecord& node : nodes_) names->push_back(node.name());
+  }
+  std::vector<NodeRecord> changed;
+  bool layout_changed = false;
   for (const std::string& name : *names) {
-    const auto found =
-        std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node.name() == name; });
-    if (found == nodes_.end()) return failure("there is no node " + name, model::kInvalidNodeName);
-    chosen.push_back(&*found);
-  }
-  std::optional<model::NodeState> state;
-  std::optional<std::string> reason;
-  for (const rpc::Field& field : request.fields()) {
-    if (is_name(field.name(), "State")) {
-      if (is_name(field.value(), "RESUME") || is_name(field.value(), "IDLE") ||
-          is_name(field.value(), "UNDRAIN")) {
-        state = model::NODE_IDLE;
-      } else if (is_name(field.value(), "DRAIN")) {
-        state = model::NODE_DRAIN;
-      } else if (is_name(field.value(), "DOWN")) {
-        state = model::NODE_DOWN;
-      } else {
-        return failure("State=" + field.value() + ": RESUME, DRAIN or DOWN are possible here",
-                       model::kInvalidNodeState);
-      }
-    } else if (is_name(field.name(), "Reason")) {
-      reason = field.value();
-    } else {
-      return failure("a node's " + field.name() + " cannot be changed here; change the configuration instead",
-                     model::kNotSupported);
+    const NodeRecord* present = find_node(name);
+    if (present == nullptr) return failure("there is no node " + name, kInvalidNodeName);
+    const bool busy = std::any_of(
+        core_.state.jobs().begin(), core_.state.jobs().end(),
+        [&](const auto& item) { return item.second->holds_nodes() && holds(*item.second, name); });
+    NodeRecord& node = changed.emplace_back(*present);
+    bool reason_given = false;
+    for (const rpc::Field& field : request.fields()) {
+      if (const Status applied = apply_node_field(node, field, busy); !applied) return applied;
+      reason_given = reason_given || text::equals_ignoring_case(field.name(), "Reason");
     }
-  }
-  if (state && *state != model::NODE_IDLE && !reason) {
-    return failure("a reason must be given to drain a node or set it down", model::kInvalidNodeState);
-  }
-  for (model::NodeRecord* node : chosen) {
-    if (state) node->set_state(*state);
-    if (reason) {
-      node->set_reason(*reason);
-      node->set_reason_uid(uid);
-      node->set_reason_time(core_.now());
+    const bool now_out =
+        node.state() != present->state() && node.state() != NODE_IDLE && node.state() != NODE_FUTURE;
+    if (now_out && !reason_given && node.reason().empty())
+      return failure("a reason must be given to drain a node or set it down", kInvalidNodeState);
+    if (reason_given) {
+      node.set_reason_uid(uid);
+      node.set_reason_time(core_.now());
     }
-    if (state == model::NODE_IDLE) {
-      node->clear_reason();
-      node->clear_reason_time();
+    if (node.reason().empty() || (node.state() == NODE_IDLE && node.state() != present->state())) {
+      node.clear_reason();
+      node.clear_reason_uid();
+      node.clear_reason_time();
     }
-    core_.committer.setting_changed("node " + node->name(), node->SerializeAsString());
-    if (state) core_.scheduling->set_node_available(node->name(), *state == model::NODE_IDLE);
+    layout_changed = layout_changed || !same_layout(*present, node);
+  }
+  for (const NodeRecord& next : changed) {
+    for (NodeRecord& node : nodes_) {
+      if (node.name() == next.name()) node = next;
+    }
+    keep(next);
+    core_.scheduling->set_node_available(next.name(), is_available(next.state()));
+  }
+  if (layout_changed) core_.scheduling->rebuild();
+  for (const NodeRecord& node : changed) {
+    if (!is_down(node.state())) continue;
+    std::vector<Job*> lost;
+    for (const auto& [id, job] : core_.state.jobs()) {
+      if (job->holds_nodes() && holds(*job, node.name())) lost.push_back(job.get());
+    }
+    for (Job* job : lost) core_.lifecycle->node_failed(*job, node.name());
   }
   return {};
 }
 
-Status Nodes::update_partition(const rpc::UpdatePartitionRequest& request) {
-  const auto found = std::find_if(partitions_.begin(), partitions_.end(),
-                                  [&](const auto& partition) { return partition.name() == request.name(); });
-  if (found == partitions_.end()) {
-    return failure("there is no partition " + request.name(), model::kInvalidPartitionName);
+Status Nodes::change_partition(const rpc::UpdatePartitionRequest& request) {
+  const PartitionRecord* present = find_partition(request.name());
+  if ((present == nullptr) != (request.change() == rpc::CREATE)) {
+    return failure(present == nullptr ? "there is no partition " + request.name()
+                                      : "there is a partition " + request.name() + " already",
+                   kInvalidPartitionName);
+  }
+  if (request.change() == rpc::DELETE) {
+    if (has_jobs(request.name())) return failure("there are jobs in it", kPartitionInUse);
+    if (partitions_.size() == 1) return failure("there must be one partition", kPartitionInUse);
+    std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == request.name(); });
+    core_.committer.setting_changed(kPartitionSetting + request.name(), "");
+    core_.scheduling->rebuild();
+    return {};
+  }
+  PartitionRecord next;
+  if (present != nullptr) {
+    next = *present;
+  } else {
+    if (request.name().empty() || request.name().find_first_of(", \t\n=") != std::string::npos)
+      return failure("'" + request.name() + "' cannot be a partition's name", kInvalidPartitionName);
+    next.set_name(request.name());
+    next.set_state("UP");
+    next.set_max_time_minutes(kNoBound);
+    next.set_max_nodes(kNoBound);
+    next.set_priority_tier(1);
+    next.set_priority_job_factor(1);
+    next.set_oversubscribe("NO");
+    next.set_created(true);
   }
   for (const rpc::Field& field : request.fields()) {
-    if (!is_name(field.name(), "State")) {
-      return failure(
-          "a partition's " + field.name() + " cannot be changed here; change the configuration instead",
-          model::kNotSupported);
-    }
-    std::string state = field.value();
-    for (char& c : state) c = static_cast<char>(toupper(c));
-    if (state != "UP" && state != "DOWN" && state != "DRAIN" && state != "INACTIVE") {
-      return failure("State=" + field.value() + ": UP, DOWN, DRAIN or INACTIVE are possible",
-                     model::kPartitionNotAvailable);
-    }
-    found->set_state(state);
-    core_.committer.setting_changed("partition " + found->name(), state);
-    core_.scheduling->set_partition_up(found->name(), state == "UP");
+    if (const Status applied = apply_partition_field(next, field, nodes_); !applied) return applied;
+  }
+  const bool same_nodes = present != nullptr && present->nodes() == next.nodes();
+  replace(next);
+  keep(next);
+  if (same_nodes) {
+    core_.scheduling->set_partition_up(next.name(), is_scheduled(next));
+    core_.scheduling->partition_changed(next.name());
+  } else {
+    core_.scheduling->rebuild();
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // The nodes and partitions as they stand: what is configured, and what operators changed since (`scontrol
-// update`), which is durable. Owned by the state's thread.
+// update`, `create`, `delete`), which is durable. Owned by the state's thread.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "engine/embedded/config.h"
 #include "model/cluster.pb.h"
+#include "model/job.pb.h"
 #include "rpc/messages.pb.h"
 #include "store/store.h"
 
@@ -19,23 +20,55 @@ class Nodes {
  public:
   explicit Nodes(Core& core);
 
+  // What the configuration says is in force again, but for states and for partitions that were created. A
+  // partition that it no longer has stays while jobs are in it.
+  void reconfigure();
   // Applies what operators had changed before the restart.
-  // New limits and defaults of the same partitions; states that an operator has set stay.
-  void reconfigure(const std::vector<model::PartitionRecord>& partitions);
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
 
   const std::vector<model::NodeRecord>& nodes() const { return nodes_; }
   const std::vector<model::PartitionRecord>& partitions() const { return partitions_; }
+  std::vector<model::NodeRecord> offered() const;  // the nodes, with their active features alone
+  const model::NodeRecord* find_node(const std::string& name) const;
   const model::PartitionRecord* find_partition(const std::string& name) const;
   const model::PartitionRecord& default_partition() const;
 
+  // All of it, or nothing and an error with Slurm's number.
   Status update_node(const rpc::UpdateNodeRequest& request, uint32_t uid);
-  Status update_partition(const rpc::UpdatePartitionRequest& request);
+  Status change_partition(const rpc::UpdatePartitionRequest& request);
+
+  // Of the partitions that the job asks for, those that take such jobs of this user; an error where none
+  // does.
+  Status choose_partitions(model::JobSpec& spec, uint32_t uid) const;
 
  private:
+  const model::PartitionRecord* configured(const std::string& partition) const;
+  bool has_jobs(const std::string& partition) const;
+  void keep(const model::NodeRecord& node);
+  void keep(const model::PartitionRecord& partition);
+  // Puts `changed` in the place of the partition of its name; another one may lose its being the default.
+  void replace(const model::PartitionRecord& changed);
+
   Core& core_;
   std::vector<model::NodeRecord> nodes_;
   std::vector<model::PartitionRecord> partitions_;
 };
+
+// One NAME=VALUE of `scontrol update partition`, applied; what is not done here is refused with a reason.
+// `nodes`: all that there are. Pure.
+Status apply_partition_field(model::PartitionRecord& partition, const rpc::Field& field,
+                             const std::vector<model::NodeRecord>& nodes);
+// The same for a node. `busy`: jobs hold some of it. Pure.
+Status apply_node_field(model::NodeRecord& node, const rpc::Field& field, bool busy);
+
+// Whether its jobs may start: a partition that drains takes no new ones, but runs those that it has.
+inline bool is_scheduled(const model::PartitionRecord& partition) {
+  return partition.state() != "DOWN" && partition.state() != "INACTIVE";
+}
+// Nodes that are there to take jobs.
+bool is_available(model::NodeState state);
+inline bool is_down(model::NodeState state) {
+  return state == model::NODE_DOWN || state == model::NODE_DOWN_DRAIN || state == model::NODE_FUTURE;
+}
 
 }  // namespace minke::engine

@@ -20,16 +20,18 @@ constexpr size_t kMaxPartitionsOfJob = 255;  // the lower byte of an entry's id
 
 }  // namespace
 
-sched::Machine build_machine(const Configuration& config) {
-  std::vector<sched::PartitionNodes> partitions;
-  for (const auto& partition : config.partitions) {
-    auto nodes = text::expand_hostlist(partition.nodes());
-    MINKE_CHECK(nodes.has_value());
-    partitions.push_back({partition.name(), std::move(*nodes)});
+sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
+                             const std::vector<model::PartitionRecord>& partitions,
+                             const std::vector<std::pair<std::string, uint32_t>>& licenses) {
+  std::vector<sched::PartitionNodes> members;
+  for (const auto& partition : partitions) {
+    auto names = text::expand_hostlist(partition.nodes());
+    MINKE_CHECK(names.has_value());
+    members.push_back({partition.name(), std::move(*names)});
   }
-  std::vector<sched::LicensePool> licenses;
-  for (const auto& [name, count] : config.licenses) licenses.push_back({name, count});
-  auto machine = sched::Machine::build(config.nodes, partitions, std::move(licenses));
+  std::vector<sched::LicensePool> pools;
+  for (const auto& [name, count] : licenses) pools.push_back({name, count});
+  auto machine = sched::Machine::build(nodes, members, std::move(pools));
   MINKE_CHECK(machine.has_value());
   return std::move(*machine);
 }
@@ -42,7 +44,9 @@ uint32_t initial_priority(const model::JobSpec& spec, uint32_t job_id) {
   return static_cast<uint32_t>(std::clamp<int64_t>(priority, 1, 0xfffffffe));
 }
 
-Scheduling::Scheduling(Core& core) : core_(core), machine_(build_machine(core.config)) {}
+Scheduling::Scheduling(Core& core)
+    : core_(core),
+      machine_(build_machine(core.nodes->offered(), core.nodes->partitions(), core.config.licenses)) {}
 
 Result<sched::Request> Scheduling::request_for(const model::JobSpec& spec, const std::string& partition,
                                                uint32_t time_limit_minutes) const {
@@ -358,7 +362,9 @@ Status Scheduling::adopt(Job& job) {
   if (!placement) return failure(placement.error());
   placement->licenses = licenses_of(job);
   machine_.adopt(*placement);
-  running_.add(job.id, job.start_time + sched::limit_seconds(job.time_limit_minutes), std::move(*placement));
+  const int64_t suspended = job.details->suspended_seconds;
+  running_.add(job.id, job.start_time + suspended + sched::limit_seconds(job.time_limit_minutes),
+               std::move(*placement));
   return {};
 }
 
@@ -387,6 +393,36 @@ void Scheduling::set_partition_up(const std::string& partition, bool up) {
   const auto id = machine_.layout().find_partition(partition);
   MINKE_CHECK(id.has_value());
   machine_.set_schedulable(*id, up);
+  request_pass();
+}
+
+void Scheduling::partition_changed(const std::string& partition) {
+  std::vector<Job*> waiting;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    const auto& names = job->submission->partitions;
+    if (job->state == model::JOB_PENDING && std::find(names.begin(), names.end(), partition) != names.end())
+      waiting.push_back(job.get());
+  }
+  for (Job* job : waiting) update(*job);
+}
+
+void Scheduling::rebuild() {
+  std::vector<Job*> waiting;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->state == model::JOB_PENDING && job->committed) waiting.push_back(job.get());
+  }
+  // Nothing may stay in the queue: it speaks of nodes and partitions by their places in the layout.
+  for (Job* job : waiting) remove(*job);
+  machine_ = build_machine(core_.nodes->offered(), core_.nodes->partitions(), core_.config.licenses);
+  for (const auto& partition : core_.nodes->partitions()) {
+    machine_.set_schedulable(*machine_.layout().find_partition(partition.name()), is_scheduled(partition));
+  }
+  running_ = {};
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->holds_nodes() && job->details && !job->details->nodes.empty())
+      (void)adopt(*job);  // where its nodes are gone it never was booked
+  }
+  for (Job* job : waiting) update(*job);
   request_pass();
 }
 

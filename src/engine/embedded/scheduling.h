@@ -43,6 +43,11 @@ class Scheduling {
 
   void set_node_available(const std::string& node, bool available);
   void set_partition_up(const std::string& partition, bool up);
+  // Limits, defaults or the tier of a partition: its jobs that wait are looked at again.
+  void partition_changed(const std::string& partition);
+  // The machine is laid out anew from nodes and partitions as they stand now: what runs keeps its place, and
+  // what waits is looked at again.
+  void rebuild();
 
   // Checks a request against the machine; with several partitions, one that can take it is enough, and the
   // list is narrowed to those.
@@ -98,8 +103,10 @@ class Scheduling {
   bool paused_ = true;
 };
 
-// The cluster of a configuration, with nothing on it. The configuration has been checked.
-sched::Machine build_machine(const Configuration& config);
+// A cluster with nothing on it. Nodes and partitions have been checked.
+sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
+                             const std::vector<model::PartitionRecord>& partitions,
+                             const std::vector<std::pair<std::string, uint32_t>>& licenses);
 
 uint32_t initial_priority(const model::JobSpec& spec, uint32_t job_id);
 

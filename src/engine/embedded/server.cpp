@@ -258,7 +258,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kUpdateNode:
       return changed(core_.nodes->update_node(message.update_node(), client->peer.uid));
     case rpc::ClientMessage::kUpdatePartition:
-      return changed(core_.nodes->update_partition(message.update_partition()));
+      return changed(core_.nodes->change_partition(message.update_partition()));
     case rpc::ClientMessage::kQueryJobs:
       return queries_.jobs(message.query_jobs(), part);
     case rpc::ClientMessage::kQuerySteps:
@@ -296,6 +296,9 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       });
     case rpc::ClientMessage::kReconfigure:
       return changed(hooks_.reconfigure());
+    case rpc::ClientMessage::kUpdateReservation:
+    case rpc::ClientMessage::kQueryReservations:
+      return client->send_error(id, Error{kNotSupported, "reservations are not kept"});
     case rpc::ClientMessage::kQueryAccounts:
     case rpc::ClientMessage::kUpdateAccounts:
     case rpc::ClientMessage::kQueryPriorities:

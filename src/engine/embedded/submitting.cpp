@@ -44,20 +44,20 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   return spec;
 }
 
-Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>& specs) const {
+Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>& specs, uint32_t uid) const {
   if (request.key().size() != kKeyBytes) return failure("a submission's key has 16 bytes", kInternal);
   if (request.script().size() > kMaxScriptBytes) return failure("the script is over 4 MiB", kPathnameTooLong);
   for (JobSpec& spec : specs) {
     if (request.script().empty() != spec.interactive()) return failure("", kJobScriptMissing);
     if (specs.size() > 1 && spec.has_array())
       return failure("a heterogeneous job cannot be an array", kNotSupported);
-    if (const Status possible = check(spec); !possible) return possible;
+    if (const Status possible = check(spec, uid); !possible) return possible;
   }
   if (specs.size() == 1) return {};
   return core_.scheduling->check_together(specs);
 }
 
-Status Submitting::check(JobSpec& spec) const {
+Status Submitting::check(JobSpec& spec, uint32_t uid) const {
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time()) {
     return failure("the deadline is before the begin time", kInvalidTimeValue);
   }
@@ -80,6 +80,7 @@ Status Submitting::check(JobSpec& spec) const {
       }
     }
   }
+  if (const Status admitted = core_.nodes->choose_partitions(spec, uid); !admitted) return admitted;
   std::string partitions;
   if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
   spec.set_partition(partitions);
@@ -135,7 +136,8 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
     answer.set_job_id(**known);
     return reply(answer);
   }
-  if (const Status possible = check(request, specs); !possible) return reply(failure(possible.error()));
+  if (const Status possible = check(request, specs, peer.uid); !possible)
+    return reply(failure(possible.error()));
   if (request.test_only()) return reply(test(specs));
   if (request.immediate()) {
     const auto expected = core_.scheduling->forecast_submission(specs);

@@ -30,8 +30,8 @@ class Submitting {
   // Fills in what the user left to the configuration; the result is what is stored.
   Result<model::JobSpec> complete_spec(const model::JobSpec& given) const;
   // All components, if there are several: each by itself, and together.
-  Status check(const rpc::SubmitRequest& request, std::vector<model::JobSpec>& specs) const;
-  Status check(model::JobSpec& spec) const;
+  Status check(const rpc::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid) const;
+  Status check(model::JobSpec& spec, uint32_t uid) const;
   Result<rpc::SubmitReply> test(const std::vector<model::JobSpec>& specs) const;
   std::unique_ptr<Job> make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, store::Batch& batch);

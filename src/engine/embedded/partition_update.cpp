@@ -1,0 +1,238 @@
+// scontrol update partition: what of a partition can change, and which jobs it takes. Pure, but for looking
+// up the groups of a user.
+#include <grp.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/nodes.h"
+#include "model/error.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+#include "text/memory.h"
+#include "text/number.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr uint32_t kNoBound = 0xffffffff;
+
+bool is(std::string_view given, std::string_view name) {
+  return text::equals_ignoring_case(given, name);
+}
+
+tl::unexpected<Error> invalid(const rpc::Field& field) {
+  return failure("Invalid input " + field.name() + "=" + field.value(), kInvalidTres);
+}
+
+Result<bool> yes_or_no(const rpc::Field& field) {
+  if (is(field.value(), "YES")) return true;
+  if (is(field.value(), "NO")) return false;
+  return invalid(field);
+}
+
+Result<uint32_t> count(const rpc::Field& field) {
+  if (is(field.value(), "UNLIMITED") || is(field.value(), "INFINITE")) return kNoBound;
+  const auto value = text::parse_unsigned(field.value(), 0xfffffffe);
+  if (!value) return invalid(field);
+  return static_cast<uint32_t>(*value);
+}
+
+// ALL, or nothing, is everybody.
+void set_list(google::protobuf::RepeatedPtrField<std::string>* list, std::string_view value) {
+  list->Clear();
+  if (is(value, "ALL")) return;
+  for (const std::string_view word : text::split(value, ',')) {
+    if (!word.empty()) *list->Add() = word;
+  }
+}
+
+Status set_nodes(PartitionRecord& partition, const std::string& value, const std::vector<NodeRecord>& nodes) {
+  std::vector<std::string> members;
+  if (is(value, "ALL")) {
+    for (const NodeRecord& node : nodes) members.push_back(node.name());
+  } else {
+    auto expanded = text::expand_hostlist(value);
+    if (!expanded) return failure(expanded.error().message, kInvalidNodeName);
+    members = std::move(*expanded);
+  }
+  for (const std::string& member : members) {
+    if (std::none_of(nodes.begin(), nodes.end(), [&](const auto& node) { return node.name() == member; }))
+      return failure("there is no node " + member, kInvalidNodeName);
+  }
+  partition.set_nodes(text::compress_hostlist_sorted(members));
+  return {};
+}
+
+bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+bool is_in_group(uint32_t uid, const google::protobuf::RepeatedPtrField<std::string>& groups) {
+  const passwd* user = ::getpwuid(uid);
+  if (user == nullptr) return false;
+  std::vector<gid_t> ids(64);
+  int size = static_cast<int>(ids.size());
+  const std::string name = user->pw_name;
+  const gid_t own = user->pw_gid;
+  if (::getgrouplist(name.c_str(), own, ids.data(), &size) < 0) {
+    ids.resize(static_cast<size_t>(size));
+    if (::getgrouplist(name.c_str(), own, ids.data(), &size) < 0) return false;
+  }
+  ids.resize(static_cast<size_t>(size));
+  return std::any_of(groups.begin(), groups.end(), [&](const std::string& wanted) {
+    const group* found = ::getgrnam(wanted.c_str());
+    return found != nullptr && std::find(ids.begin(), ids.end(), found->gr_gid) != ids.end();
+  });
+}
+
+template <typename Set>
+Status set_flag(const rpc::Field& field, Set set) {
+  const auto value = yes_or_no(field);
+  if (!value) return failure(value.error());
+  set(*value);
+  return {};
+}
+template <typename Set>
+Status set_count(const rpc::Field& field, Set set) {
+  const auto value = count(field);
+  if (!value) return failure(value.error());
+  set(*value);
+  return {};
+}
+template <typename Set>
+Status set_minutes(const rpc::Field& field, Set set) {
+  const auto value = text::parse_minutes(field.value());
+  if (!value) return invalid(field);
+  set(*value);
+  return {};
+}
+
+}  // namespace
+
+Status apply_partition_field(PartitionRecord& partition, const rpc::Field& field,
+                             const std::vector<NodeRecord>& nodes) {
+  const std::string& name = field.name();
+  const std::string& value = field.value();
+  if (is(name, "State")) {
+    const std::string state = text::upper_case(value);
+    if (state != "UP" && state != "DOWN" && state != "DRAIN" && state != "INACTIVE") return invalid(field);
+    partition.set_state(state);
+    return {};
+  }
+  if (is(name, "Nodes")) return set_nodes(partition, value, nodes);
+  if (is(name, "MaxTime"))
+    return set_minutes(
+        field, [&](uint32_t minutes) { partition.set_max_time_minutes(minutes == 0 ? kNoBound : minutes); });
+  if (is(name, "DefaultTime")) {
+    if (is(value, "NONE")) {
+      partition.clear_default_time_minutes();
+      return {};
+    }
+    return set_minutes(field, [&](uint32_t minutes) { partition.set_default_time_minutes(minutes); });
+  }
+  if (is(name, "MaxNodes")) return set_count(field, [&](uint32_t most) { partition.set_max_nodes(most); });
+  if (is(name, "MinNodes")) return set_count(field, [&](uint32_t least) { partition.set_min_nodes(least); });
+  if (is(name, "Default")) return set_flag(field, [&](bool yes) { partition.set_is_default(yes); });
+  if (is(name, "Hidden")) return set_flag(field, [&](bool yes) { partition.set_hidden(yes); });
+  if (is(name, "RootOnly")) return set_flag(field, [&](bool yes) { partition.set_root_only(yes); });
+  if (is(name, "DisableRootJobs"))
+    return set_flag(field, [&](bool yes) { partition.set_disable_root_jobs(yes); });
+  if (is(name, "ReqResv")) return set_flag(field, [&](bool yes) { partition.set_reservation_required(yes); });
+  if (is(name, "PriorityTier") || is(name, "PriorityJobFactor") || is(name, "GraceTime")) {
+    const auto number = text::parse_unsigned(value, is(name, "GraceTime") ? 0xfffffffe : 65533);
+    if (!number) return invalid(field);
+    const auto small = static_cast<uint32_t>(*number);
+    if (is(name, "PriorityTier")) partition.set_priority_tier(small);
+    if (is(name, "PriorityJobFactor")) partition.set_priority_job_factor(small);
+    if (is(name, "GraceTime")) partition.set_grace_time_seconds(small);
+    return {};
+  }
+  if (is(name, "PreemptMode")) {
+    const std::string mode = text::upper_case(value);
+    if (mode != "OFF" && mode != "CANCEL" && mode != "REQUEUE" && mode != "SUSPEND")
+      return failure("PreemptMode=" + value + ": OFF, CANCEL, REQUEUE or SUSPEND", kInvalidTres);
+    partition.set_preempt_mode(mode);
+    return {};
+  }
+  if (is(name, "OverSubscribe") || is(name, "Shared")) {
+    if (!is(value, "NO") && !is(value, "EXCLUSIVE"))
+      return failure("OverSubscribe=" + value + ": processors belong to one job; NO or EXCLUSIVE",
+                     kNotSupported);
+    partition.set_exclusive(is(value, "EXCLUSIVE"));
+    partition.set_oversubscribe(text::upper_case(value));
+    return {};
+  }
+  if (is(name, "DefMemPerCPU") || is(name, "DefMemPerNode")) {
+    std::optional<uint64_t> mib;
+    if (!is(value, "UNLIMITED")) {
+      const auto given = text::parse_mib(value);
+      if (!given) return invalid(field);
+      if (*given != 0) mib = *given;
+    }
+    partition.clear_default_mem_per_cpu_mib();
+    partition.clear_default_mem_per_node_mib();
+    if (mib && is(name, "DefMemPerCPU")) partition.set_default_mem_per_cpu_mib(*mib);
+    if (mib && is(name, "DefMemPerNode")) partition.set_default_mem_per_node_mib(*mib);
+    return {};
+  }
+  for (const auto& [known, list] : {std::pair{"AllowAccounts", partition.mutable_allow_accounts()},
+                                    std::pair{"DenyAccounts", partition.mutable_deny_accounts()},
+                                    std::pair{"AllowQos", partition.mutable_allow_qos()},
+                                    std::pair{"DenyQos", partition.mutable_deny_qos()},
+                                    std::pair{"AllowGroups", partition.mutable_allow_groups()}}) {
+    if (!is(name, known)) continue;
+    set_list(list, value);
+    return {};
+  }
+  return failure("a partition's " + name + " cannot be changed here", kNotSupported);
+}
+
+namespace {
+
+Status admits(const PartitionRecord& partition, const JobSpec& spec, uint32_t uid) {
+  if (partition.state() == "DRAIN" || partition.state() == "INACTIVE")
+    return failure("partition " + partition.name() + " takes no jobs", kPartitionNotAvailable);
+  if ((partition.root_only() && uid != 0) || (partition.disable_root_jobs() && uid == 0) ||
+      (partition.reservation_required() && spec.reservation().empty()))
+    return failure("partition " + partition.name() + " takes no such job", kAccessDenied);
+  if (!partition.allow_groups().empty() && uid != 0 && !is_in_group(uid, partition.allow_groups()))
+    return failure("partition " + partition.name() + " is for some groups only", kPartitionGroup);
+  const auto refused = [](const auto& allowed, const auto& denied, const std::string& word) {
+    if (!allowed.empty()) return !has(allowed, word);
+    return has(denied, word);
+  };
+  if (refused(partition.allow_accounts(), partition.deny_accounts(), spec.account()))
+    return failure("partition " + partition.name() + " is not for account " + spec.account(),
+                   kInvalidAccount);
+  if (refused(partition.allow_qos(), partition.deny_qos(), spec.qos().empty() ? "normal" : spec.qos()))
+    return failure("partition " + partition.name() + " is not for this QOS", kInvalidQos);
+  return {};
+}
+
+}  // namespace
+
+Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid) const {
+  std::string admitting;
+  Status first;
+  for (const std::string& name : make_submission(0, spec, default_partition().name()).partitions) {
+    const PartitionRecord* partition = find_partition(name);
+    if (partition == nullptr) return failure("there is no partition " + name, kInvalidPartitionName);
+    const Status admitted = admits(*partition, spec, uid);
+    if (admitted) {
+      admitting += (admitting.empty() ? "" : ",") + name;
+    } else if (first) {
+      first = admitted;
+    }
+  }
+  if (admitting.empty()) return first;
+  spec.set_partition(admitting);
+  return {};
+}
+
+}  // namespace minke::engine
