@@ -411,3 +411,37 @@ def test_sbcast_and_sgather(cluster):
     assert "Need two file names, have 1 names" in said
     done = cluster.run("sbcast", "data", "elsewhere")
     assert done.returncode == 1 and "Need a job id to run this command" in done.stderr
+
+
+def test_range_of_nodes(cluster):
+    """Of a range, as many nodes as there are and as tasks can use; with --use-min-nodes, as few as will do."""
+    def nodes(*options):
+        return cluster.run("srun", *options, "printenv", "SLURM_NNODES", check=0).stdout.split()
+    assert nodes("-N1-2", "-n2") == ["2"] * 2
+    assert nodes("-N1-2") == ["2"] * 2
+    assert nodes("-N1-2", "-n1") == ["1"]
+    assert nodes("-N1-2", "-n2", "--use-min-nodes") == ["1"] * 2
+    assert nodes("-n2", "--spread-job") == ["2"] * 2
+
+
+def test_hostfile_of_the_environment(cluster):
+    (cluster.work / "hosts").write_text("n2\nn1\n")
+    done = cluster.run("srun", "-m", "arbitrary", "-l", "printenv", "SLURMD_NODENAME",
+                       env={"SLURM_HOSTFILE": cluster.work / "hosts"}, check=0)
+    assert sorted(done.stdout.splitlines()) == ["0: n2", "1: n1"]
+
+
+@pytest.mark.parametrize("command, words", [
+    ("salloc", "salloc: Job allocation {0} has been revoked.\nsalloc: Job aborted due to signal\n"),
+    ("srun", "srun: Job allocation {0} has been revoked\nsrun: Force Terminated JobId={0}\n")])
+def test_interrupt_while_waiting_for_an_allocation(cluster, command, words):
+    waiting = cluster.start(command, "--begin=now+1hour", "true")
+    line = ""
+    while "queued and waiting" not in line:
+        line = waiting.stderr.readline()
+    waiting.send_signal(signal.SIGINT)
+    told = waiting.stderr.read()
+    assert waiting.wait(30) == 1
+    job = re.search(r"job (\d+) queued", line)[1]
+    assert sorted(told.splitlines()) == sorted(words.format(job).splitlines())
+    poll(lambda: cluster.queue() == [], 20)

@@ -1,6 +1,10 @@
 #include "cli/allocation.h"
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 #include "cli/srun/launch_environment.h"
@@ -9,6 +13,46 @@
 #include "text/state.h"
 
 namespace minke::cli {
+namespace {
+
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// What to say when a signal ends the waiting. For a signal handler, so nothing but bytes.
+char last_words[256];
+size_t last_words_size = 0;
+
+extern "C" void end_waiting(int) {
+  (void)!::write(STDERR_FILENO, last_words, last_words_size);
+  ::_exit(1);  // the daemon takes back what belonged to this process
+}
+
+// While it lives, the signals that end a command give up the allocation that is waited for, as Slurm's
+// commands do.
+class EndableWait {
+ public:
+  EndableWait(submit::Command command, uint32_t job_id, bool quiet) {
+    const std::string id = std::to_string(job_id);
+    const std::string words =
+        command == submit::Command::kSalloc
+            ? "salloc: Job allocation " + id + " has been revoked.\nsalloc: Job aborted due to signal\n"
+            : "srun: Job allocation " + id + " has been revoked\nsrun: Force Terminated JobId=" + id + "\n";
+    last_words_size = quiet ? 0 : words.copy(last_words, sizeof last_words);
+    for (size_t i = 0; i < std::size(kEnding); ++i) {
+      before_[i] = std::signal(kEnding[i], end_waiting);
+      if (before_[i] == SIG_IGN) std::signal(kEnding[i], SIG_IGN);
+    }
+  }
+  ~EndableWait() {
+    for (size_t i = 0; i < std::size(kEnding); ++i) std::signal(kEnding[i], before_[i]);
+  }
+  EndableWait(const EndableWait&) = delete;
+  EndableWait& operator=(const EndableWait&) = delete;
+
+ private:
+  sighandler_t before_[std::size(kEnding)];
+};
+
+}  // namespace
 
 Result<Allocation> allocate(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
                             const std::string& environment) {
@@ -26,6 +70,7 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   const auto answer = client.call(message);
   if (!answer) return failure(answer.error());
   const uint32_t id = answer->submit().job_id();
+  const EndableWait endable(invocation.command, id, request.quiet);
 
   rpc::ClientMessage wait;
   wait.mutable_wait_job()->set_job_id(id);

@@ -206,7 +206,8 @@ class Maker {
     most = std::min(most, std::max(layout_.partitions()[request_.partition].size, least));
     request_.min_nodes = least;
     request_.max_nodes = std::max(least, std::min(most, most_allowed));
-    request_.as_many_nodes = (range || spec_.spread_job()) && request_.max_nodes > least;
+    request_.as_many_nodes =
+        (range || spec_.spread_job()) && !spec_.use_min_nodes() && request_.max_nodes > least;
     request_.contiguous = spec_.contiguous() && request_.max_nodes > 1;
     return {};
   }

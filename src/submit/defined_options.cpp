@@ -5,6 +5,7 @@
 #include "submit/option_table.h"
 #include "text/duration.h"
 #include "text/memory.h"
+#include "text/timestamp.h"
 
 namespace minke::submit {
 namespace {
@@ -17,6 +18,8 @@ std::string value_of(const Setting& setting, const JobRequest& request) {
   if (name == "time" && request.spec.has_time_limit_minutes()) {
     return text::format_minutes(request.spec.time_limit_minutes());
   }
+  if (name == "begin") return text::format_time(request.spec.begin_time());
+  if (name == "deadline") return text::format_time(request.spec.deadline());
   if (name.starts_with("mem") && name != "mem-bind") {
     if (const auto mebibytes = text::parse_mib(*setting.value)) return std::to_string(*mebibytes);
   }

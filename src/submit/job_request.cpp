@@ -7,7 +7,9 @@
 #include "submit/defined_options.h"
 #include "submit/implied.h"
 #include "submit/option_reader.h"
+#include "submit/option_table.h"
 #include "submit/script.h"
+#include "submit/setters.h"
 #include "text/duration.h"
 #include "text/number.h"
 
@@ -88,6 +90,14 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
     spec.set_ntasks(static_cast<uint32_t>(tasks));
   }
   if (!(request.command == Command::kSrun && request.job_id)) {
+    const auto hosts = invocation.variable("SLURM_HOSTFILE");
+    if (hosts && spec.node_list().empty() &&
+        text::starts_with_ignoring_case(spec.distribution(), "arbitrary")) {
+      const auto option = std::find_if(all_options().begin(), all_options().end(),
+                                       [](const Option& one) { return one.name == "nodefile"; });
+      if (Status read = set::node_file(Assignment{request, invocation, *option, *hosts}); !read)
+        return refuse(invocation, read.error().message, read.error().code);
+    }
     if (Status implied = imply_amounts(spec); !implied)
       return refuse(invocation, implied.error().message, implied.error().code);
   }

@@ -134,6 +134,11 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   if (inside) {
     if (const Status fine = check_nodes(request, nodes, of_job); !fine) return failure(fine.error());
   }
+  // Of a range, as many as there are, and no more than there are tasks.
+  if (asked.max_nodes() > nodes) {
+    const uint32_t useful = asked.has_ntasks() ? std::max(nodes, asked.ntasks()) : asked.max_nodes();
+    nodes = std::min(asked.max_nodes(), useful);
+  }
   nodes = std::min(nodes, of_job);
   spec.set_distribution(asked.distribution());
   spec.set_node_list(asked.node_list());

@@ -157,7 +157,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   environment.set_if("SLURM_GPUS_PER_NODE", spec.gpus_per_node());
   environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));
   set_requested(environment, spec);
-  environment.set_if("SLURM_EXPORT_ENV", spec.export_option());
+  if (!spec.interactive()) environment.set_if("SLURM_EXPORT_ENV", spec.export_option());
   if (spec.dependencies_size() > 0) {
     text::DependencyList list{{spec.dependencies().begin(), spec.dependencies().end()},
                               spec.dependency_any()};
