@@ -21,6 +21,8 @@
 #include "cli/srun/task.h"
 #include "model/error.h"
 #include "mpi/server.h"
+#include "os/files.h"
+#include "rpc/frame.h"
 #include "submit/job_request.h"
 #include "submit/option_table.h"
 
@@ -153,16 +155,19 @@ int srun_main(int argc, char** argv) {
   if (task.needed()) {
     for (const std::string& word : task_command(task)) spec->add_wrapper(word);
   }
+  os::raise_descriptor_limit();  // the tasks have the limits that were read before
   StepIo io;
-  if (const Status ready = io.set_up(*request, tasks, *spec); !ready) return fail(ready.error().message);
-  if (io.descriptors().size() > 250) {
+  std::vector<os::UniqueFd> descriptors;
+  if (const Status ready = io.set_up(*request, {0, tasks, tasks}, *spec, descriptors); !ready)
+    return fail(ready.error().message);
+  if (descriptors.size() > rpc::kMaxDescriptors) {
     return fail(
-        "--label and standard input for that many tasks need more descriptors than can be passed on; use "
-        "--output=FILE%t or --input=none");
+        "the streams of that many tasks need more descriptors than can be passed on; use "
+        "--output=FILE%t --input=none");
   }
   run_beside(request->prolog, std::to_string(job.job_id()));
   StepRun run(*client, *request, invocation, job.job_id(), tasks, std::move(mpi_server));
-  const int status = run.run(std::move(*spec), io);
+  const int status = run.run(std::move(*spec), std::move(descriptors), io);
   run_beside(request->epilog, std::to_string(job.job_id()));
   if (own_allocation) {
     (void)give_back(*client, job.job_id(), status > 128 ? status - 128 : status << 8);

@@ -16,6 +16,7 @@
 #include "node/supervisor.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
+#include "os/files.h"
 #include "rpc/connection.h"
 #include "rpc/frame.h"
 
@@ -154,6 +155,7 @@ int run_launcher(const LauncherOptions& options) {
   std::unique_ptr<char, void (*)(void*)> real(::realpath(options.home.c_str(), nullptr), std::free);
   if (!real) return fail(failure_from_errno(options.home, errno).value().message);
   std::string home = real.get();
+  os::raise_descriptor_limit();  // those of steps pass through
   std::string lock_path = home + "/launcher.lock";
   os::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return fail(failure_from_errno(lock_path, errno).value().message);

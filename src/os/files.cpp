@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,13 @@ Result<UniqueFd> lock_file(const std::string& path) {
   if (!file) return failure_from_errno(path, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return failure_from_errno(path, errno);
   return file;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace minke::os

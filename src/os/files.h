@@ -23,4 +23,7 @@ Status make_directories(const std::string& path, mode_t mode);
 // An exclusive lock (flock) that lasts as long as the descriptor. Code EWOULDBLOCK: somebody holds it.
 Result<UniqueFd> lock_file(const std::string& path);
 
+// Lets this process have as many descriptors as it may. The soft limit of old is for programs with select(2).
+void raise_descriptor_limit();
+
 }  // namespace minke::os

@@ -3,6 +3,7 @@
 #include <google/protobuf/message_lite.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "rpc/frame.h"
@@ -28,10 +29,13 @@ Status Channel::send(const google::protobuf::MessageLite& message, std::span<con
   message.AppendToString(&bytes);
   std::string_view rest = bytes;
   while (!rest.empty()) {
-    const ssize_t sent = send_bytes(socket_.get(), rest, descriptors, 0);
+    const auto some = descriptors.first(std::min(descriptors.size(), kMaxDescriptorsAtOnce));
+    // More of them follow with the next byte.
+    const size_t bytes_now = some.size() < descriptors.size() ? 1 : rest.size();
+    const ssize_t sent = send_bytes(socket_.get(), rest.substr(0, bytes_now), some, 0);
     if (sent < 0) return failure_from_errno("send", errno == EPIPE ? ECONNRESET : errno);
     rest.remove_prefix(static_cast<size_t>(sent));
-    descriptors = {};
+    descriptors = descriptors.subspan(some.size());
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <google/protobuf/message_lite.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <utility>
@@ -80,9 +81,12 @@ class SocketConnection : public Connection {
   void flush() {
     while (!output_.empty() && !closed_) {
       Chunk& chunk = output_.front();
+      const auto end = chunk.descriptors.begin() +
+                       static_cast<ptrdiff_t>(std::min(chunk.descriptors.size(), kMaxDescriptorsAtOnce));
       std::vector<int> descriptors;
-      for (const os::UniqueFd& fd : chunk.descriptors) descriptors.push_back(fd.get());
-      const std::string_view rest = std::string_view(chunk.bytes).substr(sent_of_front_);
+      for (auto fd = chunk.descriptors.begin(); fd != end; ++fd) descriptors.push_back(fd->get());
+      std::string_view rest = std::string_view(chunk.bytes).substr(sent_of_front_);
+      if (end != chunk.descriptors.end()) rest = rest.substr(0, 1);  // more of them follow with the next byte
       const ssize_t sent = send_bytes(socket_.get(), rest, descriptors, MSG_DONTWAIT);
       if (sent < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -96,7 +100,7 @@ class SocketConnection : public Connection {
         writable_.reset();
         return;
       }
-      chunk.descriptors.clear();
+      chunk.descriptors.erase(chunk.descriptors.begin(), end);
       sent_of_front_ += static_cast<size_t>(sent);
       unsent_ -= static_cast<size_t>(sent);
       if (sent_of_front_ == chunk.bytes.size()) {
@@ -121,6 +125,10 @@ class SocketConnection : public Connection {
     }
     if (received == 0) {
       close_with(input_.empty() ? Status() : failure("the message was cut off", EPROTO));
+      return;
+    }
+    if (descriptors_.size() > 2 * kMaxDescriptors) {
+      close_with(failure("too many descriptors", EPROTO));
       return;
     }
     input_.append(buffer, static_cast<size_t>(received));

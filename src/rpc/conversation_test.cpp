@@ -103,6 +103,29 @@ TEST(Conversation, DescriptorsArriveWithTheirOwnFrame) {
   close(pipe_fds[0]);
 }
 
+TEST(Conversation, OneFrameBringsMoreDescriptorsThanTheKernelTakesAtOnce) {
+  Pair pair = socket_pair();
+  EchoServer server(std::move(pair.server));
+  int pipe_fds[2];
+  ASSERT_EQ(pipe2(pipe_fds, O_CLOEXEC), 0);
+  {
+    Channel channel(std::move(pair.client));
+    ClientMessage request;
+    request.mutable_status();
+    const std::vector<int> passed(2 * kMaxDescriptorsAtOnce + 1, pipe_fds[1]);
+    for (uint32_t id = 1; id <= 2; ++id) {
+      request.set_request_id(id);
+      ASSERT_TRUE(channel.send(request, passed));
+      ServerMessage reply;
+      ASSERT_TRUE(channel.receive(reply, 10s));
+      EXPECT_EQ(reply.submit().job_id(), passed.size());
+    }
+  }
+  EXPECT_TRUE(server.wait());
+  close(pipe_fds[0]);
+  close(pipe_fds[1]);
+}
+
 TEST(Conversation, RefusesAnOversizedFrame) {
   Pair pair = socket_pair();
   EchoServer server(std::move(pair.server), 1000);

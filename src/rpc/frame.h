@@ -4,7 +4,8 @@
 // bytes, low first. It never changes its form, so that programs of different versions can always tell each
 // other so. Then frames: the length of the message in bytes and the number of descriptors
 // that belong to it (four bytes each, low first), then the message. Descriptors travel (SCM_RIGHTS) with the
-// first byte of their frame; the kernel may deliver them with the end of the frame before, hence the number.
+// first bytes of their frame, as many with each as the kernel takes; it may deliver them with the end of the
+// frame before, hence the number.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ constexpr size_t kGreetingBytes = 7;
 constexpr size_t kFrameHeaderBytes = 8;
 constexpr size_t kMaxRequestBytes = size_t{16} << 20;  // a 4 MiB script, its environment, and room to spare
 constexpr size_t kMaxReplyBytes = size_t{64} << 20;
-constexpr size_t kMaxDescriptors = 250;  // SCM_MAX_FD is 253
+constexpr size_t kMaxDescriptorsAtOnce = 250;  // SCM_MAX_FD is 253
+constexpr size_t kMaxDescriptors = 6000;       // of one frame
 
 std::string greeting();
 // The peer's protocol version; 0 where the bytes are no greeting.

@@ -79,9 +79,9 @@ ssize_t send_bytes(int socket, std::string_view bytes, std::span<const int> desc
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptorsAtOnce)];
   if (!descriptors.empty()) {
-    MINKE_CHECK(descriptors.size() <= kMaxDescriptors);
+    MINKE_CHECK(descriptors.size() <= kMaxDescriptorsAtOnce);
     message.msg_control = control;
     message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
     cmsghdr* header = CMSG_FIRSTHDR(&message);
@@ -103,7 +103,7 @@ ssize_t receive_bytes(int socket, char* buffer, size_t size, std::vector<os::Uni
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptorsAtOnce)];
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
   ssize_t received;

@@ -1,17 +1,13 @@
-// The standard streams of a step's tasks, as srun sets them up.
-//
-// On one machine nothing is forwarded: tasks get srun's own descriptors. Only what needs a hand in between
-// has one:
-// --label (lines with the task's number in front), standard input for several tasks (each gets all of it),
-// and --pty. The copying runs on threads of its own; finish() waits until all output has been written.
+// The standard streams of a step's tasks, as srun sets them up: pipes or a terminal between tasks and
+// step_pump.h, files that the tasks open themselves, or nothing. One thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/srun/step_pump.h"
 #include "os/fd.h"
 #include "rpc/messages.pb.h"
 #include "submit/job_request.h"
@@ -25,25 +21,29 @@ class StepIo {
   StepIo(const StepIo&) = delete;
   StepIo& operator=(const StepIo&) = delete;
 
-  // Fills in the streams of `spec` for `tasks` tasks.
-  Status set_up(const submit::JobRequest& request, uint32_t tasks, rpc::StepSpec& spec);
-  // To be sent along, in order.
-  std::vector<int> descriptors() const;
-  // The tasks have them (or their copies travel): ours are closed, so that ends of files are seen.
-  void sent();
+  // Which tasks of the whole step a component has: all of them, but where it is of a heterogeneous job.
+  struct Part {
+    uint32_t first_task = 0, tasks = 1, all_tasks = 1;
+  };
+  // Fills in the streams of `spec`; the descriptors that go with it are appended to `to_send`.
+  Status set_up(const submit::JobRequest& request, const Part& part, rpc::StepSpec& spec,
+                std::vector<os::UniqueFd>& to_send);
+  void start() { pump_.start(); }
+  void attach(const std::string& socket_path) { pump_.attach(socket_path); }
+  void task_ended(const rpc::StepTaskExit& exit) { pump_.task_ended(exit); }
+  // srun's terminal has another size now.
+  void resize();
   // The step has ended.
   void finish();
 
  private:
-  uint32_t add(os::UniqueFd fd);
-  Status label_output(uint32_t tasks, int to, rpc::StepStream& stream);
-  Status broadcast_input(uint32_t tasks, rpc::StepStream& stream);
-  Status open_terminal(rpc::StepSpec& spec);
+  Status open_terminal(rpc::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
+  Status pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
+                     rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
+  Status pipe_input(const Part& part, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
 
-  std::vector<os::UniqueFd> to_send_;
-  std::vector<std::thread> writers_;  // end when the tasks have closed their ends
-  os::UniqueFd stop_reading_;         // readable: the thread that copies standard input is to end
-  std::thread reader_;
+  StepPump pump_;
+  os::UniqueFd terminal_;  // of --pty: the tasks' side is the other one
   bool raw_terminal_ = false;
 };
 

@@ -39,7 +39,6 @@ StepRun::StepRun(Client& client, const submit::JobRequest& request, const submit
   for (const int number :
        {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGURG, SIGWINCH})
     sigaddset(&signals_, number);
-  if (request.pty) sigdelset(&signals_, SIGWINCH);
   sigprocmask(SIG_BLOCK, &signals_, nullptr);
   signal_fd_.reset(::signalfd(-1, &signals_, SFD_CLOEXEC));
 }
@@ -56,17 +55,18 @@ std::string StepRun::step_name() const {
   return "StepId=" + std::to_string(job_id_) + "." + std::to_string(step_id_);
 }
 
-int StepRun::run(rpc::StepSpec spec, StepIo& io) {
-  rpc::ClientMessage message;
-  message.set_request_id(kStepRequest);
-  rpc::CreateStepRequest& create = *message.mutable_create_step();
+int StepRun::run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io) {
+  io_ = &io;
+  descriptors_ = std::move(descriptors);
+  message_.set_request_id(kStepRequest);
+  rpc::CreateStepRequest& create = *message_.mutable_create_step();
   create.set_key(random_key());
   create.set_job_id(job_id_);
   *create.mutable_spec() = std::move(spec);
-  const std::vector<int> descriptors = io.descriptors();
-  if (!client_.channel().send(message, descriptors)) lost_ = true;
+  io.start();
+  if (!ask(false)) return 1;
   while (!ended_) {
-    if (lost_ && !ask_again(message, descriptors)) return 1;
+    if (lost_ && !ask(true)) return 1;
     if (!client_.channel().has_buffered_frame()) {
       std::vector<pollfd> waiting = {{client_.channel().fd(), POLLIN, 0}, {signal_fd_.get(), POLLIN, 0}};
       if (mpi_) waiting.push_back({mpi_->abort_descriptor(), POLLIN, 0});
@@ -94,25 +94,27 @@ int StepRun::run(rpc::StepSpec spec, StepIo& io) {
     }
     if (reply.request_id() != kStepRequest) continue;
     if (reply.has_error()) {
-      io.sent();
       return complain("Unable to create step for job " + std::to_string(job_id_) + ": " +
                       error_of(reply.error()).message);
     }
     handle(reply.step());
   }
-  io.sent();
   io.finish();
   tell_tasks();
   return exit_status();
 }
 
-bool StepRun::ask_again(rpc::ClientMessage& message, const std::vector<int>& descriptors) {
-  if (const Status connected = client_.reconnect(); !connected) {
-    complain(connected.error().message);
-    return false;
+bool StepRun::ask(bool again) {
+  if (again) {
+    if (const Status connected = client_.reconnect(); !connected) {
+      complain(connected.error().message);
+      return false;
+    }
+    message_.mutable_create_step()->set_resent(true);
   }
-  message.mutable_create_step()->set_resent(true);
-  lost_ = !client_.channel().send(message, descriptors);
+  std::vector<int> descriptors;
+  for (const os::UniqueFd& fd : descriptors_) descriptors.push_back(fd.get());
+  lost_ = !client_.channel().send(message_, descriptors);
   return true;
 }
 
@@ -144,6 +146,8 @@ void StepRun::handle(const rpc::StepEvent& event) {
       if (!launch_error_.empty()) complain(launch_error_);
       break;
     case rpc::StepEvent::kAttach:
+      io_->attach(event.attach().socket());
+      break;
     case rpc::StepEvent::EVENT_NOT_SET:
       break;
   }
@@ -154,6 +158,7 @@ void StepRun::on_started(const rpc::StepStarted& started) {
   waited_ = false;
   step_id_ = started.step_id();
   if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
+  descriptors_.clear();                       // the tasks have them: their ends are seen now
   if (request_.verbose > 0) tell_launch(started);
   if (request_.spec.has_time_limit_minutes() && request_.job_id && request_.given.contains("time") &&
       request_.given.at("time") == submit::Source::kCommandLine &&
@@ -203,6 +208,7 @@ void StepRun::on_task_exit(const rpc::StepTaskExit& task) {
       say("launch/slurm: _task_finish: " + task.node() + ": task " + std::to_string(task.rank()) +
           ": Completed");
   }
+  io_->task_ended(task);
   const bool first = tasks_.ended() == 0;
   const bool left_others = mpi_ && mpi_->left_others(task.rank());
   tasks_.collect(task.rank(), task.node(), task.status());
@@ -293,6 +299,7 @@ void StepRun::on_signal() {
   if (::read(signal_fd_.get(), &info, sizeof(info)) != sizeof(info)) return;
   const int number = static_cast<int>(info.ssi_signo);
   if (number == SIGCONT) return;
+  if (number == SIGWINCH && request_.pty) return io_->resize();
   if (number == SIGQUIT) std::fprintf(stderr, "srun: Quit\n");
   const bool ends = number == SIGTERM || number == SIGHUP || number == SIGQUIT || number == SIGINT;
   if (!started_) {

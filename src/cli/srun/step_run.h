@@ -27,7 +27,7 @@ class StepRun {
           uint32_t job_id, uint32_t tasks, std::unique_ptr<mpi::Server> mpi);
 
   // Runs the step to its end; the exit status of srun.
-  int run(rpc::StepSpec spec, StepIo& io);
+  int run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -35,7 +35,7 @@ class StepRun {
 
   int complain(const std::string& text);
   void say(const std::string& text) const;  // unless --quiet
-  bool ask_again(rpc::ClientMessage& message, const std::vector<int>& descriptors);
+  bool ask(bool again);
   void wait();
   void handle(const rpc::StepEvent& event);
   void on_started(const rpc::StepStarted& started);
@@ -57,6 +57,9 @@ class StepRun {
   const submit::Invocation& invocation_;
   uint32_t job_id_;
   TaskTable tasks_;
+  StepIo* io_ = nullptr;
+  rpc::ClientMessage message_;             // what asks for the step
+  std::vector<os::UniqueFd> descriptors_;  // that go with it, until it has started
   std::unique_ptr<mpi::Server> mpi_;
   sigset_t signals_;
   os::UniqueFd signal_fd_;

@@ -327,6 +327,7 @@ void Daemon::stop_when_idle() {
 int run_daemon(const DaemonOptions& options) {
   ::umask(0077);
   std::signal(SIGPIPE, SIG_IGN);
+  os::raise_descriptor_limit();  // those of steps pass through
   auto lock = os::lock_file(os::lock_path(options.home));
   if (!lock) {
     say(lock.error().code == EWOULDBLOCK ? "busy" : lock.error().message);

@@ -1,0 +1,102 @@
+// What travels between a step's tasks and the world around srun: the tasks' output to srun's own streams,
+// srun's input to the tasks, and both to and from every sattach.
+//
+// One thread of its own, between start() and finish(); it never waits for a task that does not read. The
+// other functions are for the one thread that owns the pump.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "os/fd.h"
+#include "rpc/channel.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::cli {
+
+// Writes all of it; waits where `fd` is full. False: nobody reads it.
+bool write_all(int fd, std::string_view bytes);
+
+// What comes from one task, whole lines at a time, so that those of several tasks are not mixed, with the
+// task's number in front where there is to be one.
+class LineWriter {
+ public:
+  LineWriter(int to, std::string label, bool whole_lines)
+      : to_(to), label_(std::move(label)), whole_lines_(whole_lines || !label_.empty()) {}
+  void write(std::string_view bytes);
+  void finish();  // what has no end of line yet
+
+ private:
+  int to_;
+  std::string label_;
+  bool whole_lines_;
+  std::string line_;
+};
+
+// "  3: " for task 3 of 1000.
+std::string task_label(uint32_t task, uint32_t tasks);
+
+class StepPump {
+ public:
+  ~StepPump() { finish(); }
+
+  // Before start().
+  void add_output(os::UniqueFd from, uint32_t task, bool is_error, LineWriter to);
+  void add_input(os::UniqueFd to, uint32_t task);
+  void read_input_from(int fd) { input_ = fd; }
+
+  void start();
+  // A sattach waits at this socket for a connection.
+  void attach(std::string socket_path);
+  void task_ended(const rpc::StepTaskExit& exit);
+  // The tasks have ended: what they wrote is passed on, and the thread ends.
+  void finish();
+
+ private:
+  struct Output {
+    os::UniqueFd from;
+    uint32_t task;
+    bool is_error;
+    LineWriter to;
+  };
+  struct Input {
+    os::UniqueFd to;
+    uint32_t task;
+    std::string waiting;
+    bool at_end = false;  // to be closed once it has what waits
+  };
+  struct Attached {
+    rpc::Channel channel;
+    bool gone = false;
+  };
+
+  void run();
+  void post(std::function<void()> what);
+  void do_posted();
+  bool read_output(Output& output);  // false: there is no more
+  void read_input();
+  void end_input();
+  void write_input(Input& input);
+  void read_attached(Attached& attached);
+  void tell_attached(const rpc::AttachMessage& message);
+  bool input_is_wanted() const;
+
+  std::list<Output> outputs_;
+  std::list<Input> inputs_;
+  std::list<Attached> attached_;
+  std::vector<rpc::StepTaskExit> exits_;
+  int input_ = -1;
+  std::thread thread_;
+  os::UniqueFd wake_;
+  std::mutex mutex_;  // of the two below
+  std::vector<std::function<void()>> posted_;
+  bool finishing_ = false;
+};
+
+}  // namespace minke::cli
