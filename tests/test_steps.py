@@ -1,9 +1,12 @@
 """srun and salloc: tasks, their streams, exit codes and signals."""
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
+import termios
 import time
 
 import pytest
@@ -445,3 +448,43 @@ def test_interrupt_while_waiting_for_an_allocation(cluster, command, words):
     job = re.search(r"job (\d+) queued", line)[1]
     assert sorted(told.splitlines()) == sorted(words.format(job).splitlines())
     poll(lambda: cluster.queue() == [], 20)
+
+
+def test_srun_reads_all_its_input(cluster):
+    """The trap of "while read" loops: the first srun takes the lines that are left."""
+    loop = "printf 'a\\nb\\nc\\n' | while read x; do srun -n1 --overlap {} bash -c 'cat > /dev/null; echo '$x; done"
+    job = cluster.submit(loop.format(""), "-n1")
+    assert cluster.output(job).split() == ["a"]
+    job = cluster.submit(loop.format("-i none"), "-n1")
+    assert cluster.output(job).split() == ["a", "b", "c"]
+
+
+def test_lines_of_many_tasks_are_whole(cluster):
+    """More tasks than descriptors can be passed on at once."""
+    script = "for i in 1 2 3; do printf 'begin '; printf '%s end\\n' $SLURM_PROCID; done"
+    done = cluster.run("srun", "-n150", "--overcommit", "--mem=100M", "--label", "sh", "-c", script, check=0)
+    assert sorted(done.stdout.splitlines()) == sorted(f"{i:3}: begin {i} end" for i in range(150) for _ in range(3))
+    done = cluster.run("srun", "-n4", "--overcommit", "--mem=100M", "sh", "-c", script, check=0)
+    assert sorted(done.stdout.splitlines()) == sorted(f"begin {i} end" for i in range(4) for _ in range(3))
+
+
+@pytest.mark.minke_only
+def test_pty_follows_the_terminal(cluster):
+    script = "trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.05; done"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(cluster.work)
+        os.execvpe("srun", ["srun", "--pty", "bash", "-c", script], cluster.environment)
+    text, resized = b"", False
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                text += os.read(terminal, 4096)
+            except OSError:
+                break
+        if b"ready" in text and not resized:
+            resized = True
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+    os.waitpid(pid, 0)
+    assert b"33 77" in text, text

@@ -25,7 +25,7 @@ constexpr Command kCommands[] = {
     {"seff", minke::cli::seff_main},           {"sqsub", minke::cli::sqsub_main},
     {"sqjobs", minke::cli::sqjobs_main},       {"sqkill", minke::cli::sqkill_main},
     {"sqsuspend", minke::cli::sqsuspend_main}, {"sqresume", minke::cli::sqresume_main},
-    {"sqhosts", minke::cli::sqhosts_main},
+    {"sqhosts", minke::cli::sqhosts_main},     {"sattach", minke::cli::sattach_main},
 };
 
 const Command* find(std::string_view name) {

@@ -266,7 +266,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kQueryStepUsage:
       return queries_.step_usage(message.query_step_usage(), part);
     case rpc::ClientMessage::kAttachStep:
-      if (const Status attached = core_.steps->attach(message.attach_step()); !attached) {
+      if (const Status attached = core_.steps->attach(message.attach_step(), client->peer.uid); !attached) {
         return client->send_error(id, attached.error());
       }
       return acted(rpc::ActionReply());

@@ -476,7 +476,9 @@ void Steps::add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsage
   }
 }
 
-Status Steps::attach(const rpc::AttachStepRequest& request) {
+Status Steps::attach(const rpc::AttachStepRequest& request, uint32_t uid) {
+  const Job* job = core_.state.find(request.job_id());
+  if (job != nullptr && uid != 0 && uid != job->uid) return failure("", kAccessDenied);
   const auto steps = jobs_.find(request.job_id());
   if (steps == jobs_.end()) return failure("", kInvalidJobId);
   const auto step = steps->second.running.find(request.step_id());

@@ -59,8 +59,9 @@ class Steps {
   std::vector<model::StepRecord> of_job(uint32_t job_id) const;
   // What the running steps of a job use now.
   void add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const;
-  // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well.
-  Status attach(const rpc::AttachStepRequest& request);
+  // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well. `uid`: who
+  // asks.
+  Status attach(const rpc::AttachStepRequest& request, uint32_t uid);
   bool has_running(uint32_t job_id) const;
 
  private:

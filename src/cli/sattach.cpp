@@ -1,0 +1,315 @@
+// sattach: the output and input of a running step, as its srun has them.
+//
+// sattach waits at a socket of its own; the daemon tells the step's srun, which connects to it. Labels and
+// filters are made here.
+#include <getopt.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/fetch.h"
+#include "cli/srun/step_pump.h"
+#include "rpc/socket.h"
+#include "text/job_id.h"
+#include "text/number.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr const char* kUsage = "Usage: sattach [options] <jobid.stepid>\n";
+constexpr const char* kHelp =
+    "      --input-filter=taskid  what is typed goes to this task alone\n"
+    "      --output-filter=taskid show the standard output of this task alone\n"
+    "      --error-filter=taskid  show the standard error of this task alone\n"
+    "  -l, --label        the number of its task in front of each line\n"
+    "      --layout       show which tasks run where, and attach to nothing\n"
+    "      --pty          the step has a terminal: pass each key on\n"
+    "  -Q, --quiet        no messages but errors\n"
+    "  -v, --verbose      more messages\n"
+    "  -V, --version      version and exit\n"
+    "\nHelp options:\n"
+    "  -h, --help         show this help message\n"
+    "  -u, --usage        show a brief usage message\n";
+// srun connects at once, unless it is stopped.
+constexpr int kConnectMilliseconds = 10'000;
+
+enum LongOption { kInputFilter = 256, kOutputFilter, kErrorFilter, kLayout, kPty };
+
+struct Arguments {
+  std::optional<uint32_t> input_filter, output_filter, error_filter;
+  bool label = false, layout = false, pty = false;
+  text::JobReference job;
+  uint32_t step_id = 0;
+};
+
+int fail(const std::string& message) {
+  print_error("sattach", message);
+  const char* status = std::getenv("SLURM_EXIT_ERROR");
+  const auto value = text::parse_unsigned(status == nullptr ? "" : status, 255);
+  return value && *value != 0 ? static_cast<int>(*value) : 1;
+}
+
+std::optional<int> read_step(std::string_view word, Arguments& arguments) {
+  const size_t dot = word.find('.');
+  if (dot == std::string_view::npos) {
+    const int status = fail("Failed to parse stepid from command line options");
+    std::fputs(kUsage, stdout);
+    return status;
+  }
+  const auto step = text::parse_unsigned(word.substr(dot + 1), UINT32_MAX);
+  if (!step && word.substr(dot + 1) != "batch" && word.substr(dot + 1) != "extern") {
+    std::fprintf(stderr, "sattach: fatal: Bad step specified: %s\n", std::string(word).c_str());
+    return 1;
+  }
+  const auto job = text::parse_job_id(word.substr(0, dot));
+  if (!step || !job) return fail("Could not get job step info: Invalid job id specified");
+  arguments.job = *job;
+  arguments.step_id = static_cast<uint32_t>(*step);
+  return std::nullopt;
+}
+
+std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
+  constexpr option kLongOptions[] = {{"error-filter", required_argument, nullptr, kErrorFilter},
+                                     {"help", no_argument, nullptr, 'h'},
+                                     {"input-filter", required_argument, nullptr, kInputFilter},
+                                     {"label", no_argument, nullptr, 'l'},
+                                     {"layout", no_argument, nullptr, kLayout},
+                                     {"output-filter", required_argument, nullptr, kOutputFilter},
+                                     {"pty", no_argument, nullptr, kPty},
+                                     {"quiet", no_argument, nullptr, 'Q'},
+                                     {"usage", no_argument, nullptr, 'u'},
+                                     {"verbose", no_argument, nullptr, 'v'},
+                                     {"version", no_argument, nullptr, 'V'},
+                                     {nullptr, 0, nullptr, 0}};
+  const auto take = [](const std::string& name, std::optional<uint32_t>& filter) -> std::optional<int> {
+    const auto value = text::parse_unsigned(optarg, UINT32_MAX);
+    if (!value) return fail("Invalid numeric value \"" + std::string(optarg) + "\" for " + name + ".");
+    filter = static_cast<uint32_t>(*value);
+    return std::nullopt;
+  };
+  std::optional<int> wrong;
+  int letter;
+  while ((letter = ::getopt_long(argc, argv, "+hlQuvV", kLongOptions, nullptr)) != -1) {
+    switch (letter) {
+      case kInputFilter:
+        wrong = take("input-filter", arguments.input_filter);
+        break;
+      case kOutputFilter:
+        wrong = take("output-filter", arguments.output_filter);
+        break;
+      case kErrorFilter:
+        wrong = take("error-filter", arguments.error_filter);
+        break;
+      case 'l':
+        arguments.label = true;
+        break;
+      case kLayout:
+        arguments.layout = true;
+        break;
+      case kPty:
+        arguments.pty = true;
+        break;
+      case 'Q':
+      case 'v':
+        break;
+      case 'h':
+        write_out(std::string(kUsage) + kHelp);
+        return 0;
+      case 'u':
+        write_out(kUsage);
+        return 0;
+      case 'V':
+        write_out(kVersionLine);
+        return 0;
+      default:
+        std::fputs("Try \"sattach --help\" for more information\n", stderr);
+        return 1;
+    }
+    if (wrong) return wrong;
+  }
+  if (arguments.pty && (arguments.input_filter || arguments.output_filter || arguments.error_filter))
+    return fail("--input/output/error-filter are incompatible with --pty");
+  if (argc - optind != 1) {
+    const int status = fail(argc == optind ? "too few parameters" : "too many parameters");
+    std::fputs(kUsage, stdout);
+    return status;
+  }
+  return read_step(argv[optind], arguments);
+}
+
+void show_layout(const rpc::StepUsage& step) {
+  std::vector<std::string> nodes;
+  std::map<std::string, std::string> tasks;
+  std::map<std::string, uint32_t> counts;
+  for (const rpc::TaskUsage& task : step.tasks()) {
+    if (++counts[task.node()] == 1) nodes.push_back(task.node());
+    tasks[task.node()] += std::to_string(task.rank()) + " ";
+  }
+  std::printf("Job step layout:\n\t%d tasks, %zu nodes (%s)\n\n", step.tasks_size(), nodes.size(),
+              step.step().node_list().c_str());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::printf("\tNode %zu (%s), %u task(s): %s\n", i, nodes[i].c_str(), counts[nodes[i]],
+                tasks[nodes[i]].c_str());
+  }
+}
+
+// A directory that only its maker may look into, for as long as somebody is awaited there.
+class MeetingPlace {
+ public:
+  MeetingPlace() {
+    const char* base = std::getenv("TMPDIR");
+    directory_ = std::string(base == nullptr || *base != '/' ? "/tmp" : base) + "/sattach-XXXXXX";
+    if (::mkdtemp(directory_.data()) == nullptr) directory_.clear();
+  }
+  ~MeetingPlace() {
+    ::unlink(path().c_str());
+    ::rmdir(directory_.c_str());
+  }
+  MeetingPlace(const MeetingPlace&) = delete;
+  MeetingPlace& operator=(const MeetingPlace&) = delete;
+  bool there() const { return !directory_.empty(); }
+  std::string path() const { return directory_ + "/socket"; }
+
+ private:
+  std::string directory_;
+};
+
+// The connection that the step's srun makes, once the daemon has told it to.
+Result<os::UniqueFd> meet(Client& client, const model::StepRecord& step) {
+  const MeetingPlace place;
+  if (!place.there()) return failure_from_errno("a directory for the socket", errno);
+  auto listening = rpc::listen_at(place.path(), 0600);
+  if (!listening) return failure(listening.error());
+  rpc::ClientMessage message;
+  message.mutable_attach_step()->set_job_id(step.job_id());
+  message.mutable_attach_step()->set_step_id(step.step_id());
+  message.mutable_attach_step()->set_socket(place.path());
+  if (const auto told = client.call(message); !told) return failure(told.error());
+  pollfd waiting{listening->get(), POLLIN, 0};
+  while (::poll(&waiting, 1, kConnectMilliseconds) < 0 && errno == EINTR) {
+  }
+  os::UniqueFd socket(::accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket) return failure("the step's srun does not answer");
+  return socket;
+}
+
+class Conversation {
+ public:
+  Conversation(const Arguments& arguments, uint32_t tasks, os::UniqueFd socket)
+      : arguments_(arguments), tasks_(tasks), channel_(std::move(socket)) {}
+
+  // To the end of the step; the highest exit code of its tasks.
+  int run() {
+    bool input = true;
+    for (;;) {
+      if (!channel_.has_buffered_frame()) {
+        pollfd waiting[] = {{channel_.fd(), POLLIN, 0}, {input ? STDIN_FILENO : -1, POLLIN, 0}};
+        if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return 1;
+        if (waiting[1].revents != 0) input = pass_input();
+        if (waiting[0].revents == 0) continue;
+      }
+      rpc::AttachMessage message;
+      if (!channel_.receive(message)) break;  // srun has no more to say
+      if (message.has_output()) show(message.output());
+      if (message.has_exit()) note(message.exit());
+    }
+    for (auto& [from, writer] : writers_) writer.finish();
+    return exit_code_;
+  }
+
+ private:
+  void show(const rpc::AttachMessage::Output& output) {
+    const auto& filter = output.is_error() ? arguments_.error_filter : arguments_.output_filter;
+    if (filter && *filter != output.rank()) return;
+    const std::string label = arguments_.label ? task_label(output.rank(), tasks_) : "";
+    auto [writer, is_new] =
+        writers_.try_emplace({output.rank(), output.is_error()},
+                             output.is_error() ? STDERR_FILENO : STDOUT_FILENO, label, tasks_ > 1);
+    writer->second.write(output.data());
+  }
+
+  void note(const rpc::StepTaskExit& exit) {
+    const int status = exit.status();
+    if (status == 0) return;
+    const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    print_error("sattach",
+                "task " + std::to_string(exit.rank()) +
+                    (WIFSIGNALED(status) ? " terminated by signal " + std::to_string(WTERMSIG(status))
+                                         : " exited with exit code " + std::to_string(code)));
+    exit_code_ = std::max(exit_code_, code);
+  }
+
+  bool pass_input() {
+    char buffer[16 << 10];
+    const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    if (got <= 0) return false;
+    rpc::AttachMessage message;
+    if (arguments_.input_filter) message.mutable_input()->set_rank(*arguments_.input_filter);
+    message.mutable_input()->set_data(buffer, static_cast<size_t>(got));
+    return static_cast<bool>(channel_.send(message));
+  }
+
+  const Arguments& arguments_;
+  uint32_t tasks_;
+  rpc::Channel channel_;
+  std::map<std::pair<uint32_t, bool>, LineWriter> writers_;
+  int exit_code_ = 0;
+};
+
+termios g_terminal_before;  // restored by atexit(3)
+
+void make_terminal_raw() {
+  if (::tcgetattr(STDIN_FILENO, &g_terminal_before) != 0) return;
+  termios raw = g_terminal_before;
+  ::cfmakeraw(&raw);
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+  std::atexit([] { ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before); });
+}
+
+}  // namespace
+
+int sattach_main(int argc, char** argv) {
+  Arguments arguments;
+  if (const auto status = read_arguments(argc, argv, arguments)) return *status;
+  std::signal(SIGPIPE, SIG_IGN);
+  auto client = Client::connect();
+  if (!client) return fail(client.error().message);
+  rpc::ClientMessage ask;
+  ask.mutable_query_step_usage()->mutable_filter()->add_jobs()->CopyFrom(selector_of(arguments.job));
+  std::optional<rpc::StepUsage> step;
+  const Status asked = client->stream(ask, [&](rpc::ServerMessage& reply) -> Status {
+    for (rpc::StepUsage& one : *reply.mutable_step_usage()->mutable_steps()) {
+      if (one.step().kind() == model::STEP_NORMAL && one.step().step_id() == arguments.step_id)
+        step = std::move(one);
+    }
+    return {};
+  });
+  if (!asked) return fail("Could not get job step info: " + asked.error().message);
+  if (!step) return fail("Could not get job step info: Invalid job id specified");
+  if (arguments.layout) {
+    show_layout(*step);
+    return 0;
+  }
+  auto socket = meet(*client, step->step());
+  if (!socket) return fail("Could not attach to the step: " + socket.error().message);
+  if (arguments.pty) make_terminal_raw();
+  return Conversation(arguments, static_cast<uint32_t>(step->tasks_size()), std::move(*socket)).run();
+}
+
+}  // namespace minke::cli
