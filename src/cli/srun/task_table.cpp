@@ -30,6 +30,7 @@ std::string tasks_text(const std::vector<uint32_t>& ranks) {
 void TaskTable::collect(uint32_t rank, const std::string& node, int32_t status) {
   if (rank >= ended_.size() || ended_[rank]) return;
   ended_[rank] = true;
+  failed_[rank] = status != 0;
   ++ended_count_;
   if (status == 0) return;
   std::string words;
@@ -58,11 +59,13 @@ std::vector<std::string> TaskTable::tell() {
 }
 
 std::vector<std::string> TaskTable::states(const std::string& step) const {
-  std::vector<uint32_t> running, exited;
-  for (uint32_t rank = 0; rank < ended_.size(); ++rank) (ended_[rank] ? exited : running).push_back(rank);
+  std::vector<uint32_t> running, exited, failed;
+  for (uint32_t rank = 0; rank < ended_.size(); ++rank)
+    (!ended_[rank] ? running : failed_[rank] ? failed : exited).push_back(rank);
   std::vector<std::string> lines;
   if (!running.empty()) lines.push_back("srun: " + step + " " + tasks_text(running) + ": running");
   if (!exited.empty()) lines.push_back("srun: " + step + " " + tasks_text(exited) + ": exited");
+  if (!failed.empty()) lines.push_back("srun: " + step + " " + tasks_text(failed) + ": exited abnormally");
   return lines;
 }
 

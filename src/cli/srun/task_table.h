@@ -15,7 +15,7 @@ std::string format_ranks(const std::vector<uint32_t>& ranks);
 
 class TaskTable {
  public:
-  explicit TaskTable(uint32_t tasks) : ended_(tasks, false) {}
+  explicit TaskTable(uint32_t tasks) : ended_(tasks, false), failed_(tasks, false) {}
 
   // `status`: of wait(2). Tasks of one node that end alike within a moment are told in one line: collect()
   // them, and tell() once the moment has passed.
@@ -33,6 +33,7 @@ class TaskTable {
 
  private:
   std::vector<bool> ended_;
+  std::vector<bool> failed_;  // ended with a status that is not 0
   uint32_t ended_count_ = 0;
   int exit_code_ = 0;
   std::map<std::pair<std::string, std::string>, std::vector<uint32_t>> news_;  // by node and words

@@ -20,7 +20,8 @@ TEST(TaskTable, TellsWhatEndedAlikeInOneLine) {
                                         "srun: error: n2: task 5: Killed"));
   EXPECT_FALSE(table.has_news());
   EXPECT_THAT(table.states("StepId=4.0"),
-              ElementsAre("srun: StepId=4.0 tasks 3-4: running", "srun: StepId=4.0 tasks 0-2,5: exited"));
+              ElementsAre("srun: StepId=4.0 tasks 3-4: running", "srun: StepId=4.0 task 2: exited",
+                          "srun: StepId=4.0 tasks 0-1,5: exited abnormally"));
   EXPECT_EQ(table.exit_code(), 137);
   EXPECT_FALSE(table.all_ended());
 }
