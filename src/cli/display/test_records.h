@@ -101,6 +101,7 @@ inline model::NodeRecord node(const std::string& name, bool large) {
     record.add_partitions("short");
     record.add_features("skylake");
     record.add_features("avx512");
+    *record.mutable_active_features() = record.features();
     add_gres(*record.mutable_gres(), "a100", 2);
   }
   return record;
