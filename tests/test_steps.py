@@ -425,6 +425,7 @@ def test_range_of_nodes(cluster):
     assert nodes("-N1-2", "-n1") == ["1"]
     assert nodes("-N1-2", "-n2", "--use-min-nodes") == ["1"] * 2
     assert nodes("-n2", "--spread-job") == ["2"] * 2
+    assert nodes("-N2", "-n5", "--overcommit") == nodes("-N1-2", "-n5", "--overcommit") == ["2"] * 5
 
 
 def test_hostfile_of_the_environment(cluster):

@@ -255,9 +255,11 @@ class Attempt {
       const auto& [node, room] = chosen[i];
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
       uint32_t here = std::min(room, left - nodes_after);  // each of the nodes to come gets one at least
-      if (as_the_job && nodes_[node].tasks > 0) here = std::min(here, nodes_[node].tasks);
-      // More tasks than CPUs are spread evenly.
-      if (unbounded_ && room == UINT32_MAX) here = std::min(here, (left + nodes_after) / (nodes_after + 1));
+      if (as_the_job && nodes_[node].tasks > 0) {
+        here = std::min(here, nodes_[node].tasks);
+      } else if (unbounded_ && room == UINT32_MAX) {  // more tasks than CPUs are spread evenly
+        here = std::min(here, (left + nodes_after) / (nodes_after + 1));
+      }
       layout_.tasks[node] = here;
       layout_.task_nodes.insert(layout_.task_nodes.end(), here, node);
       left -= here;
