@@ -221,3 +221,14 @@ def test_salloc_whose_allocation_is_cancelled(cluster):
     _, told = held.communicate(timeout=30)
     assert held.returncode == 0
     assert told == f"salloc: Granted job allocation {job}\nsalloc: Job allocation {job} has been revoked.\n"
+
+
+@pytest.mark.timeout(150)
+def test_time_limit_of_a_step(cluster):
+    """The step ends as TIMEOUT, the job goes on."""
+    job = cluster.submit("srun -t 1 sleep 200; echo status $?; srun true", "-t", "10", "-n1", "--mem=100M")
+    poll(lambda: cluster.run("squeue", "-hs", "-j", job, "-o", "%i %l").stdout.startswith(f"{job}.0"))
+    text = cluster.output(job, seconds=120)
+    assert f"*** STEP {job}.0 ON n" in text and "DUE TO TIME LIMIT ***" in text and "status 143\n" in text
+    assert f"srun: Force Terminated StepId={job}.0\n" in text
+    assert ["TIMEOUT", "0:15"] in [row[1:] for row in cluster.sacct("-j", str(job)) if row[0] == f"{job}.0"]

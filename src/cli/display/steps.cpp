@@ -17,8 +17,12 @@ void null(const StepLine&, const Context&, std::string& out) {
 void cluster(const StepLine&, const Context& context, std::string& out) {
   out += context.cluster_name;
 }
-void unlimited(const StepLine&, const Context&, std::string& out) {
-  out += "UNLIMITED";
+void time_limit(const StepLine& line, const Context&, std::string& out) {
+  if (line.step->has_time_limit_minutes()) {
+    append_elapsed(out, int64_t{60} * line.step->time_limit_minutes());
+  } else {
+    out += "UNLIMITED";
+  }
 }
 void cpu_frequency(const StepLine&, const Context&, std::string& out) {
   out += "Unknown-Unknown:Unknown";
@@ -86,7 +90,7 @@ constexpr TableField<StepLine> kFields[] = {
     {'b', "tres-per-node", "TRES_PER_JOB", kCut, kCut, gres},
     {'i', "stepid", "STEPID", kCut, kCut, step_id},
     {'j', "stepname", "NAME", kCut, kCut, name},
-    {'l', "timelimit", "TIME_LIMIT", kCut, kCut, unlimited},
+    {'l', "timelimit", "TIME_LIMIT", kCut, kCut, time_limit},
     {'u', "username", "USER", kCut, kCut, user_name},
     {'A', "numtasks", "TASKS", kCut, kCut, tasks},
     {'M', "timeused", "TIME", kCut, kCut, time_used},

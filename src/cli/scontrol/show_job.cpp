@@ -277,8 +277,9 @@ void append_step_block(std::string& out, const model::StepRecord& step, const Jo
   append_step_id(id, step, false);
   append_tres(tres, tres_of(step), text::TresOrder::kById, context);
   block
-      .put("StepId={} UserId={} StartTime={} TimeLimit=UNLIMITED", id, job.uid(),
-           time_text(step.start_time(), context))
+      .put("StepId={} UserId={} StartTime={} TimeLimit={}", id, job.uid(),
+           time_text(step.start_time(), context),
+           limit_text(step.has_time_limit_minutes() ? step.time_limit_minutes() : UINT32_MAX))
       .end();
   block.put("State={} Partition={} NodeList={}", step_state_text(step), job.partition(), step.node_list())
       .end();

@@ -202,7 +202,9 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   spec.set_overlap(request.overlap);
   spec.set_overcommit(asked.overcommit());
   spec.set_exact(request.exact);
-  if (asked.has_time_limit_minutes()) spec.set_time_limit_minutes(asked.time_limit_minutes());
+  // In an allocation of its own it is the job's limit.
+  if (inside && asked.has_time_limit_minutes() && asked.time_limit_minutes() != UINT32_MAX)
+    spec.set_time_limit_minutes(asked.time_limit_minutes());
   spec.set_umask(request.umask.value_or(current_umask()));
   *spec.mutable_resource_limits() = asked.resource_limits();
   spec.set_open_mode(asked.open_mode());

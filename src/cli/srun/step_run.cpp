@@ -101,6 +101,7 @@ int StepRun::run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, Step
   }
   io.finish();
   tell_tasks();
+  if (record_.state() == model::JOB_TIMEOUT) say("Force Terminated " + step_name());
   return exit_status();
 }
 
@@ -160,11 +161,6 @@ void StepRun::on_started(const rpc::StepStarted& started) {
   if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
   descriptors_.clear();                       // the tasks have them: their ends are seen now
   if (request_.verbose > 0) tell_launch(started);
-  if (request_.spec.has_time_limit_minutes() && request_.job_id && request_.given.contains("time") &&
-      request_.given.at("time") == submit::Source::kCommandLine &&
-      request_.spec.time_limit_minutes() != UINT32_MAX) {
-    limit_at_ = Clock::now() + std::chrono::minutes(request_.spec.time_limit_minutes());
-  }
   if (!mpi_) return;
   mpi::StepMap map;
   map.job_id = std::to_string(job_id_) + "." + std::to_string(step_id_);
@@ -262,15 +258,11 @@ void StepRun::on_time() {
     send_signal(SIGKILL);
   }
   if (due(kill_at_)) send_signal(SIGKILL);
-  if (due(limit_at_)) {
-    std::fprintf(stderr, "srun: error: %s: the step's time limit is over\n", step_name().c_str());
-    terminate();
-  }
 }
 
 int StepRun::milliseconds_to_wait() const {
   Moment next;
-  for (const Moment& moment : {tell_at_, wait_until_, kill_at_, limit_at_}) {
+  for (const Moment& moment : {tell_at_, wait_until_, kill_at_}) {
     if (moment && (!next || *moment < *next)) next = moment;
   }
   if (!next) return -1;

@@ -67,7 +67,7 @@ class StepRun {
   bool terminating_ = false, aborting_ = false;
   uint32_t step_id_ = 0;
   std::optional<int> abort_code_;
-  Moment last_interrupt_, tell_at_, wait_until_, kill_at_, limit_at_;
+  Moment last_interrupt_, tell_at_, wait_until_, kill_at_;
   model::StepRecord record_;
   std::string launch_error_;
 };

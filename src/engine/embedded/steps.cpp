@@ -187,6 +187,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
     gres.set_name("gpu");
     gres.set_count(static_cast<uint32_t>(gpus));
   }
+  if (spec.has_time_limit_minutes()) record.set_time_limit_minutes(spec.time_limit_minutes());
   record.set_key(waiting.request.key());
   step.tag.set_owner(format_owner(waiting.owner));
   for (const size_t node : layout.task_nodes) {
@@ -198,6 +199,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
     report(step, event);
   }
   watch_owner(step);
+  watch_time_limit(step);
   core_.launcher->launch(order_of(job, spec, step, layout), std::move(waiting.descriptors));
 }
 
@@ -291,6 +293,7 @@ void Steps::launch_ended(const node::Launch& launch) {
     // Slurm accounts for a step that a signal ended as cancelled, whoever sent it.
     if (record.state() != JOB_COMPLETE && (job->completing || step->killed || WIFSIGNALED(highest)))
       record.set_state(JOB_CANCELLED);
+    if (record.state() != JOB_COMPLETE && step->out_of_time) record.set_state(JOB_TIMEOUT);
     job->derived_exit_code = std::max(job->derived_exit_code, highest);
     Usage& total = job->need_details().usage;
     total.set_user_microseconds(total.user_microseconds() + record.usage().user_microseconds());
@@ -348,7 +351,9 @@ void Steps::recover(const node::Launch& launch) {
   job->details->next_step_id = std::max(job->details->next_step_id, launch.id().step_id() + 1);
   step.started = true;
   step.pids.assign(launch.pids().begin(), launch.pids().end());
-  watch_owner(jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second);
+  Step& found = jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second;
+  watch_owner(found);
+  watch_time_limit(found);
   if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
 }
 
@@ -443,13 +448,37 @@ void Steps::cancel(const Job& job, uint32_t step_id) {
   if (step == steps->second.running.end()) return;
   step->second.killed = true;
   announce(step->second);
+  terminate(job, step_id, step->second);
+}
+
+void Steps::terminate(const Job& job, uint32_t step_id, Step& step) {
   core_.launching->signal(job, SIGCONT, node::SignalOrder::ONE_STEP, step_id);
   core_.launching->signal(job, SIGTERM, node::SignalOrder::ONE_STEP, step_id);
-  if (step->second.kill_timer) return;
-  step->second.kill_timer = core_.loop.make_timer([this, id = job.id, step_id] {
+  if (step.kill_timer) return;
+  step.kill_timer = core_.loop.make_timer([this, id = job.id, step_id] {
     if (const Job* found = core_.state.find(id)) signal(*found, step_id, SIGKILL);
   });
-  step->second.kill_timer->set_after(std::chrono::seconds(core_.config.kill_wait_seconds));
+  step.kill_timer->set_after(std::chrono::seconds(core_.config.kill_wait_seconds));
+}
+
+void Steps::watch_time_limit(Step& step) {
+  const StepRecord& record = step.tag.record();
+  if (!record.has_time_limit_minutes()) return;
+  step.limit_timer =
+      core_.loop.make_timer([this, job = record.job_id(), id = record.step_id()] { time_out(job, id); });
+  const int64_t end = record.start_time() + int64_t{60} * record.time_limit_minutes();
+  step.limit_timer->set_after(std::chrono::seconds(std::max<int64_t>(0, end - core_.now())));
+}
+
+void Steps::time_out(uint32_t job_id, uint32_t step_id) {
+  const auto steps = jobs_.find(job_id);
+  const Job* job = core_.state.find(job_id);
+  if (steps == jobs_.end() || job == nullptr) return;
+  const auto step = steps->second.running.find(step_id);
+  if (step == steps->second.running.end()) return;
+  step->second.out_of_time = true;
+  announce(step->second, "DUE TO TIME LIMIT");
+  terminate(*job, step_id, step->second);
 }
 
 std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {

@@ -70,10 +70,12 @@ class Steps {
     Report report;
     bool started = false;
     bool killed = false;
+    bool out_of_time = false;
     std::vector<pid_t> pids;  // by rank; 0: the task has ended
     bool announced = false;   // its end, on the srun's standard error
     std::unique_ptr<OwnerWatch> owner_watch;
     std::unique_ptr<os::EventLoop::Timer> kill_timer;
+    std::unique_ptr<os::EventLoop::Timer> limit_timer;  // of its own time limit
   };
   struct Waiting {
     rpc::CreateStepRequest request;
@@ -99,6 +101,9 @@ class Steps {
                              const StepLayout& layout);
   void start_waiting(uint32_t job_id);
   void watch_owner(Step& step);
+  void watch_time_limit(Step& step);
+  void time_out(uint32_t job_id, uint32_t step_id);
+  void terminate(const Job& job, uint32_t step_id, Step& step);
   void announce(Step& step, const std::string& why = "");
   Step* find(const node::LaunchId& id);
   static rpc::StepEvent started_event(const Step& step);
