@@ -298,3 +298,39 @@ def test_what_cannot_end_before_its_deadline_is_removed(cluster):
     assert cluster.state(job) == "PENDING"
     ended = cluster.wait_state(job, "DEADLINE", seconds=90)
     assert ended["Reason"] == "DeadLine"
+
+
+def test_what_runs_on_a_node_that_is_set_down_fails(cluster):
+    job = cluster.submit("sleep 300", "--no-requeue", "-w", "n1")
+    again = cluster.submit("sleep 300", "--requeue", "-w", "n1")
+    other = cluster.submit("sleep 300", "-w", "n2")
+    for one in (job, again, other):
+        cluster.wait_state(one, "RUNNING")
+    cluster.run("scontrol", "update", "nodename=n1", "state=down", "reason=broken", check=0)
+    cluster.wait_state(job, "NODE_FAIL")
+    assert cluster.job(job)["Reason"] == "NodeDown"
+    cluster.wait_state(again, "PENDING")
+    assert cluster.job(again)["Restarts"] == "1"
+    assert cluster.state(other) == "RUNNING"
+    assert "DUE TO NODE FAILURE" in poll(lambda: (cluster.work / f"slurm-{job}.out").read_text())
+    cluster.run("scontrol", "update", "nodename=n1", "state=resume", check=0)
+
+
+def test_a_job_that_was_held_tells_so_when_it_is_cancelled(cluster):
+    job = cluster.submit("true", "--hold")
+    cluster.run("scancel", job, check=0)
+    shown = cluster.job(job)
+    assert (shown["JobState"], shown["Reason"], shown["EligibleTime"]) == ("CANCELLED", "JobHeldUser", "Unknown")
+    assert shown["StartTime"] == shown["EndTime"]
+    poll(lambda: cluster.run("sacct", "-Xnj", job, "-o", "start").stdout.split() == ["None"], what="sacct")
+
+
+def test_the_exit_code_of_what_was_stopped(cluster):
+    job = cluster.submit("sleep 300")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scancel", job, check=0)
+    cluster.wait_state(job, "CANCELLED")
+    assert cluster.job(job)["ExitCode"] == "0:15"
+    lines = poll(lambda: cluster.run("sacct", "-nPj", job, "-o", "state,exitcode").stdout.splitlines()[1:] and
+                 cluster.run("sacct", "-nPj", job, "-o", "state,exitcode").stdout.splitlines())
+    assert [line.split("|")[1] for line in lines] == ["0:0", "0:15"]

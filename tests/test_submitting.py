@@ -6,6 +6,8 @@ import socket
 
 import pytest
 
+from cluster import poll
+
 
 @pytest.mark.minke_only  # Slurm is slower than that
 @pytest.mark.parametrize("options", [[], ["--no-requeue"], ["--array=0-1"]], ids=["job", "no-requeue", "array"])
@@ -352,3 +354,54 @@ def test_a_job_of_ones_own_name(cluster):
 def test_overcommit_takes_a_processor_a_node(cluster):
     job = cluster.sbatch("-n20", "-N2", "-O", "--wrap", "echo $SLURM_NTASKS $SLURM_JOB_CPUS_PER_NODE")
     assert cluster.output(job) == "20 1(x2)\n"
+
+
+def test_test_only_of_srun_runs_nothing(cluster):
+    done = cluster.run("srun", "--test-only", "-N2", "touch", "ran", check=0)
+    assert re.fullmatch(r"srun: Job \d+ to start at \S+ using 2 processors on nodes n\[1-2\] in partition \S+\n",
+                        done.stderr)
+    refused = cluster.run("srun", "--test-only", "-N9", "true")
+    assert refused.returncode == 1 and refused.stderr.startswith("allocation failure: ")
+    assert not (cluster.work / "ran").exists() and not cluster.queue()
+
+
+def test_a_job_that_may_not_wait_can_not_be_held(cluster):
+    for command in (["srun", "-H", "-I1", "true"], ["salloc", "-I1", "-b", "now+1hour", "true"]):
+        done = cluster.run(*command)
+        assert done.returncode == 1 and "Job dependency problem" in done.stderr
+    assert not cluster.queue()
+
+
+def test_salloc_looks_for_its_command(cluster):
+    done = cluster.run("salloc", "nosuchcommand")
+    assert done.returncode == 1
+    assert 'salloc: error: _fork_command: Unable to find command "nosuchcommand"\n' in done.stderr
+    poll(lambda: not cluster.queue(), what="the end of the allocation")
+
+
+@pytest.mark.minke_only
+def test_clusters_are_looked_for(cluster):
+    name = cluster.run("scontrol", "show", "config").stdout.split("ClusterName")[1].split("=")[1].split()[0]
+    done = cluster.run("sbatch", "-M", name, "--hold", "--wrap=true", check=0)
+    assert re.fullmatch(rf"Submitted batch job \d+ on cluster {name}\n", done.stdout)
+    done = cluster.run("sbatch", "--parsable", "-M", name, "--hold", "--wrap=true", check=0)
+    assert re.fullmatch(rf"\d+;{name}\n", done.stdout)
+    for command in (["sbatch", "--wrap=true"], ["srun", "true"], ["salloc", "true"]):
+        done = cluster.run(command[0], "-M", "nosuch", *command[1:])
+        assert done.returncode == 1 and "error: No cluster 'nosuch' known by database.\n" in done.stderr
+
+
+@pytest.mark.machine(gpus="a100:2")
+@pytest.mark.minke_only
+def test_the_kinds_of_gres_are_told(cluster):
+    done = cluster.run("sbatch", "--gres=help", "--wrap=true", check=0)
+    assert done.stdout == "Valid gres options are:\ngpu[[:type]:count]\n"
+    job = cluster.submit("true", "--hold", "--gres=gpu")
+    assert cluster.job(job)["TresPerNode"] == "gres:gpu"
+    assert not cluster.run("scancel", job, check=0).stderr
+
+
+def test_texts_of_requests_have_a_length(cluster):
+    done = cluster.run("sbatch", "--comment=" + "x" * 5000, "--wrap=true")
+    assert done.returncode == 1
+    assert "Pathname of a file, directory or other parameter too long" in done.stderr

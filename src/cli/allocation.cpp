@@ -11,6 +11,7 @@
 #include "engine/embedded/job_environment.h"
 #include "model/error.h"
 #include "text/state.h"
+#include "text/timestamp.h"
 
 namespace minke::cli {
 namespace {
@@ -54,12 +55,9 @@ class EndableWait {
 
 }  // namespace
 
-Result<Allocation> allocate(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
-                            const std::string& environment) {
-  const std::string name(submit::command_name(invocation.command));
-  const auto say = [&](const std::string& text) {
-    if (!request.quiet) std::fprintf(stderr, "%s: %s\n", name.c_str(), text.c_str());
-  };
+namespace {
+
+rpc::ClientMessage make_submission(submit::JobRequest& request, const std::string& environment) {
   rpc::ClientMessage message;
   rpc::SubmitRequest& submission = *message.mutable_submit();
   submission.set_key(random_key());
@@ -67,7 +65,37 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   submission.set_environment(environment);
   submission.set_test_only(request.test_only);
   submission.set_immediate(request.immediate_seconds.has_value());
-  const auto answer = client.call(message);
+  return message;
+}
+
+}  // namespace
+
+Result<rpc::SubmitReply> test_allocation(Client& client, submit::JobRequest& request,
+                                         const std::string& environment) {
+  auto answer = client.call(make_submission(request, environment));
+  if (!answer) return failure(answer.error());
+  return std::move(*answer->mutable_submit());
+}
+
+int report_test(const submit::Invocation& invocation, const Result<rpc::SubmitReply>& tested) {
+  if (!tested) {
+    std::fprintf(stderr, "allocation failure: %s\n", tested.error().message.c_str());
+    return 1;
+  }
+  std::fprintf(stderr, "%s: Job %u to start at %s using %u processors on nodes %s in partition %s\n",
+               std::string(submit::command_name(invocation.command)).c_str(), tested->job_id(),
+               text::format_time(tested->start_time()).c_str(), tested->num_cpus(),
+               tested->node_list().c_str(), tested->partition().c_str());
+  return 0;
+}
+
+Result<Allocation> allocate(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
+                            const std::string& environment) {
+  const std::string name(submit::command_name(invocation.command));
+  const auto say = [&](const std::string& text) {
+    if (!request.quiet) std::fprintf(stderr, "%s: %s\n", name.c_str(), text.c_str());
+  };
+  const auto answer = client.call(make_submission(request, environment));
   if (!answer) return failure(answer.error());
   const uint32_t id = answer->submit().job_id();
   const EndableWait endable(invocation.command, id, request.quiet);

@@ -22,6 +22,11 @@ struct Allocation {
 Result<Allocation> allocate(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
                             const std::string& environment);
 
+// --test-only: when and where the job would start, or why not. Nothing is submitted. Returns the exit status.
+int report_test(const submit::Invocation& invocation, const Result<rpc::SubmitReply>& tested);
+Result<rpc::SubmitReply> test_allocation(Client& client, submit::JobRequest& request,
+                                         const std::string& environment);
+
 // `status`: wait(2) status of what ran in it.
 Status give_back(Client& client, uint32_t job_id, int32_t status);
 

@@ -2,6 +2,7 @@
 
 #include "cli/output_check.h"
 #include "cli/srun/launch_environment.h"
+#include "model/error.h"
 
 namespace minke::cli {
 
@@ -23,8 +24,9 @@ Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& 
   submission.set_test_only(request.test_only);
   auto answer = client.call(message);
   if (!answer) {
-    return failure((request.test_only ? "allocation failure: " : failed) + answer.error().message,
-                   answer.error().code);
+    if (answer.error().code == model::kInvalidGres)
+      return failure(answer.error());  // Slurm's command finds it itself
+    return failure((request.test_only ? "" : failed) + answer.error().message, answer.error().code);
   }
   return std::move(*answer->mutable_submit());
 }

@@ -1,6 +1,7 @@
 #include "cli/clusters.h"
 
 #include <cstdlib>
+#include <set>
 
 #include "cli/fetch.h"
 #include "text/number.h"
@@ -25,6 +26,24 @@ bool check_clusters(Client& client, std::string_view command, const std::optiona
     return false;
   }
   return true;
+}
+
+std::optional<int> answer_before_submission(Client& client, std::string_view command,
+                                            const submit::JobRequest& request) {
+  if (!request.clusters.empty() && !check_clusters(client, command, request.clusters)) return 1;
+  if (!request.lists_gres) return std::nullopt;
+  const auto nodes = fetch_nodes(client);
+  if (!nodes) {
+    print_error(command, nodes.error().message);
+    return 1;
+  }
+  std::set<std::string> names;
+  for (const model::NodeRecord* node : nodes->records)
+    for (const model::Gres& gres : node->gres()) names.insert(gres.name());
+  std::string out = names.empty() ? "No gres is configured\n" : "Valid gres options are:\n";
+  for (const std::string& name : names) out += name + "[[:type]:count]\n";
+  write_out(out);
+  return 0;
 }
 
 std::string cluster_line(Client& client, const std::optional<std::string>& clusters) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/client.h"
+#include "submit/job_request.h"
 
 namespace minke::cli {
 
@@ -16,5 +17,10 @@ bool check_clusters(Client& client, std::string_view command, const std::optiona
 
 // "CLUSTER: name" and a newline where clusters were named; else nothing.
 std::string cluster_line(Client& client, const std::optional<std::string>& clusters);
+
+// What sbatch, salloc and srun do before they submit: check --clusters, and answer --gres=help. An exit
+// status where nothing is to be submitted.
+std::optional<int> answer_before_submission(Client& client, std::string_view command,
+                                            const submit::JobRequest& request);
 
 }  // namespace minke::cli

@@ -121,7 +121,7 @@ int sacct_main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", status.error().message.c_str());
     return 1;
   }
-  if (question.from > question.until) {
+  if (question.until != 0 && question.from > question.until) {
     print_error("sacct", "Start time (" + text::format_time(question.from) +
                              ") requested is after end time (" + text::format_time(question.until) + ").");
     return 1;

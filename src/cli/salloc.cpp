@@ -17,6 +17,7 @@
 
 #include "cli/allocation.h"
 #include "cli/client.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/srun/launch_environment.h"
 #include "os/fd.h"
@@ -70,6 +71,19 @@ class Holder {
  private:
   os::UniqueFd granted_;
 };
+
+// A path, or a program on PATH.
+bool can_be_found(const submit::Invocation& invocation, const std::string& program) {
+  if (program.find('/') != std::string::npos) return true;
+  std::string_view rest = invocation.variable("PATH").value_or("/bin:/usr/bin");
+  while (true) {
+    const std::string directory(rest.substr(0, rest.find(':')));
+    const std::string candidate = (directory.empty() ? "." : directory) + "/" + program;
+    if (::access(candidate.c_str(), X_OK) == 0) return true;
+    if (directory.size() >= rest.size()) return false;
+    rest.remove_prefix(directory.size() + 1);
+  }
+}
 
 pid_t start_command(const std::vector<std::string>& arguments, const std::string& environment) {
   std::vector<char*> argv, variables;
@@ -144,6 +158,7 @@ int salloc_main(int argc, char** argv) {
   }
   auto client = Client::connect();
   if (!client) return complain("Job submit/allocate failed: " + client.error().message);
+  if (const auto status = answer_before_submission(*client, "salloc", *request)) return *status;
   auto allocation = allocate(*client, invocation, *request, *environment);
   if (!allocation) return give_up_allocation(invocation, "Job submit/allocate failed: ", allocation.error());
   const uint32_t id = allocation->job.job_id();
@@ -158,6 +173,13 @@ int salloc_main(int argc, char** argv) {
   if (command.empty()) {
     const char* shell = std::getenv("SHELL");
     command.push_back(shell == nullptr || *shell == '\0' ? "/bin/sh" : shell);
+  }
+  if (!can_be_found(invocation, command.front())) {
+    std::fprintf(stderr, "salloc: error: _fork_command: Unable to find command \"%s\"\n",
+                 command.front().c_str());
+    if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
+    (void)give_back(*client, id, 1 << 8);
+    return 1;
   }
   // Ctrl-C is the command's business.
   for (const int signal_number : {SIGINT, SIGQUIT}) std::signal(signal_number, SIG_IGN);

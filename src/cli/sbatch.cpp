@@ -11,14 +11,16 @@
 #include <string>
 
 #include "base/version.h"
+#include "cli/allocation.h"
 #include "cli/batch_submission.h"
 #include "cli/client.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
 #include "os/files.h"
 #include "submit/job_request.h"
 #include "submit/script.h"
-#include "text/timestamp.h"
 
 namespace minke::cli {
 
@@ -89,8 +91,8 @@ int wait_for_end(Client& client, const submit::Invocation& invocation, uint32_t 
   const auto answer = client.call(request);
   if (!answer) return complain(invocation, answer.error().message);
   const model::JobRecord& job = answer->wait_job().job();
-  const int32_t status = job.exit_code();
-  if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
+  const int32_t status = accounted_exit_code(job);
+  if (WIFSIGNALED(status)) return 1;
   if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
   return job.state() == model::JOB_COMPLETE ? 0 : 1;
 }
@@ -114,20 +116,19 @@ int sbatch_main(int argc, char** argv) {
 
   auto client = Client::connect();
   if (!client) return complain(invocation, "Batch job submission failed: " + client.error().message);
+  if (const auto status = answer_before_submission(*client, "sbatch", *request)) return *status;
   const auto submitted = submit_batch(*client, invocation, *request, argc, argv);
+  if (request->test_only) return report_test(invocation, submitted);
   if (!submitted) return complain(invocation, submitted.error().message);
   const rpc::SubmitReply& reply = *submitted;
   for (const std::string& note : reply.notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
-  if (request->test_only) {
-    std::fprintf(stderr, "sbatch: Job %u to start at %s using %u processors on nodes %s in partition %s\n",
-                 reply.job_id(), text::format_time(reply.start_time()).c_str(), reply.num_cpus(),
-                 reply.node_list().c_str(), reply.partition().c_str());
-    return 0;
-  }
+  // With --clusters, Slurm says to which one the job went.
+  const std::string cluster = request->clusters.empty() ? std::string() : fetch_cluster_name(*client);
   if (request->parsable) {
-    std::printf("%u\n", reply.job_id());
+    std::printf("%u%s%s\n", reply.job_id(), cluster.empty() ? "" : ";", cluster.c_str());
   } else if (!request->quiet) {
-    std::printf("Submitted batch job %u\n", reply.job_id());
+    std::printf("Submitted batch job %u%s%s\n", reply.job_id(), cluster.empty() ? "" : " on cluster ",
+                cluster.c_str());
   }
   if (std::fflush(stdout) != 0) return complain(invocation, "standard output cannot be written");
   return request->wait ? wait_for_end(*client, invocation, reply.job_id()) : 0;

@@ -13,6 +13,7 @@
 
 #include "cli/allocation.h"
 #include "cli/client.h"
+#include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/srun/launch_environment.h"
 #include "cli/srun/step_io.h"
@@ -88,11 +89,16 @@ int srun_main(int argc, char** argv) {
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
   std::signal(SIGPIPE, SIG_IGN);
+  if (!request->job_id && request->is_given("relative"))
+    return complain("fatal: --relative option invalid for job allocation request");
 
   auto client = Client::connect();
   if (!client) return complain("Unable to allocate resources: " + client.error().message);
   const bool own_allocation = !request->job_id.has_value();
+  if (const auto status = answer_before_submission(*client, "srun", *request)) return *status;
   model::JobRecord job;
+  if (own_allocation && request->test_only)
+    return report_test(invocation, test_allocation(*client, *request, *environment));
   if (own_allocation) {
     auto allocation = allocate(*client, invocation, *request, *environment);
     if (!allocation)
@@ -121,8 +127,11 @@ int srun_main(int argc, char** argv) {
       return status;
     }
     if (job.state() != model::JOB_RUNNING) {
-      return complain("Unable to confirm allocation for job " + std::to_string(*request->job_id) +
-                      ": Job/step already completing or completed");
+      const std::string id = std::to_string(*request->job_id);
+      const int status = complain("Slurm job " + id + " has expired");
+      std::fprintf(stderr, "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
+                   id.c_str());
+      return status;
     }
     // Called from outside of the job: its tasks get the job's variables all the same.
     if (!invocation.variable("SLURM_JOB_ID")) *environment = add_to_environment(*environment, variables);

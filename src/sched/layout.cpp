@@ -117,7 +117,9 @@ void MachineLayout::rank_nodes(std::span<const model::NodeRecord> records) {
 
 Status MachineLayout::add_partition(const PartitionNodes& partition) {
   if (find_partition(partition.name)) return failure("partition " + partition.name + " is given twice");
-  LayoutPartition made{partition.name, RankSet(nodes_.size()), 0};
+  LayoutPartition made;
+  made.name = partition.name;
+  made.members = RankSet(nodes_.size());
   for (const auto& name : partition.nodes) {
     const auto node = find_node(name);
     if (!node) {
@@ -126,6 +128,10 @@ Status MachineLayout::add_partition(const PartitionNodes& partition) {
     if (made.members.test(nodes_[*node].rank)) continue;
     made.members.set(nodes_[*node].rank);
     ++made.size;
+    const LayoutNode& member = nodes_[*node];
+    made.most_cpus = std::max(made.most_cpus, member.cpus);
+    made.least_memory_mib =
+        made.size == 1 ? member.memory_mib : std::min(made.least_memory_mib, member.memory_mib);
   }
   partitions_.push_back(std::move(made));
   return {};

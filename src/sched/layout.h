@@ -76,6 +76,8 @@ struct LayoutPartition {
   std::string name;
   RankSet members;
   std::uint32_t size = 0;
+  std::uint32_t most_cpus = 0;         // of the node that has most
+  std::uint64_t least_memory_mib = 0;  // of the node that has least
 };
 
 class MachineLayout {

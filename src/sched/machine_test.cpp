@@ -47,6 +47,10 @@ Need need_of(const Machine& machine, const Request& request, NodeId node, std::u
       {std::uint64_t{tasks} * request.cpus_per_task, request.min_cpus_per_node, gpus * request.cpus_per_gpu});
   if (request.memory == MemoryDemand::kPerNode) need.memory = request.memory_mib;
   if (request.memory == MemoryDemand::kPerCpu) need.memory = request.memory_mib * need.cpus;
+  if (request.memory == MemoryDemand::kPerCpu && request.exclusive) {
+    const LayoutNode& known = machine.layout().nodes()[node];
+    need.memory = std::max(need.memory, std::min(request.memory_mib * known.cpus, known.memory_mib));
+  }
   if (request.memory == MemoryDemand::kPerGpu) need.memory = request.memory_mib * gpus;
   if (request.memory == MemoryDemand::kWholeNode) need.memory = machine.layout().nodes()[node].memory_mib;
   return need;

@@ -48,6 +48,10 @@ NodeNeed need_of(const MachineLayout& layout, const Request& request, const Layo
       break;
     case MemoryDemand::kPerCpu:
       need.memory_mib = request.memory_mib * need.cpus;
+      // Who has the whole node has the memory of all its CPUs, as far as there is so much.
+      if (request.exclusive)
+        need.memory_mib =
+            std::max(need.memory_mib, std::min(request.memory_mib * node.cpus, node.memory_mib));
       break;
     case MemoryDemand::kPerGpu:
       need.memory_mib = request.memory_mib * gpus;

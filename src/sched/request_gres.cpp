@@ -60,7 +60,8 @@ class Resolver {
     if (!gres.type().empty()) {
       const auto found = layout_.find_gres_kind(*name, gres.type());
       if (!found)
-        return invalid(word + ":" + gres.type() + ": no node has this type; there is " + types_of(*name));
+        return failure(word + ":" + gres.type() + ": no node has this type; there is " + types_of(*name),
+                       model::kNodeConfigUnavailable);
       kind = *found;
     }
     std::uint32_t& count = demand(*name, kind).*scope;

@@ -99,7 +99,7 @@ TEST_F(MakeRequest, GresThatIsNotThere) {
   *spec_.add_gres_per_node() = testing::make_gres("", 5);
   expect_error(2014, "gpu:5 on one node: the most that a node of partition debug has is 4");
   *spec_.mutable_gres_per_node(0) = testing::make_gres("v100", 1);
-  expect_error(2072, "gpu:v100: no node has this type; there is gpu:a100, gpu:h100");
+  expect_error(2014, "gpu:v100: no node has this type; there is gpu:a100, gpu:h100");
   *spec_.mutable_gres_per_node(0) = testing::make_gres("", 1, "tape");
   expect_error(2072, "tape: no node has this GRES");
   *spec_.mutable_gres_per_node(0) = testing::make_gres("a100", 2);

@@ -142,6 +142,16 @@ Outcome<std::vector<Setting>> settings_of(const Invocation& invocation,
   ReadOptions read = read_options(invocation.command, arguments, Source::kScript);
   if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
   if (!read.positional.empty()) {
+    // Slurm looks at each value as it reads it: what is wrong before the stray word is told first.
+    JobRequest scratch;
+    scratch.command = invocation.command;
+    for (const Setting& setting : read.settings) {
+      if (setting.option->set == nullptr) continue;
+      std::optional<std::string_view> value;
+      if (setting.value) value = *setting.value;
+      const Status fine = setting.option->set(Assignment{scratch, invocation, *setting.option, value});
+      if (!fine) return tl::unexpected(refuse(invocation, fine.error().message, fine.error().code));
+    }
     return tl::unexpected(
         refuse(invocation, "Invalid directive found in batch script: " + read.positional[0], kUsageStatus));
   }

@@ -74,7 +74,7 @@ TEST(CurrentOptions, AreKeptWithTheJob) {
   EXPECT_EQ(kept.cpu_freq() + " " + kept.gpu_bind() + " " + kept.gpu_freq(),
             "low-high:Performance verbose,map:0,1 high,memory=low");
   EXPECT_EQ(kept.extra() + kept.mcs_label() + " " + kept.prefer() + " " + kept.profile(),
-            "em a|b task,energy");
+            "em a|b Energy,Task");
   EXPECT_EQ(kept.cluster_features() + " " + kept.gres_flags() + " " + kept.power() + " " + kept.tres_bind(),
             "x enforce-binding level gres/gpu:closest");
   EXPECT_EQ(kept.switches(), 2u);
@@ -108,9 +108,9 @@ TEST(CurrentOptions, ExclusiveAgainstOthersLeavesTheNodesShared) {
 }
 
 TEST(CurrentOptions, FilesOfHosts) {
-  EXPECT_EQ(spec({"-F", "hosts"}).node_list(), "n1,n[3-4]");
-  EXPECT_EQ(spec({"-w", "./hosts"}).node_list(), "n1,n[3-4]");
-  EXPECT_EQ(spec({"-x", "/home/u/hosts"}).exclude(), "n1,n[3-4]");
+  EXPECT_EQ(spec({"-F", "hosts"}).node_list(), "n[1,3-4]");
+  EXPECT_EQ(spec({"-w", "./hosts"}).node_list(), "n[1,3-4]");
+  EXPECT_EQ(spec({"-x", "/home/u/hosts"}).exclude(), "n[1,3-4]");
   EXPECT_EQ(
       refusal({"-w", "./none"}),
       "1: sbatch: error: slurm_allocate_resources error opening file ./none, No such file or directory\n");
@@ -130,9 +130,11 @@ TEST(CurrentOptions, NobodyElsesJob) {
 
 TEST(CurrentOptions, NothingIsReservedForTheSystem) {
   auto request = submitted({"-S1", "--thread-spec=0"});
-  EXPECT_THAT(request->notes, ::testing::ElementsAre(
-                                  "error: Ignoring -S since it's not allowed by configuration",
-                                  "error: Ignoring --thread-spec since it's not allowed by configuration"));
+  EXPECT_THAT(request->notes,
+              ::testing::ElementsAre(
+                  "error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)",
+                  "error: Ignoring --thread-spec since it's not allowed by configuration "
+                  "(AllowSpecResourcesUsage = No)"));
   EXPECT_FALSE(request->spec.has_core_spec());
   EXPECT_THAT(refusal({"-Sx"}), ::testing::StartsWith("1: sbatch: error: Invalid numeric value"));
 }

@@ -33,6 +33,10 @@ Status set_tasks(model::JobSpec& spec, uint64_t tasks) {
 }
 
 Status from_node_list(model::JobSpec& spec) {
+  if (!spec.exclude().empty()) {
+    if (auto hosts = text::expand_hostlist(spec.exclude()))
+      spec.set_exclude(text::compress_hostlist_sorted(std::move(*hosts)));
+  }
   if (spec.node_list().empty()) return {};
   auto hosts = text::expand_hostlist(spec.node_list());
   if (!hosts) return {};  // said where the list was read
@@ -41,6 +45,9 @@ Status from_node_list(model::JobSpec& spec) {
     return refused("invalid number of nodes (-N " + std::to_string(count) + "-" +
                    std::to_string(spec.max_nodes()) + ")");
   }
+  // As listings tell it; with a distribution by it, order and repetition count.
+  if (!text::starts_with_ignoring_case(spec.distribution(), "arbitrary"))
+    spec.set_node_list(text::compress_hostlist_sorted(*hosts));
   // A single task needs no second node; Slurm warns and takes one.
   if (spec.has_ntasks() && spec.ntasks() < count) return {};
   if (count > 1) spec.set_min_nodes(std::max(spec.min_nodes(), count));
@@ -49,7 +56,14 @@ Status from_node_list(model::JobSpec& spec) {
 
 Status from_gpus(model::JobSpec& spec) {
   const uint64_t total = gpus_in(spec.gpus()), each_node = gpus_in(spec.gres_per_node()),
-                 each_task = gpus_in(spec.gpus_per_task());
+                 each_task = gpus_in(spec.gpus_per_task()), each_socket = gpus_in(spec.gpus_per_socket());
+  if (spec.has_cpus_per_gpu() && spec.has_cpus_per_task())
+    return invalid_gres("--cpus-per-gpu is mutually exclusive with --cpus-per-task");
+  if (spec.has_mem_per_gpu_mib() && total + each_node + each_task + each_socket == 0 &&
+      !spec.has_ntasks_per_gpu()) {
+    return invalid_gres("Requested mem_per_tres=gres:gpu:" + std::to_string(spec.mem_per_gpu_mib()) +
+                        " but did not request any GPU.");
+  }
   if (total != 0 && each_node != 0) {
     if (total % each_node != 0) {
       return invalid_gres(
@@ -91,6 +105,11 @@ Status from_gpus(model::JobSpec& spec) {
     if (total != 0) return set_tasks(spec, total * spec.ntasks_per_gpu());
     if (each_node != 0) return set_tasks(spec, nodes * each_node * spec.ntasks_per_gpu());
     if (!spec.has_ntasks() && spec.has_min_nodes()) return set_tasks(spec, nodes * spec.ntasks_per_gpu());
+    if (!spec.has_ntasks()) {
+      return invalid_gres(
+          "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask "
+          "specification");
+    }
   }
   return {};
 }

@@ -84,6 +84,16 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
     spec.set_min_nodes(spec.ntasks());
     spec.set_max_nodes(spec.ntasks());
   }
+  const uint64_t by_node = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();
+  if (request.command == Command::kSrun && !request.job_id && tasks_given && spec.has_min_nodes() &&
+      spec.has_ntasks_per_node() && by_node != spec.ntasks()) {
+    request.notes.push_back("Warning: can't honor --ntasks-per-node set to " +
+                            std::to_string(spec.ntasks_per_node()) +
+                            " which doesn't match the requested tasks " + std::to_string(spec.ntasks()) +
+                            " with the number of requested nodes " + std::to_string(spec.min_nodes()) +
+                            ". Ignoring --ntasks-per-node.");
+    spec.clear_ntasks_per_node();
+  }
   if (!tasks_given && spec.has_ntasks_per_node() && spec.has_min_nodes()) {
     uint64_t tasks = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();
     if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
@@ -108,6 +118,8 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
         "Batch job submission failed: Invalid time-min specification (exceeds job's time or other limits)",
         1);
   }
+  if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time())
+    return refuse(invocation, "Incompatible begin and deadline time specification", 1);
   if (spec.gpus_per_socket_size() != 0 && !spec.has_sockets_per_node()) {
     return refuse(invocation,
                   "--gpus-per-socket option requires --sockets-per-node specification\n"
@@ -125,11 +137,9 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
                                                "SLURM_WAIT4SWITCH"};
     const bool interactive = request.command != Command::kSbatch;
     auto value = invocation.variable(kVariables[interactive + (request.command == Command::kSrun)]);
-    auto minutes = value ? text::parse_minutes(*value) : text::parse_minutes("");
-    if (minutes) {
-      spec.set_switches_wait_seconds(
-          static_cast<uint32_t>(std::min<uint64_t>(uint64_t{*minutes} * 60, 2147483647)));
-    }
+    auto minutes = value ? text::parse_minutes(*value) : Result<uint32_t>(kMaxSwitchWait);
+    const uint64_t seconds = minutes ? uint64_t{*minutes} * 60 : kMaxSwitchWait;
+    spec.set_switches_wait_seconds(static_cast<uint32_t>(std::min<uint64_t>(seconds, kMaxSwitchWait)));
   }
   // Within an allocation --exclusive speaks of the step's CPUs.
   if (request.command == Command::kSrun && request.job_id && spec.exclusive()) {
@@ -188,6 +198,10 @@ Refusal refuse(const Invocation& invocation, std::string_view message, int exit_
   Refusal out;
   out.exit_status = exit_status;
   for (std::string_view line : text::split(message, '\n')) {
+    if (line.starts_with("Invalid time specification (pos=")) {  // Slurm's reader of times prints it as it is
+      out.text.append(line).append("\n");
+      continue;
+    }
     out.text.append(command_name(invocation.command)).append(": ");
     // "fatal: ..." is its own kind of line.
     if (!line.starts_with("fatal: ")) out.text.append("error: ");

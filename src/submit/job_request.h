@@ -33,6 +33,8 @@ enum class Command : unsigned {
 };  // bits, so that options can name several
 std::string_view command_name(Command command);
 
+inline constexpr uint32_t kMaxSwitchWait = 300;  // s, Slurm's default max_switch_wait: what is longer is cut
+
 // Where a setting comes from, lowest precedence first.
 enum class Source { kScript, kEnvironment, kCommandLine };
 
@@ -101,6 +103,9 @@ struct JobRequest {
   std::map<std::string, Source, std::less<>> given;  // long names of the options that were set
 
   std::vector<std::pair<std::string, uint32_t>> licenses_per_task;  // of --tres-per-task
+
+  std::string clusters;     // --clusters; empty: not given
+  bool lists_gres = false;  // --gres=help: only tell what there is
 
   bool quiet = false;
   uint32_t verbose = 0;

@@ -143,12 +143,12 @@ TEST(JobRequest, WhatIsNotAskedForIsAbsent) {
 
 TEST(JobRequest, ArraysDependenciesAndTimes) {
   JobRequest request = sbatch({"-a", "0-4%2", "-d", "afterok:1:2?singleton", "-b", "now+1hour",
-                               "--deadline=uts99", "--kill-on-invalid-dep=yes", "-t", "0"});
+                               "--deadline=uts9999999999", "--kill-on-invalid-dep=yes", "-t", "0"});
   EXPECT_EQ(text::format_array_spec(request.spec.array()), "0-4%2");
   EXPECT_EQ(request.spec.dependencies_size(), 3);
   EXPECT_TRUE(request.spec.dependency_any());
   EXPECT_EQ(request.spec.begin_time(), kNow + 3600);
-  EXPECT_EQ(request.spec.deadline(), 99);
+  EXPECT_EQ(request.spec.deadline(), 9999999999);
   EXPECT_TRUE(request.spec.kill_on_invalid_dependency());
   EXPECT_EQ(request.spec.time_limit_minutes(), 4294967295u);
 }
@@ -217,7 +217,7 @@ TEST(JobRequest, InputVariables) {
   EXPECT_EQ(
       refusal(
           Case{Command::kSbatch, {"job.sh"}, {"SLURM_EXIT_ERROR=9", "SBATCH_GRES=:"}, "#!/bin/sh\n"}.run()),
-      "9: sbatch: error: Batch job submission failed: Invalid generic resource (gres) specification");
+      "9: sbatch: error: Invalid generic resource (gres) specification");
 }
 
 // Texts and exit statuses of sbatch 22.05.
@@ -235,8 +235,26 @@ TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
       {"-n4294967296", "1: sbatch: error: Invalid numeric value \"4294967296\" for --ntasks."},
       {"-c0", "1: sbatch: error: Invalid numeric value \"0\" for --cpus-per-task."},
       {"--ntasks-per-node=0", "1: sbatch: error: Invalid numeric value \"0\" for --ntasks-per-node."},
-      {"--begin=foo", "255: sbatch: error: Invalid --begin specification"},
-      {"--deadline=foo", "255: sbatch: error: Invalid --deadline specification"},
+      {"--begin=foo",
+       "255: Invalid time specification (pos=0): foo\nsbatch: error: Invalid --begin specification"},
+      {"--deadline=foo",
+       "255: Invalid time specification (pos=0): foo\nsbatch: error: Invalid --deadline specification"},
+      {"--begin=now+1month",
+       "255: Invalid time specification (pos=4): now+1month\nsbatch: error: Invalid --begin specification"},
+      {"--begin=4pm",
+       "255: Invalid time specification (pos=1): 4pm\nsbatch: error: Invalid --begin specification"},
+      {"--mem-bind=x", "255: sbatch: error: unrecognized --mem-bind argument \"x\""},
+      {"--partition=",
+       "1: sbatch: error: invalid partition specified: (null)\nsbatch: error: Batch job submission failed: "
+       "Invalid "
+       "partition name specified"},
+      {"--gres=gpu=1", "1: sbatch: error: Invalid generic resource (gres) specification"},
+      {"--mem-per-gpu=1G",
+       "1: sbatch: error: Requested mem_per_tres=gres:gpu:1024 but did not request any GPU.\nsbatch: error: "
+       "Invalid "
+       "generic resource (gres) specification"},
+      {"-dexpand:5",
+       "1: sbatch: error: Batch job submission failed: Requested operation not supported on this system"},
       {"-afoo", "1: sbatch: error: Batch job submission failed: Invalid job array specification"},
       {"-dfoo", "1: sbatch: error: Batch job submission failed: Job dependency problem"},
       {"--signal=foo", "255: sbatch: error: Invalid --signal specification"},
@@ -323,7 +341,7 @@ TEST(JobRequest, ScriptsWithBadLines) {
   EXPECT_EQ(with("#!/bin/sh\n#SBATCH --foo\n"),
             "255: sbatch: unrecognized option '--foo'\nTry \"sbatch --help\" for more information");
   EXPECT_EQ(with("#!/bin/sh\n#SBATCH -J \"x\n"),
-            "1: sbatch: fatal: job.sh: line 2: Unmatched `\"` in [-J \"x]");
+            "1: sbatch: fatal: job.sh: line 2: Unmatched `\"` in [ \"x]");
   EXPECT_EQ(with(""), "1: sbatch: error: Batch script is empty!");
   EXPECT_EQ(with("hostname\n"),
             "1: sbatch: error: This does not look like a batch script.  The first\n"

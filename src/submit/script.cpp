@@ -1,5 +1,6 @@
 #include "submit/script.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "text/number.h"
@@ -34,6 +35,8 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
     word.clear();
     in_word = false;
   };
+  // Where what follows the last whole word begins.
+  size_t rest = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_space) - text.begin());
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (quote != '\0') {
@@ -48,6 +51,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
       quote = c;
       in_word = true;
     } else if (is_space(c)) {
+      if (in_word) rest = i;
       end_word();
     } else if (c == '#') {
       break;
@@ -64,7 +68,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
   end_word();
   if (quote == '\0') return words;
   std::string message = "Unmatched `";
-  message.append(1, quote).append("` in [").append(text::trim(text)).append("]");
+  message.append(1, quote).append("` in [").append(text.substr(std::min(rest, text.size()))).append("]");
   return failure(std::move(message), kFailureStatus);
 }
 

@@ -1,5 +1,6 @@
 #include "submit/setters.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "text/array_spec.h"
@@ -32,6 +33,14 @@ Result<uint32_t> limit_minutes(const Assignment& to) {
   if (!minutes) return invalid(to);
   return *minutes == 0 ? text::kUnlimited
                        : *minutes;  // "A time limit of zero requests that no time limit be imposed"
+}
+
+// A point in time. What is wrong with it stands in a line of its own before Slurm's refusal.
+Result<int64_t> moment(const Assignment& to) {
+  auto time = text::parse_time(to.text(), to.invocation.now);
+  if (time) return *time;
+  if (to.text().empty()) return invalid(to);
+  return failure(time.error().message + "\n" + invalid(to).value().message, kUsageStatus);
 }
 
 }  // namespace
@@ -71,15 +80,15 @@ Status array(const Assignment& to) {
 }
 
 Status begin(const Assignment& to) {
-  auto time = text::parse_time(to.text(), to.invocation.now);
-  if (!time) return invalid(to);
+  auto time = moment(to);
+  if (!time) return failure(time.error());
   to.request.spec.set_begin_time(*time);
   return {};
 }
 
 Status deadline(const Assignment& to) {
-  auto time = text::parse_time(to.text(), to.invocation.now);
-  if (!time) return invalid(to);
+  auto time = moment(to);
+  if (!time) return failure(time.error());
   to.request.spec.set_deadline(*time);
   return {};
 }
@@ -105,6 +114,18 @@ Status chdir(const Assignment& to) {
   return {};
 }
 
+Status clusters(const Assignment& to) {
+  to.request.clusters = std::string(to.text());
+  return {};
+}
+
+Status constraint(const Assignment& to) {
+  std::string features(to.text());
+  std::replace(features.begin(), features.end(), ',', '&');  // Slurm takes the one for the other
+  to.request.spec.set_constraint(std::move(features));
+  return {};
+}
+
 Status delay_boot(const Assignment& to) {
   auto minutes = text::parse_minutes(to.text());
   if (!minutes) return invalid(to);
@@ -114,6 +135,8 @@ Status delay_boot(const Assignment& to) {
 
 Status dependency(const Assignment& to) {
   auto list = text::parse_dependencies(to.text());
+  if (!list && text::starts_with_ignoring_case(to.text(), "expand:"))
+    return rejected(to, "Requested operation not supported on this system");
   if (!list) return rejected(to, list.error().message);
   to.request.spec.mutable_dependencies()->Assign(list->terms.begin(), list->terms.end());
   to.request.spec.set_dependency_any(list->any);
@@ -219,7 +242,9 @@ Status kill_on_invalid_dependency(const Assignment& to) {
 }
 
 Status mail_type(const Assignment& to) {
-  std::string kept;
+  // Each time the option is given adds to what was asked for before.
+  std::string kept = to.request.spec.mail_type() == "NONE" ? std::string() : to.request.spec.mail_type();
+  bool any = false;
   for (std::string_view word : text::split(to.text(), ',')) {
     std::string upper = text::upper_case(text::trim(word));
     bool known = false;
@@ -229,10 +254,12 @@ Status mail_type(const Assignment& to) {
       known = known || upper == type;
     }
     if (!known) continue;  // Slurm drops unknown words where a known one stands beside them
+    any = true;
+    if (upper == "NONE" && !kept.empty()) continue;
     if (!kept.empty()) kept += ',';
     kept += upper;
   }
-  if (kept.empty()) return invalid(to);
+  if (!any) return invalid(to);
   to.request.spec.set_mail_type(kept);
   return {};
 }
@@ -312,6 +339,16 @@ Status own_user(const Assignment& to) {
 
 Status overlap(const Assignment& to) {
   to.request.overlap = true;  // an argument was an experiment of old versions
+  return {};
+}
+
+Status partition(const Assignment& to) {
+  if (to.text().empty()) {
+    return failure("invalid partition specified: (null)\n" +
+                       rejected(to, "Invalid partition name specified").value().message,
+                   kFailureStatus);
+  }
+  to.request.spec.set_partition(std::string(to.text()));
   return {};
 }
 

@@ -110,7 +110,37 @@ Status profile(const Assignment& to) {
   if (!are_known(to.text(), {"none", "all", "energy", "task", "filesystem", "lustre", "network"})) {
     return failure("invalid --profile=" + std::string(to.text()) + " option", kUsageStatus);
   }
-  to.request.spec.set_profile(std::string(to.text()));
+  // Kept in the words and the order in which Slurm tells them again.
+  constexpr std::string_view kKinds[] = {"Energy", "Lustre", "Network", "Task"};
+  std::string kept;
+  for (const std::string_view kind : kKinds) {
+    bool asked = false;
+    for (std::string_view word : text::split(to.text(), ',')) {
+      if (text::equals_ignoring_case(word, "filesystem")) word = "lustre";
+      asked = asked || text::equals_ignoring_case(word, "all") || text::equals_ignoring_case(word, kind);
+    }
+    if (asked) kept.append(kept.empty() ? "" : ",").append(kind);
+  }
+  to.request.spec.set_profile(kept.empty() ? "None" : kept);
+  return {};
+}
+
+Status mem_bind(const Assignment& to) {
+  if (!are_known(text::split(to.text(), ':').front(),
+                 {"help", "quiet", "q", "verbose", "v", "none", "no", "local", "rank", "map_mem", "mask_mem",
+                  "sort", "nosort", "prefer", "p"})) {
+    return failure("unrecognized --mem-bind argument \"" + std::string(to.text()) + "\"", kUsageStatus);
+  }
+  to.request.spec.set_mem_bind(std::string(to.text()));
+  return {};
+}
+
+Status power(const Assignment& to) {
+  if (text::equals_ignoring_case(to.text(), "level")) {
+    to.request.spec.set_power("level");
+  } else {
+    to.request.notes.push_back("error: Ignoring unrecognized power option (" + std::string(to.text()) + ")");
+  }
   return {};
 }
 
@@ -118,7 +148,8 @@ Status reserved_for_system(const Assignment& to) {
   auto value = whole_number(to, 0);
   if (!value) return failure(value.error());
   std::string name = to.option.name == "core-spec" ? "-S" : "--" + std::string(to.option.name);
-  to.request.notes.push_back("error: Ignoring " + name + " since it's not allowed by configuration");
+  to.request.notes.push_back("error: Ignoring " + name +
+                             " since it's not allowed by configuration (AllowSpecResourcesUsage = No)");
   return {};
 }
 
@@ -144,7 +175,7 @@ Status switches(const Assignment& to) {
   if (at == std::string_view::npos) return {};
   auto minutes = text::parse_minutes(to.text().substr(at + 1));
   if (!minutes) return invalid(to);
-  uint64_t seconds = std::min<uint64_t>(uint64_t{*minutes} * 60, kMaxNumber);
+  uint64_t seconds = std::min<uint64_t>(uint64_t{*minutes} * 60, kMaxSwitchWait);
   to.request.spec.set_switches_wait_seconds(static_cast<uint32_t>(seconds));
   return {};
 }

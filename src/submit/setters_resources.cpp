@@ -10,8 +10,8 @@
 namespace minke::submit::set {
 namespace {
 
-Status invalid_gres(const Assignment& to) {
-  return rejected(to, "Invalid generic resource (gres) specification");
+Status invalid_gres(const Assignment&) {
+  return failure("Invalid generic resource (gres) specification", kFailureStatus);
 }
 
 // A count of nodes, "2k" being 2048.
@@ -61,10 +61,33 @@ void assign(google::protobuf::RepeatedPtrField<model::Gres>* field, const List& 
   field->Assign(list.begin(), list.end());
 }
 
-Status gpu_list(const Assignment& to, google::protobuf::RepeatedPtrField<model::Gres>* field) {
+// A request as listings tell it again: "gres:gpu:a100:2". Nothing where the amounts say the same.
+std::string as_given(std::string_view request, std::string_view each,
+                     const std::vector<model::Gres>& amounts) {
+  std::string out;
+  if (text::trim(request).empty() || text::equals_ignoring_case(text::trim(request), "none")) return out;
+  for (std::string_view item : text::split(request, ',')) {
+    item = text::trim(item);
+    if (text::starts_with_ignoring_case(item, "gres:")) item.remove_prefix(5);
+    out.append(out.empty() ? "gres:" : ",gres:").append(each).append(item);
+  }
+  return out == text::format_tres_per(amounts) ? std::string() : out;
+}
+
+// What listings tell of the request so far.
+std::string tres_per_node_of(const model::JobSpec& spec) {
+  if (!spec.tres_per_node().empty()) return spec.tres_per_node();
+  return text::format_tres_per(
+      std::vector<model::Gres>(spec.gres_per_node().begin(), spec.gres_per_node().end()));
+}
+
+Status gpu_list(const Assignment& to, google::protobuf::RepeatedPtrField<model::Gres>* field,
+                std::string* given = nullptr) {
   auto list = text::parse_gpu_list(to.text());
   if (!list) return invalid_gres(to);
   assign(field, *list);
+  const bool named = text::starts_with_ignoring_case(to.text(), "gpu:");
+  if (given != nullptr) *given = as_given(to.text(), named ? "" : "gpu:", *list);
   return {};
 }
 
@@ -150,10 +173,10 @@ Status exclusive(const Assignment& to) {
 }
 
 Status gpus(const Assignment& to) {
-  return gpu_list(to, to.request.spec.mutable_gpus());
+  return gpu_list(to, to.request.spec.mutable_gpus(), to.request.spec.mutable_tres_per_job());
 }
 Status gpus_per_socket(const Assignment& to) {
-  return gpu_list(to, to.request.spec.mutable_gpus_per_socket());
+  return gpu_list(to, to.request.spec.mutable_gpus_per_socket(), to.request.spec.mutable_tres_per_socket());
 }
 Status gpus_per_task(const Assignment& to) {
   return gpu_list(to, to.request.spec.mutable_gpus_per_task());
@@ -167,16 +190,31 @@ Status gpus_per_node(const Assignment& to) {
   for (const model::Gres& entry : to.request.spec.gres_per_node()) {
     if (entry.name() != "gpu") kept.push_back(entry);
   }
+  const std::string before = tres_per_node_of(to.request.spec);
+  std::string given = as_given(to.text(), "gpu:", {});
+  if (!before.empty()) given = before + "," + given;
   kept.insert(kept.end(), list->begin(), list->end());
   assign(to.request.spec.mutable_gres_per_node(), kept);
   to.request.spec.set_gpus_per_node(std::string(to.text()));
+  to.request.spec.set_tres_per_node(given == text::format_tres_per(kept) ? std::string() : given);
   return {};
 }
 
 Status gres(const Assignment& to) {
+  if (text::equals_ignoring_case(to.text(), "help")) {
+    to.request.lists_gres = true;
+    return {};
+  }
   auto list = text::parse_gres_list(to.text());
   if (!list) return invalid_gres(to);
+  std::string given = as_given(to.text(), "", *list);
+  if (to.request.is_given("gpus-per-node")) {  // listings tell both
+    const std::string before = tres_per_node_of(to.request.spec);
+    given = as_given(to.text(), "", {});
+    if (!before.empty()) given.append(given.empty() ? "" : ",").append(before);
+  }
   assign(to.request.spec.mutable_gres_per_node(), *list);
+  to.request.spec.set_tres_per_node(given);
   return {};
 }
 

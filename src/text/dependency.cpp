@@ -113,12 +113,12 @@ Result<DependencyList> parse_dependencies(std::string_view text) {
   }
 }
 
-std::string format_dependencies(const DependencyList& list, const std::function<bool(uint32_t)>& is_array) {
+std::string format_dependencies(const DependencyList& list) {
   std::string out;
   for (const model::Dependency& term : list.terms) {
     if (term.status() == model::DEPENDENCY_FULFILLED) continue;
     if (!out.empty()) out += list.any ? '?' : ',';
-    append_job(out, term, is_array && is_array(term.job_id()));
+    append_job(out, term, term.whole_array());
     out += term.status() == model::DEPENDENCY_FAILED ? "(failed)" : "(unfulfilled)";
   }
   return out;

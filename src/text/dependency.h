@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +25,8 @@ Result<DependencyList> parse_dependencies(std::string_view text);
 
 // squeue's %E: "afterok:1(unfulfilled),after:5_*+10(unfulfilled)". Fulfilled terms are left out, as Slurm
 // forgets them;
-// "" where none is left. `is_array` tells which jobs are arrays (those are written with "_*"); none where it
-// is empty.
-std::string format_dependencies(const DependencyList& list,
-                                const std::function<bool(uint32_t)>& is_array = {});
+// "" where none is left. Whole arrays are written with "_*".
+std::string format_dependencies(const DependencyList& list);
 
 // As typed, without states: parse_dependencies reads it back.
 std::string format_dependency_request(const DependencyList& list);

@@ -8,8 +8,10 @@ namespace {
 // Job 23 is an array, as in the runs of Slurm 22.05 that these forms come from.
 std::string shown(std::string_view text) {
   auto list = parse_dependencies(text);
-  return list ? format_dependencies(*list, [](uint32_t job_id) { return job_id == 23; })
-              : list.error().message;
+  if (!list) return list.error().message;
+  for (model::Dependency& term : list->terms)
+    term.set_whole_array(term.job_id() == 23 && !term.has_array_task_id());
+  return format_dependencies(*list);
 }
 
 TEST(Dependency, ShownAsSqueueShowsThem) {

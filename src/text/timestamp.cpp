@@ -1,5 +1,6 @@
 #include "text/timestamp.h"
 
+#include <algorithm>
 #include <ctime>
 #include <optional>
 
@@ -42,7 +43,8 @@ class TimeReader {
     if (!date_seen_ && !clock_seen_) return std::nullopt;
     return combine();
   }
-  size_t position() const { return at_; }
+  // Where the reading failed: where the part that is wrong begins.
+  size_t position() const { return std::max(at_, problem_); }
 
  private:
   bool at_end() const { return at_ >= text_.size(); }
@@ -132,7 +134,11 @@ class TimeReader {
     size_t digits = 0;
     while (is_digit(peek(digits))) ++digits;
     auto count = parse_unsigned(text_.substr(at_, digits), kMaxOffset);
-    if (!count) return false;
+    problem_ = at_;
+    if (!count) {
+      if (problem_ > 0 && digits == 0 && at_end()) --problem_;
+      return false;
+    }
     at_ += digits;
     skip_spaces();
     int64_t unit = 1;
@@ -160,8 +166,10 @@ class TimeReader {
     auto hour = take_number(2);
     if (!hour || peek() != ':') return fail();
     ++at_;
+    if (*hour <= 23) problem_ = at_;
     auto minute = take_number(2);
     if (!minute || *minute > 59) return fail();
+    if (*hour <= 23) problem_ = at_;
     std::optional<int> second = 0;
     if (peek() == ':') {
       ++at_;
@@ -207,6 +215,7 @@ class TimeReader {
     } else {  // MM/DD[/YY], MM.DD[.YY]
       month = take_number(2);
       char separator = peek();
+      if (month && *month <= 12 && separator != '.' && separator != '/') problem_ = at_;
       if (!month || (separator != '/' && separator != '.')) return fail();
       ++at_;
       day = take_number(2);
@@ -254,6 +263,7 @@ class TimeReader {
   int64_t now_;
   bool past_;
   std::tm today_;
+  size_t problem_ = 0;
   bool date_seen_ = false, clock_seen_ = false, offset_seen_ = false;
   int year_ = 0, month_ = 0, day_ = 0, hour_ = 0, minute_ = 0, second_ = 0;
   int64_t offset_ = 0;

@@ -84,12 +84,13 @@ Result<std::vector<model::Gres>> parse_gres_list(std::string_view text) {
   if (text.empty() || equals_ignoring_case(text, "none")) return out;
   for (std::string_view item : split(text, ',')) {
     item = trim(item);
-    if (starts_with_ignoring_case(item, "gres:") || starts_with_ignoring_case(item, "gres/"))
-      item.remove_prefix(5);
+    const bool is_tres = starts_with_ignoring_case(item, "gres/");  // gres/gpu=2
+    if (is_tres || starts_with_ignoring_case(item, "gres:")) item.remove_prefix(5);
     size_t end = item.find_first_of(":=");
     std::string_view name = item.substr(0, end);
     // "gres" alone is that prefix without a name behind it.
     if (!is_name(name) || equals_ignoring_case(name, "gres") ||
+        (!is_tres && end != std::string_view::npos && item[end] == '=') ||
         (end != std::string_view::npos && end + 1 == item.size()))
       return invalid();
     std::string_view fields = end == std::string_view::npos ? std::string_view() : item.substr(end + 1);

@@ -4,6 +4,7 @@ Every case is submitted with `sbatch`, held where its table does not say otherwi
 text.
 """
 import dataclasses
+import pathlib
 import shlex
 
 
@@ -646,6 +647,10 @@ SCRIPTS = [
     script("packjob", "#!/bin/bash\n#SBATCH -n 1\n#SBATCH packjob\n#SBATCH -n 2\n" + BODY),
     script("arguments", "#!/bin/bash\n#SBATCH -t 5\n" + BODY),
 ]
+# Job scripts such as people have, with the oddities of such: a file each.
+JOB_SCRIPTS = [Case(f"job script: {path.stem}", [], script=path.read_text())
+               for path in sorted(pathlib.Path(__file__).with_name("scripts").glob("*.sh"))]
+
 # What can never run is told at once where a job is not held.
 IMPOSSIBLE = lines("impossible", """
 -c 9
@@ -675,7 +680,7 @@ IMPOSSIBLE = lines("impossible", """
 -p short -c 5
 -p short -w n3
 -t 4:00:00 -p short
---tmp=10G
+--tmp=30G
 --contiguous -N 6
 --exclusive -N 6
 """, hold=False)
@@ -697,6 +702,7 @@ WAITING = lines("waiting", """
 --nice=100
 -C fast
 --exclusive
+--tmp=10G
 --deadline=now+2hours
 -t 5 --time-min=1
 -n 4 --overcommit
@@ -705,5 +711,5 @@ WAITING = lines("waiting", """
 """, hold=False)
 
 GROUPS = [IMPOSSIBLE, WAITING, TIME, MEMORY, SIZE, NAMES, FILES, HOSTS, GRES, CONSTRAINT, ARRAY, DEPENDENCY, BEGIN,
-          SIGNAL, ENVIRONMENT, SCRIPTS]
+          SIGNAL, ENVIRONMENT, SCRIPTS, JOB_SCRIPTS]
 CASES = [case for group in GROUPS for case in group]

@@ -25,11 +25,10 @@ JOBS = {
     "priority": "-w n1 --exclusive --wrap=true",
 }
 RUNNING = ("cancelled", "running", "busy", "suspended", "requeued", "node-fail")
-STEERING = ("scancel {cancelled} {never-ran}",
-            "scontrol requeuehold {requeued}", "scontrol suspend {suspended}",
+STEERING = ("scancel {cancelled} {never-ran}", "scontrol requeuehold {requeued}",
             "scontrol update nodename=n4 state=down reason=broken")
 SETTLED = {"completed": "COMPLETED", "failed": "FAILED", "killed": "FAILED", "cancelled": "CANCELLED",
-           "never-ran": "CANCELLED", "suspended": "SUSPENDED", "requeued": "PENDING"}
+           "never-ran": "CANCELLED", "node-fail": "NODE_FAIL", "requeued": "PENDING"}
 SEPARATOR = "\x1f"
 
 SQUEUE_LETTERS = "aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
@@ -61,7 +60,7 @@ LISTINGS = {
     "squeue by states": "squeue -h -t S,CA,F -S i -j {jobs} -o '%i %T %r'",
     "squeue by name": "squeue -h -n 'a name' -j {jobs} -o '%j %k'",
     "squeue widths": "squeue -h -t all -S i -j {jobs} -o '%.4i|%4i|%.10j|%3j|%8T|%.8T|%.2t'",
-    "squeue long format": "squeue -t all -S i -j {jobs} -O 'JobID:.6,Name:.5,State,Reason:20,NumNodes:.3,tres:10'",
+    "squeue long format": "squeue -t all -S i -j {jobs} -O 'JobID:.6,NumNodes:.3,Name:.5,State,Reason:20,tres:10'",
     "squeue no state": "squeue -t NOSUCH",
     "squeue no job": "squeue -j 999999",
     "squeue bad option": "squeue --nosuch",
@@ -70,9 +69,10 @@ LISTINGS = {
     "squeue only state": "squeue -h -t PD -j {jobs} -S i -o '%i %r'",
     "squeue sort": "squeue -h -t all -j {jobs} -S -T,i -o '%T %i'",
     "sinfo": "sinfo",
-    "sinfo nodes": "sinfo -N",
+    # The order of a node's lines, one for each partition, is arbitrary in Slurm.
+    "sinfo nodes": "sinfo -N | LC_ALL=C sort",
     "sinfo long": "sinfo -h -l",
-    "sinfo nodes long": "sinfo -h -N -l",
+    "sinfo nodes long": "sinfo -h -N -l | LC_ALL=C sort",
     "sinfo summary": "sinfo -s",
     "sinfo exact": "sinfo -e",
     "sinfo reasons": "sinfo -h -R -o '%20E %9u %N'",
@@ -80,15 +80,16 @@ LISTINGS = {
     "sinfo states": "sinfo -h -t idle,down -o '%t %N'",
     "sinfo one node": "sinfo -h -n n1 -o '%n %T %G %f'",
     "sinfo nosuch state": "sinfo -t nosuch",
-    "sinfo all": "sinfo -h -o '%all'",
+    "sinfo all": "sinfo -h -o '%all' | tr '|\\n' ':|' | tr -dc '|'",
     "sinfo ood": "sinfo -aho %F/%C",
     "sinfo ood nodes": "sinfo -ahNO nodehost:100,gres:512,gresused:512,statelong",
-    "sacct": "sacct -j {jobs} -o JobID,JobName,Partition,AllocCPUS,State,ExitCode",
+    # In the order of the database, which is Slurm's own.
+    "sacct": "sacct -j {jobs} -o JobID,JobName,Partition,AllocCPUS,State,ExitCode | LC_ALL=C sort",
     "sacct default": "sacct -j {completed}",
     "sacct brief": "sacct -b -j {failed}",
     "sacct parsable": "sacct -p -j {failed} -o jobid,state,exitcode",
     "sacct widths": "sacct -n -X -j {failed} -o jobid%5,jobname%-10,state%3",
-    "sacct allocations": "sacct -X -n -P -j {jobs} -o jobid,state",
+    "sacct allocations": "sacct -X -n -P -j {jobs} -o jobid,state | LC_ALL=C sort",
     "sacct states": "sacct -X -n -P -j {jobs} -s F,CA -S now-1hour -E now -o jobid,state",
     "sacct name": "sacct -X -n -P --name 'a name' -o jobname,state,comment",
     "sacct bad field": "sacct -o nosuch",
@@ -200,29 +201,52 @@ def look(pair: Pair) -> dict[str, tuple]:
     """Everything that is asked about the jobs: by its name, the two answers."""
     def ask(system):
         numbers = prepare(system)
-        s = SEPARATOR
-        letters = "".join(f"%{letter}{s}" for letter in SQUEUE_LETTERS)
-        node_letters = "".join(f"%{letter}{s}" for letter in SINFO_LETTERS)
-        node_fields = ",".join(f"{field}:{s}" for field in SINFO_FIELDS)
-        answers = {
-            "squeue letters": rows(system, numbers, f"squeue -h -t all -j {{jobs}} -o '{letters}'",
-                                   list(SQUEUE_LETTERS), SQUEUE_LETTERS.index("i")),
-            "sinfo letters": rows(system, numbers, f"sinfo -h -N -o '{node_letters}'",
-                                  list(SINFO_LETTERS), SINFO_LETTERS.index("N")),
-            "sinfo fields": rows(system, numbers, f"sinfo -h -N -O '{node_fields}'",
-                                 SINFO_FIELDS, SINFO_FIELDS.index("nodelist")),
-            "sacct fields": rows(system, numbers,
-                                 f"sacct -n -P --delimiter='{s}' -j {{jobs}} -o {','.join(SACCT_FIELDS)}",
-                                 SACCT_FIELDS, SACCT_FIELDS.index("JobID")),
-        }
-        for entity in ("job", "node", "partition", "step"):
-            shown = records(named(system.run("scontrol", "-d", "show", entity).stdout, system, numbers))
-            answers[f"show {entity}"] = {name: fields for name, fields in shown.items() if not name.isdigit()}
-        # Those that change something come last.
-        order = sorted(LISTINGS, key=lambda name: name.startswith(("scontrol", "scancel")))
-        return answers | {name: on(system, numbers, LISTINGS[name]) for name in order}
+        # A suspended job keeps its processors in Minke: the nodes are looked at before there is one.
+        of_nodes = look_at_nodes(system, numbers)
+        system.run("scontrol", "suspend", numbers["suspended"], check=0)
+        system.wait_state(numbers["suspended"], "SUSPENDED")
+        return of_nodes | look_at_jobs(system, numbers)
     theirs, ours = pair.each(ask)
     return {name: (theirs[name], ours[name]) for name in theirs}
+
+
+def shown(system, numbers: dict[str, int], entities: tuple[str, ...]) -> dict[str, dict]:
+    """The records of `scontrol -d show`, by `show entity`."""
+    answers = {}
+    for entity in entities:
+        found = records(named(system.run("scontrol", "-d", "show", entity).stdout, system, numbers))
+        answers[f"show {entity}"] = {name: fields for name, fields in found.items() if not name.isdigit()}
+    return answers
+
+
+def look_at_nodes(system, numbers: dict[str, int]) -> dict:
+    letters = "".join(f"%{letter}{SEPARATOR}" for letter in SINFO_LETTERS)
+    fields = ",".join(f"{field}:{SEPARATOR}" for field in SINFO_FIELDS)
+    answers = {
+        "sinfo letters": rows(system, numbers, f"sinfo -h -N -o '{letters}'",
+                              list(SINFO_LETTERS), SINFO_LETTERS.index("N")),
+        "sinfo fields": rows(system, numbers, f"sinfo -h -N -O '{fields}'",
+                             SINFO_FIELDS, SINFO_FIELDS.index("nodelist")),
+    }
+    answers |= shown(system, numbers, ("node", "partition"))
+    return answers | {name: on(system, numbers, line) for name, line in LISTINGS.items() if name.startswith("sinfo")}
+
+
+def look_at_jobs(system, numbers: dict[str, int]) -> dict:
+    s = SEPARATOR
+    letters = "".join(f"%{letter}{s}" for letter in SQUEUE_LETTERS)
+    answers = {
+        "squeue letters": rows(system, numbers, f"squeue -h -t all -j {{jobs}} -o '{letters}'",
+                               list(SQUEUE_LETTERS), SQUEUE_LETTERS.index("i")),
+        "sacct fields": rows(system, numbers,
+                             f"sacct -n -P --delimiter='{s}' -j {{jobs}} -o {','.join(SACCT_FIELDS)}",
+                             SACCT_FIELDS, SACCT_FIELDS.index("JobID")),
+    }
+    answers |= shown(system, numbers, ("job", "step"))
+    # Those that change something come last.
+    order = sorted((name for name in LISTINGS if not name.startswith("sinfo")),
+                   key=lambda name: name.startswith(("scontrol", "scancel")))
+    return answers | {name: on(system, numbers, LISTINGS[name]) for name in order}
 
 
 def records(text: str) -> dict[str, dict[str, str]]:

@@ -5,6 +5,7 @@ import pytest
 
 from cluster import ROOT
 from compare import Comparison, load_differences, open_cases, page
+from commands import COMMANDS, run_commands
 from corpus import CASES
 from environments import JOBS as ENVIRONMENTS, run_environments
 from states import LISTINGS, TABLES, look
@@ -40,14 +41,19 @@ def looked(pair, seen):
 
 
 @pytest.fixture(scope="module")
-def environments(pair, looked):
+def commanded(pair, looked):
+    return run_commands(pair)
+
+
+@pytest.fixture(scope="module")
+def environments(pair, commanded):
     return run_environments(pair)
 
 
 def test_cases_have_names_of_their_own():
     names = {case.name for case in CASES}
     assert len(names) == len(CASES) >= 300
-    names |= set(LISTINGS) | set(TABLES) | {f"environment: {options}" for options in ENVIRONMENTS}
+    names |= set(LISTINGS) | set(TABLES) | set(COMMANDS) | {f"environment: {options}" for options in ENVIRONMENTS}
     assert set(open_cases()) <= names
 
 
@@ -86,6 +92,14 @@ def test_listing(name, looked, differences):
 def test_fields(name, looked, differences):
     comparison = Comparison(differences, "")
     comparison.rows(name, *looked[name])
+    assert not comparison.lines, "\n".join(comparison.lines)
+
+
+@pytest.mark.parametrize("name", listed(COMMANDS))
+def test_command(name, commanded, differences):
+    comparison = Comparison(differences, name)
+    for field, slurm, minke in zip(("exit code", "stdout", "stderr"), *commanded[name]):
+        comparison.value("command", field, slurm, minke)
     assert not comparison.lines, "\n".join(comparison.lines)
 
 

@@ -57,9 +57,10 @@ template <int64_t (JobRecord::*time)() const>
 void record_time(const JobLine& line, const Context& context, std::string& out) {
   append_time(out, (line.job->*time)(), context);
 }
-template <const google::protobuf::RepeatedPtrField<model::Gres>& (JobSpec::*gres)() const>
+template <const google::protobuf::RepeatedPtrField<model::Gres>& (JobSpec::*gres)() const,
+          const std::string& (JobSpec::*given)() const>
 void gres_request(const JobLine& line, const Context&, std::string& out) {
-  append_gres_request(out, (line.job->spec().*gres)(), "N/A");
+  append_tres_per(out, (line.job->spec().*given)(), (line.job->spec().*gres)(), "N/A");
 }
 
 void array_job_id(const JobLine& line, const Context&, std::string& out) {
@@ -126,6 +127,9 @@ void end(const JobLine& line, const Context& context, std::string& out) {
   } else {
     append_time(out, end_time(*line.job), context);
   }
+}
+void start(const JobLine& line, const Context& context, std::string& out) {
+  append_time(out, start_time(*line.job), context);
 }
 void exit_code(const JobLine& line, const Context&, std::string& out) {
   append_number(out, line.job->exit_code());
@@ -234,15 +238,22 @@ void het_job_offset(const JobLine& line, const Context& context, std::string& ou
   if (line.job->het_job_id() == 0) return not_available(line, context, out);
   append_number(out, line.job->het_job_offset());
 }
-template <const std::string& (JobSpec::*text)() const>
-void spec_text_or_none(const JobLine& line, const Context& context, std::string& out) {
-  if ((line.job->spec().*text)().empty()) return not_available(line, context, out);
-  out += (line.job->spec().*text)();
-}
 void tres_per_task(const JobLine& line, const Context& context, std::string& out) {
-  if (line.job->spec().tres_per_task().empty())
-    return gres_request<&JobSpec::gpus_per_task>(line, context, out);
-  out += line.job->spec().tres_per_task();
+  gres_request<&JobSpec::gpus_per_task, &JobSpec::tres_per_task>(line, context, out);
+}
+// --gpu-bind and --gpu-freq are shorthands.
+void of_gpus(const std::string& tres, const std::string& gpus, std::string& out) {
+  if (tres.empty() && gpus.empty()) {
+    out += "N/A";
+  } else {
+    out += tres.empty() ? "gpu:" + gpus : tres;
+  }
+}
+void tres_bind(const JobLine& line, const Context&, std::string& out) {
+  of_gpus(line.job->spec().tres_bind(), line.job->spec().gpu_bind(), out);
+}
+void tres_freq(const JobLine& line, const Context&, std::string& out) {
+  of_gpus({}, line.job->spec().gpu_freq(), out);
 }
 void switches(const JobLine& line, const Context&, std::string& out) {
   append_number(out, line.job->spec().switches());
@@ -299,7 +310,7 @@ void user_name(const JobLine& line, const Context&, std::string& out) {
   }
 }
 void name(const JobLine& line, const Context&, std::string& out) {
-  out += line.job->spec().name();
+  out += job_name(*line.job);
 }
 void work_dir(const JobLine& line, const Context&, std::string& out) {
   out += line.job->spec().work_dir();
@@ -311,7 +322,8 @@ constexpr Overflow kSpill = Overflow::kSpill;
 // Letters first, in the order in which %all prints them; then the fields that only -O knows.
 constexpr JobField kFields[] = {
     {'a', "account", "ACCOUNT", kCut, kCut, record_text<&JobRecord::account>},
-    {'b', "tres-per-node", "TRES_PER_NODE", kCut, kCut, gres_request<&JobSpec::gres_per_node>},
+    {'b', "tres-per-node", "TRES_PER_NODE", kCut, kCut,
+     gres_request<&JobSpec::gres_per_node, &JobSpec::tres_per_node>},
     {'c', "mincpus", "MIN_CPUS", kCut, kCut, min_cpus},
     {'d', "mintmpdisk", "MIN_TMP_DISK", kCut, kCut, min_tmp_disk},
     {'e', "endtime", "END_TIME", kCut, kCut, end},
@@ -354,7 +366,7 @@ constexpr JobField kFields[] = {
     {'P', "partition", "PARTITION", kCut, kCut, partition},
     {'Q', "prioritylong", "PRIORITY", kCut, kCut, record_number<&JobRecord::priority>},
     {'R', "reasonlist", "NODELIST(REASON)", kSpill, kSpill, reason_list},
-    {'S', "starttime", "START_TIME", kCut, kCut, record_time<&JobRecord::start_time>},
+    {'S', "starttime", "START_TIME", kCut, kCut, start},
     {'T', "state", "STATE", kCut, kCut, state},
     {'U', "userid", "UID", kCut, kCut, record_number<&JobRecord::uid>},
     {'V', "submittime", "SUBMIT_TIME", kCut, kCut, record_time<&JobRecord::submit_time>},
@@ -384,7 +396,8 @@ constexpr JobField kFields[] = {
     {'\0', "eligibletime", "ELIGIBLE_TIME", kCut, kCut, record_time<&JobRecord::eligible_time>},
     {'\0', "exit_code", "EXIT_CODE", kCut, kCut, exit_code},
     {'\0', "extra", "EXTRA", kCut, kCut, spec_text<&JobSpec::extra>},
-    {'\0', "gres", "TRES_PER_NODE", kCut, kCut, gres_request<&JobSpec::gres_per_node>},
+    {'\0', "gres", "TRES_PER_NODE", kCut, kCut,
+     gres_request<&JobSpec::gres_per_node, &JobSpec::tres_per_node>},
     {'\0', "hetjobid", "HET_JOB_ID", kCut, kCut, het_job_id},
     {'\0', "hetjobidset", "HET_JOB_ID_SET", kCut, kCut, het_job_id_set},
     {'\0', "hetjoboffset", "HET_JOB_OFFSET", kCut, kCut, het_job_offset},
@@ -425,10 +438,11 @@ constexpr JobField kFields[] = {
     {'\0', "system_comment", "SYSTEM_COMMENT", kCut, kCut, null},
     {'\0', "tres-alloc", "TRES_ALLOC", kCut, kCut, tres_alloc},
     {'\0', "tres", "TRES_ALLOC", kCut, kCut, tres_alloc},
-    {'\0', "tres-bind", "TRES_BIND", kCut, kCut, spec_text_or_none<&JobSpec::tres_bind>},
-    {'\0', "tres-freq", "TRES_FREQ", kCut, kCut, spec_text_or_none<&JobSpec::gpu_freq>},
-    {'\0', "tres-per-job", "TRES_PER_JOB", kCut, kCut, gres_request<&JobSpec::gpus>},
-    {'\0', "tres-per-socket", "TRES_PER_SOCKET", kCut, kCut, gres_request<&JobSpec::gpus_per_socket>},
+    {'\0', "tres-bind", "TRES_BIND", kCut, kCut, tres_bind},
+    {'\0', "tres-freq", "TRES_FREQ", kCut, kCut, tres_freq},
+    {'\0', "tres-per-job", "TRES_PER_JOB", kCut, kCut, gres_request<&JobSpec::gpus, &JobSpec::tres_per_job>},
+    {'\0', "tres-per-socket", "TRES_PER_SOCKET", kCut, kCut,
+     gres_request<&JobSpec::gpus_per_socket, &JobSpec::tres_per_socket>},
     {'\0', "tres-per-task", "TRES_PER_TASK", kCut, kCut, tres_per_task},
     {'\0', "wait4switch", "WAIT4SWITCH", kCut, kCut, switches_wait},
 };

@@ -27,6 +27,9 @@ std::string_view spec_text(const JobLine& line) {
   return (line.job->spec().*value)();
 }
 
+std::string_view name(const JobLine& line) {
+  return job_name(*line.job);
+}
 int64_t family(const JobLine& line, const Context&) {
   return line.job->array_job_id() != 0 ? line.job->array_job_id() : line.job->job_id();
 }
@@ -98,7 +101,7 @@ std::optional<JobSortKey> job_sort_key(char letter) {
     case 'i':
       return by(array_id);
     case 'j':
-      return by(spec_text<&JobSpec::name>);
+      return by(name);
     case 'k':
       return by(spec_text<&JobSpec::comment>);
     case 'l':

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <vector>
+
+#include "text/tres.h"
 
 namespace minke::cli {
 
@@ -90,11 +93,13 @@ void append_gres_used(std::string& out, const model::NodeRecord& node) {
   }
   const char* separator = "";
   for (const model::Gres& offered : node.gres()) {
-    uint32_t used = 0;
-    for (const model::Gres& allocated : node.allocated_gres())
-      if (allocated.name() == offered.name() && allocated.type() == offered.type()) used += allocated.count();
-    fmt::format_to(std::back_inserter(out), "{}{}{}{}:{}(IDX:N/A)", separator, offered.name(),
-                   offered.type().empty() ? "" : ":", offered.type(), used);
+    std::vector<uint32_t> used;
+    for (const model::GresAllocation& held : node.held_gres())
+      if (held.name() == offered.name() && held.type() == offered.type())
+        used.insert(used.end(), held.indices().begin(), held.indices().end());
+    fmt::format_to(std::back_inserter(out), "{}{}{}{}:{}(IDX:{})", separator, offered.name(),
+                   offered.type().empty() ? "" : ":", offered.type(), used.size(),
+                   used.empty() ? "N/A" : text::format_indices(used));
     separator = ",";
   }
 }

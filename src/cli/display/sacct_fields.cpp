@@ -79,6 +79,11 @@ void account(const Line& line, const Context&, std::string& out) {
 void alloc_cpus(const Line& line, const Context&, std::string& out) {
   append_number(out, cpus(line));
 }
+// Whole nodes have more than was asked for.
+uint32_t requested_cpus_of(const JobRecord& job) {
+  if (!job.spec().exclusive() || job.num_tasks() == 0) return job.num_cpus();
+  return job.num_tasks() * std::max(1u, job.spec().cpus_per_task());
+}
 void alloc_nodes(const Line& line, const Context&, std::string& out) {
   append_number(out, line.step != nullptr       ? line.step->num_nodes()
                      : was_allocated(*line.job) ? line.job->num_nodes()
@@ -149,7 +154,8 @@ void end(const Line& line, const Context& context, std::string& out) {
                   context, out);
 }
 void exit_code(const Line& line, const Context&, std::string& out) {
-  out += text::format_exit_code(line.step != nullptr ? line.step->exit_code() : line.job->exit_code());
+  out +=
+      text::format_exit_code(line.step != nullptr ? line.step->exit_code() : accounted_exit_code(*line.job));
 }
 void job_id(const Line& line, const Context& context, std::string& out) {
   if (line.step != nullptr) {
@@ -168,8 +174,17 @@ void job_id_raw(const Line& line, const Context&, std::string& out) {
 void job_name(const Line& line, const Context&, std::string& out) {
   out += line.step != nullptr ? line.step->name() : line.job->spec().name();
 }
+void submit_line(const Line& line, const Context&, std::string& out) {
+  out += line.step != nullptr ? line.step->submit_line() : line.job->spec().submit_line();
+}
+void requested_cpus(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr) return alloc_cpus(line, context, out);
+  append_number(out, requested_cpus_of(*line.job));
+}
 void layout(const Line& line, const Context&, std::string& out) {
-  if (line.step != nullptr) out += line.step->kind() == model::STEP_NORMAL ? "Block" : "Unknown";
+  if (line.step == nullptr) return;
+  const std::string& told = line.step->distribution();
+  out += line.step->kind() != model::STEP_NORMAL ? "Unknown" : told.empty() ? "Block" : told;
 }
 void node_count(const Line& line, const Context&, std::string& out) {
   append_number(out, line.step != nullptr ? line.step->num_nodes() : line.job->num_nodes());
@@ -191,7 +206,11 @@ void requested_frequency(const Line& line, const Context&, std::string& out) {
   out += line.step != nullptr && line.step->kind() != model::STEP_NORMAL ? "0" : "Unknown";
 }
 void requested_memory(const Line& line, const Context& context, std::string& out) {
-  if (line.step == nullptr) append_mib(line.job->memory_mib(), context, out);
+  if (line.step != nullptr) return;
+  const JobSpec& spec = line.job->spec();
+  const bool whole = spec.exclusive() && spec.mem_per_cpu_mib() != 0;  // it has more than it asked for
+  append_mib(whole ? spec.mem_per_cpu_mib() * requested_cpus_of(*line.job) : line.job->memory_mib(), context,
+             out);
 }
 int64_t planned_seconds(const Line& line, const Context& context) {
   const JobRecord& job = *line.job;
@@ -209,6 +228,10 @@ void planned(const Line& line, const Context& context, std::string& out) {
 }
 void start(const Line& line, const Context& context, std::string& out) {
   const JobRecord& job = *line.job;
+  if (line.step == nullptr && job.start_time() == 0 && is_finished(job.state())) {
+    out += "None";  // it never began
+    return;
+  }
   time_or_unknown(line.step != nullptr                ? line.step->start_time()
                   : job.state() == model::JOB_PENDING ? 0
                                                       : job.start_time(),
@@ -339,7 +362,7 @@ constexpr SacctField kFields[] = {
     {"ReqCPUFreqGov", 13, kPlus, requested_frequency},
     {"ReqCPUFreqMax", 13, kPlus, requested_frequency},
     {"ReqCPUFreqMin", 13, kPlus, requested_frequency},
-    {"ReqCPUS", 8, kSpill, alloc_cpus},
+    {"ReqCPUS", 8, kSpill, requested_cpus},
     {"ReqMem", 10, kPlus, requested_memory},
     {"ReqNodes", 8, kSpill, node_count},
     {"ReqTRES", 10, kPlus, tres<true>},
@@ -355,7 +378,7 @@ constexpr SacctField kFields[] = {
     {"StdIn", 20, kPlus, job_text<&JobRecord::stdin_path>},
     {"StdOut", 20, kPlus, job_text<&JobRecord::stdout_path>},
     {"Submit", 19, kCut, submit},
-    {"SubmitLine", 20, kPlus, spec_text<&JobSpec::submit_line>},
+    {"SubmitLine", 20, kPlus, submit_line},
     {"Suspended", 10, kSpill, suspended},
     {"SystemComment", 15, kPlus, nothing},
     {"SystemCPU", 10, kPlus, cpu_used<false, true>},

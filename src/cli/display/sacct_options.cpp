@@ -374,12 +374,12 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
 Status set_sacct_window(const SacctOptions& options, int64_t now, SacctQuestion& question) {
   const bool named = !question.jobs.empty() || !question.steps.empty();
   question.from = named ? 0 : question.filter_states ? now : midnight(now);
-  question.until = now;
+  question.until = named && !question.filter_states ? 0 : now;  // named ones show even what is yet to begin
   if (options.from) {
     auto time = text::parse_time(*options.from, now, true);
     if (!time) return failure(time.error());
     question.from = *time;
-    if (question.filter_states) question.until = question.from;
+    question.until = question.filter_states ? question.from : now;
   }
   if (options.until) {
     auto time = text::parse_time(*options.until, now, true);

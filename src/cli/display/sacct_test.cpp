@@ -332,7 +332,7 @@ TEST_F(SacctWindow, DefaultsFollowFromJobsAndStates) {
   SacctOptions options;
   EXPECT_EQ(window(options), std::pair(test::kMidnight, now_));
   options.question.jobs.emplace_back().set_job_id(1);
-  EXPECT_EQ(window(options), std::pair(int64_t{0}, now_));
+  EXPECT_EQ(window(options), std::pair(int64_t{0}, int64_t{0}));
   options.question.jobs.clear();
   options.question.filter_states = true;
   EXPECT_EQ(window(options), std::pair(now_, now_));

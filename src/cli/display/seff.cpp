@@ -29,7 +29,7 @@ std::string seff_report(const rpc::AccountedJob& accounted, const DisplayContext
   line("User/Group: {}/{}", job.user_name(), job.group_name());
   std::string_view state = text::job_state_name(job.state());
   if (is_finished(job.state())) {
-    line("State: {} (exit code {})", state, text::exit_status_of(job.exit_code()));
+    line("State: {} (exit code {})", state, text::exit_status_of(accounted_exit_code(job)));
   } else {
     line("State: {}", state);
   }

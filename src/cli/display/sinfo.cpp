@@ -238,6 +238,8 @@ std::vector<NodeLine> node_lines(const SinfoOptions& options, const Table<NodeLi
       }
     }
     if (found || options.node_oriented || options.list_reasons) continue;
+    // A partition without such nodes has a line only where lines are of partitions.
+    if (!table.shows("partition") && !table.shows("partitionname")) continue;
     if (line_by_key.try_emplace(std::move(partition_key), lines.size()).second) {
       lines.push_back({&partition, {}});
       positions.push_back({p, nodes.size()});

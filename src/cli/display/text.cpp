@@ -142,14 +142,7 @@ void append_dependencies(std::string& out, const model::JobRecord& job) {
   text::DependencyList list;
   list.terms.assign(job.spec().dependencies().begin(), job.spec().dependencies().end());
   list.any = job.spec().dependency_any();
-  // The job that is waited for is not at hand; that one of the same index is wanted of it says that it is an
-  // array.
-  auto is_array = [&](uint32_t id) {
-    for (const model::Dependency& term : list.terms)
-      if (term.job_id() == id && term.type() == model::AFTER_CORR) return true;
-    return false;
-  };
-  append_or_null(out, text::format_dependencies(list, is_array));
+  append_or_null(out, text::format_dependencies(list));
 }
 
 void append_gres_request(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres,
@@ -158,6 +151,15 @@ void append_gres_request(std::string& out, const google::protobuf::RepeatedPtrFi
     out += none;
   } else {
     out += text::format_tres_per(std::vector<model::Gres>(gres.begin(), gres.end()));
+  }
+}
+
+void append_tres_per(std::string& out, const std::string& given,
+                     const google::protobuf::RepeatedPtrField<model::Gres>& gres, std::string_view none) {
+  if (given.empty()) {
+    append_gres_request(out, gres, none);
+  } else {
+    out += given;
   }
 }
 
@@ -265,6 +267,28 @@ bool is_finished(model::JobState state) {
   return state >= model::JOB_COMPLETE;
 }
 
+int32_t accounted_exit_code(const model::JobRecord& job) {
+  switch (job.state()) {
+    case model::JOB_CANCELLED:
+    case model::JOB_TIMEOUT:
+    case model::JOB_NODE_FAIL:
+    case model::JOB_PREEMPTED:
+    case model::JOB_DEADLINE:
+    case model::JOB_REQUEUED:
+      return 0;
+    default:
+      return job.exit_code();
+  }
+}
+
+const std::string& job_name(const model::JobRecord& job) {
+  return job.has_spec() ? job.spec().name() : job.name();
+}
+
+int64_t start_time(const model::JobRecord& job) {
+  return job.start_time() == 0 && is_finished(job.state()) ? job.end_time() : job.start_time();
+}
+
 int64_t end_time(const model::JobRecord& job) {
   if (job.end_time() != 0 || is_finished(job.state())) return job.end_time();
   if (job.start_time() == 0 || job.time_limit_minutes() == kUnlimited) return 0;
@@ -274,7 +298,7 @@ int64_t end_time(const model::JobRecord& job) {
 MemoryRequest memory_request(const model::JobRecord& job) {
   const model::JobSpec& spec = job.spec();
   if (spec.has_mem_per_node_mib()) return {spec.mem_per_node_mib(), false};
-  if (spec.has_mem_per_cpu_mib()) return {spec.mem_per_cpu_mib(), true};
+  if (spec.has_mem_per_cpu_mib()) return {spec.mem_per_cpu_mib(), spec.mem_per_cpu_mib() != 0};
   return {job.num_cpus() == 0 ? job.memory_mib() : job.memory_mib() / job.num_cpus(), true};
 }
 

@@ -66,6 +66,9 @@ void append_dependencies(std::string& out, const model::JobRecord& job);
 // gres:gpu:a100:1; `none` where the list is empty.
 void append_gres_request(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres,
                          std::string_view none);
+// The same of a request whose words are kept where its amounts would not tell them.
+void append_tres_per(std::string& out, const std::string& given,
+                     const google::protobuf::RepeatedPtrField<model::Gres>& gres, std::string_view none);
 // gpu:a100:2; "(null)" where the list is empty.
 void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres);
 // /path/of/script argument …; "(null)" for --wrap and allocations.
@@ -88,6 +91,12 @@ void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresO
 // Seconds it has run, suspensions left out; 0 where it has not started.
 int64_t elapsed_seconds(const model::JobRecord& job, int64_t now);
 bool is_finished(model::JobState state);
+// The job's name; records of short lists have it without their spec.
+const std::string& job_name(const model::JobRecord& job);
+// When it began; of one that was cancelled while it waited, when that was. s since the epoch; 0: not yet.
+int64_t start_time(const model::JobRecord& job);
+// As the accounting has it: what a job was stopped with stands with its batch step alone. A wait(2) status.
+int32_t accounted_exit_code(const model::JobRecord& job);
 // When it ends: its end, its limit while running, or after its expected start; 0 where not known.
 int64_t end_time(const model::JobRecord& job);
 

@@ -208,7 +208,7 @@ void describe_accounted_job(Document& document, const JobRecord& job,
   document.text("container", spec.container());
   describe_exit_code(document, "derived_exit_code", job.derived_exit_code(), ended);
   describe_times(document, job, context);
-  describe_exit_code(document, "exit_code", job.exit_code(), ended);
+  describe_exit_code(document, "exit_code", accounted_exit_code(job), ended);
   document.text("extra", spec.extra());
   document.text("failed_node", "");
   empty_list(document, "flags");

@@ -123,7 +123,13 @@ int Scontrol::run(const Words& words) {
 int Scontrol::report(const rpc::ActionReply& reply, const char* summary) {
   for (const rpc::ActionReply::Failure& failure : reply.failures()) {
     std::string job = failure.job().empty() ? std::to_string(failure.job_id()) : failure.job();
-    complain(failure.message() + " for job " + job);
+    // Slurm's words for the number, and ours for what exactly is wrong.
+    const std::string_view words = model::slurm_error_text(static_cast<int>(failure.code()));
+    if (words.empty() || words == failure.message()) {
+      complain(failure.message() + " for job " + job);
+    } else {
+      complain(std::string(words) + " for job " + job + " (" + failure.message() + ")");
+    }
   }
   if (reply.failures().empty()) return 0;
   if (summary != nullptr) complain(std::string(summary) + " error: " + reply.failures().rbegin()->message());

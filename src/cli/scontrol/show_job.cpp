@@ -122,7 +122,7 @@ void put_state(Block& block, const JobRecord& job, const DisplayContext& context
   block.put("AccrueTime={}", time_text(job.eligible_time(), context)).end();
   const bool endless = job.time_limit_minutes() == kUnlimited && !is_finished(job.state());
   block
-      .put("StartTime={} EndTime={} Deadline={}", time_text(job.start_time(), context),
+      .put("StartTime={} EndTime={} Deadline={}", time_text(start_time(job), context),
            time_text(endless ? 0 : end_time(job), context), time_text(job.spec().deadline(), context, "N/A"))
       .end();
   block
@@ -140,6 +140,8 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
   block.put("NumNodes={}", job.num_nodes());
   if (job.state() == model::JOB_PENDING && spec.has_max_nodes())
     block.put("-{}", std::max(job.num_nodes(), spec.max_nodes()));
+  else if (job.state() == model::JOB_PENDING && spec.spread_job() && spec.has_ntasks())
+    block.put("-{}", std::max(job.num_nodes(), job.num_tasks()));
   block
       .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}", job.num_cpus(),
            number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), std::max(1u, spec.cpus_per_task()),
@@ -179,9 +181,37 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
       .end();
 }
 
+// --cpu-freq=low-high:performance, in Slurm's capitals. One frequency is the highest; a governor alone is not
+// told.
+void put_frequency(Block& block, std::string_view given) {
+  const auto capital = [](std::string_view word) {
+    std::string out(word);
+    if (!out.empty()) out[0] = text::to_upper(out[0]);
+    return out;
+  };
+  const size_t colon = given.find(':'), dash = given.substr(0, colon).find('-');
+  const std::string first = capital(given.substr(0, std::min(dash, colon)));
+  if (given.empty()) return;
+  for (const std::string_view governor :
+       {"Conservative", "Ondemand", "Performance", "Powersave", "Schedutil", "Userspace"}) {
+    if (!text::equals_ignoring_case(first, governor)) continue;
+    block.put("Governor={}", first).end();
+    return;
+  }
+  if (dash == std::string_view::npos) {
+    block.put("CPU_max_freq={} ", first);
+  } else {
+    block.put("CPU_min_freq={} CPU_max_freq={} ", first, capital(given.substr(0, colon).substr(dash + 1)));
+  }
+  if (colon != std::string_view::npos) block.put("Governor={}", capital(given.substr(colon + 1)));
+  block.end();
+}
+
 void put_power(Block& block, const JobSpec& spec) {
   if (spec.has_switches())
     block.put("Switches={}@{}", spec.switches(), text::format_seconds(spec.switches_wait_seconds())).end();
+  if (!spec.burst_buffer().empty()) block.put("BurstBuffer={}", spec.burst_buffer()).end();
+  put_frequency(block, spec.cpu_freq());
   std::string power = spec.power();
   for (char& letter : power) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   block.put("Power={}", power).end();
@@ -229,11 +259,11 @@ std::string mail_kinds(std::string_view given) {
 }
 
 void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
-  auto gres = [&](const char* name, const google::protobuf::RepeatedPtrField<model::Gres>& list) {
-    if (list.empty()) return;
+  auto gres = [&](const char* name, const std::string& given,
+                  const google::protobuf::RepeatedPtrField<model::Gres>& list) {
     std::string text;
-    append_gres_request(text, list, "");
-    block.put("{}={}", name, text).end();
+    append_tres_per(text, given, list, "");
+    if (!text.empty()) block.put("{}={}", name, text).end();
   };
   const auto words = [&](const char* name, const std::string& text, const char* before = "") {
     if (!text.empty()) block.put("{}={}{}", name, before, text).end();
@@ -249,10 +279,10 @@ void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
   words("TresBind", spec.tres_bind().empty() ? spec.gpu_bind() : spec.tres_bind(),
         spec.tres_bind().empty() ? "gpu:" : "");
   words("TresFreq", spec.gpu_freq(), "gpu:");
-  gres("TresPerJob", spec.gpus());
-  gres("TresPerNode", spec.gres_per_node());
-  gres("TresPerSocket", spec.gpus_per_socket());
-  gres("TresPerTask", spec.gpus_per_task());
+  gres("TresPerJob", spec.tres_per_job(), spec.gpus());
+  gres("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
+  gres("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
+  gres("TresPerTask", {}, spec.gpus_per_task());
   if (const std::string kinds = mail_kinds(spec.mail_type()); !kinds.empty())
     block.put("MailUser={} MailType={}", spec.mail_user().empty() ? user : spec.mail_user(), kinds).end();
 }
@@ -275,7 +305,7 @@ void append_step_block(std::string& out, const model::StepRecord& step, const Jo
   Block block(out, options);
   std::string id, tres, gres;
   append_step_id(id, step, false);
-  append_tres(tres, tres_of(step), text::TresOrder::kById, context);
+  append_tres(tres, tres_of(step), text::TresOrder::kByName, context);
   block
       .put("StepId={} UserId={} StartTime={} TimeLimit={}", id, job.uid(),
            time_text(step.start_time(), context),
@@ -289,8 +319,9 @@ void append_step_block(std::string& out, const model::StepRecord& step, const Jo
       .end();
   block.put("TRES={}", or_null(tres)).end();
   block.put("ResvPorts=(null)").end();
-  block.put("CPUFreqReq=Default{}", step.kind() == model::STEP_NORMAL ? " Dist=Block" : "").end();
-  block.put("SrunHost:Pid=(null):0");
+  const std::string distribution = step.distribution().empty() ? "Block" : step.distribution();
+  block.put("CPUFreqReq=Default{}", step.kind() == model::STEP_NORMAL ? " Dist=" + distribution : "").end();
+  block.put("SrunHost:Pid={}:{}", or_null(step.srun_host()), step.srun_pid());
   append_gres_request(gres, step.tres_gres(), "");
   if (!gres.empty()) {
     block.end();

@@ -140,6 +140,12 @@ Result<UpdateRequests> update_jobs(const Word& jobs, const std::vector<Word>& wo
   rpc::UpdateJobRequest update;
   if (Status status = add_fields(words, kJobNames, false, update.mutable_fields()); !status)
     return failure(status.error());
+  for (const rpc::Field& field : update.fields()) {
+    if (field.name() != "TimeLimit") continue;
+    std::string_view amount = field.value();
+    if (amount != "-1" && (amount.starts_with('+') || amount.starts_with('-'))) amount.remove_prefix(1);
+    if (!text::parse_minutes(amount)) return failure("scontrol: error: Invalid TimeLimit value");
+  }
   UpdateRequests result;
   if (by_name) {
     update.set_name(jobs.value);

@@ -196,7 +196,10 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
     const bool descriptor = request.export_file.find_first_not_of("0123456789") == std::string::npos;
     auto content = os::read_file(descriptor ? "/proc/self/fd/" + request.export_file : request.export_file,
                                  kMaxEnvironmentBytes);
-    if (!content) return failure("--export-file: " + content.error().message);
+    if (!content) {
+      return failure("Could not open user environment file " + request.export_file + " (" +
+                     content.error().message + ")");
+    }
     auto entries = submit::read_export_file(*content);
     if (!entries) return failure(entries.error());
     block += *entries;
@@ -228,7 +231,9 @@ std::string submit_line(int argc, char** argv) {
 }
 
 int give_up_allocation(const submit::Invocation& invocation, const std::string& message, const Error& error) {
-  submit::Refusal refusal = submit::refuse(invocation, message + error.message, 1);
+  // What is wrong with generic resources Slurm's commands find themselves.
+  const bool own = error.code == model::kInvalidGres;
+  submit::Refusal refusal = submit::refuse(invocation, (own ? "" : message) + error.message, 1);
   const auto status = invocation.variable("SLURM_EXIT_IMMEDIATE");
   if (status && error.code == model::kCannotStartImmediately) {
     if (const auto value = text::parse_unsigned(*status, 255)) refusal.exit_status = static_cast<int>(*value);

@@ -174,7 +174,7 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   if (request.multi_prog) {
     const std::string& path = request.arguments.front();
     const auto content = os::read_file(path, kLongestFile);
-    if (!content) return failure("Unable to open configuration file " + path);
+    if (!content) return failure("Could not open multi_prog config file " + path);
     auto programs = submit::parse_multi_prog(*content, path, tasks);
     if (!programs) return failure(programs.error());
     for (const auto& program : *programs) {
@@ -184,6 +184,7 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   }
   for (const std::string& argument : request.arguments) spec.add_argv(argument);
   spec.set_work_dir(asked.work_dir());
+  spec.set_submit_line(asked.submit_line());
   if (asked.has_cpus_per_task()) spec.set_cpus_per_task(asked.cpus_per_task());
   if (asked.has_mem_per_node_mib()) spec.set_mem_per_node_mib(asked.mem_per_node_mib());
   if (asked.has_mem_per_cpu_mib()) spec.set_mem_per_cpu_mib(asked.mem_per_cpu_mib());

@@ -49,7 +49,7 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
                         static_cast<int>(record.state())) == request.filter().states().end()) {
             continue;
           }
-          if (request.with_steps() && record.start_time() != 0) {
+          if (request.with_steps() && record.start_time() != 0 && record.state() != JOB_PENDING) {
             const bool has_batch =
                 std::any_of(stored.steps.begin(), stored.steps.end(),
                             [](const StepRecord& step) { return step.kind() == STEP_BATCH; });
@@ -64,11 +64,13 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
                                  : record.state());
               step.set_exit_code(record.exit_code());
               step.set_start_time(record.start_time());
-              step.set_end_time(record.state() == JOB_RUNNING ? 0 : record.end_time());
+              const bool runs = record.state() == JOB_RUNNING || record.state() == JOB_SUSPENDED;
+              step.set_end_time(runs ? 0 : record.end_time());
               step.set_node_list(record.batch_host());
               step.set_num_nodes(1);
               step.set_num_tasks(1);
-              step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : record.num_cpus());
+              step.set_num_cpus(record.num_cpus());
+              if (record.nodes_size() > 0) add_holdings(step, record.nodes(0));
               step.set_array_job_id(record.array_job_id());
               if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
               *step.mutable_usage() = record.usage();

@@ -42,9 +42,10 @@ DependencyStatus of_outcome(DependencyType type, bool succeeded) {
 
 }  // namespace
 
-Status Dependencies::check(const JobSpec& spec) const {
-  for (const Dependency& term : spec.dependencies()) {
+Status Dependencies::check(JobSpec& spec) const {
+  for (Dependency& term : *spec.mutable_dependencies()) {
     if (term.type() == SINGLETON) continue;
+    if (!term.has_array_task_id()) term.set_whole_array(core_.state.find_array(term.job_id()) != nullptr);
     if (core_.state.find(term.job_id()) != nullptr || core_.state.find_array(term.job_id()) != nullptr)
       continue;
     const auto stored = core_.store.job(term.job_id());

@@ -23,7 +23,7 @@ class Dependencies {
   explicit Dependencies(Core& core) : core_(core) {}
 
   // Errors: ESLURM_DEPENDENCY for a job that was never there.
-  Status check(const model::JobSpec& spec) const;
+  Status check(model::JobSpec& spec) const;
   // Of new terms for a job: not on itself, nor, however indirectly, on what waits for it.
   Status check_circle(const Job& job, const model::JobSpec& spec) const;
   // Takes over the terms of a job that has just been submitted, updated or loaded.

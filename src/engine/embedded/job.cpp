@@ -1,8 +1,5 @@
 #include "engine/embedded/job.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
-
 #include <algorithm>
 
 #include "base/result.h"
@@ -23,56 +20,104 @@ int64_t Job::limit_end() const {
   return start_time + (details ? details->suspended_seconds : 0) + int64_t{time_limit_minutes} * 60;
 }
 
-void Submission::read_brief_spec(model::JobSpec& spec) const {
+BriefSpec BriefSpec::of(const model::JobSpec& spec) {
+  BriefSpec brief;
+  brief.name = spec.name();
+  brief.account = spec.account();
+  brief.partition = spec.partition();
+  brief.qos = spec.qos();
+  brief.begin_time = spec.begin_time();
+  brief.min_nodes = spec.min_nodes();
+  brief.max_nodes = spec.max_nodes();
+  brief.ntasks = spec.ntasks();
+  brief.cpus_per_task = spec.cpus_per_task();
+  brief.ntasks_per_node = spec.ntasks_per_node();
+  brief.min_cpus = spec.min_cpus();
+  brief.exclusive = spec.exclusive();
+  brief.overcommit = spec.overcommit();
+  return brief;
+}
+
+// Reads protobuf's wire form itself: to make a message of it costs many times as much. The fields wanted have
+// low numbers, and fields are written in the order of their numbers.
+BriefSpec Submission::brief_spec() const {
   using Spec = model::JobSpec;
-  namespace io = google::protobuf::io;
-  io::CodedInputStream input(reinterpret_cast<const uint8_t*>(spec_bytes.data()),
-                             static_cast<int>(spec_bytes.size()));
-  const auto text = [&](std::string* field) {
-    uint32_t size = 0;
-    MINKE_CHECK(input.ReadVarint32(&size) && input.ReadString(field, static_cast<int>(size)));
-  };
-  const auto number = [&] {
+  BriefSpec brief;
+  brief.overcommit = overcommit;
+  const char* at = spec_bytes.data();
+  const char* const end = at + spec_bytes.size();
+  const auto varint = [&] {
     uint64_t value = 0;
-    MINKE_CHECK(input.ReadVarint64(&value));
+    for (int shift = 0; shift < 64; shift += 7) {
+      MINKE_CHECK(at != end);
+      const auto byte = static_cast<uint8_t>(*at++);
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) break;
+    }
     return value;
   };
-  while (const uint32_t tag = input.ReadTag()) {
-    switch (tag >> 3) {
+  while (at != end) {
+    const uint64_t tag = varint();
+    const auto field = static_cast<int>(tag >> 3);
+    if (field > Spec::kMinCpusFieldNumber) break;
+    uint64_t value = 0;
+    std::string_view text;
+    switch (tag & 7) {
+      case 0:
+        value = varint();
+        break;
+      case 2: {
+        const uint64_t size = varint();
+        MINKE_CHECK(size <= static_cast<uint64_t>(end - at));
+        text = std::string_view(at, size);
+        at += size;
+        break;
+      }
+      default:
+        MINKE_CHECK(false);  // there are no others among them
+    }
+    switch (field) {
       case Spec::kNameFieldNumber:
-        text(spec.mutable_name());
+        brief.name = text;
         break;
       case Spec::kAccountFieldNumber:
-        text(spec.mutable_account());
+        brief.account = text;
         break;
       case Spec::kPartitionFieldNumber:
-        text(spec.mutable_partition());
+        brief.partition = text;
         break;
       case Spec::kQosFieldNumber:
-        text(spec.mutable_qos());
+        brief.qos = text;
         break;
       case Spec::kBeginTimeFieldNumber:
-        spec.set_begin_time(static_cast<int64_t>(number()));
+        brief.begin_time = static_cast<int64_t>(value);
         break;
       case Spec::kMinNodesFieldNumber:
-        spec.set_min_nodes(static_cast<uint32_t>(number()));
+        brief.min_nodes = static_cast<uint32_t>(value);
+        break;
+      case Spec::kMaxNodesFieldNumber:
+        brief.max_nodes = static_cast<uint32_t>(value);
         break;
       case Spec::kNtasksFieldNumber:
-        spec.set_ntasks(static_cast<uint32_t>(number()));
+        brief.ntasks = static_cast<uint32_t>(value);
         break;
       case Spec::kCpusPerTaskFieldNumber:
-        spec.set_cpus_per_task(static_cast<uint32_t>(number()));
+        brief.cpus_per_task = static_cast<uint32_t>(value);
         break;
       case Spec::kNtasksPerNodeFieldNumber:
-        spec.set_ntasks_per_node(static_cast<uint32_t>(number()));
+        brief.ntasks_per_node = static_cast<uint32_t>(value);
         break;
       case Spec::kMinCpusFieldNumber:
-        spec.set_min_cpus(static_cast<uint32_t>(number()));
+        brief.min_cpus = static_cast<uint32_t>(value);
+        break;
+      case Spec::kExclusiveFieldNumber:
+        brief.exclusive = value != 0;
         break;
       default:
-        MINKE_CHECK(google::protobuf::internal::WireFormatLite::SkipField(&input, tag));
+        break;
     }
   }
+  return brief;
 }
 
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
@@ -91,6 +136,7 @@ Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
   submission.any_dependency = spec.dependency_any();
   submission.kill_on_invalid_dependency = spec.kill_on_invalid_dependency();
   submission.interactive = spec.interactive();
+  submission.overcommit = spec.overcommit();
   submission.deadline = spec.deadline();
   submission.warning_signal = spec.warning_signal().number();
   submission.warning_seconds = spec.warning_signal().seconds_before_end();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/job.pb.h"
@@ -18,6 +19,17 @@ namespace minke::engine {
 
 constexpr uint32_t kNoTask = 0xffffffff;
 constexpr uint32_t kUnlimited = 0xffffffff;
+
+// Of a spec, what short lists show and what the counts of nodes, tasks and CPUs follow from. 0: not given.
+// The texts point into what it was read from.
+struct BriefSpec {
+  std::string_view name, account, partition, qos;
+  int64_t begin_time = 0;
+  uint32_t min_nodes = 0, max_nodes = 0, ntasks = 0, cpus_per_task = 0, ntasks_per_node = 0, min_cpus = 0;
+  bool exclusive = false, overcommit = false;
+
+  static BriefSpec of(const model::JobSpec& spec);
+};
 
 struct Submission {
   uint32_t spec_id = 0;
@@ -30,15 +42,14 @@ struct Submission {
   bool any_dependency = false;  // "?": one of them is enough
   bool kill_on_invalid_dependency = false;
   bool interactive = false;
+  bool overcommit = false;
   int64_t deadline = 0;          // s since the epoch; 0: none
   uint32_t warning_signal = 0;   // --signal; 0: none
   uint32_t warning_seconds = 0;  // before the time limit
   bool warning_batch_only = false;
 
   model::JobSpec spec() const;
-  // Only what short lists show, and what the counts of nodes, tasks and CPUs follow from. A tenth of the
-  // work.
-  void read_brief_spec(model::JobSpec& spec) const;
+  BriefSpec brief_spec() const;  // a tenth of the work
 };
 
 // `script` and `environment` are left for the caller to set.
@@ -144,6 +155,11 @@ struct Job {
   }
   int64_t limit_end() const;  // s since the epoch at which its time limit is over; needs a limit and a start
   bool ended() const { return state >= model::JOB_COMPLETE; }
+  // Its own exit code; 0 for one that was stopped, whatever with.
+  int32_t own_exit_code() const {
+    return state == model::JOB_COMPLETE || state == model::JOB_FAILED || state == model::JOB_OOM ? exit_code
+                                                                                                 : 0;
+  }
   Details& need_details() {
     if (!details) details = std::make_unique<Details>();
     return *details;

@@ -16,6 +16,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/queries.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
@@ -360,7 +361,7 @@ void Launching::on_ended(const node::Launch& launch) {
     record.set_node_list(details.nodes.Get(0).node());
     record.set_num_nodes(1);
     record.set_num_tasks(1);
-    record.set_num_cpus(details.nodes.Get(0).cpus());
+    add_holdings(record, details.nodes.Get(0));
     *record.mutable_usage() = end.usage();
     record.set_array_job_id(job->array_job_id);
     if (job->array_task != kNoTask) record.set_array_task_id(job->array_task);

@@ -54,9 +54,9 @@ void Lifecycle::started(Job& job) {
 void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
   const Details& details = job.need_details();
   if (details.ending_as != JOB_PENDING) {
-    // What it was stopped for says how it ended; the signal that did it stands with the batch step.
-    const bool own_code = details.ending_as == JOB_COMPLETE || details.ending_as == JOB_FAILED;
-    finish(job, details.ending_as, details.ending_reason, own_code ? exit_code : 0, end_time);
+    // What it was stopped for says how it ended, whatever the code is.
+    const bool lost = details.ending_as == JOB_NODE_FAIL;  // with its node; nobody knows
+    finish(job, details.ending_as, details.ending_reason, lost ? 0 : exit_code, end_time);
   } else if (exit_code == 0) {
     finish(job, JOB_COMPLETE, WAIT_NO_REASON, 0, end_time);
   } else {
@@ -93,7 +93,7 @@ void Lifecycle::count_in_array(const Job& job) {
   MINKE_CHECK(group != nullptr);
   ++group->ended;
   if (job.state == JOB_COMPLETE) ++group->succeeded;
-  group->highest_exit = std::max(group->highest_exit, job.exit_code);
+  group->highest_exit = std::max(group->highest_exit, job.own_exit_code());
 }
 
 void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
@@ -198,7 +198,10 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
       ArrayGroup* group = core_.state.find_array(job.array_job_id);
       group->ended += job.array->waiting.size() - 1;
     }
-    finish(job, JOB_CANCELLED, WAIT_NO_REASON, 0, core_.now());
+    // A held one was never eligible, and tells so for good.
+    const bool held = job.priority == 0;
+    if (held) job.eligible_time = 0;
+    finish(job, JOB_CANCELLED, held ? job.reason : WAIT_NO_REASON, 0, core_.now());
     return;
   }
   if (job.has_script()) core_.launching->announce(job, "");
@@ -273,6 +276,7 @@ Status Lifecycle::release(Job& job) {
   if (job.state != JOB_PENDING) return failure("", kJobNotPending);
   if (job.priority == 0) {
     job.priority = released_priority(job);
+    job.eligible_time = std::max(job.eligible_time, core_.now());
     job.special_exit = false;
     if (job.details) job.details->reason_detail.clear();
     job.reason = WAIT_NO_REASON;

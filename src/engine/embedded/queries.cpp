@@ -45,24 +45,38 @@ void add_times(JobRecord& record, int64_t begin_time, int64_t now) {
   }
 }
 
-void add_counts(JobRecord& record, const JobSpec& spec, const sched::Request* request) {
-  const uint32_t nodes = request ? request->min_nodes : std::max(1u, spec.min_nodes());
+void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* request,
+                const sched::LayoutPartition* partition) {
+  uint32_t nodes = request ? request->min_nodes : std::max(1u, spec.min_nodes);
   const uint32_t tasks = request && request->tasks != 0 ? request->tasks
-                         : spec.has_ntasks()            ? spec.ntasks()
-                                                        : nodes * std::max(1u, spec.ntasks_per_node());
+                         : spec.ntasks != 0             ? spec.ntasks
+                                                        : nodes * std::max(1u, spec.ntasks_per_node);
+  const uint32_t with_cpus = spec.overcommit && !spec.exclusive ? nodes : tasks;  // others share a CPU
+  const uint32_t cpus =
+      std::max(with_cpus * std::max(1u, spec.cpus_per_task), nodes * std::max(1u, spec.min_cpus));
+  if (spec.min_nodes == 0 && spec.ntasks_per_node != 0)
+    nodes = std::max(nodes, (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node);
+  // As many nodes as so many CPUs take at the least.
+  if ((spec.min_nodes == 0 || spec.max_nodes > spec.min_nodes) && partition != nullptr &&
+      partition->most_cpus != 0) {
+    nodes = std::max(nodes, (cpus + partition->most_cpus - 1) / partition->most_cpus);
+    if (spec.max_nodes != 0) nodes = std::min(nodes, spec.max_nodes);
+  }
   record.set_num_nodes(nodes);
   record.set_num_tasks(tasks);
-  record.set_num_cpus(
-      std::max(tasks * std::max(1u, spec.cpus_per_task()), nodes * std::max(1u, spec.min_cpus())));
+  record.set_num_cpus(cpus);
 }
 
 // What a job asks for, in the totals that listings show. Allocated jobs show what they hold instead.
-void add_request(JobRecord& record, const sched::Request* request) {
-  add_counts(record, record.spec(), request);
+void add_request(JobRecord& record, const sched::Request* request, const sched::LayoutPartition* partition) {
+  add_counts(record, BriefSpec::of(record.spec()), request, partition);
   const JobSpec& spec = record.spec();
   const uint32_t nodes = record.num_nodes(), tasks = record.num_tasks();
   if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
   if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
+  const bool all_memory = (spec.has_mem_per_node_mib() && spec.mem_per_node_mib() == 0) ||
+                          (spec.has_mem_per_cpu_mib() && spec.mem_per_cpu_mib() == 0);
+  if (all_memory && partition != nullptr) record.set_memory_mib(partition->least_memory_mib * nodes);
   // Several ways to ask for GPUs bound each other, they do not add up: the number for the whole job says
   // most.
   uint32_t gpus = 0;
@@ -78,6 +92,10 @@ void add_request(JobRecord& record, const sched::Request* request) {
   add_gpus(spec.gres_per_node(), nodes);
   add_gpus(spec.gpus_per_task(), tasks);
   add_gpus(spec.gpus_per_socket(), spec.sockets_per_node() * nodes);
+  if (gpus == 0 && spec.ntasks_per_gpu() != 0 && spec.has_ntasks()) {
+    gpus = (tasks + spec.ntasks_per_gpu() - 1) / spec.ntasks_per_gpu();
+    add_gres(*record.mutable_tres_gres(), "gpu", "", gpus);
+  }
   for (const Gres& gres : spec.gres_per_node())
     if (gres.name() != "gpu")
       add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
@@ -115,10 +133,17 @@ void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string&
   gres.set_count(count);
 }
 
+void add_holdings(StepRecord& step, const NodeAllocation& node) {
+  step.set_num_cpus(node.cpus());
+  step.set_memory_mib(node.memory_mib());
+  for (const GresAllocation& gres : node.gres())
+    add_gres(*step.mutable_tres_gres(), gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()));
+}
+
 bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
   return none_or_contains(filter.users(), record.user_name()) &&
          none_or_contains(filter.uids(), record.uid()) &&
-         none_or_contains(filter.names(), record.spec().name()) &&
+         none_or_contains(filter.names(), record.has_spec() ? record.spec().name() : record.name()) &&
          none_or_contains(filter.accounts(), record.account()) &&
          none_or_contains(filter.qos(), record.qos()) &&
          none_or_contains(filter.wckeys(), record.spec().wckey()) &&
@@ -200,13 +225,22 @@ bool state_shown(const rpc::JobFilter& filter, const JobRecord& record) {
 
 }  // namespace
 
+const sched::LayoutPartition* Queries::partition_of(const JobRecord& record) const {
+  const sched::MachineLayout& layout = core_.scheduling->machine().layout();
+  const std::string_view first = std::string_view(record.partition()).substr(0, record.partition().find(','));
+  for (const sched::LayoutPartition& partition : layout.partitions())
+    if (partition.name == first) return &partition;
+  return nullptr;
+}
+
 void Queries::complete(JobRecord& record, const Job* job) {
   const JobSpec& spec = record.spec();
   if (record.partition().empty()) record.set_partition(spec.partition());
   record.set_account(spec.account());
   record.set_qos(spec.qos());
   if (record.nodes_size() == 0) {
-    add_request(record, job == nullptr ? nullptr : core_.scheduling->queued_request(*job));
+    add_request(record, job == nullptr ? nullptr : core_.scheduling->queued_request(*job),
+                partition_of(record));
   } else {
     for (const NodeAllocation& node : record.nodes()) {
       for (const GresAllocation& gres : node.gres()) {
@@ -222,16 +256,16 @@ void Queries::complete(JobRecord& record, const Job* job) {
   add_times(record, record.spec().begin_time(), core_.now());
 }
 
-void Queries::write_brief(const Job& job, JobSpec& spec, JobRecord& record) {
+void Queries::write_brief(const Job& job, JobRecord& record) {
   core_.state.write_record(job, record);
-  spec.Clear();
-  job.submission->read_brief_spec(spec);
-  record.mutable_spec()->set_name(spec.name());
-  if (record.partition().empty()) record.set_partition(spec.partition());
-  record.set_account(spec.account());
-  record.set_qos(spec.qos());
-  if (record.nodes_size() == 0) add_counts(record, spec, core_.scheduling->queued_request(job));
-  add_times(record, spec.begin_time(), core_.now());
+  const BriefSpec spec = job.submission->brief_spec();
+  record.set_name(spec.name.data(), spec.name.size());
+  if (record.partition().empty()) record.set_partition(spec.partition.data(), spec.partition.size());
+  record.set_account(spec.account.data(), spec.account.size());
+  record.set_qos(spec.qos.data(), spec.qos.size());
+  if (record.nodes_size() == 0)
+    add_counts(record, spec, core_.scheduling->queued_request(job), partition_of(record));
+  add_times(record, spec.begin_time, core_.now());
 }
 
 JobRecord Queries::full_record(const Job& job) {
@@ -260,7 +294,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   message->mutable_jobs()->set_now(now);
   auto found = std::make_shared<std::unordered_set<uint32_t>>();  // ended ones that are still in memory
   bool any_selected = false;
-  JobSpec spec;  // one for all short records: to make one takes longer than to read it
+  const bool brief = request.brief() && filter.wckeys().empty() && filter.reservations().empty();
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->committed) continue;
     if (!selected(filter, *job) && !(job->array && std::any_of(filter.jobs().begin(), filter.jobs().end(),
@@ -271,8 +305,8 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
     }
     any_selected = true;
     JobRecord& record = *message->mutable_jobs()->add_jobs();
-    if (request.brief()) {
-      write_brief(*job, spec, record);
+    if (brief) {
+      write_brief(*job, record);
     } else {
       record = full_record(*job);
     }
@@ -351,7 +385,7 @@ StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {
   step.set_node_list(record.batch_host());
   step.set_num_nodes(1);
   step.set_num_tasks(1);
-  step.set_num_cpus(record.nodes_size() > 0 ? record.nodes(0).cpus() : 0);
+  if (record.nodes_size() > 0) add_holdings(step, record.nodes(0));
   step.set_array_job_id(job.array_job_id);
   if (job.array_task != kNoTask) step.set_array_task_id(job.array_task);
   return step;

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "rpc/messages.pb.h"
+#include "sched/layout.h"
 #include "store/store.h"
 
 namespace minke::engine {
@@ -40,9 +41,11 @@ class Queries {
 
  private:
   void complete(model::JobRecord& record, const Job* job);
+  // The first of the job's partitions; null where it is gone.
+  const sched::LayoutPartition* partition_of(const model::JobRecord& record) const;
   static model::StepRecord batch_step(const Job& job, const model::JobRecord& record);
-  // What QueryJobsRequest::brief promises, written into `record`, which is empty; `spec` is written over.
-  void write_brief(const Job& job, model::JobSpec& spec, model::JobRecord& record);
+  // What QueryJobsRequest::brief promises, written into `record`, which is empty.
+  void write_brief(const Job& job, model::JobRecord& record);
 
   Core& core_;
 };
@@ -56,6 +59,8 @@ bool selected(const rpc::JobFilter& filter, const model::JobRecord& record);
 // Adds to the entry of this name and type, which is made where there is none.
 void add_gres(google::protobuf::RepeatedPtrField<model::Gres>& list, const std::string& name,
               const std::string& type, uint32_t count);
+// What a batch step holds: all that its job has on the node.
+void add_holdings(model::StepRecord& step, const model::NodeAllocation& node);
 void set_error(rpc::ServerMessage& message, const Error& error);
 
 bool selects(const rpc::JobSelector& selector, const Job& job);

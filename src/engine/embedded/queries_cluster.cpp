@@ -16,6 +16,17 @@ namespace minke::engine {
 
 using namespace model;
 
+namespace {
+void add_held(google::protobuf::RepeatedPtrField<GresAllocation>& list, const GresAllocation& held) {
+  for (GresAllocation& known : list) {
+    if (known.name() != held.name() || known.type() != held.type()) continue;
+    known.mutable_indices()->MergeFrom(held.indices());
+    return;
+  }
+  *list.Add() = held;
+}
+}  // namespace
+
 void Queries::nodes(const Part& part) {
   rpc::ServerMessage message;
   rpc::NodesReply& reply = *message.mutable_nodes();
@@ -44,6 +55,7 @@ void Queries::nodes(const Part& part) {
         for (const GresAllocation& gres : allocation.gres()) {
           add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(),
                    static_cast<uint32_t>(gres.indices_size()));
+          add_held(*record.mutable_held_gres(), gres);
         }
       }
     }

@@ -276,7 +276,8 @@ class Attempt {
       }
       uint64_t wanted = spec_.mem_per_node_mib();
       if (!spec_.has_mem_per_node_mib())
-        wanted = spec_.mem_per_cpu_mib() * uint64_t{layout_.tasks[i]} * choice_.cpus_per_task;
+        wanted = spec_.mem_per_cpu_mib() *
+                 std::max<uint64_t>(layout_.cpus[i], uint64_t{layout_.tasks[i]} * choice_.cpus_per_task);
       if (wanted == 0 || node.memory_mib == 0) continue;  // --mem=0: all of the job's, shared
       if (wanted > node.memory_mib) {
         // What was asked for each CPU was rounded when the job was placed.

@@ -1,8 +1,10 @@
 #include "engine/embedded/steps.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <csignal>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "model/error.h"
 #include "text/file_pattern.h"
 #include "text/hostlist.h"
+#include "text/number.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
@@ -142,6 +145,23 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
   return {};
 }
 
+namespace {
+
+// As listings tell it. Without a word, tasks are dealt out where there are no more of them than nodes.
+std::string distribution_name(const rpc::StepSpec& spec, const StepRecord& record) {
+  for (const char* name : {"Block", "Cyclic", "Plane", "Arbitrary"})
+    if (text::starts_with_ignoring_case(spec.distribution(), name)) return name;
+  return record.num_tasks() <= record.num_nodes() ? "Cyclic" : "Block";
+}
+
+std::string own_host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  (void)::gethostname(name, sizeof(name) - 1);
+  return std::string(std::string_view(name).substr(0, std::string_view(name).find('.')));
+}
+
+}  // namespace
+
 void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   const rpc::StepSpec& spec = waiting.request.spec();
   JobSteps& steps = jobs_[job.id];
@@ -189,6 +209,10 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   }
   if (spec.has_time_limit_minutes()) record.set_time_limit_minutes(spec.time_limit_minutes());
   record.set_key(waiting.request.key());
+  record.set_submit_line(spec.submit_line());
+  record.set_distribution(distribution_name(spec, record));
+  record.set_srun_host(own_host_name());
+  record.set_srun_pid(static_cast<uint32_t>(waiting.owner.pid));
   step.tag.set_owner(format_owner(waiting.owner));
   for (const size_t node : layout.task_nodes) {
     step.tag.add_node_of_task(job.details->nodes.Get(static_cast<int>(node)).node());

@@ -6,26 +6,24 @@
 namespace minke::engine {
 namespace {
 
-model::JobSpec brief_of(const model::JobSpec& spec) {
-  model::JobSpec brief;
-  make_submission(1, spec, "main").read_brief_spec(brief);
-  return brief;
-}
-
 TEST(Submission, BriefSpecSkipsTheRest) {
+  const Submission none = make_submission(1, {}, "main");
+  EXPECT_EQ(none.brief_spec().name, "");
+  EXPECT_EQ(none.brief_spec().min_nodes, 0u);
   model::JobSpec spec;
-  EXPECT_EQ(brief_of(spec).ByteSizeLong(), 0u);
   spec.set_name("n\xff");
   spec.set_account("a");
   spec.set_partition("p,q");
   spec.set_qos("high");
   spec.set_begin_time(int64_t{1} << 40);
   spec.set_min_nodes(2);
+  spec.set_max_nodes(3);
   spec.set_ntasks(300);
   spec.set_cpus_per_task(4);
   spec.set_ntasks_per_node(5);
   spec.set_min_cpus(6);
-  const model::JobSpec wanted = spec;
+  spec.set_exclusive(true);
+  spec.set_overcommit(true);
   // Of every wire type, before, between and after.
   spec.set_comment(std::string(1000, 'c'));
   spec.set_work_dir("/w");
@@ -34,7 +32,21 @@ TEST(Submission, BriefSpecSkipsTheRest) {
   spec.mutable_array()->add_ranges()->set_last(9);
   spec.add_gpus()->set_name("gpu");
   spec.set_mem_per_node_mib(uint64_t{1} << 50);
-  EXPECT_EQ(brief_of(spec).SerializeAsString(), wanted.SerializeAsString());
+  const Submission made = make_submission(1, spec, "main");
+  const BriefSpec brief = made.brief_spec();
+  EXPECT_EQ(brief.name, "n\xff");
+  EXPECT_EQ(brief.account, "a");
+  EXPECT_EQ(brief.partition, "p,q");
+  EXPECT_EQ(brief.qos, "high");
+  EXPECT_EQ(brief.begin_time, int64_t{1} << 40);
+  EXPECT_EQ(brief.min_nodes, 2u);
+  EXPECT_EQ(brief.max_nodes, 3u);
+  EXPECT_EQ(brief.ntasks, 300u);
+  EXPECT_EQ(brief.cpus_per_task, 4u);
+  EXPECT_EQ(brief.ntasks_per_node, 5u);
+  EXPECT_EQ(brief.min_cpus, 6u);
+  EXPECT_TRUE(brief.exclusive);
+  EXPECT_TRUE(brief.overcommit);
 }
 
 }  // namespace

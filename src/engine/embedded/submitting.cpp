@@ -37,7 +37,6 @@ void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
 
 Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   JobSpec spec = given;
-  if (spec.name().empty()) spec.set_name(spec.interactive() ? "interactive" : "sbatch");
   if (spec.work_dir().empty() || spec.work_dir().front() != '/') {
     return failure("the working directory must be an absolute path", kPathnameTooLong);
   }
@@ -58,11 +57,37 @@ Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>
 }
 
 Status Submitting::check(JobSpec& spec, uint32_t uid) const {
+  // Slurm's longest texts.
+  constexpr size_t kLongText = 1024, kLongList = size_t{128} << 10, kLongPath = 4096;
+  for (const auto& [text, most] : {std::pair{&spec.name(), kLongText},
+                                   {&spec.account(), kLongText},
+                                   {&spec.partition(), kLongText},
+                                   {&spec.qos(), kLongText},
+                                   {&spec.comment(), kLongText},
+                                   {&spec.admin_comment(), kLongText},
+                                   {&spec.wckey(), kLongText},
+                                   {&spec.reservation(), kLongText},
+                                   {&spec.constraint(), kLongText},
+                                   {&spec.licenses(), kLongText},
+                                   {&spec.mail_user(), kLongText},
+                                   {&spec.network(), kLongText},
+                                   {&spec.burst_buffer(), 8 * kLongText},
+                                   {&spec.cpu_bind(), kLongList},
+                                   {&spec.mem_bind(), kLongList},
+                                   {&spec.work_dir(), kLongPath},
+                                   {&spec.stdin_path(), kLongPath},
+                                   {&spec.stdout_path(), kLongPath},
+                                   {&spec.stderr_path(), kLongPath}}) {
+    if (text->size() > most)
+      return failure("a text of the request has " + std::to_string(text->size()) + " characters, at most " +
+                         std::to_string(most) + " are allowed",
+                     kPathnameTooLong);
+  }
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time()) {
     return failure("the deadline is before the begin time", kInvalidTimeValue);
   }
   if (spec.deadline() != 0 && spec.deadline() <= core_.now())
-    return failure("the deadline has passed", kInvalidTimeValue);
+    return failure("the deadline has passed", kInvalidTimeLimit);
   if (spec.deadline() != 0) {
     const uint32_t least = spec.time_min_minutes() != 0 ? spec.time_min_minutes() : spec.time_limit_minutes();
     const int64_t begin = std::max(core_.now(), spec.begin_time());
@@ -139,6 +164,10 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   if (const Status possible = check(request, specs, peer.uid); !possible)
     return reply(failure(possible.error()));
   if (request.test_only()) return reply(test(specs));
+  const JobSpec& first = specs.front();
+  if (request.immediate() &&
+      (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0))
+    return reply(failure("a job that is to start at once can neither be held nor wait", kDependency));
   if (request.immediate()) {
     const auto expected = core_.scheduling->forecast_submission(specs);
     if (!expected || expected->start > core_.now()) return reply(failure("", kCannotStartImmediately));

@@ -36,7 +36,7 @@ void Waiting::ended(const Job& job) {
   const uint32_t array = job.array_job_id;
   if (array != 0 && ends_.contains(array)) {
     int32_t& highest = highest_exit_[array];
-    highest = std::max(highest, job.exit_code);
+    highest = std::max(highest, job.own_exit_code());
   }
   const bool array_over = array != 0 && [&] {
     const ArrayGroup* group = core_.state.find_array(array);

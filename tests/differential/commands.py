@@ -1,0 +1,141 @@
+"""Command lines of srun, salloc and sbatch that act at once: what they print, and their exit status, on both systems.
+
+Each runs alone on idle nodes. Jobs' numbers, times and the nodes' order are made equal first.
+"""
+import re
+
+from systems import Pair
+
+COMMANDS = """
+srun true
+srun false
+srun sh -c 'exit 7'
+srun -n 2 -l echo a
+srun -n 3 --label sh -c 'echo $SLURM_PROCID'
+srun -N 2 -l hostname -s >/dev/null
+srun -n 2 sh -c 'exit $SLURM_PROCID'
+srun -n 2 -K sh -c 'test $SLURM_PROCID = 0 && sleep 30; exit 3'
+srun sh -c 'kill -9 $$'
+srun sh -c 'kill -TERM $$'
+srun nosuchprogram
+srun
+srun --nosuch true
+srun -n 0 true
+srun -n x true
+srun -N 0 true
+srun -N 9 true
+srun -N 2-1 true
+srun -n 100 true
+srun -c 100 true
+srun --mem=1T true
+srun --mem=x true
+srun -p nosuch true
+srun -t x true
+srun -w nosuch true
+srun -w n1 -x n1 true
+srun --gres=nosuch true
+srun --gres=gpu:9 true
+srun -C nosuch true
+srun -L nosuch true
+srun --reservation=nosuch true
+srun --jobid=999999 true
+srun --jobid=x true
+srun -d afterok:999999999999 true
+srun -H -I1 true
+srun -o out-%j true
+srun -o /nosuch/dir/file true
+srun -i /nosuch/file true
+srun --test-only true
+srun --test-only -N 9 true
+srun --test-only -N 2 -t 5 true
+srun --version
+srun -V
+srun -Q -n 2 -N 1 echo quiet
+srun --export=NONE /usr/bin/env true
+srun --export=A=5 /bin/sh -c 'echo $A'
+srun -J name --comment=x true
+srun --mpi=nosuch true
+srun --cpu-bind=nosuch true
+srun -m nosuch true
+srun --time=1:2:3:4 true
+srun -n 4 -N 1 --ntasks-per-node=2 true
+srun --multi-prog nosuchfile
+srun -n 1 cat </dev/null
+echo input | srun cat
+echo input | srun -n 2 -N 1 cat
+echo input | srun --input=none cat
+srun bash -c 'echo out; echo err >&2'
+srun -u echo unbuffered
+srun -W 1 -n 2 sh -c 'test $SLURM_PROCID = 0 || sleep 20'
+srun -E nosuch true
+srun -r 1 true
+srun -A '' true
+srun --pty true
+srun -b now+1hour -I1 true
+srun -M nosuch true
+salloc true
+salloc false
+salloc sh -c 'exit 5'
+salloc nosuchprogram
+salloc -Q true
+salloc --no-shell -t 1
+salloc --no-shell -N 9
+salloc -N 2 srun -l sh -c 'echo $SLURM_NODEID'
+salloc -n 2 srun sh -c 'echo $SLURM_NTASKS'
+salloc -t x true
+salloc -p nosuch true
+salloc --nosuch true
+salloc -V
+salloc --mem=1T true
+salloc -I1 -H true
+salloc -J name printenv SLURM_JOB_NAME
+salloc printenv SLURM_JOB_NAME
+salloc -N 1-2 printenv SLURM_JOB_NUM_NODES
+salloc --bell true
+salloc -K true
+salloc --test-only true
+salloc -M nosuch true
+sbatch --test-only --wrap=true
+sbatch --test-only -N 2 --wrap=true
+sbatch --test-only -N 9 --wrap=true
+sbatch -V
+sbatch nosuchfile
+sbatch
+sbatch --wrap=true extra
+sbatch --parsable --test-only --wrap=true
+sbatch -Q --hold --wrap=true
+sbatch --parsable --hold --wrap=true
+sbatch -W --wrap=true
+sbatch -W --wrap='exit 3'
+sbatch -W --wrap='kill -9 $$'
+sbatch -W -a 1-2 --wrap='exit $SLURM_ARRAY_TASK_ID'
+sbatch -W --parsable --wrap=true
+echo '#!/bin/sh' | sbatch --hold
+echo 'no shebang' | sbatch --hold
+printf '' | sbatch --hold
+printf '#!/bin/sh\\r\\ntrue\\r\\n' | sbatch --hold
+""".strip().splitlines()
+
+
+def plain(system, text: str) -> str:
+    text = text.replace(str(system.work), "/work")
+    text = text.replace("slurm-wlm", "slurm")  # Debian's name for its version
+    text = re.sub(r"salloc: Job allocation \d+ has been revoked\.\n", "", text)  # said or not, as it happens
+    text = re.sub(r"slurmstepd-n\d:", "slurmstepd:", text)  # Slurm's name for one of several nodes on a host
+    text = re.sub(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"\b1\d{3}(?!\d)", "JOB", text)
+    text = re.sub(r"\bn(\d|\[[\d,-]+\])(?=:| |$)", "NODE", text, flags=re.MULTILINE)
+    return "".join(sorted(text.splitlines(True)))  # tasks write in any order
+
+
+def run_commands(pair: Pair) -> dict[str, tuple]:
+    def on(system):
+        system.clear()
+        answers = {}
+        for line in COMMANDS:
+            done = system.run("timeout", "15", "bash", "-c", line, cwd=system.work)
+            answers[line] = [plain(system, text) for text in (str(done.returncode), done.stdout, done.stderr)]
+            system.run("scancel", "--me", "-Q")
+        return answers
+    theirs, ours = pair.each(on)
+    return {line: (theirs[line], ours[line]) for line in COMMANDS}

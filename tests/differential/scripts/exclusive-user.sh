@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --exclusive=user
+#SBATCH -n 2
+true

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --export=PATH,HOME,OMP_NUM_THREADS=4
+true

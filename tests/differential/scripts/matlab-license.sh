@@ -1,0 +1,5 @@
+#!/bin/bash
+#SBATCH -J matlab
+#SBATCH -L matlab
+#SBATCH -n 1 -c 4
+matlab -batch main

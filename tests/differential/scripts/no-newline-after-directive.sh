@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH -J last
+#SBATCH -t 5

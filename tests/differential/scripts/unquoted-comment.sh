@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --comment=first run
+#SBATCH --time=5
+true

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --array=1-$N
+echo $SLURM_ARRAY_TASK_ID
