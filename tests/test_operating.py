@@ -223,3 +223,27 @@ def test_reconfigure_brings_partitions(cluster):
     path.write_text(before)
     poll(lambda: cluster.run("scontrol", "reconfigure", check=0) and
          cluster.run("scontrol", "show", "partition", "more").returncode == 1)
+
+
+def test_small_words(cluster):
+    job = cluster.submit("scontrol pidinfo $$; sleep 1000", "-t", "5", "-J", "mine")
+    cluster.wait_state(job, "RUNNING")
+    assert re.fullmatch(rf"Slurm JobId={job} ends at .*\nJob remaining time is (300|29\d) seconds\n",
+                        poll(lambda: (cluster.work / f"slurm-{job}.out").read_text()))
+    assert cluster.run("scontrol", "pidinfo", 1, check=1).stderr == "Failed to locate job for requested pid\n"
+    for what, count in ("partition", 1), ("node", 2), ("job", 1), ("reservation", 0):
+        first = cluster.run("scontrol", "-v", "show", what, check=0).stdout.splitlines()[0]
+        assert re.fullmatch(rf"last_update_time=\S+, records={count}", first)
+    missing = update(cluster, "jobname=nosuch", "priority=5", check=1)
+    assert missing.stderr == "scontrol: error: No jobs with name 'nosuch'\n"
+    missing = update(cluster, "jobname=mine", "userid=1", "priority=5", check=1)
+    assert missing.stderr == "scontrol: error: No jobs with user ID 1 and name 'mine'\n"
+    update(cluster, "jobname=mine", "priority=77")
+    assert cluster.job(job)["Priority"] == "77"
+    for word in "priority=0", "nice=5":
+        refused = update(cluster, f"jobid={job}", word, check=1)
+        assert refused.stderr == f"Job has already finished for job {job}\n"
+    said = cluster.run("scancel", "--verbose", "--batch", "--signal=CONT", job, check=0).stderr
+    assert f"scancel: Signal 18 to batch job {job}\n" in said
+    gone = cluster.run("scancel", "--interactive", 9999, check=1)
+    assert gone.stderr == "scancel: error: Kill job error on job id 9999: Invalid job id specified\n"

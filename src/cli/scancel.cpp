@@ -295,7 +295,8 @@ int act_on(Client& client, const Options& options, const text::JobReference& id)
   if (options.verbose && request.signal() == 0) {
     std::fprintf(stderr, "scancel: Terminating %s\n", what.c_str());
   } else if (options.verbose) {
-    std::fprintf(stderr, "scancel: Signal %u to %s\n", request.signal(), what.c_str());
+    std::fprintf(stderr, "scancel: Signal %u to %s%s\n", request.signal(),
+                 request.batch_only() && !id.step ? "batch " : "", what.c_str());
   }
   return send(client, options, request);
 }
@@ -353,6 +354,11 @@ int scancel_main(int argc, char** argv) {
     auto found = find_jobs(*client, options, ids);
     if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
     const bool none = !found || found->empty();
+    // Of jobs that were named, Slurm says so only when it asks.
+    if (!found && options.interactive && !ids.empty()) {
+      return complain("Kill job error on job id " + text::format_job_id(ids.front()) + ": " +
+                      found.error().message);
+    }
     if (none && ids.empty() && options.verbose && !options.interactive)
       complain("No active jobs match ALL job filters, including: " + filters_text(options.request.filter()));
     ids = found ? std::move(*found) : std::vector<text::JobReference>();

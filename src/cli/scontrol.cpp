@@ -141,6 +141,9 @@ int scontrol_main(int argc, char** argv) {
       case kYamlOption:
         if (auto ended = read_document_option("scontrol", letter, optarg, document)) return *ended;
         break;
+      case 'v':
+        scontrol.set_verbose();
+        break;
       case 'V':
         write_out(kVersionLine);
         return 0;

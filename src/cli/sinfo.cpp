@@ -14,6 +14,7 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/display/print_fields.h"
+#include "cli/display/reservation_text.h"
 #include "cli/display/sinfo.h"
 #include "cli/document/output.h"
 #include "cli/fetch.h"
@@ -182,8 +183,8 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
         status = set_states(optarg, options);
         break;
       case 'T':
-        write_out("No reservations in the system\n");
-        return 0;
+        options.reservations = true;
+        break;
       case 'V':
         write_out(kVersionLine);
         return 0;
@@ -212,7 +213,27 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
   return std::nullopt;
 }
 
+int show_reservations(Client& client, const SinfoOptions& options, DisplayContext& context) {
+  rpc::ClientMessage request;
+  request.mutable_query_reservations();
+  const auto answer = client.call(std::move(request));
+  if (!answer) {
+    std::fprintf(stderr, "slurm_load_reservations: %s\n", answer.error().message.c_str());
+    return 1;
+  }
+  context.now = answer->reservations().now();
+  std::string out;
+  if (answer->reservations().reservations().empty()) {
+    out = "No reservations in the system\n";
+  } else {
+    append_reservation_table(out, answer->reservations(), !options.no_header, context);
+  }
+  write_out(out);
+  return 0;
+}
+
 int show(Client& client, const SinfoOptions& options, const DocumentOrigin& origin, DisplayContext& context) {
+  if (options.reservations) return show_reservations(client, options, context);
   auto nodes = fetch_nodes(client);
   auto partitions = nodes ? fetch_partitions(client) : failure(nodes.error());
   if (!partitions) {

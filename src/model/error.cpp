@@ -16,6 +16,8 @@ std::string_view slurm_error_text(int code) {
       return "Node count specification invalid";
     case kJobScriptMissing:
       return "Job script not specified";
+    case kInvalidUserId:
+      return "Invalid user id";
     case kPathnameTooLong:
       return "Pathname of a file, directory or other parameter too long";
     case kNotTopPriority:

@@ -14,6 +14,7 @@ enum SlurmError : int {
   kTooManyCpus = 2005,
   kInvalidNodeCount = 2006,
   kJobScriptMissing = 2009,
+  kInvalidUserId = 2010,
   kPathnameTooLong = 2012,
   kNotTopPriority = 2013,
   kNodeConfigUnavailable = 2014,

@@ -42,9 +42,15 @@ class Simulation {
                                          });
       starts += result.started;
       tests += result.tested;
-      if (starts >= options_.max_starts || queue_.size() == 0 || running_.size() == 0) break;
+      const auto change = machine_.holds() == nullptr ? std::nullopt : machine_.holds()->next_change(now);
+      if (starts >= options_.max_starts || queue_.size() == 0 || (running_.size() == 0 && !change)) break;
       if (wanted && seen_.contains(*wanted)) break;
-      now = std::max(now + 1, ends_.begin()->time);
+      std::int64_t next = ends_.empty() ? *change : ends_.begin()->time;
+      if (change && *change <= next) {
+        next = *change;
+        machine_.hold_changed();
+      }
+      now = std::max(now + 1, next);
       for (; !ends_.empty() && ends_.begin()->time <= now; ends_.erase(ends_.begin()))
         machine_.release(*running_.remove(ends_.begin()->key));
     }

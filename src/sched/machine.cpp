@@ -93,6 +93,22 @@ void Machine::book(const Placement& placement, bool may_exceed) {
     update_usable(share.node);
   }
   for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] -= share.count;
+  count_held(placement, 1);
+}
+
+void Machine::count_held(const Placement& placement, std::int64_t sign) {
+  if (placement.reservation == 0 || !holds_) return;
+  for (const NodeShare& share : placement.nodes) {
+    if (const auto hold = holds_->find(share.node, placement.reservation))
+      held_in_use_[*hold] += sign * std::int64_t{share.cpus};
+  }
+}
+
+void Machine::set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running) {
+  holds_ = holds != nullptr && holds->empty() ? nullptr : std::move(holds);
+  held_in_use_.assign(holds_ ? holds_->all().size() : 0, 0);
+  for (const auto& [end, placement] : running.by_end()) count_held(placement, 1);
+  hold_changed();
 }
 
 void Machine::release(const Placement& placement) {
@@ -113,6 +129,7 @@ void Machine::release(const Placement& placement) {
     update_usable(share.node);
   }
   for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] += share.count;
+  count_held(placement, -1);
   ++growth_;
 }
 

@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sched/holds.h"
 #include "sched/ids.h"
 #include "sched/layout.h"
 #include "sched/placement.h"
 #include "sched/request.h"
+#include "sched/running_set.h"
 
 namespace minke::sched {
 
@@ -49,6 +51,13 @@ class Machine {
   void set_available(NodeId node, bool available);
   bool available(NodeId node) const { return nodes_[node].available; }
   bool all_available() const { return unavailable_ == 0; }
+  // What reservations hold from now on. `running` has all that runs, of which some may be theirs.
+  void set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running);
+  const Holds* holds() const { return holds_.get(); }  // null: nothing is held
+  // By place in holds()->all(): the CPUs that the reservation's own jobs use.
+  const std::vector<std::int64_t>& held_in_use() const { return held_in_use_; }
+  // To be called when something begins or ends to be held.
+  void hold_changed() { ++growth_; }
   // A partition that is not UP starts nothing. All are at first.
   void set_schedulable(PartitionId partition, bool schedulable);
   bool schedulable(PartitionId partition) const { return schedulable_[partition] != 0; }
@@ -78,6 +87,7 @@ class Machine {
     bool operator==(const NodeState&) const = default;
   };
   void book(const Placement& placement, bool may_exceed);
+  void count_held(const Placement& placement, std::int64_t sign);
   std::size_t pool_index(NodeId node, GresKindId kind) const;
   void update_usable(NodeId node);
 
@@ -85,6 +95,8 @@ class Machine {
   std::vector<NodeState> nodes_;
   std::vector<std::uint64_t> free_devices_;
   std::vector<std::int64_t> free_licenses_;
+  std::shared_ptr<const Holds> holds_;
+  std::vector<std::int64_t> held_in_use_;
   RankSet usable_;
   std::vector<std::uint8_t> schedulable_;
   std::int64_t free_cpus_in_all_ = 0;

@@ -149,6 +149,11 @@ class Pass {
     if (!turn.capped) {
       auto placement = place(request, nullptr, end, turn.resume);
       if (!placement) {
+        // A shorter run may end before something is held.
+        if (request.time_min_minutes > 0 && machine_.holds() != nullptr) {
+          reserve_for_blocked();
+          return find_shorter(request, end);
+        }
         queue_.set_blocked_at(class_id, machine_.growth());
         return std::nullopt;
       }
@@ -163,18 +168,24 @@ class Pass {
     return request.time_min_minutes > 0 ? find_shorter(request, end) : std::nullopt;
   }
 
-  // With a limit that is shorter, down to --time-min: the longest that ends before a reservation begins.
+  // With a limit that is shorter, down to --time-min: the longest that ends before a reservation begins, be
+  // it the scheduler's own or an operator's.
   std::optional<Start> find_shorter(const Request& request, std::int64_t longest) {
     std::vector<std::int64_t> ends;
-    for (const Reservation& reservation : planner_->reservations()) {
-      const std::int64_t minutes = (reservation.start - now_) / 60;
+    std::vector<std::int64_t> begins;
+    if (planner_) {
+      for (const Reservation& reservation : planner_->reservations()) begins.push_back(reservation.start);
+    }
+    if (machine_.holds() != nullptr) machine_.holds()->add_breakpoints(now_, 1, begins);
+    for (const std::int64_t begin : begins) {
+      const std::int64_t minutes = (begin - now_) / 60;
       const std::int64_t end = now_ + minutes * 60;
       if (minutes >= request.time_min_minutes && end < longest) ends.push_back(end);
     }
     std::sort(ends.rbegin(), ends.rend());
     for (const std::int64_t end : ends) {
       std::uint32_t from_the_start = 0;
-      if (auto placement = place(request, &planner_->caps(), end, from_the_start))
+      if (auto placement = place(request, planner_ ? &planner_->caps() : nullptr, end, from_the_start))
         return Start{std::move(*placement), end};
     }
     return std::nullopt;
@@ -221,6 +232,11 @@ class Pass {
     if (options_.backfill && blocked >= options_.reservations_per_partition) return;
     // What needs nodes that are down waits for them, and holds nobody up.
     if (!machine_.could_on_available(request)) return;
+    // So does what needs something that a reservation holds.
+    const bool held =
+        machine_.holds() != nullptr &&
+        !Placer(machine_, View::kIdleAvailable, nullptr, now_, now_ + longest_limit(request)).select(request);
+    if (held) return;
     ++blocked;
     if (options_.backfill) owed_.push_back({queue_.head(class_id).id, class_id});
     if (!options_.backfill || blocked == options_.reservations_per_partition) settle(request.partition);

@@ -14,6 +14,7 @@ std::vector<Placement> split(const Placement& placement) {
   auto license = placement.licenses.begin();
   for (const Placement::Part& part : placement.parts) {
     Placement& one = result.emplace_back();
+    one.reservation = placement.reservation;
     one.nodes.assign(node, node + part.nodes);
     one.licenses.assign(license, license + part.licenses);
     node += part.nodes;
@@ -25,6 +26,7 @@ std::vector<Placement> split(const Placement& placement) {
 Placement merged(const Placement& placement) {
   if (placement.parts.empty()) return placement;
   Placement result;
+  result.reservation = placement.reservation;
   result.licenses = placement.licenses;
   for (const NodeShare& share : placement.nodes) {
     const auto known = std::find_if(result.nodes.begin(), result.nodes.end(),

@@ -50,6 +50,7 @@ struct Placement {
     bool operator==(const Part&) const = default;
   };
   std::vector<Part> parts = {};
+  std::uint32_t reservation = 0;  // as in the request
   bool operator==(const Placement&) const = default;
 };
 

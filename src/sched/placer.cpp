@@ -109,7 +109,9 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
     }
   }
   if (caps_ != nullptr) caps_->limit(id, from_, end_, supply);
-  return true;
+  const Holds* holds = machine_.holds();
+  return holds == nullptr ||
+         holds->limit(id, request.reservation, from_, end_, machine_.held_in_use(), supply);
 }
 
 bool Placer::fits(const Request& request, const LayoutNode& node, const NodeSupply& supply,
@@ -292,6 +294,7 @@ Placement Placer::placement() const {
   MINKE_CHECK(view_ == View::kFree && !chosen_.empty());
   Placement result;
   result.nodes.reserve(chosen_.size());
+  result.reservation = request_->reservation;
   std::uint32_t tasks_left = request_->tasks;
   std::uint32_t gres_left = job_gres_;
   auto nodes_after = static_cast<std::uint32_t>(chosen_.size());

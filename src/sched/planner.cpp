@@ -27,6 +27,7 @@ bool Planner::reserve(EntryId entry, const Request& request, std::int64_t window
 // Times between which the same reservations are active, and the same ones lie ahead within the job's run.
 std::vector<std::int64_t> Planner::breakpoints(std::int64_t duration) const {
   std::vector<std::int64_t> times{now_ + 1};
+  if (machine_.holds() != nullptr) machine_.holds()->add_breakpoints(now_, duration, times);
   for (std::size_t i = 0; i < reservations_.size(); ++i) {
     for (const std::int64_t time :
          {reservations_[i].start - duration + 1, reservations_[i].start, ends_[i]}) {

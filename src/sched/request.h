@@ -74,6 +74,7 @@ struct Request {
   std::vector<NodeId> excluded;         // ascending
   bool exclusive = false;               // whole idle nodes: all their CPUs and GRES, the memory asked for
   bool contiguous = false;              // nodes that follow one another in the layout
+  std::uint32_t reservation = 0;        // a HoldId: only what that holds; 0: what no reservation holds
   bool overcommit = false;              // the CPUs of one task on each node, however many tasks
   std::vector<LicenseDemand> licenses;  // ascending by id
   // The further components of a heterogeneous job: placed together with this one, or not at all. They have no

@@ -14,16 +14,21 @@ namespace minke::sched {
 // Making one costs O(classes).
 class WaitReasons {
  public:
-  WaitReasons(const Machine& machine, const PendingQueue& queue);
+  // `now`: s since the epoch, for what reservations hold; 0: it is not asked for.
+  WaitReasons(const Machine& machine, const PendingQueue& queue, std::int64_t now = 0);
 
   // Resources for the first of its partition, Priority for those behind it; PartitionDown, or ReqNodeNotAvail
   // where even the idle machine would not do because nodes are down or drained: these hold nobody up.
-  // None where the entry is not in the queue.
+  // Reservation where it waits for its own reservation to begin, and ReqNodeNotAvail where what others hold
+  // is in the way (held() tells these). None where the entry is not in the queue.
   model::StateReason of(EntryId entry) const;
+  // What keeps an entry from nodes that reservations hold; null: nothing does.
+  const Hold* held(EntryId entry) const;
 
  private:
   const PendingQueue& queue_;
   std::vector<EntryId> first_;                    // by partition; of those that wait for resources
+  std::vector<const Hold*> class_hold_;           // by class; null: none
   std::vector<model::StateReason> class_reason_;  // by class; WAIT_PRIORITY where it depends on the entry
 };
 

@@ -22,7 +22,7 @@ ShownNodeState shown_state(const model::NodeRecord& node) {
   } else {
     state.base = node.allocated_cpus() >= node.cpus() ? NodeBaseState::kAllocated : NodeBaseState::kMixed;
   }
-  state.reserved = !node.reservation().empty() && !state.maintenance;
+  state.reserved = !node.reservation().empty();
   return state;
 }
 
@@ -34,7 +34,7 @@ ShownNodeState sinfo_state(const model::NodeRecord& node) {
 
 std::string_view state_short(ShownNodeState state) {
   if (state.future) return "futr";
-  if (state.maintenance && !state.drain) return "maint";
+  if (state.maintenance && !state.drain && state.base == NodeBaseState::kIdle) return "maint";
   if (state.fail) return "fail";
   if (state.drain)
     return state.base == NodeBaseState::kAllocated || state.base == NodeBaseState::kMixed ? "drng" : "drain";
@@ -44,16 +44,16 @@ std::string_view state_short(ShownNodeState state) {
     case NodeBaseState::kIdle:
       return state.reserved ? "resv" : "idle";
     case NodeBaseState::kAllocated:
-      return "alloc";
+      return state.maintenance ? "alloc$" : "alloc";
     case NodeBaseState::kMixed:
-      return "mix";
+      return state.maintenance ? "mix$" : "mix";
   }
   return "unk";
 }
 
 std::string_view state_long(ShownNodeState state) {
   if (state.future) return "future";
-  if (state.maintenance && !state.drain) return "maint";
+  if (state.maintenance && !state.drain && state.base == NodeBaseState::kIdle) return "maint";
   if (state.fail) return "fail";
   if (state.drain)
     return state.base == NodeBaseState::kAllocated || state.base == NodeBaseState::kMixed ? "draining"
@@ -64,9 +64,9 @@ std::string_view state_long(ShownNodeState state) {
     case NodeBaseState::kIdle:
       return state.reserved ? "reserved" : "idle";
     case NodeBaseState::kAllocated:
-      return "allocated";
+      return state.maintenance ? "allocated$" : "allocated";
     case NodeBaseState::kMixed:
-      return "mixed";
+      return state.maintenance ? "mixed$" : "mixed";
   }
   return "unknown";
 }

@@ -42,6 +42,7 @@ struct SinfoOptions {
   bool long_list = false;
   bool node_oriented = false;
   bool list_reasons = false;
+  bool reservations = false;  // -T: these, not nodes
   bool summarize = false;
   bool no_header = false;
   unsigned iterate_seconds = 0;

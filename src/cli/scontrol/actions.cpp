@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -45,6 +46,10 @@ std::optional<int> Scontrol::run_action(const Words& words) {
   if (is_keyword(word, "resume", 3)) return arguments == 0 ? too_few() : suspend(words, true);
   if (is_keyword(word, "top", 3)) return arguments == 0 ? too_few() : arguments > 1 ? too_many() : top(words);
   if (is_keyword(word, "notify", 1)) return arguments < 2 ? too_few() : notify(words);
+  if (is_keyword(word, "pidinfo", 3))
+    return arguments == 1 ? show_job_of_process(words[1])
+                          : complain((arguments == 0 ? "missing" : "too many") +
+                                     std::string(" argument for keyword:") + word);
   if (is_keyword(word, "listpids", 1))
     return arguments > 2 ? too_many() : list_processes(arguments == 0 ? "*" : words[1]);
   if (is_keyword(word, "completing", 2)) return arguments > 0 ? too_many() : show_completing();
@@ -164,6 +169,30 @@ int Scontrol::list_processes(const std::string& id) {
   }
   write_out(out);
   return 0;
+}
+
+int Scontrol::show_job_of_process(const std::string& pid) {
+  const auto wanted = text::parse_unsigned(pid, 0x7fffffff);
+  rpc::ClientMessage request;
+  request.mutable_query_pids();
+  Client* daemon = wanted ? client() : nullptr;
+  if (wanted && daemon == nullptr) return 1;
+  const auto answer = wanted ? daemon->call(std::move(request)) : failure("");
+  if (!answer) return complain("Failed to locate job for requested pid");
+  for (const rpc::PidsReply::Process& process : answer->pids().processes()) {
+    if (process.pid() != *wanted) continue;
+    rpc::JobFilter filter;
+    filter.add_jobs()->set_job_id(process.job_id());
+    const auto jobs = fetch_jobs(*daemon, filter);
+    if (!jobs || jobs->records.empty()) break;
+    const auto ends = static_cast<std::time_t>(jobs->records.front()->end_time());
+    char text[64] = "";
+    ::ctime_r(&ends, text);
+    write_out("Slurm JobId=" + std::to_string(process.job_id()) + " ends at " + text);
+    write_out("Job remaining time is " + std::to_string(ends - jobs->now) + " seconds\n");
+    return 0;
+  }
+  return complain("Failed to locate job for requested pid");
 }
 
 int Scontrol::show_completing() {

@@ -76,8 +76,12 @@ int Scontrol::run(const Words& words) {
   auto too_few = [&] { return complain("too few arguments for keyword:" + word); };
   auto too_many = [&] { return complain("too many arguments for keyword:" + word); };
   if (is_keyword(word, "all", 1) || is_keyword(word, "hide", 2) || is_keyword(word, "local", 3) ||
-      is_keyword(word, "federation", 3) || is_keyword(word, "sibling", 3) || is_keyword(word, "verbose", 4))
+      is_keyword(word, "federation", 3) || is_keyword(word, "sibling", 3))
     return 0;
+  if (is_keyword(word, "verbose", 4)) {
+    verbose_ = true;
+    return 0;
+  }
   if (is_keyword(word, "details", 1)) {
     options_.details = true;
     return 0;
@@ -191,7 +195,23 @@ int Scontrol::requeue(const Words& words, bool hold) {
   return std::max(status, report(answer->action(), nullptr));
 }
 
+int Scontrol::update_reservation(rpc::ClientMessage request) {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  const auto answer = daemon->call(std::move(request));
+  if (!answer)
+    return complain("Error updating the reservation: " + answer.error().message +
+                    "\nslurm_update error: " + answer.error().message);
+  write_out("Reservation updated.\n");
+  return 0;
+}
+
 int Scontrol::update(const Words& words) {
+  const Words arguments(words.begin() + 1, words.end());
+  if (names_reservation(arguments)) {
+    auto request = parse_reservation(arguments, rpc::UPDATE);
+    return request ? update_reservation(std::move(*request)) : complain(request.error().message);
+  }
   auto requests = parse_update(Words(words.begin() + 1, words.end()));
   if (!requests) return complain(requests.error().message);
   Client* daemon = client();
@@ -199,6 +219,15 @@ int Scontrol::update(const Words& words) {
   int status = 0;
   for (size_t i = 0; i < requests->messages.size(); ++i) {
     const bool of_job = requests->messages[i].has_update_job();
+    if (of_job && !requests->messages[i].update_job().name().empty()) {
+      rpc::JobFilter filter;
+      filter.add_names(requests->names[i]);
+      if (requests->uid) filter.add_uids(*requests->uid);
+      const auto jobs = fetch_jobs(*daemon, filter);
+      const std::string user = requests->uid ? "user ID " + std::to_string(*requests->uid) + " and " : "";
+      if (jobs && jobs->records.empty())
+        return complain("scontrol: error: No jobs with " + user + "name '" + requests->names[i] + "'");
+    }
     auto answer = daemon->call(requests->messages[i]);
     if (answer) {
       status = std::max(status, report(answer->action(), nullptr));
@@ -216,9 +245,21 @@ int Scontrol::create(const Words& words) {
   if (!request) return complain(request.error().message);
   Client* daemon = client();
   if (daemon == nullptr) return 1;
+  const bool of_reservation = request->has_update_reservation();
   const auto answer = daemon->call(std::move(*request));
-  if (!answer) return complain("Error creating the partition: " + answer.error().message);
-  return 0;
+  if (!of_reservation)
+    return answer ? 0 : complain("Error creating the partition: " + answer.error().message);
+  if (answer) {
+    write_out("Reservation created: " + answer->action().created() + "\n");
+    return 0;
+  }
+  std::string text = "Error creating the reservation: " + answer.error().message;
+  if (answer.error().code == model::kNodesBusy) {
+    text +=
+        "\nNote, unless nodes are directly requested a reservation must exist in a single partition.\n"
+        "If no partition is requested the default partition is assumed.";
+  }
+  return complain(text);
 }
 
 int Scontrol::remove(const Words& words) {
@@ -228,8 +269,10 @@ int Scontrol::remove(const Words& words) {
   if (!request) return complain(request.error().message);
   Client* daemon = client();
   if (daemon == nullptr) return 1;
+  const bool of_reservation = request->has_update_reservation();
   const auto answer = daemon->call(std::move(*request));
-  if (!answer) return complain("delete_partition " + words[1] + ": " + answer.error().message);
+  const std::string what = of_reservation ? "delete_reservation " : "delete_partition ";
+  if (!answer) return complain(what + words[1] + ": " + answer.error().message);
   return 0;
 }
 

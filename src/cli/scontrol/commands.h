@@ -16,6 +16,7 @@ class Scontrol {
  public:
   ShowOptions& options() { return options_; }
   void set_quiet(bool quiet) { quiet_ = quiet; }
+  void set_verbose() { verbose_ = true; }
 
   // One command and its arguments; not empty.
   int run(const std::vector<std::string>& words);
@@ -30,6 +31,7 @@ class Scontrol {
   int top(const Words& words);
   int notify(const Words& words);
   int list_processes(const std::string& id);
+  int show_job_of_process(const std::string& pid);
   int show_completing();
   int shut_down();
   int show_licenses(const std::string& name);
@@ -40,12 +42,14 @@ class Scontrol {
   int show_nodes(const std::string& names);
   int show_aliases();
   int show_partitions(const std::string& name);
+  int show_reservations(const std::string& name);
   int show_configuration();
   int show_hosts(const std::string& entity, std::optional<std::string> argument);
 
   int change_hold(const Words& words, rpc::HoldRequest::Kind kind);
   int requeue(const Words& words, bool hold);
   int update(const Words& words);
+  int update_reservation(rpc::ClientMessage request);
   int create(const Words& words);
   int remove(const Words& words);
   int ping();
@@ -59,10 +63,13 @@ class Scontrol {
   int report(const rpc::ActionReply& reply, const char* summary);
   int complain(const std::string& text);  // on stderr, unless quiet
   DisplayContext context(int64_t now);
+  // With --verbose: when the records were read, and how many there are.
+  std::string heading(int64_t now, size_t records);
 
   std::optional<Client> client_;
   ShowOptions options_;
   bool quiet_ = false;
+  bool verbose_ = false;
 };
 
 }  // namespace minke::cli

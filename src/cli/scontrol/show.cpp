@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cli/display/reservation_text.h"
 #include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
 #include "model/error.h"
@@ -27,8 +28,12 @@ bool is_entity(std::string_view word, std::string_view entity, size_t enough) {
 }  // namespace
 
 int Scontrol::show(const Words& words) {
-  const std::string& entity = words[1];
-  const std::string id = words.size() > 2 ? words[2] : std::string();
+  // "show job=12" is "show job 12".
+  const size_t equals = words.size() == 2 ? words[1].find('=') : std::string::npos;
+  const std::string entity = words[1].substr(0, equals);
+  const std::string id = words.size() > 2              ? words[2]
+                         : equals != std::string::npos ? words[1].substr(equals + 1)
+                                                       : std::string();
   if (is_entity(entity, "hostlistsorted", 9))
     return show_hosts("hostlistsorted", words.size() > 2 ? std::optional(id) : std::nullopt);
   if (is_entity(entity, "hostlist", 5))
@@ -63,15 +68,17 @@ int Scontrol::show(const Words& words) {
   if (is_entity(entity, "nodes", 1)) return show_nodes(id);
   if (is_entity(entity, "partitions", 1)) return show_partitions(id);
   if (is_entity(entity, "reservations", 1)) {
-    if (!id.empty()) {
-      write_out("Reservation " + id + " not found\n");
-      return 1;
-    }
-    write_out("No reservations in the system\n");
-    return 0;
+    return show_reservations(id);
   }
   if (is_entity(entity, "steps", 2)) return show_steps(id);
   return complain("invalid entity:" + entity + " for keyword:" + words[0] + " ");
+}
+
+std::string Scontrol::heading(int64_t now, size_t records) {
+  if (!verbose_) return "";
+  std::string out = "last_update_time=";
+  append_time(out, now, context(now), "Unknown");
+  return out + ", records=" + std::to_string(records) + "\n";
 }
 
 int Scontrol::show_jobs(const std::string& id) {
@@ -127,7 +134,7 @@ int Scontrol::show_jobs(const std::string& id) {
   if (!found && wanted)
     return complain("slurm_load_jobs error: " + std::string(model::slurm_error_text(model::kInvalidJobId)));
   if (!found && !quiet_) out = "No jobs in the system\n";
-  write_out(out);
+  write_out(heading(display.now, records.size()) + out);
   return 0;
 }
 
@@ -198,7 +205,7 @@ int Scontrol::show_nodes(const std::string& names) {
       }
     }
   }
-  write_out(out);
+  write_out(heading(nodes->now, nodes->records.size()) + out);
   return status;
 }
 
@@ -225,7 +232,32 @@ int Scontrol::show_partitions(const std::string& name) {
   const bool missing = out.empty();
   if (missing && !quiet_)
     out = name.empty() ? "No partitions in the system\n" : "Partition " + name + " not found\n";
-  write_out(out);
+  write_out(heading(partitions->now, partitions->records.size()) + out);
+  return missing && !name.empty() ? 1 : 0;
+}
+
+int Scontrol::show_reservations(const std::string& name) {
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  rpc::ClientMessage request;
+  request.mutable_query_reservations();
+  const auto answer = daemon->call(std::move(request));
+  if (!answer) return complain("slurm_load_reservations error: " + answer.error().message);
+  rpc::ClientMessage ask_nodes;
+  ask_nodes.mutable_query_nodes();
+  const auto nodes = daemon->call(std::move(ask_nodes));
+  if (!nodes) return complain("slurm_load_reservations error: " + nodes.error().message);
+  std::string out;
+  for (const model::ReservationRecord& reservation : answer->reservations().reservations()) {
+    if (name.empty() || reservation.name() == name)
+      append_reservation_block(out, reservation, nodes->nodes(), context(answer->reservations().now()),
+                               options_);
+  }
+  const bool missing = out.empty();
+  if (missing && !quiet_)
+    out = name.empty() ? "No reservations in the system\n" : "Reservation " + name + " not found\n";
+  const auto& reply = answer->reservations();
+  write_out(heading(reply.now(), static_cast<size_t>(reply.reservations_size())) + out);
   return missing && !name.empty() ? 1 : 0;
 }
 

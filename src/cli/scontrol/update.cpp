@@ -136,8 +136,17 @@ Status add_fields(const std::vector<Word>& words, std::span<const Name> names, b
   return {};
 }
 
-Result<UpdateRequests> update_jobs(const Word& jobs, const std::vector<Word>& words, bool by_name) {
+Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bool by_name) {
   rpc::UpdateJobRequest update;
+  UpdateRequests result;
+  for (auto word = words.begin(); by_name && word != words.end(); ++word) {
+    if (!means(word->name, {"UserID", 3})) continue;
+    const auto uid = text::parse_unsigned(word->value, 0xfffffffe);
+    if (!uid) return failure("Invalid UserID value: " + word->value);
+    result.uid = static_cast<uint32_t>(*uid);
+    words.erase(word);
+    break;
+  }
   if (Status status = add_fields(words, kJobNames, false, update.mutable_fields()); !status)
     return failure(status.error());
   for (const rpc::Field& field : update.fields()) {
@@ -146,7 +155,6 @@ Result<UpdateRequests> update_jobs(const Word& jobs, const std::vector<Word>& wo
     if (amount != "-1" && (amount.starts_with('+') || amount.starts_with('-'))) amount.remove_prefix(1);
     if (!text::parse_minutes(amount)) return failure("scontrol: error: Invalid TimeLimit value");
   }
-  UpdateRequests result;
   if (by_name) {
     update.set_name(jobs.value);
     result.names.push_back(jobs.value);
@@ -274,6 +282,9 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
 }
 
 Result<rpc::ClientMessage> parse_creation(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() &&
+      (names_reservation(arguments) || means(arguments.front(), {"ReservationName", 3})))
+    return parse_reservation(arguments, rpc::CREATE);
   std::vector<Word> words = parse_words(arguments);
   if (words.empty()) return failure("too few arguments for create keyword");
   const std::string given = arguments.front();
@@ -299,6 +310,12 @@ Result<rpc::ClientMessage> parse_deletion(const std::vector<std::string>& argume
     rpc::ClientMessage message;
     message.mutable_update_partition()->set_name(words[0].value);
     message.mutable_update_partition()->set_change(rpc::DELETE);
+    return message;
+  }
+  if (words.size() == 1 && means(words[0].name, {"ReservationName", 3})) {
+    rpc::ClientMessage message;
+    message.mutable_update_reservation()->set_name(words[0].value);
+    message.mutable_update_reservation()->set_change(rpc::DELETE);
     return message;
   }
   return failure("Invalid deletion entity: " + (arguments.empty() ? std::string() : arguments.front()));

@@ -1,6 +1,8 @@
 // `scontrol update`: from name=value words to the request they stand for. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +13,18 @@ namespace minke::cli {
 
 struct UpdateRequests {
   std::vector<rpc::ClientMessage> messages;  // one for each job of a list
+  std::optional<uint32_t> uid;               // of the jobs that are meant by their name
   std::vector<std::string> names;            // of the job, node or partition, for messages; as many
 };
 
 // Words are Name=Value, or a name and then a value; names in any case, and shortened as far as Slurm has it.
 // Errors carry the whole text for stderr.
 Result<UpdateRequests> parse_update(const std::vector<std::string>& words);
+
+// ReservationName=NAME and what follows it, for `change`; an error has scontrol's words for the whole of it.
+Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& words, rpc::Change change);
+// Whether one of the words names a reservation, which is then what is meant, and no job's property.
+bool names_reservation(const std::vector<std::string>& words);
 
 // `scontrol create` and `scontrol delete`, without these words.
 Result<rpc::ClientMessage> parse_creation(const std::vector<std::string>& words);

@@ -6,6 +6,7 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
@@ -23,6 +24,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       alarms(event_loop, now, [this](uint32_t job_id) { lifecycle->alarm(job_id); }),
       diagnostics(now),
       nodes(std::make_unique<Nodes>(*this)),
+      reservations(std::make_unique<Reservations>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       launching(std::make_unique<Launching>(*this)),
       lifecycle(std::make_unique<Lifecycle>(*this)),

@@ -25,6 +25,7 @@ class Dependencies;
 class Launching;
 class Lifecycle;
 class Nodes;
+class Reservations;
 class Scheduling;
 class Steps;
 class Waiting;
@@ -46,6 +47,7 @@ struct Core {
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
   std::unique_ptr<Nodes> nodes;
+  std::unique_ptr<Reservations> reservations;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Launching> launching;
   std::unique_ptr<Lifecycle> lifecycle;

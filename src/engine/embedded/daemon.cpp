@@ -21,6 +21,7 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/server.h"
 #include "engine/embedded/steps.h"
@@ -141,6 +142,7 @@ Status Daemon::load() {
   if (!loaded) return failure(loaded.error());
   State& state = core_->state;
   state.skip_job_ids_to(std::max(loaded->highest_job_id, core_->config.first_job_id - 1));
+  core_->reservations->restore(loaded->settings);
   core_->nodes->restore(loaded->settings);
   const std::string boot = boot_id();
   std::string previous_boot;
@@ -208,6 +210,7 @@ void Daemon::recovered() {
     core_->lifecycle->set_alarm(*job);
     if (job->state == JOB_PENDING) core_->scheduling->update(*job);
   }
+  core_->reservations->advance();
   core_->launching->clear_spool();
   server_->open();
   [[maybe_unused]] const Status written =

@@ -10,6 +10,7 @@
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "submit/update.h"
 
@@ -52,13 +53,16 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
         break;
     }
   }
-  if (job.state != JOB_PENDING && (placement || dependencies || begin || priority))
-    return failure("", kJobNotPending);
+  if (job.state != JOB_PENDING && (placement || dependencies || begin)) return failure("", kJobNotPending);
+  // A running job's priority is but a number, and there is no holding it.
+  if (job.state != JOB_PENDING && priority && (!spec.has_priority() || spec.priority() == 0))
+    return failure("", kJobFinished);
   if (dependencies) {
     if (const Status known = core_.dependencies->check(spec); !known) return known;
     if (const Status line = core_.dependencies->check_circle(job, spec); !line) return line;
   }
   if (placement || (time_limit && job.state == JOB_PENDING)) {
+    if (const Status admitted = core_.reservations->admits(spec, job.uid); !admitted) return admitted;
     if (const Status admitted = core_.nodes->choose_partitions(spec, job.uid); !admitted) return admitted;
     std::string partitions;
     if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;

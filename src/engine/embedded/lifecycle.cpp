@@ -87,6 +87,12 @@ void Lifecycle::node_failed(Job& job, const std::string& node) {
   stop(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, false);
 }
 
+void Lifecycle::time_out(Job& job) {
+  if (job.completing || !job.holds_nodes()) return;
+  if (job.has_script()) core_.launching->announce(job, "DUE TO TIME LIMIT");
+  stop(job, JOB_TIMEOUT, FAIL_TIMEOUT, false);
+}
+
 void Lifecycle::count_in_array(const Job& job) {
   if (job.array_job_id == 0) return;
   ArrayGroup* group = core_.state.find_array(job.array_job_id);
@@ -318,6 +324,7 @@ Status Lifecycle::suspend(Job& job) {
   job.state = JOB_SUSPENDED;
   core_.committer.job_changed(job.id);
   core_.launching->signal(job, SIGSTOP, node::SignalOrder::ALL);
+  core_.scheduling->suspended(job);
   set_alarm(job);
   return {};
 }
@@ -336,7 +343,7 @@ Status Lifecycle::resume(Job& job) {
   job.state = JOB_RUNNING;
   core_.committer.job_changed(job.id);
   core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
-  core_.scheduling->time_limit_changed(job);
+  core_.scheduling->resumed(job);
   set_alarm(job);
   return {};
 }
@@ -421,11 +428,7 @@ void Lifecycle::alarm(uint32_t job_id) {
   }
   if (job->state != JOB_RUNNING || job->time_limit_minutes == kUnlimited) return;
   const int64_t end = job->limit_end();
-  if (now >= end) {
-    if (job->has_script()) core_.launching->announce(*job, "DUE TO TIME LIMIT");
-    stop(*job, JOB_TIMEOUT, FAIL_TIMEOUT, false);
-    return;
-  }
+  if (now >= end) return time_out(*job);
   const Submission& submission = *job->submission;
   if (submission.warning_signal != 0 && !job->details->warned && now >= end - submission.warning_seconds) {
     job->details->warned = true;

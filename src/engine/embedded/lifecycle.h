@@ -29,6 +29,8 @@ class Lifecycle {
   // A node of a running job was taken down: the job ends with NODE_FAIL, or goes back to the queue where that
   // is allowed. With --no-kill, one of several nodes does not end it.
   void node_failed(Job& job, const std::string& node);
+  // Its time limit is over, or the reservation that it runs in.
+  void time_out(Job& job);
 
   // Stops a job: pending ones end at once, running ones when their processes are gone.
   void cancel(Job& job, uint32_t by_uid);

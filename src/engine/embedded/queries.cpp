@@ -312,6 +312,8 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
     }
     if (record.state() == JOB_PENDING) {
       record.set_reason(core_.scheduling->reason_of(reasons, *job));
+      if (std::string more = core_.scheduling->reason_detail_of(reasons, *job); !more.empty())
+        record.set_reason_detail(std::move(more));
       if (const auto expected = expected_starts.find(id); expected != expected_starts.end()) {
         record.set_start_time(expected->second);
       }

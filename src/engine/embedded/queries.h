@@ -29,6 +29,7 @@ class Queries {
   void step_usage(const rpc::QueryStepUsageRequest& request, const Part& part);
   void script(const rpc::QueryScriptRequest& request, const Part& part);
   void nodes(const Part& part);
+  void reservations(const Part& part);
   void partitions(const Part& part);
   void configuration(const Part& part);
   void licenses(const Part& part);

@@ -8,6 +8,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "node/discovery.h"
 #include "text/hostlist.h"
@@ -38,6 +39,10 @@ void Queries::nodes(const Part& part) {
     record = configured;
     record.set_cpu_load(load.cpu_load());
     record.set_free_memory_mib(load.free_memory_mib());
+    if (const ReservationRecord* reservation = core_.reservations->holder_of(record.name())) {
+      record.set_reservation(reservation->name());
+      record.set_maintenance(has_flag(*reservation, "MAINT"));
+    }
     for (const PartitionRecord& partition : core_.nodes->partitions()) {
       const auto names = text::expand_hostlist(partition.nodes());
       if (names && std::find(names->begin(), names->end(), record.name()) != names->end())
@@ -49,9 +54,12 @@ void Queries::nodes(const Part& part) {
     for (const NodeAllocation& allocation : job->details->nodes) {
       for (NodeRecord& record : *reply.mutable_nodes()) {
         if (record.name() != allocation.node() || (job->ended() && !job->completing)) continue;
-        record.set_allocated_cpus(record.allocated_cpus() + allocation.cpus());
+        // The processors of suspended jobs are others'. While jobs go on again, there may be too few.
+        const bool suspended = job->state == JOB_SUSPENDED;
+        if (!suspended)
+          record.set_allocated_cpus(std::min(record.cpus(), record.allocated_cpus() + allocation.cpus()));
         record.set_allocated_memory_mib(record.allocated_memory_mib() + allocation.memory_mib());
-        record.set_running_jobs(record.running_jobs() + 1);
+        record.set_running_jobs(record.running_jobs() + (suspended ? 0 : 1));
         for (const GresAllocation& gres : allocation.gres()) {
           add_gres(*record.mutable_allocated_gres(), gres.name(), gres.type(),
                    static_cast<uint32_t>(gres.indices_size()));
@@ -60,6 +68,14 @@ void Queries::nodes(const Part& part) {
       }
     }
   }
+  part(message, true);
+}
+
+void Queries::reservations(const Part& part) {
+  rpc::ServerMessage message;
+  message.mutable_reservations()->set_now(core_.now());
+  for (const ReservationRecord& record : core_.reservations->all())
+    *message.mutable_reservations()->add_reservations() = record;
   part(message, true);
 }
 

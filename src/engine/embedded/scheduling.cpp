@@ -8,6 +8,7 @@
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/reservations.h"
 #include "model/error.h"
 #include "text/hostlist.h"
 #include "text/licenses.h"
@@ -65,6 +66,11 @@ Result<sched::Request> Scheduling::request_for(const model::JobSpec& spec, const
   auto request = sched::make_request(spec, *record, machine_, names);
   // The job's own limit may have been changed since; its class goes by what it may use now.
   if (request && time_limit_minutes != 0) request->time_limit_minutes = time_limit_minutes;
+  if (request && !spec.reservation().empty()) {
+    const auto hold = core_.reservations->hold_id(spec);
+    if (!hold) return failure(hold.error());
+    request->reservation = *hold;
+  }
   return request;
 }
 
@@ -153,6 +159,7 @@ void Scheduling::update(Job& job) {
   if (!job.queued) {
     // The machine has changed since it was submitted, and nothing could run it any more.
     job.need_details().reason_detail = problem.message;
+    if (problem.code == model::kReservationInvalid) return wait(job, WAIT_RESERVATION);
     return wait(job, problem.code == model::kInvalidTimeLimit ? WAIT_PART_TIME_LIMIT : FAIL_BAD_CONSTRAINTS);
   }
   job.reason = WAIT_NO_REASON;
@@ -357,10 +364,14 @@ std::vector<sched::LicenseShare> Scheduling::licenses_of(const Job& job) const {
   return held;
 }
 
-Status Scheduling::adopt(Job& job) {
+Status Scheduling::adopt(const Job& job) {
   auto placement = sched::from_model(machine_.layout(), job.details->nodes);
   if (!placement) return failure(placement.error());
   placement->licenses = licenses_of(job);
+  placement->reservation = core_.reservations->hold_id(job.submission->spec()).value_or(0);
+  if (job.state == model::JOB_SUSPENDED) {
+    for (sched::NodeShare& share : placement->nodes) share.cpus = 0;
+  }
   machine_.adopt(*placement);
   const int64_t suspended = job.details->suspended_seconds;
   running_.add(job.id, job.start_time + suspended + sched::limit_seconds(job.time_limit_minutes),
@@ -379,6 +390,28 @@ void Scheduling::time_limit_changed(const Job& job) {
   const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
   running_.set_expected_end(job.id,
                             job.start_time + suspended + sched::limit_seconds(job.time_limit_minutes));
+  request_pass();
+}
+
+void Scheduling::suspended(const Job& job) {
+  auto placement = running_.remove(job.id);
+  if (!placement) return;
+  machine_.release(*placement);
+  for (sched::NodeShare& share : placement->nodes) share.cpus = 0;
+  machine_.adopt(*placement);
+  // When it will go on, nobody knows.
+  running_.add(job.id, core_.now() + sched::limit_seconds(kUnlimited), std::move(*placement));
+  request_pass();
+}
+
+void Scheduling::resumed(const Job& job) {
+  if (const auto placement = running_.remove(job.id)) machine_.release(*placement);
+  (void)adopt(job);
+}
+
+void Scheduling::holds_changed() {
+  auto holds = std::make_shared<const sched::Holds>(core_.reservations->holds(machine_.layout()));
+  machine_.set_holds(std::move(holds), running_);
   request_pass();
 }
 
@@ -418,6 +451,7 @@ void Scheduling::rebuild() {
     machine_.set_schedulable(*machine_.layout().find_partition(partition.name()), is_scheduled(partition));
   }
   running_ = {};
+  holds_changed();
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->holds_nodes() && job->details && !job->details->nodes.empty())
       (void)adopt(*job);  // where its nodes are gone it never was booked
@@ -487,6 +521,20 @@ model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, cons
     return reasons.of(entry_of(job.id, i));
   }
   return job.reason;
+}
+
+int64_t Scheduling::core_now() const {
+  return core_.now();
+}
+
+std::string Scheduling::reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (!job.queued || machine_.holds() == nullptr) return "";
+  const sched::Hold* hold = nullptr;
+  for (size_t i = 0; i < job.submission->partitions.size() && hold == nullptr; ++i)
+    hold = reasons.held(entry_of(job.id, i));
+  if (hold == nullptr) return "";
+  return hold->maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
+                           : "ReqNodeNotAvail, May be reserved for other job";
 }
 
 }  // namespace minke::engine

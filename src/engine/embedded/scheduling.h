@@ -37,7 +37,7 @@ class Scheduling {
   void pause(bool paused);                       // no passes while the launcher cannot take orders
 
   // Books what a restart found running. A node that is gone: the error says so, nothing is booked.
-  Status adopt(Job& job);
+  Status adopt(const Job& job);
   void release(const Job& job);
   void time_limit_changed(const Job& job);
 
@@ -45,6 +45,12 @@ class Scheduling {
   void set_partition_up(const std::string& partition, bool up);
   // Limits, defaults or the tier of a partition: its jobs that wait are looked at again.
   void partition_changed(const std::string& partition);
+  // What reservations hold has changed, or begins or ends now.
+  void holds_changed();
+  // The processors of a suspended job are others' until it goes on; all else that it has stays its own. When
+  // it goes on, they may be used twice for a while.
+  void suspended(const Job& job);
+  void resumed(const Job& job);
   // The machine is laid out anew from nodes and partitions as they stand now: what runs keeps its place, and
   // what waits is looked at again.
   void rebuild();
@@ -63,8 +69,10 @@ class Scheduling {
   std::vector<sched::ExpectedStart> forecast() const;
   // Of a job, or of a heterogeneous one's components; where it starts is said of the first.
   std::optional<sched::ExpectedStart> forecast_submission(const std::vector<model::JobSpec>& specs) const;
-  sched::WaitReasons wait_reasons() const { return {machine_, queue_}; }
+  sched::WaitReasons wait_reasons() const { return {machine_, queue_, core_now()}; }
   model::StateReason reason_of(const sched::WaitReasons& reasons, const Job& job) const;
+  // More of that, in Slurm's words; empty: there is no more to say.
+  std::string reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const;
 
   // Of a job in the queue: what it asks for, in its first partition; null where it is not queued.
   const sched::Request* queued_request(const Job& job) const;
@@ -80,6 +88,7 @@ class Scheduling {
   void update_components(Job& job);
   Result<sched::Request> request_together(const std::vector<model::JobSpec>& specs) const;
   void wait(Job& job, model::StateReason reason);
+  int64_t core_now() const;
   // The first of its partitions that could take it; the error is that of the last.
   Result<sched::Request> first_request(const model::JobSpec& spec, const std::vector<std::string>& partitions,
                                        uint32_t time_limit_minutes) const;

@@ -10,6 +10,7 @@
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/users.h"
 #include "engine/embedded/waiting.h"
@@ -296,9 +297,15 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       });
     case rpc::ClientMessage::kReconfigure:
       return changed(hooks_.reconfigure());
-    case rpc::ClientMessage::kUpdateReservation:
+    case rpc::ClientMessage::kUpdateReservation: {
+      const auto name = core_.reservations->change(message.update_reservation(), client->peer.uid);
+      if (!name) return client->send_error(id, name.error());
+      rpc::ActionReply reply;
+      reply.set_created(*name);
+      return core_.committer.when_durable([acted, reply] { acted(reply); });
+    }
     case rpc::ClientMessage::kQueryReservations:
-      return client->send_error(id, Error{kNotSupported, "reservations are not kept"});
+      return queries_.reservations(part);
     case rpc::ClientMessage::kQueryAccounts:
     case rpc::ClientMessage::kUpdateAccounts:
     case rpc::ClientMessage::kQueryPriorities:

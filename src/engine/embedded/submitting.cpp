@@ -7,6 +7,7 @@
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
@@ -94,8 +95,7 @@ Status Submitting::check(JobSpec& spec, uint32_t uid) const {
     if (least != text::kUnlimited && spec.deadline() < begin + int64_t{least} * 60)
       return failure("", kInvalidTimeLimit);
   }
-  if (!spec.reservation().empty())
-    return failure("there is no reservation " + spec.reservation(), kReservationInvalid);
+  if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     for (const IndexRange& range : spec.array().ranges()) {
       if (range.last() < range.first() || range.last() >= core_.config.max_array_size) {

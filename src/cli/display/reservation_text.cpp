@@ -1,0 +1,101 @@
+#include "cli/display/reservation_text.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <vector>
+
+#include "cli/scontrol/block.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+
+namespace minke::cli {
+namespace {
+
+using model::ReservationRecord;
+
+std::string node_list(const ReservationRecord& reservation) {
+  std::vector<std::string> names;
+  for (const ReservationRecord::Share& share : reservation.shares()) names.push_back(share.node());
+  return text::compress_hostlist_sorted(names);
+}
+
+std::string joined(const google::protobuf::RepeatedPtrField<std::string>& words,
+                   std::string_view before = "") {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ",") + std::string(before) + word;
+  return out;
+}
+
+std::string or_null(std::string text) {
+  return text.empty() ? "(null)" : std::move(text);
+}
+
+std::string time_of(int64_t time, const DisplayContext& context) {
+  std::string out;
+  append_time(out, time, context, "Unknown");
+  return out;
+}
+
+const char* state_of(const ReservationRecord& reservation, int64_t now) {
+  return reservation.start_time() <= now && now < reservation.end_time() ? "ACTIVE" : "INACTIVE";
+}
+
+}  // namespace
+
+void append_reservation_block(std::string& out, const ReservationRecord& reservation,
+                              const rpc::NodesReply& nodes, const DisplayContext& context,
+                              ShowOptions options) {
+  uint32_t cores = 0, cpus = 0;
+  for (const ReservationRecord::Share& share : reservation.shares()) {
+    for (const model::NodeRecord& node : nodes.nodes()) {
+      if (node.name() != share.node()) continue;
+      const uint32_t held = share.cpus() == 0 ? node.cpus() : share.cpus();
+      cpus += held;
+      cores += held / std::max(1u, node.threads_per_core());
+    }
+  }
+  Block block(out, options);
+  block
+      .put("ReservationName={} StartTime={} EndTime={} Duration={}", reservation.name(),
+           time_of(reservation.start_time(), context), time_of(reservation.end_time(), context),
+           text::format_seconds(reservation.end_time() - reservation.start_time()))
+      .end();
+  block
+      .put("Nodes={} NodeCnt={} CoreCnt={} Features={} PartitionName={} Flags={}", node_list(reservation),
+           reservation.shares_size(), cores, or_null(reservation.features()),
+           or_null(reservation.partition()), joined(reservation.flags()))
+      .end();
+  block.put("TRES=cpu={}", cpus).end();
+  block
+      .put("Users={} Groups=(null) Accounts={} Licenses=(null) State={} BurstBuffer=(null) Watts=n/a",
+           or_null(joined(reservation.users(), reservation.users_denied() ? "-" : "")),
+           or_null(joined(reservation.accounts(), reservation.accounts_denied() ? "-" : "")),
+           state_of(reservation, context.now))
+      .end();
+  block.put("MaxStartDelay=(null)");
+  if (!reservation.comment().empty()) {
+    block.end();
+    block.put("Comment={}", reservation.comment());
+  }
+  out += options.one_line ? "\n" : "\n\n";
+}
+
+void append_reservation_table(std::string& out, const rpc::ReservationsReply& reservations, bool heading,
+                              const DisplayContext& context) {
+  size_t width = 9;
+  for (const ReservationRecord& one : reservations.reservations()) width = std::max(width, one.name().size());
+  auto line = std::back_inserter(out);
+  if (heading) {
+    fmt::format_to(line, "{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  NODELIST\n", "RESV_NAME", width, "STATE",
+                   "START_TIME", "END_TIME", "DURATION");
+  }
+  for (const ReservationRecord& one : reservations.reservations()) {
+    fmt::format_to(line, "{:<{}}  {:>8}  {:>19}  {:>19}  {:>11}  {}\n", one.name(), width,
+                   state_of(one, context.now), time_of(one.start_time(), context),
+                   time_of(one.end_time(), context), text::format_seconds(one.end_time() - one.start_time()),
+                   node_list(one));
+  }
+}
+
+}  // namespace minke::cli

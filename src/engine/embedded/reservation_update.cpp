@@ -1,0 +1,192 @@
+// What can be said of a reservation: times, flags, who may use it, and how it recurs. Pure, but for looking
+// up users.
+#include <pwd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "engine/embedded/reservations.h"
+#include "model/error.h"
+#include "text/duration.h"
+#include "text/number.h"
+#include "text/timestamp.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr int64_t kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay, kYear = 365 * kDay;
+
+// In the order in which they are shown.
+constexpr std::array<std::string_view, 14> kFlags = {
+    "MAINT",   "FLEX",   "OVERLAP",    "IGNORE_JOBS", "HOURLY",    "DAILY",  "WEEKDAY",
+    "WEEKEND", "WEEKLY", "SPEC_NODES", "ALL_NODES",   "ANY_NODES", "STATIC", "PART_NODES"};
+
+bool is(std::string_view given, std::string_view name) {
+  return text::equals_ignoring_case(given, name);
+}
+
+Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
+  const auto found = std::find_if(kFlags.begin(), kFlags.end(), [&](std::string_view flag) {
+    return is(flag, word) || (word.size() >= 4 && text::starts_with_ignoring_case(flag, word));
+  });
+  if (is(word, "STATIC_ALLOC")) return set_flag(record, "STATIC", set);
+  if (found == kFlags.end())
+    return failure("Flags=" + std::string(word) + " is not done here", kNotSupported);
+  std::vector<std::string> flags;
+  for (const std::string_view flag : kFlags) {
+    const bool present = has_flag(record, flag);
+    if (flag == *found ? set : present) flags.emplace_back(flag);
+  }
+  record.mutable_flags()->Assign(flags.begin(), flags.end());
+  return {};
+}
+
+// "a,b": these; "+a" adds, "-a" takes away, or, where nothing is being changed, denies.
+void set_names(google::protobuf::RepeatedPtrField<std::string>* names, bool& denied, std::string_view value) {
+  if (value.starts_with('+')) {
+    for (const std::string_view name : text::split(value.substr(1), ',')) *names->Add() = name;
+    return;
+  }
+  if (value.starts_with("--")) {  // "-=" of names
+    for (const std::string_view name : text::split(value.substr(2), ',')) {
+      names->erase(std::remove(names->begin(), names->end(), name), names->end());
+    }
+    return;
+  }
+  names->Clear();
+  denied = false;
+  for (std::string_view name : text::split(value, ',')) {
+    if (name.starts_with('-')) {
+      denied = true;
+      name.remove_prefix(1);
+    }
+    if (!name.empty()) *names->Add() = name;
+  }
+}
+
+Status set_duration(ReservationRecord& record, std::string_view value) {
+  const char sign = value.empty() ? '\0' : value.front();
+  const bool relative = sign == '+' || (sign == '-' && value != "-1");
+  const auto minutes = text::parse_minutes(relative ? value.substr(1) : value);
+  if (!minutes) return failure("Duration=" + std::string(value), kInvalidTimeValue);
+  const int64_t seconds = *minutes == text::kUnlimited ? kYear : int64_t{*minutes} * 60;
+  const int64_t before = record.end_time() - record.start_time();
+  const int64_t after = sign == '+' ? before + seconds : relative ? before - seconds : seconds;
+  if (after <= 0) return failure("Duration=" + std::string(value), kInvalidTimeValue);
+  record.set_end_time(record.start_time() + after);
+  return {};
+}
+
+bool falls_on(int64_t time, bool weekend) {
+  std::tm local{};
+  const std::time_t seconds = time;
+  ::localtime_r(&seconds, &local);
+  return (local.tm_wday == 0 || local.tm_wday == 6) == weekend;
+}
+
+}  // namespace
+
+bool has_flag(const ReservationRecord& record, std::string_view flag) {
+  return std::find(record.flags().begin(), record.flags().end(), flag) != record.flags().end();
+}
+
+int64_t period_of(const ReservationRecord& record) {
+  if (has_flag(record, "HOURLY")) return kHour;
+  if (has_flag(record, "WEEKLY")) return kWeek;
+  return has_flag(record, "DAILY") || has_flag(record, "WEEKDAY") || has_flag(record, "WEEKEND") ? kDay : 0;
+}
+
+bool move_on(ReservationRecord& record, int64_t now) {
+  const int64_t period = period_of(record);
+  if (period == 0) return false;
+  const auto falls = [&] {
+    return (!has_flag(record, "WEEKDAY") || falls_on(record.start_time(), false)) &&
+           (!has_flag(record, "WEEKEND") || falls_on(record.start_time(), true));
+  };
+  const int64_t missed = std::max<int64_t>(1, (now - record.end_time()) / period);
+  do {
+    const int64_t shift = record.end_time() + missed * period <= now ? missed * period : period;
+    record.set_start_time(record.start_time() + shift);
+    record.set_end_time(record.end_time() + shift);
+  } while (record.end_time() <= now || !falls());
+  return true;
+}
+
+Status apply_reservation_field(ReservationRecord& record, const rpc::Field& field, int64_t now,
+                               std::string& nodes) {
+  const std::string& name = field.name();
+  const std::string& value = field.value();
+  if (is(name, "StartTime")) {
+    const auto time = text::parse_time(value, now);
+    if (!time) return failure(time.error().message, kInvalidTimeValue);
+    const int64_t length = record.end_time() - record.start_time();
+    record.set_start_time(*time);
+    if (length > 0) record.set_end_time(*time + length);
+    return {};
+  }
+  if (is(name, "EndTime")) {
+    const auto time = text::parse_time(value, now);
+    if (!time) return failure(time.error().message, kInvalidTimeValue);
+    record.set_end_time(*time);
+    return {};
+  }
+  if (is(name, "Duration")) return set_duration(record, value);
+  if (is(name, "Nodes")) {
+    nodes = value;
+    return {};
+  }
+  if (is(name, "NodeCnt") || is(name, "CoreCnt")) {
+    const auto count = text::parse_unsigned(value, 1 << 20);
+    if (!count || *count == 0) return failure(name + "=" + value, kInvalidNodeCount);
+    if (is(name, "NodeCnt")) {
+      record.set_node_count(static_cast<uint32_t>(*count));
+    } else {
+      record.set_core_count(static_cast<uint32_t>(*count));
+    }
+    return {};
+  }
+  if (is(name, "PartitionName")) {
+    record.set_partition(value);
+    return {};
+  }
+  if (is(name, "Users") || is(name, "Accounts")) {
+    bool denied = is(name, "Users") ? record.users_denied() : record.accounts_denied();
+    auto* names = is(name, "Users") ? record.mutable_users() : record.mutable_accounts();
+    set_names(names, denied, value);
+    if (is(name, "Accounts")) {
+      record.set_accounts_denied(denied);
+      return {};
+    }
+    record.set_users_denied(denied);
+    for (const std::string& user : *names) {
+      if (::getpwnam(user.c_str()) == nullptr) return failure("there is no user " + user, kInvalidUserId);
+    }
+    return {};
+  }
+  if (is(name, "Flags")) {
+    std::string_view list = value;
+    // As in Slurm, "=" adds to what there is too.
+    const bool remove = list.starts_with('-');
+    if (remove || list.starts_with('+')) list.remove_prefix(1);
+    for (const std::string_view word : text::split(list, ',')) {
+      if (word.empty()) continue;
+      if (const Status flagged = set_flag(record, word, !remove); !flagged) return flagged;
+    }
+    return {};
+  }
+  if (is(name, "Features")) {
+    record.set_features(value);
+    return {};
+  }
+  if (is(name, "Comment")) {
+    record.set_comment(value);
+    return {};
+  }
+  return failure("a reservation's " + name + " is not done here", kNotSupported);
+}
+
+}  // namespace minke::engine

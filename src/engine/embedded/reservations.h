@@ -1,0 +1,80 @@
+// Reservations: nodes, or CPUs of nodes, that operators keep for some users or accounts for some time.
+// Durable.
+//
+// A record's times are those of its present or next occurrence: a recurring one is moved on when it ends, one
+// that does not recur leaves when it has ended and nothing runs in it any more. What the scheduler makes of
+// them is in sched/holds.h. A job that still runs in a reservation when that ends is stopped, as if its time
+// limit were over, but for reservations with FLEX. Owned by the state's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/cluster.pb.h"
+#include "model/job.pb.h"
+#include "os/event_loop.h"
+#include "rpc/messages.pb.h"
+#include "sched/holds.h"
+#include "sched/layout.h"
+
+namespace minke::engine {
+
+struct Core;
+struct Job;
+
+class Reservations {
+ public:
+  explicit Reservations(Core& core);
+
+  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  const std::vector<model::ReservationRecord>& all() const { return records_; }
+  // Of several names, separated by commas, the first that there is; null: there is none.
+  const model::ReservationRecord* find(const std::string& names) const;
+  // The one that holds the node now; null: none does.
+  const model::ReservationRecord* holder_of(const std::string& node) const;
+  bool is_active(const model::ReservationRecord& record) const;
+
+  // Creates, updates or deletes. The result is the reservation's name.
+  Result<std::string> change(const rpc::UpdateReservationRequest& request, uint32_t uid);
+
+  // Whether the job may name the reservation that it names.
+  Status admits(const model::JobSpec& spec, uint32_t uid) const;
+  // As the scheduler knows the job's reservation; 0: it names none.
+  Result<sched::HoldId> hold_id(const model::JobSpec& spec) const;
+  std::vector<sched::Hold> holds(const sched::MachineLayout& layout) const;
+
+  // Moves on what has ended, and comes back at the next time at which something begins or ends. To be called
+  // once, when all has been loaded.
+  void advance();
+
+ private:
+  model::ReservationRecord* find_mutable(const std::string& name);
+  Result<std::string> create(const rpc::UpdateReservationRequest& request, uint32_t uid);
+  // Applies the fields, and finds nodes where none are named. The record is complete then.
+  Status apply(const rpc::UpdateReservationRequest& request, model::ReservationRecord& record) const;
+  Status choose_nodes(const std::vector<std::string>& named, model::ReservationRecord& record) const;
+  // Whether jobs, or other reservations, are in the way of this one on that node.
+  Status check_free(const model::ReservationRecord& record, const std::string& node) const;
+  std::vector<Job*> jobs_in(const std::string& reservation, bool running) const;
+  void keep(const model::ReservationRecord& record);
+  void remove(const std::string& name);
+
+  Core& core_;
+  std::vector<model::ReservationRecord> records_;
+  std::unique_ptr<os::EventLoop::Timer> timer_;
+};
+
+// One NAME=VALUE of scontrol applied to the record; `nodes` receives the value of Nodes. Pure, but for
+// looking up users.
+Status apply_reservation_field(model::ReservationRecord& record, const rpc::Field& field, int64_t now,
+                               std::string& nodes);
+bool has_flag(const model::ReservationRecord& record, std::string_view flag);
+// s between its occurrences; 0: it does not recur. WEEKDAY and WEEKEND recur daily, but not every day.
+int64_t period_of(const model::ReservationRecord& record);
+// Moves a recurring one on until it ends after `now`; false where it does not recur.
+bool move_on(model::ReservationRecord& record, int64_t now);
+
+}  // namespace minke::engine

@@ -1,0 +1,92 @@
+#include "sched/holds.h"
+
+#include <algorithm>
+
+namespace minke::sched {
+namespace {
+
+constexpr std::int64_t kRepetitions = 4;  // that are looked at when times to begin are sought
+
+// The first of its repetitions that ends after `time`.
+std::int64_t shift_to(const Hold& hold, std::int64_t time) {
+  if (hold.period <= 0 || time < hold.end) return 0;
+  return ((time - hold.end) / hold.period + 1) * hold.period;
+}
+
+}  // namespace
+
+bool overlaps(const Hold& hold, std::int64_t from, std::int64_t end) {
+  if (end <= from) return false;
+  const std::int64_t shift = shift_to(hold, from);
+  return hold.start + shift < end && from < hold.end + shift;
+}
+
+Holds::Holds(std::vector<Hold> holds) : holds_(std::move(holds)) {
+  std::stable_sort(holds_.begin(), holds_.end(),
+                   [](const Hold& a, const Hold& b) { return a.node < b.node; });
+}
+
+bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
+                  const std::vector<std::int64_t>& used, NodeSupply& supply) const {
+  const auto first = std::lower_bound(holds_.begin(), holds_.end(), node,
+                                      [](const Hold& hold, NodeId id) { return hold.node < id; });
+  bool is_own = own == 0;
+  for (auto hold = first; hold != holds_.end() && hold->node == node; ++hold) {
+    const auto left =
+        static_cast<std::int64_t>(hold->cpus) - used[static_cast<std::size_t>(hold - holds_.begin())];
+    if (hold->id == own) {
+      // At no time in particular, it is enough that it ever is the reservation's.
+      const bool now = end <= from || overlaps(*hold, from, from + 1);
+      if (!now && !hold->flexible) continue;
+      is_own = true;
+      if (hold->cpus > 0 && !hold->flexible) supply.cpus = std::min(supply.cpus, left);
+      continue;
+    }
+    if (!overlaps(*hold, from, end)) continue;
+    if (hold->cpus == 0) return false;
+    supply.cpus -= std::max<std::int64_t>(0, left);
+  }
+  if (is_own) return supply.cpus > 0;
+  return supply.cpus > 0 && std::any_of(holds_.begin(), holds_.end(),
+                                        [&](const Hold& hold) { return hold.id == own && hold.flexible; });
+}
+
+const Hold* Holds::obstacle(NodeId node, HoldId own, std::int64_t from, std::int64_t end) const {
+  for (const Hold& hold : holds_) {
+    if (hold.node == node && hold.id != own && overlaps(hold, from, end)) return &hold;
+  }
+  return nullptr;
+}
+
+void Holds::add_breakpoints(std::int64_t now, std::int64_t duration, std::vector<std::int64_t>& times) const {
+  for (const Hold& hold : holds_) {
+    const std::int64_t first = shift_to(hold, now);
+    for (std::int64_t i = 0; i < (hold.period > 0 ? kRepetitions : 1); ++i) {
+      const std::int64_t shift = first + i * hold.period;
+      for (const std::int64_t time :
+           {hold.start + shift - duration + 1, hold.start + shift, hold.end + shift}) {
+        if (time > now) times.push_back(time);
+      }
+    }
+  }
+}
+
+std::optional<std::int64_t> Holds::next_change(std::int64_t now) const {
+  std::optional<std::int64_t> next;
+  for (const Hold& hold : holds_) {
+    const std::int64_t shift = shift_to(hold, now);
+    for (const std::int64_t time : {hold.start + shift, hold.end + shift}) {
+      if (time > now && (!next || time < *next)) next = time;
+    }
+  }
+  return next;
+}
+
+std::optional<std::size_t> Holds::find(NodeId node, HoldId id) const {
+  for (std::size_t i = 0; i < holds_.size(); ++i) {
+    if (holds_[i].node == node && holds_[i].id == id) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace minke::sched
