@@ -30,6 +30,11 @@ void Caps::limit(NodeId node, std::int64_t from, std::int64_t end, NodeSupply& s
   });
 }
 
+std::int64_t Caps::cpus(NodeId node, std::int64_t from, std::int64_t end, std::int64_t free) const {
+  each(node, from, end, [&](std::size_t cap_index) { free = std::min(free, caps_[cap_index].left.cpus); });
+  return free;
+}
+
 bool Caps::allow(const Placement& placement, std::int64_t from, std::int64_t end) const {
   bool allowed = true;
   for (const NodeShare& share : placement.nodes) {

@@ -29,6 +29,8 @@ class Caps {
   void add(NodeId node, std::int64_t start, const NodeSupply& supply);
   // Lowers `supply` to what a job that runs in [from, end) may use of the node.
   void limit(NodeId node, std::int64_t from, std::int64_t end, NodeSupply& supply) const;
+  // The same for CPUs alone: of `free` ones.
+  std::int64_t cpus(NodeId node, std::int64_t from, std::int64_t end, std::int64_t free) const;
   // Whether a job that runs in [from, end) may have this place.
   bool allow(const Placement& placement, std::int64_t from, std::int64_t end) const;
   // Books a job that runs in [from, end) on all caps that hold for it.

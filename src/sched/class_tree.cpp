@@ -12,6 +12,14 @@ LeastDemand least_demand(const Request& request) {
   }
   const std::uint64_t cpus = std::max(tasks * request.cpus_per_task, nodes * request.min_cpus_per_node);
   demand.cpus = static_cast<std::uint32_t>(std::min<std::uint64_t>(cpus, ClassTree::kNone - 1));
+  std::uint64_t node_cpus = least_cpus_on_a_node(request);
+  std::uint64_t node_gres = least_gres_on_a_node(request);
+  for (const Request& companion : request.companions) {
+    node_cpus = std::min(node_cpus, least_cpus_on_a_node(companion));
+    node_gres = std::min(node_gres, least_gres_on_a_node(companion));
+  }
+  demand.node_gres = static_cast<std::uint32_t>(std::min<std::uint64_t>(node_gres, ClassTree::kNone - 1));
+  demand.node_cpus = static_cast<std::uint32_t>(std::min<std::uint64_t>(node_cpus, ClassTree::kNone - 1));
   std::uint64_t gres = 0;
   for (const GresDemand& one : request.gres) {
     gres += std::max<std::uint64_t>(one.per_job, nodes * one.per_node);
@@ -31,8 +39,10 @@ ClassTree::Node ClassTree::joined(const Node& a, const Node& b) const {
   } else {
     node.best = keys_[b.best].before(keys_[a.best]) ? b.best : a.best;
   }
-  node.demand = {std::min(a.demand.cpus, b.demand.cpus), std::min(a.demand.gres, b.demand.gres),
-                 std::min(a.demand.seconds, b.demand.seconds)};
+  const LeastDemand& x = a.demand;
+  const LeastDemand& y = b.demand;
+  node.demand = {std::min(x.cpus, y.cpus), std::min(x.node_cpus, y.node_cpus), std::min(x.gres, y.gres),
+                 std::min(x.node_gres, y.node_gres), std::min(x.seconds, y.seconds)};
   node.blocked_at = std::min(a.blocked_at, b.blocked_at);
   node.partitions = a.partitions | b.partitions;
   return node;

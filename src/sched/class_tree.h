@@ -17,7 +17,9 @@ namespace minke::sched {
 // What a request takes at the least, wherever it is placed. For quick refusals only.
 struct LeastDemand {
   std::uint32_t cpus = 1;
-  std::uint32_t gres = 0;     // devices of all names
+  std::uint32_t node_cpus = 0;  // on each of its nodes
+  std::uint32_t gres = 0;       // devices of all names
+  std::uint32_t node_gres = 0;
   std::uint32_t seconds = 0;  // its shortest time limit
 };
 LeastDemand least_demand(const Request& request);
@@ -37,7 +39,7 @@ class ClassTree {
   static constexpr std::uint32_t kNone = 0xffffffff;
   struct Node {
     std::uint32_t best = kNone;  // class with the best head; kNone: no class below is alive
-    LeastDemand demand{kNone, kNone, kNone};
+    LeastDemand demand{kNone, kNone, kNone, kNone, kNone};
     std::uint64_t blocked_at =
         ~std::uint64_t{0};         // the least Machine::growth() at which one was seen not to fit
     std::uint64_t partitions = 0;  // a bit for each; see partition_bit()

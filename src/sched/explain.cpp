@@ -17,7 +17,7 @@ class Explainer {
       : layout_(machine.layout()), request_(request), placer_(machine, View::kIdle) {
     partition_ = "partition " + layout_.partitions()[request.partition].name;
     tasks_ = request.tasks == 0 ? std::max(1u, request.tasks_per_node) : 1;
-    for (std::size_t word = 0; word < machine.usable().word_count(); ++word) {
+    for (std::size_t word = 0; word < machine.words(); ++word) {
       for (std::uint64_t set = placer_.suitable_word(request, word); set != 0; set &= set - 1) {
         const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
         if (!std::binary_search(request.excluded.begin(), request.excluded.end(), node))

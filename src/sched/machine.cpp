@@ -9,17 +9,20 @@
 
 namespace minke::sched {
 
-Machine::Machine(MachineLayout layout) : layout_(std::make_shared<const MachineLayout>(std::move(layout))) {
+Machine::Machine(MachineLayout layout)
+    : layout_(std::make_shared<const MachineLayout>(std::move(layout))), growth_(layout_->nodes().size()) {
   nodes_.resize(layout_->nodes().size());
-  usable_ = RankSet(nodes_.size());
+  std::uint32_t most_cpus = 1;
+  for (const LayoutNode& node : layout_->nodes()) most_cpus = std::max(most_cpus, node.cpus);
+  with_free_cpus_.assign(static_cast<std::size_t>(std::bit_width(most_cpus)), RankSet(nodes_.size()));
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     nodes_[id].free_cpus = layout_->nodes()[id].cpus;
     nodes_[id].free_memory_mib = static_cast<std::int64_t>(layout_->nodes()[id].memory_mib);
-    update_usable(id);
-  }
-  for (const GresPool& pool : layout_->pools()) {
-    free_devices_.push_back(pool.devices);
-    free_devices_in_all_ += std::popcount(pool.devices);
+    count_cpus(id);
+    for (const GresPool& pool : layout_->pools_of(id)) {
+      free_devices_.push_back(0);
+      set_free_devices(id, free_devices_.size() - 1, pool.devices);
+    }
   }
   for (const LicensePool& pool : layout_->licenses()) free_licenses_.push_back(pool.count);
   schedulable_.assign(layout_->partitions().size(), 1);
@@ -85,12 +88,11 @@ void Machine::book(const Placement& placement, bool may_exceed) {
     node.free_memory_mib -= static_cast<std::int64_t>(share.memory_mib);
     MINKE_CHECK(may_exceed || (node.free_cpus >= 0 && (share.memory_mib == 0 || node.free_memory_mib >= 0)));
     for (const GresShare& gres : share.gres) {
-      std::uint64_t& free = free_devices_[pool_index(share.node, gres.kind)];
-      MINKE_CHECK((gres.devices & ~free) == 0);
-      free_devices_in_all_ -= std::popcount(free & gres.devices);
-      free &= ~gres.devices;
+      const std::size_t pool = pool_index(share.node, gres.kind);
+      MINKE_CHECK((gres.devices & ~free_devices_[pool]) == 0);
+      set_free_devices(share.node, pool, free_devices_[pool] & ~gres.devices);
     }
-    update_usable(share.node);
+    count_cpus(share.node);
   }
   for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] -= share.count;
   count_held(placement, 1);
@@ -112,6 +114,7 @@ void Machine::set_holds(std::shared_ptr<const Holds> holds, const RunningSet& ru
 }
 
 void Machine::release(const Placement& placement) {
+  growth_.count();
   for (const NodeShare& share : placement.nodes) {
     NodeState& node = nodes_[share.node];
     const LayoutNode& offered = layout_->nodes()[share.node];
@@ -123,27 +126,31 @@ void Machine::release(const Placement& placement) {
       const std::size_t pool = pool_index(share.node, gres.kind);
       MINKE_CHECK((gres.devices & free_devices_[pool]) == 0);
       MINKE_CHECK((gres.devices & ~layout_->pools()[pool].devices) == 0);
-      free_devices_[pool] |= gres.devices;
-      free_devices_in_all_ += std::popcount(gres.devices);
+      set_free_devices(share.node, pool, free_devices_[pool] | gres.devices);
     }
-    update_usable(share.node);
+    count_cpus(share.node);
+    growth_.of_node(share.node);
   }
   for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] += share.count;
   count_held(placement, -1);
-  ++growth_;
+  if (!placement.licenses.empty() || holds_ != nullptr) growth_.of_all();
 }
 
 void Machine::set_available(NodeId node, bool available) {
   if (nodes_[node].available == available) return;
   nodes_[node].available = available;
   unavailable_ += available ? -1 : 1;
-  update_usable(node);
-  if (available) ++growth_;
+  ++availability_;
+  count_cpus(node);
+  if (!available) return;
+  growth_.count();
+  growth_.of_node(node);
 }
 
 void Machine::set_schedulable(PartitionId partition, bool schedulable) {
   schedulable_[partition] = schedulable ? 1 : 0;
-  if (schedulable) ++growth_;
+  ++availability_;
+  if (schedulable) growth_.of_all();
 }
 
 std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
@@ -154,17 +161,23 @@ std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
   return layout_->nodes()[node].first_pool + static_cast<std::size_t>(found - pools.begin());
 }
 
-void Machine::update_usable(NodeId id) {
+void Machine::set_free_devices(NodeId node, std::size_t pool, std::uint64_t devices) {
+  const std::int64_t more = std::popcount(devices) - std::popcount(free_devices_[pool]);
+  free_devices_[pool] = devices;
+  nodes_[node].free_devices += more;
+  free_devices_in_all_ += more;
+}
+
+void Machine::count_cpus(NodeId id) {
   const std::uint32_t rank = layout_->nodes()[id].rank;
   NodeState& node = nodes_[id];
   const std::int64_t cpus = node.available ? std::max<std::int64_t>(0, node.free_cpus) : 0;
   free_cpus_in_all_ += cpus - node.counted_cpus;
+  const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(cpus)));
+  auto level = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(node.counted_cpus)));
+  for (; level < levels; ++level) with_free_cpus_[level].set(rank);
+  for (; level > levels; --level) with_free_cpus_[level - 1].clear(rank);
   node.counted_cpus = cpus;
-  if (cpus > 0) {
-    usable_.set(rank);
-  } else {
-    usable_.clear(rank);
-  }
 }
 
 bool Machine::operator==(const Machine& other) const {

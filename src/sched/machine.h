@@ -6,6 +6,8 @@
 // Owned by one thread; deterministic, no clock, no I/O.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sched/growth.h"
 #include "sched/holds.h"
 #include "sched/ids.h"
 #include "sched/layout.h"
@@ -57,7 +60,7 @@ class Machine {
   // By place in holds()->all(): the CPUs that the reservation's own jobs use.
   const std::vector<std::int64_t>& held_in_use() const { return held_in_use_; }
   // To be called when something begins or ends to be held.
-  void hold_changed() { ++growth_; }
+  void hold_changed() { growth_.of_all(); }
   // A partition that is not UP starts nothing. All are at first.
   void set_schedulable(PartitionId partition, bool schedulable);
   bool schedulable(PartitionId partition) const { return schedulable_[partition] != 0; }
@@ -67,14 +70,26 @@ class Machine {
   std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
   std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
   bool has_licenses(const Request& request) const;  // as many as it asks for are free
+  std::int64_t free_devices_of(NodeId node) const { return nodes_[node].free_devices; }
+  std::uint64_t most_node_cpus() const {
+    return (std::uint64_t{1} << with_free_cpus_.size()) - 1;
+  }  // a bound
   // Upper bounds on what can be placed: the free CPUs of all available nodes, the free devices of all nodes.
   std::int64_t free_cpus_in_all() const { return free_cpus_in_all_; }
   std::int64_t free_devices_in_all() const { return free_devices_in_all_; }
-  // Nodes with a CPU to give, and available.
-  const RankSet& usable() const { return usable_; }
+  // Available nodes with so many free CPUs, and some with fewer: with at least the power of two below.
+  const RankSet& with_free_cpus(std::uint64_t cpus) const {
+    return with_free_cpus_[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(cpus | 1)),
+                                                 with_free_cpus_.size()) -
+                           1];
+  }
+  std::size_t words() const { return with_free_cpus_.front().word_count(); }  // of such a set
   // Grows whenever something becomes free or available: what did not fit at one value cannot fit later
-  // at the same value.
-  std::uint64_t growth() const { return growth_; }
+  // at the same value, nor before one of the nodes that have grown since can host a part of it.
+  std::uint64_t growth() const { return growth_.now(); }
+  const Growth& grown() const { return growth_; }
+  // Changes with the nodes' and partitions' availability.
+  std::uint64_t availability() const { return availability_; }
 
   bool operator==(const Machine& other) const;  // what is free and available; the layout must be the same
 
@@ -82,14 +97,16 @@ class Machine {
   struct NodeState {
     std::int64_t free_cpus = 0;
     std::int64_t free_memory_mib = 0;
-    std::int64_t counted_cpus = 0;  // of free_cpus_in_all_
+    std::int64_t free_devices = 0;
+    std::int64_t counted_cpus = 0;  // of free_cpus_in_all_ and with_free_cpus_
     bool available = true;
     bool operator==(const NodeState&) const = default;
   };
   void book(const Placement& placement, bool may_exceed);
   void count_held(const Placement& placement, std::int64_t sign);
   std::size_t pool_index(NodeId node, GresKindId kind) const;
-  void update_usable(NodeId node);
+  void count_cpus(NodeId node);
+  void set_free_devices(NodeId node, std::size_t pool, std::uint64_t devices);
 
   std::shared_ptr<const MachineLayout> layout_;
   std::vector<NodeState> nodes_;
@@ -97,12 +114,13 @@ class Machine {
   std::vector<std::int64_t> free_licenses_;
   std::shared_ptr<const Holds> holds_;
   std::vector<std::int64_t> held_in_use_;
-  RankSet usable_;
+  std::vector<RankSet> with_free_cpus_;  // [i]: nodes with at least 2^i
   std::vector<std::uint8_t> schedulable_;
   std::int64_t free_cpus_in_all_ = 0;
   std::int64_t free_devices_in_all_ = 0;
   std::uint32_t unavailable_ = 0;
-  std::uint64_t growth_ = 1;
+  Growth growth_;
+  std::uint64_t availability_ = 1;
 };
 
 }  // namespace minke::sched

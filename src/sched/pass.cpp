@@ -36,13 +36,7 @@ class Pass {
       std::pop_heap(items_.begin(), items_.end(), Later{});
       Item item = items_.back();
       items_.pop_back();
-      if (!worth_opening(item.node)) continue;
-      if (queue_.tree().is_leaf(item.node)) {
-        serve(item);
-      } else {
-        push({{}, item.node * 2, 0, 0, false});
-        push({{}, item.node * 2 + 1, 0, 0, false});
-      }
+      if (worth_opening(item.node) && descend(item)) serve(item);
     }
     if (planner_) result_.reservations = planner_->reservations();
     return std::move(result_);
@@ -84,8 +78,35 @@ class Pass {
   void push(Item item) {
     if (!worth_opening(item.node)) return;
     item.place = place_of(item.node);
+    enqueue(item);
+  }
+  void enqueue(const Item& item) {
     items_.push_back(item);
     std::push_heap(items_.begin(), items_.end(), Later{});
+  }
+
+  // Down to the best class below the item; false where something else has its turn before that. What lies
+  // beside the way waits for its own turn.
+  bool descend(Item& item) {
+    while (!queue_.tree().is_leaf(item.node)) {
+      const std::uint32_t left = item.node * 2;
+      const std::uint32_t right = left + 1;
+      const bool has_left = worth_opening(left);
+      const bool has_right = worth_opening(right);
+      if (!has_left && !has_right) return false;
+      item.node = has_left ? left : right;
+      item.place = place_of(item.node);
+      if (has_left && has_right) {
+        Item other{place_of(right), right, 0, 0, false};
+        if (other.place.before(item.place)) std::swap(item, other);
+        enqueue(other);
+      }
+      if (!items_.empty() && items_.front().place.before(item.place)) {
+        enqueue(item);
+        return false;
+      }
+    }
+    return true;
   }
 
   // Whether something below the node may start, or may be owed a reservation.
@@ -96,7 +117,66 @@ class Pass {
     if (!options_.backfill || node.blocked_at == machine_.growth()) return false;
     if (node.demand.cpus > machine_.free_cpus_in_all() || node.demand.gres > machine_.free_devices_in_all())
       return false;
-    return now_ + node.demand.seconds <= first_reservation_ || node.demand.cpus <= cpus_beyond_;
+    if (now_ + node.demand.seconds > first_reservation_ &&
+        (node.demand.cpus > cpus_beyond_ || node.demand.node_cpus > node_cpus_beyond_))
+      return false;
+    const NodeBound& bound = most_grown_since(node.blocked_at);
+    return node.demand.node_cpus <= bound.cpus && node.demand.node_gres <= bound.gres;
+  }
+
+  // What the nodes that have grown at `at` or later have free at the most.
+  struct NodeBound {
+    std::uint64_t at = 0;
+    std::int64_t cpus = 0;
+    std::int64_t gres = 0;
+  };
+  // The most that is free on one node among those that have grown since then; no bound where they are many.
+  // Nothing grows during a pass, so that what was found at its begin holds through all of it.
+  const NodeBound& most_grown_since(std::uint64_t growth) const {
+    static constexpr std::size_t kMany = 64;
+    static constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    static constexpr NodeBound kNoBound{0, kMost, kMost};
+    static constexpr NodeBound kNothing{};
+    const Growth& grown = machine_.grown();
+    if (bounds_.empty()) {
+      NodeBound most;
+      for (NodeId node = grown.newest(); node != grown.end() && bounds_.size() < kMany;
+           node = grown.older(node)) {
+        most = {grown.at(node), std::max(most.cpus, machine_.free_cpus(node)),
+                std::max(most.gres, machine_.free_devices_of(node))};
+        bounds_.push_back(most);
+      }
+    }
+    if (grown.all_at() > growth) return kNoBound;
+    // The first that did not grow since: what precedes it did.
+    const auto first = std::partition_point(bounds_.begin(), bounds_.end(),
+                                            [&](const NodeBound& bound) { return bound.at > growth; });
+    if (first == bounds_.begin()) return kNothing;
+    return first == bounds_.end() && bounds_.size() == kMany ? kNoBound : *(first - 1);
+  }
+
+  // Whether the class, which was seen not to fit, cannot fit yet: no node that has grown since can host even
+  // the least part of it.
+  bool still_blocked(ClassId class_id) const {
+    const std::uint64_t since = queue_.blocked_at(class_id);
+    const Growth& grown = machine_.grown();
+    if (grown.all_at() > since || machine_.holds() != nullptr) return false;
+    const Request& request = queue_.request(class_id);
+    const Placer placer(machine_, View::kFree);
+    Placer::Capacity capacity;
+    const auto could = [&](const Request& part, NodeId node) {
+      const auto rank = machine_.layout().nodes()[node].rank;
+      return ((placer.suitable_word(part, rank / 64) >> (rank % 64)) & 1) != 0 &&
+             placer.capacity(node, part, capacity);
+    };
+    for (NodeId node = grown.newest(); node != grown.end() && grown.at(node) > since;
+         node = grown.older(node)) {
+      if (could(request, node)) return false;
+      for (const Request& companion : request.companions) {
+        if (could(companion, node)) return false;
+      }
+    }
+    return true;
   }
 
   // From here on only what can start now matters in that partition.
@@ -121,11 +201,7 @@ class Pass {
       if (!queue_.class_alive(class_id)) return;
       // The callback may have changed the head.
       item.place = place_of(item.node);
-      if (!items_.empty() && items_.front().place.before(item.place)) {
-        items_.push_back(item);
-        std::push_heap(items_.begin(), items_.end(), Later{});
-        return;
-      }
+      if (!items_.empty() && items_.front().place.before(item.place)) return enqueue(item);
       if (blocked_in_[partition] > 0 && !options_.backfill) return;
       if (options_.max_starts > 0 && result_.started >= options_.max_starts) {
         result_.more = true;
@@ -146,7 +222,13 @@ class Pass {
     const Request& request = queue_.request(class_id);
     const std::int64_t end = now_ + longest_limit(request);
     if (queue_.blocked_at(class_id) == machine_.growth()) return std::nullopt;
-    if (!turn.capped) {
+    if (still_blocked(class_id)) {
+      queue_.set_blocked_at(class_id, machine_.growth());
+      return std::nullopt;
+    }
+    // The first node that will do under the caps is the first one that will do, if that is allowed.
+    const bool one_node = request.max_nodes == 1 && request.companions.empty() && machine_.holds() == nullptr;
+    if (!turn.capped && !(one_node && planner_ && owed_.empty())) {
       auto placement = place(request, nullptr, end, turn.resume);
       if (!placement) {
         // A shorter run may end before something is held.
@@ -158,13 +240,18 @@ class Pass {
         return std::nullopt;
       }
       reserve_for_blocked();
-      if (!planner_ || planner_->caps().allow(merged(*placement), now_, end))
+      if (!planner_ || (placement->parts.empty() ? planner_->caps().allow(*placement, now_, end)
+                                                 : planner_->caps().allow(merged(*placement), now_, end)))
         return Start{std::move(*placement), end};
       turn.capped = true;
     }
     reserve_for_blocked();
     if (auto placement = place(request, &planner_->caps(), end, turn.resume_capped))
       return Start{std::move(*placement), end};
+    if (!turn.capped && !Placer(machine_, View::kFree).select(request, turn.resume)) {
+      queue_.set_blocked_at(class_id, machine_.growth());
+      return std::nullopt;
+    }
     return request.time_min_minutes > 0 ? find_shorter(request, end) : std::nullopt;
   }
 
@@ -231,7 +318,10 @@ class Pass {
     any_blocked_ = true;
     if (options_.backfill && blocked >= options_.reservations_per_partition) return;
     // What needs nodes that are down waits for them, and holds nobody up.
-    if (!machine_.could_on_available(request)) return;
+    PendingQueue::Possible& known = queue_.possible(class_id);
+    if (known.availability != machine_.availability())
+      known = {machine_.availability(), machine_.could_on_available(request)};
+    if (!known.possible) return;
     // So does what needs something that a reservation holds.
     const bool held =
         machine_.holds() != nullptr &&
@@ -258,6 +348,7 @@ class Pass {
       first_reservation_ = std::min(first_reservation_, made.start);
     }
     cpus_beyond_ = machine_.free_cpus_in_all() - planner_->cpus_withheld(first_reservation_);
+    node_cpus_beyond_ = planner_->most_node_cpus(first_reservation_);
   }
 
   bool tests_used_up() const {
@@ -281,6 +372,8 @@ class Pass {
   // No job that outlasts the begin of the first reservation can have more CPUs than are free beyond it.
   std::int64_t first_reservation_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t cpus_beyond_ = 0;
+  std::int64_t node_cpus_beyond_ = 0;      // on one node
+  mutable std::vector<NodeBound> bounds_;  // as far as nodes have grown lately, the latest first
 };
 
 }  // namespace

@@ -70,6 +70,7 @@ void PendingQueue::insert(const PendingEntry& entry, const Request& request) {
     }
     classes_[known->second].request = request;
     classes_[known->second].blocked_at = 0;
+    classes_[known->second].possible = {};
     ++live_classes_;
   }
   const ClassId class_id = known->second;

@@ -52,12 +52,19 @@ class PendingQueue {
   std::optional<ClassId> class_of(EntryId id) const;
   // Takes `count` (at most the startable ones) from the head of a class.
   void take_from_head(ClassId id, std::uint32_t count = 1);
-  // Machine::growth() at which the class was last seen not to fit.
+  // Machine::growth() at which the class was last seen not to fit on what is free.
   std::uint64_t blocked_at(ClassId id) const { return classes_[id].blocked_at; }
   void set_blocked_at(ClassId id, std::uint64_t growth) {
     classes_[id].blocked_at = growth;
     tree_.set_blocked_at(id, growth);
   }
+  // Whether the nodes that were available at that Machine::availability() could ever host the class, as the
+  // pass found; it keeps it here.
+  struct Possible {
+    std::uint64_t availability = 0;  // 0: not known
+    bool possible = false;
+  };
+  Possible& possible(ClassId id) { return classes_[id].possible; }
   const ClassTree& tree() const { return tree_; }
 
   static bool before(const PendingEntry& a, const PendingEntry& b) {
@@ -108,6 +115,7 @@ class PendingQueue {
     Request request;
     std::vector<HeapItem> heap;  // best at the front
     std::uint64_t blocked_at = 0;
+    Possible possible;
   };
   // id -> slot, open addressing: half the memory of a node-based map.
   class Index {

@@ -139,9 +139,9 @@ bool Placer::fits(const Request& request, const LayoutNode& node, const NodeSupp
 
 bool Placer::capacity(NodeId id, const Request& request, Capacity& result) const {
   const LayoutNode& node = layout_.nodes()[id];
-  // Mostly it is the CPUs of one task, and that is quickly seen.
-  if (view_ == View::kFree && machine_.free_cpus(id) < static_cast<std::int64_t>(std::max(
-                                                           request.cpus_per_task, request.min_cpus_per_node)))
+  // Mostly it is the CPUs, and that is quickly seen.
+  if (view_ == View::kFree &&
+      machine_.free_cpus(id) < static_cast<std::int64_t>(least_cpus_on_a_node(request)))
     return false;
   NodeSupply supply;
   if (request.tmp_mib > node.tmp_mib || !load(id, request, supply)) return false;
@@ -176,9 +176,9 @@ bool Placer::capacity(NodeId id, const Request& request, Capacity& result) const
   return true;
 }
 
-std::uint64_t Placer::suitable_word(const Request& request, std::size_t word) const {
+std::uint64_t Placer::suitable_word(const Request& request, std::size_t word, std::uint64_t cpus) const {
   std::uint64_t set = layout_.partitions()[request.partition].members.word(word);
-  if (view_ == View::kFree) set &= machine_.usable().word(word);
+  if (view_ == View::kFree) set &= machine_.with_free_cpus(cpus).word(word);
   if (set == 0 || request.any_of.empty()) return set;
   std::uint64_t featured = 0;
   for (const auto& all_of : request.any_of) {
@@ -237,7 +237,7 @@ bool Placer::require_counted() {
   std::vector<NodeId> taken;
   for (const auto& [feature, count] : request.feature_counts) {
     std::uint32_t left = count;
-    for (std::size_t word = 0; word < machine_.usable().word_count() && left > 0; ++word) {
+    for (std::size_t word = 0; word < machine_.words() && left > 0; ++word) {
       std::uint64_t set = suitable_word(request, word) & layout_.nodes_with_feature(feature).word(word);
       for (; set != 0 && left > 0; set &= set - 1) {
         const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
@@ -273,9 +273,11 @@ bool Placer::select_case(const Request& request, std::uint32_t first_rank) {
 bool Placer::select_one(std::uint32_t first_rank) {
   const Request& request = *request_;
   const std::uint32_t tasks = std::max(request.tasks, tasks_on_each_);
-  const std::size_t words = machine_.usable().word_count();
+  const std::size_t words = machine_.words();
+  const std::uint64_t cpus = std::max<std::uint64_t>(
+      std::uint64_t{request.overcommit ? 1 : tasks} * request.cpus_per_task, request.min_cpus_per_node);
   for (std::size_t word = first_rank / 64; word < words; ++word) {
-    std::uint64_t set = suitable_word(request, word);
+    std::uint64_t set = suitable_word(request, word, cpus);
     if (word == first_rank / 64) set &= ~std::uint64_t{0} << (first_rank % 64);
     for (; set != 0; set &= set - 1) {
       const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));

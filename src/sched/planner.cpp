@@ -139,16 +139,30 @@ std::int64_t Planner::cpus_withheld(std::int64_t first) const {
     if (made.start != first) continue;
     for (const NodeShare& share : made.placement.nodes) {
       if (!machine_.available(share.node)) continue;
-      NodeSupply supply;
-      supply.counts.fill(0);
-      supply.cpus = std::max<std::int64_t>(0, machine_.free_cpus(share.node));
-      const std::int64_t free = supply.cpus;
-      caps_.limit(share.node, now_, first + 1, supply);
-      cpus += free - std::max<std::int64_t>(0, supply.cpus);
+      const std::int64_t free = std::max<std::int64_t>(0, machine_.free_cpus(share.node));
+      cpus += free - std::max<std::int64_t>(0, caps_.cpus(share.node, now_, first + 1, free));
     }
     return cpus;
   }
   return cpus;
+}
+
+std::int64_t Planner::most_node_cpus(std::int64_t first) const {
+  std::int64_t most = 0;
+  // From the nodes with most free CPUs down, until the others have no more than what is left on one.
+  for (std::uint64_t cpus = machine_.most_node_cpus(); cpus > 0; cpus /= 2) {
+    const RankSet& nodes = machine_.with_free_cpus(cpus);
+    for (std::size_t word = 0; word < nodes.word_count(); ++word) {
+      for (std::uint64_t set = nodes.word(word); set != 0; set &= set - 1) {
+        const NodeId node =
+            machine_.layout().node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
+        if (machine_.free_cpus(node) <= most) continue;
+        most = std::max(most, caps_.cpus(node, now_, first + 1, machine_.free_cpus(node)));
+      }
+    }
+    if (static_cast<std::uint64_t>(most) >= std::bit_floor(cpus)) break;
+  }
+  return most;
 }
 
 void Planner::protect(const Reservation& made, std::int64_t end) {

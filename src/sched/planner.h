@@ -30,6 +30,8 @@ class Planner {
 
   // Free CPUs that jobs which run beyond the begin of the first reservation, `first`, may not have.
   std::int64_t cpus_withheld(std::int64_t first) const;
+  // The most CPUs that such a job may have on one node.
+  std::int64_t most_node_cpus(std::int64_t first) const;
 
   const Caps& caps() const { return caps_; }
   const std::vector<Reservation>& reservations() const { return reservations_; }

@@ -1,5 +1,7 @@
 #include "sched/request.h"
 
+#include <algorithm>
+
 namespace minke::sched {
 namespace {
 
@@ -14,6 +16,29 @@ struct Mixer {
 };
 
 }  // namespace
+
+namespace {
+std::uint64_t least_tasks_on_a_node(const Request& request) {
+  if (request.overcommit) return 1;
+  if (request.tasks == 0) return std::max(1u, request.tasks_per_node);
+  return request.max_nodes == 1 ? request.tasks : 1;
+}
+}  // namespace
+
+std::uint64_t least_cpus_on_a_node(const Request& request) {
+  return std::max<std::uint64_t>(least_tasks_on_a_node(request) * request.cpus_per_task,
+                                 request.min_cpus_per_node);
+}
+
+std::uint64_t least_gres_on_a_node(const Request& request) {
+  const std::uint64_t tasks = least_tasks_on_a_node(request);
+  std::uint64_t devices = 0;
+  for (const GresDemand& one : request.gres) {
+    const std::uint64_t of_job = request.max_nodes == 1 ? one.per_job : std::min(1u, one.per_job);
+    devices += one.per_node + one.per_task * tasks + of_job;
+  }
+  return devices;
+}
 
 std::size_t RequestHash::operator()(const Request& r) const {
   Mixer mixer;

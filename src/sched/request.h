@@ -88,6 +88,10 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
+// What each of its nodes must have at the least. For quick refusals only.
+std::uint64_t least_cpus_on_a_node(const Request& request);
+std::uint64_t least_gres_on_a_node(const Request& request);  // devices of all names
+
 struct RequestHash {
   std::size_t operator()(const Request& request) const;
 };
