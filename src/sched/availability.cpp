@@ -87,12 +87,13 @@ void Availability::split(std::size_t index) {
   blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(upper));
 }
 
-void Availability::cut(std::int64_t time) {
+Availability::Position Availability::cut(std::int64_t time) {
   Position at = find(time);
-  if (blocks_[at.block].steps->time[at.step] == time) return;
+  if (blocks_[at.block].steps->time[at.step] == time) return at;
   if (blocks_[at.block].count == kBlock) {
     split(at.block);
-    at = find(time);
+    const std::uint32_t lower = blocks_[at.block].count;
+    if (at.step >= lower) at = {at.block + 1, at.step - lower};
   }
   Block& block = blocks_[at.block];
   Steps& steps = *block.steps;
@@ -103,11 +104,10 @@ void Availability::cut(std::int64_t time) {
   steps.time[at.step + 1] = time;
   steps.free[at.step + 1] = steps.free[at.step];
   ++block.count;
+  return {at.block, at.step + 1};
 }
 
-void Availability::join(std::int64_t time) {
-  const Position at = find(time);
-  if (blocks_[at.block].steps->time[at.step] != time) return;
+void Availability::join(Position at) {
   if (at.step > 0) {
     const Steps& steps = *blocks_[at.block].steps;
     if (steps.free[at.step] == steps.free[at.step - 1]) remove_step(at);
@@ -133,9 +133,9 @@ void Availability::remove_step(Position at) {
 
 void Availability::add(std::int64_t begin, std::int64_t end, std::int32_t processors) {
   if (begin >= end || processors == 0) return;
-  cut(begin);
   cut(end);
-  Position at = find(begin);
+  const Position first = cut(begin);
+  Position at = first;
   for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
     Block& block = blocks_[at.block];
     if (block.first >= end) break;
@@ -145,11 +145,12 @@ void Availability::add(std::int64_t begin, std::int64_t end, std::int32_t proces
       continue;
     }
     Steps& steps = *block.steps;
-    for (std::uint32_t i = at.step; i < block.count && steps.time[i] < end; ++i) steps.free[i] += processors;
+    for (; at.step < block.count && steps.time[at.step] < end; ++at.step) steps.free[at.step] += processors;
     summarize(block);
+    if (at.step < block.count) break;
   }
-  join(end);
-  join(begin);
+  join(at);  // the step at `end`; what lies before it stays where it is
+  join(first);
 }
 
 void Availability::forget_before(std::int64_t now) {
@@ -175,74 +176,79 @@ struct With {
 };
 }  // namespace
 
+// From `at` to the first step that will do; false where there is none.
 template <typename Wanted>
-std::int64_t Availability::scan(std::int64_t time, Wanted wanted) const {
-  Position at = find(time);
+bool Availability::scan(Position& at, Wanted wanted) const {
   for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
     const Block& block = blocks_[at.block];
     if (!wanted.block(block.least + block.offset, block.most + block.offset)) continue;
-    for (std::uint32_t i = at.step; i < block.count; ++i) {
-      if (wanted.step(block.steps->free[i] + block.offset)) {
-        hint_ = at.block;
-        return std::max(time, block.steps->time[i]);
-      }
+    for (; at.step < block.count; ++at.step) {
+      if (wanted.step(block.steps->free[at.step] + block.offset)) return true;
     }
   }
-  return kEnd;
-}
-
-std::int64_t Availability::first_below(std::int64_t time, std::int32_t processors) const {
-  return scan(time, Below{processors});
-}
-
-std::int64_t Availability::first_with(std::int64_t time, std::int32_t processors) const {
-  return scan(time, With{processors});
+  return false;
 }
 
 std::int64_t Availability::earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds,
                                     std::int64_t planned, std::int64_t before) const {
   const std::int64_t last = std::min(planned, before);
-  for (std::int64_t start = from; start < last;) {
-    start = first_with(start, processors);
-    if (start >= last) break;
-    const std::int64_t until = first_below(start, processors);
-    if (until >= std::min(start + seconds, planned)) return start;
-    start = until;
+  if (from < last) {
+    Position at = find(from);
+    while (scan(at, With{processors})) {
+      const std::int64_t start = std::max(from, time_of(at));
+      if (start >= last) break;
+      const std::int64_t until = scan(at, Below{processors}) ? time_of(at) : kEnd;
+      if (until >= std::min(start + seconds, planned)) return start;
+      if (until >= last) break;
+    }
   }
   MINKE_CHECK(planned < kEnd);  // more processors than there are
   return planned;
 }
 
-std::int32_t Availability::most_free(std::int64_t begin, std::int64_t end) const {
-  Position at = find(begin);
-  std::int32_t most = value(at);
-  for (; at.block < blocks_.size() && blocks_[at.block].first < end; ++at.block, at.step = 0) {
+Availability::Stretch Availability::stretch(std::int64_t begin, std::int64_t end, std::int32_t processors,
+                                            std::int64_t limit) const {
+  const Position first = find(begin);
+  Stretch found{value(first), begin, end};
+  Position at = first;
+  for (; at.block + 1 < blocks_.size() && blocks_[at.block + 1].first < end; ++at.block, at.step = 0) {
     const Block& block = blocks_[at.block];
-    if (block.most + block.offset <= most) continue;
-    for (std::uint32_t i = at.step; i < block.count && block.steps->time[i] < end; ++i) {
-      most = std::max(most, block.steps->free[i] + block.offset);
-    }
+    if (block.most + block.offset <= found.most) continue;
+    for (; at.step < block.count; ++at.step)
+      found.most = std::max(found.most, block.steps->free[at.step] + block.offset);
   }
-  return most;
+  const Block& last = blocks_[at.block];
+  for (; at.step < last.count && last.steps->time[at.step] < end; ++at.step)
+    found.most = std::max(found.most, last.steps->free[at.step] + last.offset);
+  if (found.most < processors) return found;
+
+  // What holds at `end` is the step that begins there, or else the one before it.
+  const Position before{at.block, at.step - 1};
+  if (at.step == last.count) at = {at.block + 1, 0};
+  const bool begins = at.block < blocks_.size() && time_of(at) == end;
+  if (begins || value(before) >= processors) found.until = scan(at, Below{processors}) ? time_of(at) : kEnd;
+
+  found.from = begin <= limit ? begin : run_begin(first, begin, processors, limit);
+  return found;
 }
 
-std::int64_t Availability::run_begin(std::int64_t time, std::int32_t processors, std::int64_t limit) const {
-  if (time <= limit) return time;
-  Position at = find(time - 1);
+// Backwards from `time` > limit, at which `at` holds.
+std::int64_t Availability::run_begin(Position at, std::int64_t time, std::int32_t processors,
+                                     std::int64_t limit) const {
   std::int64_t begin = time;
-  for (;;) {
-    const Block& block = blocks_[at.block];
-    if (at.step + 1 == block.count && block.least + block.offset >= processors) {
+  std::uint32_t count = time_of(at) < time ? at.step + 1 : at.step;  // steps of the block that precede it
+  for (std::size_t index = at.block;;) {
+    const Block& block = blocks_[index];
+    if (count == block.count && block.least + block.offset >= processors) {
       begin = block.first;
     } else {
-      for (std::uint32_t i = at.step + 1; i-- > 0;) {
+      for (std::uint32_t i = count; i-- > 0;) {
         if (block.steps->free[i] + block.offset < processors) return std::max(begin, limit);
         begin = block.steps->time[i];
       }
     }
-    if (begin <= limit || at.block == 0) return std::max(begin, limit);
-    --at.block;
-    at.step = blocks_[at.block].count - 1;
+    if (begin <= limit || index == 0) return std::max(begin, limit);
+    count = blocks_[--index].count;
   }
 }
 

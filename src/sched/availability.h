@@ -38,18 +38,19 @@ class Availability {
   std::int64_t earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds,
                         std::int64_t planned, std::int64_t before) const;
 
-  std::int32_t most_free(std::int64_t begin, std::int64_t end) const;  // in a non-empty interval
-  // The first time from `time` on with fewer than `processors` free (kEnd: never), or with at least so many.
-  std::int64_t first_below(std::int64_t time, std::int32_t processors) const;
-  std::int64_t first_with(std::int64_t time, std::int32_t processors) const;
-  // The time since which, up to `time`, at least `processors` are free; `time` itself where not just before
-  // it. Does not look beyond `limit`.
-  std::int64_t run_begin(std::int64_t time, std::int32_t processors, std::int64_t limit) const;
+  // Around a non-empty interval.
+  struct Stretch {
+    std::int32_t most = 0;  // free at once during the interval
+    std::int64_t from = 0;  // since then, up to its begin, at least `processors` are free; not before `limit`
+    std::int64_t until = 0;  // from its end on there are, until then; kEnd: for ever
+  };
+  // Where `most` is less than `processors`, the rest of the answer is the interval itself.
+  Stretch stretch(std::int64_t begin, std::int64_t end, std::int32_t processors, std::int64_t limit) const;
 
   std::size_t steps() const;
 
  private:
-  static constexpr std::uint32_t kBlock = 64;
+  static constexpr std::uint32_t kBlock = 32;
   struct Steps {
     std::array<std::int64_t, kBlock> time;
     std::array<std::int32_t, kBlock> free;  // less the block's offset
@@ -71,10 +72,12 @@ class Availability {
   std::int32_t value(Position at) const {
     return blocks_[at.block].steps->free[at.step] + blocks_[at.block].offset;
   }
+  std::int64_t time_of(Position at) const { return blocks_[at.block].steps->time[at.step]; }
   template <typename Wanted>
-  std::int64_t scan(std::int64_t time, Wanted wanted) const;
-  void cut(std::int64_t time);   // makes sure that a step begins there
-  void join(std::int64_t time);  // takes a step away that does not differ from the one before
+  bool scan(Position& at, Wanted wanted) const;
+  std::int64_t run_begin(Position at, std::int64_t time, std::int32_t processors, std::int64_t limit) const;
+  Position cut(std::int64_t time);  // makes sure that a step begins there
+  void join(Position at);           // takes the step away if it does not differ from the one before
   void remove_step(Position at);
   void split(std::size_t block);
   static void summarize(Block& block);

@@ -121,11 +121,11 @@ std::uint32_t ConservativePlan::next_candidate(const Active& active, std::uint32
 bool ConservativePlan::measure(Active& active, std::int64_t now) const {
   const std::int32_t narrowest = tree_[1].narrowest;
   const Gain& gain = active.gain;
-  active.width = free_.most_free(gain.begin, gain.end);
-  if (active.width < narrowest) return false;
-  active.from = free_.run_begin(gain.begin, narrowest, now);
-  active.until = free_.first_below(gain.end, narrowest);
-  return true;
+  const Availability::Stretch stretch = free_.stretch(gain.begin, gain.end, narrowest, now);
+  active.width = stretch.most;
+  active.from = stretch.from;
+  active.until = stretch.until;
+  return active.width >= narrowest;
 }
 
 void ConservativePlan::add_gain(Gain gain, std::uint32_t next, std::int64_t now) {
@@ -170,7 +170,7 @@ void ConservativePlan::compress(std::int64_t now) {
     for (std::size_t i = 0; i < active_.size(); ++i) {
       Active active = active_[i];
       if (active.candidate == position) {
-        if (!measure(active, now)) continue;
+        if (moves && !measure(active, now)) continue;
         active.candidate = next_candidate(active, position + 1);
       }
       if (active.candidate != kDone) active_[kept++] = active;

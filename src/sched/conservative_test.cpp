@@ -57,12 +57,17 @@ TEST(Availability, IsTheSameAsSecondBySecond) {
       slow.add(begin, begin + seconds, change);
       const std::int64_t at = now + random.up_to(400);
       ASSERT_EQ(fast.free_at(at), slow.free_at(at));
+      const auto stretch = fast.stretch(at, at + seconds, width, now);
       std::int32_t most = slow.free_at(at);
       for (std::int64_t t = at; t < at + seconds; ++t) most = std::max(most, slow.free_at(t));
-      ASSERT_EQ(fast.most_free(at, at + seconds), most);
+      ASSERT_EQ(stretch.most, most);
+      if (most < width) continue;
       std::int64_t begun = at;
       while (begun > now && slow.free_at(begun - 1) >= width) --begun;
-      ASSERT_EQ(fast.run_begin(at, width, now), begun);
+      ASSERT_EQ(stretch.from, begun);
+      std::int64_t until = at + seconds;
+      while (until < 5000 && slow.free_at(until) >= width) ++until;
+      ASSERT_EQ(std::min<std::int64_t>(stretch.until, 5000), until);
     }
     EXPECT_GT(fast.steps(), 1u);
   }
