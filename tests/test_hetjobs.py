@@ -143,3 +143,54 @@ def test_daemon_killed_while_one_runs(cluster):
     poll(lambda: states(cluster, job) == ["COMPLETED", "COMPLETED"])
     cluster.run("scontrol", "release", waiting, check=0)
     poll(lambda: states(cluster, waiting) == ["COMPLETED", "COMPLETED"])
+
+
+PAIR = "#SBATCH -n2 -w n1 --mem=100M\n#SBATCH hetjob\n#SBATCH -n1 -w n2 --mem=100M\n"
+
+
+def steps_of(cluster, commands):
+    job = cluster.submit(PAIR + commands)
+    return job, cluster.output(job).splitlines()
+
+
+def test_step_over_all_components(cluster):
+    """Its tasks see one step: numbers, nodes and lists go on from component to component."""
+    names = "PROCID NTASKS NODEID NNODES STEP_NODELIST JOB_ID GTIDS"
+    show = "echo " + " ".join(f"$SLURM_{name}" for name in names.split())
+    job, lines = steps_of(cluster, f"srun --het-group=0,1 -l bash -c '{show}'")
+    assert sorted(lines) == [f"0: 0 3 0 2 n[1-2] {job} 0,1", f"1: 1 3 0 2 n[1-2] {job} 0,1",
+                             f"2: 2 3 1 2 n[1-2] {job} 2"]
+
+
+@pytest.mark.parametrize("line", ["srun {} : {}", "srun --het-group=0 {} : --het-group=1 {}"])
+def test_a_program_for_each_component(cluster, line):
+    first, second = "bash -c 'echo A $SLURM_PROCID'", "bash -c 'echo B $SLURM_PROCID; exit 3'"
+    _, lines = steps_of(cluster, line.format(first, second) + "; echo status $?")
+    assert sorted(line for line in lines if "error" not in line) == ["A 0", "A 1", "B 2", "status 3"]
+    assert "srun: error: n2: task 0: Exited with exit code 3" in lines
+
+
+def test_steps_of_all_components_have_one_number(cluster):
+    job, _ = steps_of(cluster, "srun true; srun --het-group=1 true; srun --het-group=0-1 true")
+    cluster.wait_end(job)
+    steps = {row[0] for row in cluster.sacct("-j", str(job))}
+    assert {f"{job}+0.0", f"{job}+1.1", f"{job}+0.2", f"{job}+1.2"} <= steps
+    assert not {f"{job}+1.0", f"{job}+0.1"} & steps
+
+
+@pytest.mark.parametrize("options, says", [
+    ("--het-group=0 true : --het-group=5 true", "Attempt to run a job step with het group value of 5, but the job "
+     "allocation has maximum value of 1"),
+    ("--het-group=0-1 true : --het-group=1 true", "Duplicate het groups in single srun not supported"),
+    ("--het-group=x true", "Invalid --het-group value: x")])
+def test_components_that_are_not_there(cluster, options, says):
+    _, lines = steps_of(cluster, f"srun {options}; echo status $?")
+    assert any(says in line for line in lines) and lines[-1] == "status 1"
+
+
+def test_srun_asks_for_a_job_of_several_components(cluster):
+    script = "echo $SLURM_PROCID of $SLURM_NTASKS"
+    done = cluster.run("srun", "-n1", "--mem=100M", "bash", "-c", script,
+                       ":", "-n2", "--mem=100M", "bash", "-c", script, check=0)
+    assert sorted(done.stdout.splitlines()) == ["0 of 3", "1 of 3", "2 of 3"]
+    assert cluster.queue() == []

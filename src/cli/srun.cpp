@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/srun/components.h"
 #include "cli/srun/launch_environment.h"
 #include "cli/srun/step_io.h"
 #include "cli/srun/step_request.h"
@@ -26,6 +29,7 @@
 #include "rpc/frame.h"
 #include "submit/job_request.h"
 #include "submit/option_table.h"
+#include "text/number.h"
 
 extern char** environ;
 
@@ -67,6 +71,172 @@ void run_beside(const std::string& program, const std::string& job_id) {
   }
 }
 
+// The job that the step is to run in. Otherwise it has been said why not, and this is the exit status.
+std::optional<int> find_job(Client& client, const submit::Invocation& invocation,
+                            const submit::JobRequest& request, rpc::WaitJobReply& found) {
+  const auto complain = [&](const std::string& message) {
+    return give_up(submit::refuse(invocation, message, 1));
+  };
+  rpc::ClientMessage ask;
+  ask.mutable_wait_job()->set_job_id(*request.job_id);
+  ask.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
+  const Status asked = client.stream(ask, [&](rpc::ServerMessage& reply) -> Status {
+    found = std::move(*reply.mutable_wait_job());
+    if (!reply.last() && found.job().state() == model::JOB_PENDING)
+      return failure("Job is pending execution", model::kJobPending);
+    return {};
+  });
+  const std::string id = std::to_string(*request.job_id);
+  if (!asked) {
+    const int status = complain("Unable to confirm allocation for job " + id + ": " + asked.error().message);
+    if (asked.error().code == model::kInvalidJobId)
+      std::fprintf(stderr, "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
+                   id.c_str());
+    return status;
+  }
+  if (found.job().state() != model::JOB_RUNNING) {
+    const int status = complain("Slurm job " + id + " has expired");
+    std::fprintf(stderr, "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
+                 id.c_str());
+    return status;
+  }
+  return std::nullopt;
+}
+
+// `told`: see StepRun::tell_step_id().
+int run_step(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
+             const model::JobRecord& job, rpc::StepSpec spec, int told) {
+  const auto fail = [&](const std::string& message) {
+    return give_up(submit::refuse(invocation, message, 1));
+  };
+  const uint32_t tasks = spec.ntasks();
+  StepIo::Part part{0, tasks, tasks};
+  if (spec.has_het()) part = {spec.het().first_task(), tasks, spec.het().tasks()};
+  const bool first = part.first_task == 0;
+  std::unique_ptr<mpi::Server> mpi_server;
+  TaskOptions task{"", spec.cpu_bind(), request.task_prolog, request.task_epilog, {}};
+  if (request.mpi == "pmi2" || request.mpi == "pmix") {
+    if (spec.has_het()) return fail("--mpi=" + request.mpi + " serves one component of a job only");
+    auto started = mpi::Server::start(request.mpi == "pmix" ? mpi::Kind::kPmix : mpi::Kind::kPmi);
+    if (!started) return fail("--mpi=" + request.mpi + ": " + started.error().message);
+    mpi_server = std::move(*started);
+    task.mpi_address = mpi_server->address();
+  }
+  if (request.preserve_env) {
+    for (const char* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}) {
+      if (const auto value = invocation.variable(name))
+        task.variables.push_back(std::string(name) + "=" + std::string(*value));
+    }
+  }
+  if (task.needed()) {
+    for (const std::string& word : task_command(task)) spec.add_wrapper(word);
+  }
+  os::raise_descriptor_limit();  // the tasks have the limits that were read before
+  // The first component's srun is the one that reads.
+  if (!first && (request.spec.stdin_path().empty() || request.spec.stdin_path() == "all"))
+    request.spec.set_stdin_path("none");
+  StepIo io;
+  std::vector<os::UniqueFd> descriptors;
+  if (const Status ready = io.set_up(request, part, spec, descriptors); !ready)
+    return fail(ready.error().message);
+  if (descriptors.size() > rpc::kMaxDescriptors) {
+    return fail(
+        "the streams of that many tasks need more descriptors than can be passed on; use "
+        "--output=FILE%t --input=none");
+  }
+  if (first) run_beside(request.prolog, std::to_string(job.job_id()));
+  StepRun run(client, request, invocation, job.job_id(), tasks, std::move(mpi_server));
+  run.tell_step_id(told);
+  const int status = run.run(std::move(spec), std::move(descriptors), io);
+  if (first) run_beside(request.epilog, std::to_string(job.job_id()));
+  return status;
+}
+
+int wait_status_of(int exit_status) {
+  return exit_status > 128 ? exit_status - 128 : exit_status << 8;
+}
+
+// One request for each line, and what its tasks are to be.
+std::optional<int> make_parts(Client& client, const submit::Invocation& invocation,
+                              std::vector<submit::CommandLine> lines, int argc, char** argv,
+                              std::vector<HetStepPart>& parts) {
+  const auto complain = [&](const std::string& message) {
+    return give_up(submit::refuse(invocation, message, 1));
+  };
+  for (submit::CommandLine& line : lines) {
+    HetStepPart& part = parts.emplace_back();
+    auto request = submit::make_job_request(invocation, line);
+    if (!request) return give_up(request.error());
+    part.request = std::move(*request);
+    complete_submission(part.request, argc, argv);
+    auto environment = job_environment(invocation, part.request);
+    if (!environment) return complain(environment.error().message);
+    rpc::WaitJobReply found;
+    if (const auto status = find_job(client, invocation, part.request, found)) return *status;
+    const auto group = text::parse_unsigned(line.components.front().back().value.value_or(""), 127);
+    part.job = group && static_cast<int>(*group) < found.het_components_size()
+                   ? found.het_components(static_cast<int>(*group))
+                   : found.job();
+    if (!invocation.variable("SLURM_JOB_ID")) {
+      *environment =
+          add_to_environment(*environment, {found.environment().begin(), found.environment().end()});
+    }
+    auto spec = make_step_spec(invocation, part.request, part.job, std::move(*environment));
+    if (!spec) return complain(spec.error().message);
+    part.spec = std::move(*spec);
+    part.line = std::move(line);
+  }
+  join_parts(parts);
+  return std::nullopt;
+}
+
+int srun_components(submit::Invocation invocation, const submit::CommandLine& line, int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto client = Client::connect();
+  if (!client)
+    return give_up(submit::refuse(invocation, "Unable to allocate resources: " + client.error().message, 1));
+  std::optional<uint32_t> own_job;
+  const auto& settings = line.components.front();
+  const bool inside = invocation.variable("SLURM_JOB_ID") ||
+                      std::any_of(settings.begin(), settings.end(),
+                                  [](const auto& setting) { return setting.option->name == "jobid"; });
+  if (!inside) {
+    auto request = submit::make_job_request(invocation, line);
+    if (!request) return give_up(request.error());
+    complete_submission(*request, argc, argv);
+    const auto environment = job_environment(invocation, *request);
+    if (!environment) return give_up(submit::refuse(invocation, environment.error().message, 1));
+    if (const auto status = answer_before_submission(*client, "srun", *request)) return *status;
+    if (request->test_only) return report_test(invocation, test_allocation(*client, *request, *environment));
+    auto allocation = allocate(*client, invocation, *request, *environment);
+    if (!allocation)
+      return give_up_allocation(invocation, "Unable to allocate resources: ", allocation.error());
+    own_job = allocation->job.job_id();
+    // From here on, srun is within its job.
+    invocation.environment.insert(invocation.environment.begin(), allocation->environment.begin(),
+                                  allocation->environment.end());
+  }
+  const auto size = text::parse_unsigned(invocation.variable("SLURM_HET_SIZE").value_or("1"), 128);
+  const auto lines = submit::Outcome<std::vector<submit::CommandLine>>(
+      split_components(invocation, line, static_cast<uint32_t>(size.value_or(1))));
+  std::vector<HetStepPart> parts;
+  int status = 1;
+  if (!lines) {
+    status = give_up(lines.error());
+  } else if (const auto refused = make_parts(*client, invocation, *lines, argc, argv, parts)) {
+    status = *refused;
+  } else {
+    status = run_parts(parts, [&](size_t number, int told) {
+      HetStepPart& part = parts[number];
+      auto own = Client::connect();
+      if (!own) return give_up(submit::refuse(invocation, own.error().message, 1));
+      return run_step(*own, invocation, part.request, part.job, part.spec, told);
+    });
+  }
+  if (own_job) (void)give_back(*client, *own_job, wait_status_of(status));
+  return status;
+}
+
 }  // namespace
 
 int srun_main(int argc, char** argv) {
@@ -80,11 +250,10 @@ int srun_main(int argc, char** argv) {
   for (const submit::Setting& setting : line->components.front()) {
     if (setting.option->name == "mpi" && setting.value == "list") return list_mpi_types();
   }
+  if (names_several_components(*line)) return srun_components(invocation, *line, argc, argv);
   auto request = submit::make_job_request(invocation, *line);
   if (!request) return give_up(request.error());
   print_notes(*request);
-  if (!request->het_components.empty())
-    return complain("steps of heterogeneous jobs (\" : \") are not supported");
   complete_submission(*request, argc, argv);
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
@@ -106,81 +275,22 @@ int srun_main(int argc, char** argv) {
     job = allocation->job;
     *environment = add_to_environment(*environment, allocation->environment);
   } else {
-    rpc::ClientMessage ask;
-    ask.mutable_wait_job()->set_job_id(*request->job_id);
-    ask.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
-    std::vector<std::string> variables;
-    const Status found = client->stream(ask, [&](rpc::ServerMessage& reply) -> Status {
-      job = reply.wait_job().job();
-      variables.assign(reply.wait_job().environment().begin(), reply.wait_job().environment().end());
-      if (!reply.last() && job.state() == model::JOB_PENDING)
-        return failure("Job is pending execution", model::kJobPending);
-      return {};
-    });
-    if (!found) {
-      const std::string id = std::to_string(*request->job_id);
-      const int status =
-          complain("Unable to confirm allocation for job " + id + ": " + found.error().message);
-      if (found.error().code == model::kInvalidJobId)
-        std::fprintf(stderr, "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
-                     id.c_str());
-      return status;
-    }
-    if (job.state() != model::JOB_RUNNING) {
-      const std::string id = std::to_string(*request->job_id);
-      const int status = complain("Slurm job " + id + " has expired");
-      std::fprintf(stderr, "srun: Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
-                   id.c_str());
-      return status;
-    }
+    rpc::WaitJobReply found;
+    if (const auto status = find_job(*client, invocation, *request, found)) return *status;
+    job = found.job();
     // Called from outside of the job: its tasks get the job's variables all the same.
-    if (!invocation.variable("SLURM_JOB_ID")) *environment = add_to_environment(*environment, variables);
+    if (!invocation.variable("SLURM_JOB_ID"))
+      *environment =
+          add_to_environment(*environment, {found.environment().begin(), found.environment().end()});
   }
   if (request->verbose > 0) {
     std::fprintf(stderr, "srun: jobid %u: nodes(%d):`%s', cpu counts: %s\n", job.job_id(), job.nodes_size(),
                  job.node_list().c_str(), cpu_counts(job).c_str());
   }
-  const auto fail = [&](const std::string& message) {
-    if (own_allocation) (void)give_back(*client, job.job_id(), 1 << 8);
-    return complain(message);
-  };
   auto spec = make_step_spec(invocation, *request, job, std::move(*environment));
-  if (!spec) return fail(spec.error().message);
-  const uint32_t tasks = spec->ntasks();
-  std::unique_ptr<mpi::Server> mpi_server;
-  TaskOptions task{"", spec->cpu_bind(), request->task_prolog, request->task_epilog, {}};
-  if (request->mpi == "pmi2" || request->mpi == "pmix") {
-    auto started = mpi::Server::start(request->mpi == "pmix" ? mpi::Kind::kPmix : mpi::Kind::kPmi);
-    if (!started) return fail("--mpi=" + request->mpi + ": " + started.error().message);
-    mpi_server = std::move(*started);
-    task.mpi_address = mpi_server->address();
-  }
-  if (request->preserve_env) {
-    for (const char* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}) {
-      if (const auto value = invocation.variable(name))
-        task.variables.push_back(std::string(name) + "=" + std::string(*value));
-    }
-  }
-  if (task.needed()) {
-    for (const std::string& word : task_command(task)) spec->add_wrapper(word);
-  }
-  os::raise_descriptor_limit();  // the tasks have the limits that were read before
-  StepIo io;
-  std::vector<os::UniqueFd> descriptors;
-  if (const Status ready = io.set_up(*request, {0, tasks, tasks}, *spec, descriptors); !ready)
-    return fail(ready.error().message);
-  if (descriptors.size() > rpc::kMaxDescriptors) {
-    return fail(
-        "the streams of that many tasks need more descriptors than can be passed on; use "
-        "--output=FILE%t --input=none");
-  }
-  run_beside(request->prolog, std::to_string(job.job_id()));
-  StepRun run(*client, *request, invocation, job.job_id(), tasks, std::move(mpi_server));
-  const int status = run.run(std::move(*spec), std::move(descriptors), io);
-  run_beside(request->epilog, std::to_string(job.job_id()));
-  if (own_allocation) {
-    (void)give_back(*client, job.job_id(), status > 128 ? status - 128 : status << 8);
-  }
+  const int status = spec ? run_step(*client, invocation, *request, job, std::move(*spec), -1)
+                          : complain(spec.error().message);
+  if (own_allocation) (void)give_back(*client, job.job_id(), wait_status_of(status));
   return status;
 }
 

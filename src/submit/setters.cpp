@@ -188,8 +188,9 @@ Status het_group(const Assignment& to) {
   }
   if (!group) return invalid(to);
   if (*group >= size.value_or(1)) {
-    return failure("--het-group=" + std::string(to.text()) + ": the job has " +
-                       std::to_string(size.value_or(1)) + " component(s), the first being 0",
+    return failure("Attempt to run a job step with het group value of " + std::string(to.text()) +
+                       ", but the job allocation has maximum value of " +
+                       std::to_string(size.value_or(1) - 1),
                    kFailureStatus);
   }
   return {};

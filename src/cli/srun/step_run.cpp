@@ -159,7 +159,10 @@ void StepRun::on_started(const rpc::StepStarted& started) {
   waited_ = false;
   step_id_ = started.step_id();
   if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
-  descriptors_.clear();                       // the tasks have them: their ends are seen now
+  if (told_ >= 0) {
+    [[maybe_unused]] const ssize_t written = ::write(told_, &step_id_, sizeof(step_id_));
+  }
+  descriptors_.clear();  // the tasks have them: their ends are seen now
   if (request_.verbose > 0) tell_launch(started);
   if (!mpi_) return;
   mpi::StepMap map;

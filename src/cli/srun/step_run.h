@@ -28,6 +28,8 @@ class StepRun {
 
   // Runs the step to its end; the exit status of srun.
   int run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io);
+  // The step's number is written there when it has one.
+  void tell_step_id(int fd) { told_ = fd; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -58,6 +60,7 @@ class StepRun {
   uint32_t job_id_;
   TaskTable tasks_;
   StepIo* io_ = nullptr;
+  int told_ = -1;
   rpc::ClientMessage message_;             // what asks for the step
   std::vector<os::UniqueFd> descriptors_;  // that go with it, until it has started
   std::unique_ptr<mpi::Server> mpi_;

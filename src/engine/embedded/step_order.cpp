@@ -56,22 +56,30 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   order.set_script_error_prefix(kErrorPrefix);
   step.tag.SerializeToString(order.mutable_tag());
 
-  const std::string tasks_per_node = counts_per_node(non_zero(layout.tasks));
-  const uint32_t tasks = record.num_tasks();
+  // Several components' steps are one to their tasks.
+  rpc::HetStep whole = spec.het();
+  if (!spec.has_het()) {
+    whole.set_job_id(job.het_job_id != 0 ? job.het_job_id : job.id);
+    whole.set_tasks(record.num_tasks());
+    whole.set_nodes(record.num_nodes());
+    whole.set_node_list(record.node_list());
+    whole.set_tasks_per_node(counts_per_node(non_zero(layout.tasks)));
+  }
+  const std::string tasks = std::to_string(whole.tasks());
   std::vector<std::string> common = {
       "MINKE_HOME=" + core_.config.home,
-      "SLURM_JOB_ID=" + std::to_string(job.id),
-      "SLURM_JOBID=" + std::to_string(job.id),
+      "SLURM_JOB_ID=" + std::to_string(whole.job_id()),
+      "SLURM_JOBID=" + std::to_string(whole.job_id()),
       "SLURM_STEP_ID=" + std::to_string(record.step_id()),
       "SLURM_STEPID=" + std::to_string(record.step_id()),
-      "SLURM_STEP_NODELIST=" + record.node_list(),
-      "SLURM_STEP_NUM_NODES=" + std::to_string(record.num_nodes()),
-      "SLURM_STEP_NUM_TASKS=" + std::to_string(tasks),
-      "SLURM_STEP_TASKS_PER_NODE=" + tasks_per_node,
-      "SLURM_TASKS_PER_NODE=" + tasks_per_node,
-      "SLURM_NTASKS=" + std::to_string(tasks),
-      "SLURM_NPROCS=" + std::to_string(tasks),
-      "SLURM_NNODES=" + std::to_string(record.num_nodes()),
+      "SLURM_STEP_NODELIST=" + whole.node_list(),
+      "SLURM_STEP_NUM_NODES=" + std::to_string(whole.nodes()),
+      "SLURM_STEP_NUM_TASKS=" + tasks,
+      "SLURM_STEP_TASKS_PER_NODE=" + whole.tasks_per_node(),
+      "SLURM_TASKS_PER_NODE=" + whole.tasks_per_node(),
+      "SLURM_NTASKS=" + tasks,
+      "SLURM_NPROCS=" + tasks,
+      "SLURM_NNODES=" + std::to_string(whole.nodes()),
       "SLURM_PRIO_PROCESS=0",
       "SLURM_TMPDIR=" + order.tmp_dir(),
       "SLURM_TOPOLOGY_ADDR_PATTERN=node",
@@ -93,10 +101,10 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   std::vector<std::string> task_ids(layout.tasks.size());
   for (size_t rank = 0; rank < layout.task_nodes.size(); ++rank) {
     std::string& ids = task_ids[layout.task_nodes[rank]];
-    ids += (ids.empty() ? "" : ",") + std::to_string(rank);
+    ids += (ids.empty() ? "" : ",") + std::to_string(whole.first_task() + rank);
   }
   std::vector<uint32_t> node_ids(layout.tasks.size(), 0);
-  for (size_t i = 0, next = 0; i < layout.tasks.size(); ++i) {
+  for (size_t i = 0, next = whole.first_node(); i < layout.tasks.size(); ++i) {
     if (layout.tasks[i] != 0) node_ids[i] = static_cast<uint32_t>(next++);
   }
   const bool append = spec.open_mode() == OPEN_APPEND;
@@ -113,7 +121,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     const auto add = [&](std::string_view name, const std::string& value) {
       task.add_environment(std::string(name) + "=" + value);
     };
-    add("SLURM_PROCID", std::to_string(rank));
+    add("SLURM_PROCID", std::to_string(whole.first_task() + rank));
     add("SLURM_LOCALID", std::to_string(local_id));
     add("SLURM_NODEID", std::to_string(node_ids[index]));
     add("SLURM_GTIDS", task_ids[index]);
@@ -132,7 +140,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     }
     text::FilePatternValues values = pattern_values(job_record);
     values.step = std::to_string(record.step_id());
-    values.task_rank = static_cast<uint32_t>(rank);
+    values.task_rank = whole.first_task() + static_cast<uint32_t>(rank);
     values.node_index = node_ids[index];
     values.host_name = node.node();
     *task.mutable_stdin() = stream_order(spec.stdin(), task.rank(), values, spec.work_dir(), false);

@@ -128,6 +128,8 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
       return failure("a stream names a descriptor that was not sent", kInternal);
     }
   }
+  if (request.spec().het().has_step_id() && steps.running.count(request.spec().het().step_id()) != 0)
+    return failure("a step of this number runs already", kInternal);
   const auto layout = lay_out_step(request.spec(), nodes_of(*job, steps));
   if (layout && !programs.empty() && static_cast<size_t>(programs.size()) != layout->task_nodes.size())
     return failure("a program for each task is needed", kBadTaskCount);
@@ -165,7 +167,11 @@ std::string own_host_name() {
 void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   const rpc::StepSpec& spec = waiting.request.spec();
   JobSteps& steps = jobs_[job.id];
-  const uint32_t step_id = job.details->next_step_id++;
+  // A heterogeneous job's components count together.
+  Job* leader = job.het_job_id == 0 ? nullptr : core_.state.find(job.het_job_id);
+  Job& counting = leader != nullptr && leader->details ? *leader : job;
+  const uint32_t step_id = spec.het().has_step_id() ? spec.het().step_id() : counting.details->next_step_id++;
+  job.details->next_step_id = std::max(job.details->next_step_id, step_id + 1);
   Step& step = steps.running[step_id];
   step.report = std::move(waiting.report);
 

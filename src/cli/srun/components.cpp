@@ -1,0 +1,196 @@
+#include "cli/srun/components.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "engine/embedded/job_environment.h"
+#include "os/fd.h"
+#include "submit/option_table.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+
+namespace minke::cli {
+
+namespace {
+
+bool names_group(const submit::Setting& setting) {
+  return setting.option->name == "het-group" || setting.option->name == "pack-group";
+}
+
+// "0,2-3", "[0-1]".
+Result<std::vector<uint32_t>> parse_groups(std::string_view text) {
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  std::vector<uint32_t> groups;
+  for (const std::string_view range : text::split(text, ',')) {
+    const size_t dash = std::min(range.find('-'), range.size());
+    const auto first = text::parse_unsigned(range.substr(0, dash), 127);
+    const auto last = dash < range.size() ? text::parse_unsigned(range.substr(dash + 1), 127) : first;
+    if (!first || !last || *first > *last) return failure("Invalid --het-group value: " + std::string(text));
+    for (uint64_t group = *first; group <= *last; ++group) groups.push_back(static_cast<uint32_t>(group));
+  }
+  return groups;
+}
+
+// Tasks of the nodes of one component's step, as far as they can be known before it is laid out.
+std::vector<uint32_t> tasks_of_nodes(uint32_t tasks, uint32_t nodes) {
+  std::vector<uint32_t> counts(nodes, tasks / nodes);
+  for (uint32_t i = 0; i < tasks % nodes; ++i) ++counts[i];
+  return counts;
+}
+
+}  // namespace
+
+bool names_several_components(const submit::CommandLine& line) {
+  const auto& first = line.components.front();
+  return line.components.size() > 1 ||
+         std::any_of(first.begin(), first.end(), [](const submit::Setting& setting) {
+           return names_group(setting) && !text::parse_unsigned(setting.value.value_or(""), UINT32_MAX);
+         });
+}
+
+submit::Outcome<std::vector<submit::CommandLine>> split_components(const submit::Invocation& invocation,
+                                                                   const submit::CommandLine& line,
+                                                                   uint32_t size) {
+  const auto refuse = [&](const std::string& message) {
+    return tl::unexpected(submit::refuse(invocation, message, 1));
+  };
+  std::vector<submit::CommandLine> lines;
+  std::set<uint32_t> taken;
+  for (size_t i = 0; i < line.components.size(); ++i) {
+    submit::CommandLine one;
+    one.positional =
+        i < line.programs.size() && !line.programs[i].empty() ? line.programs[i] : line.positional;
+    std::vector<uint32_t> groups = {static_cast<uint32_t>(i)};
+    for (const submit::Setting& setting : line.components[i]) {
+      if (!names_group(setting)) continue;
+      auto parsed = parse_groups(setting.value.value_or(""));
+      if (!parsed) return refuse(parsed.error().message);
+      groups = std::move(*parsed);
+    }
+    for (const uint32_t group : groups) {
+      if (group >= size) {
+        return refuse("Attempt to run a job step with het group value of " + std::to_string(group) +
+                      ", but the job allocation has maximum value of " + std::to_string(size - 1));
+      }
+      if (!taken.insert(group).second)
+        return refuse("fatal: Duplicate het groups in single srun not supported");
+      std::vector<submit::Setting> settings;
+      for (const submit::Setting& setting : line.components[i]) {
+        if (!names_group(setting)) settings.push_back(setting);
+      }
+      const auto options = submit::all_options();
+      const auto option = std::find_if(options.begin(), options.end(),
+                                       [](const submit::Option& one) { return one.name == "het-group"; });
+      settings.push_back({&*option, std::to_string(group), submit::Source::kCommandLine});
+      lines.push_back(one);
+      lines.back().components = {std::move(settings)};
+    }
+  }
+  return lines;
+}
+
+void join_parts(std::vector<HetStepPart>& parts) {
+  rpc::HetStep whole;
+  std::vector<std::string> names, job_names;
+  std::vector<uint32_t> tasks, cpus;
+  for (HetStepPart& part : parts) {
+    const auto of_job = static_cast<uint32_t>(std::max(1, part.job.nodes_size()));
+    const uint32_t nodes = std::min({part.spec.has_min_nodes() ? part.spec.min_nodes() : of_job, of_job,
+                                     std::max(1U, part.spec.ntasks())});
+    rpc::HetStep& own = *part.spec.mutable_het();
+    own.set_job_id(part.job.het_job_id() != 0 ? part.job.het_job_id() : part.job.job_id());
+    own.set_first_task(whole.tasks());
+    own.set_first_node(whole.nodes());
+    whole.set_tasks(whole.tasks() + part.spec.ntasks());
+    whole.set_nodes(whole.nodes() + nodes);
+    for (const uint32_t count : tasks_of_nodes(part.spec.ntasks(), nodes)) tasks.push_back(count);
+    for (const auto& node : part.job.nodes()) {
+      job_names.push_back(node.node());
+      cpus.push_back(node.cpus());
+    }
+    for (uint32_t i = 0; i < nodes && static_cast<int>(i) < part.job.nodes_size(); ++i)
+      names.push_back(part.job.nodes(static_cast<int>(i)).node());
+  }
+  const auto set = [](std::string& environment, const std::vector<std::string>& variables) {
+    environment = engine::merge_environment(environment, variables, "");
+  };
+  const std::string of_jobs = text::compress_hostlist_sorted(job_names);
+  for (HetStepPart& part : parts) {
+    rpc::HetStep& own = *part.spec.mutable_het();
+    own.set_tasks(whole.tasks());
+    own.set_nodes(whole.nodes());
+    own.set_node_list(text::compress_hostlist_sorted(names));
+    own.set_tasks_per_node(engine::counts_per_node(tasks));
+    set(*part.spec.mutable_environment(), {"SLURM_JOB_NODELIST=" + of_jobs, "SLURM_NODELIST=" + of_jobs,
+                                           "SLURM_JOB_NUM_NODES=" + std::to_string(cpus.size()),
+                                           "SLURM_JOB_CPUS_PER_NODE=" + engine::counts_per_node(cpus)});
+  }
+}
+
+int run_parts(std::vector<HetStepPart>& parts, const std::function<int(size_t part, int told)>& run_part) {
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  for (const int number : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    sigaddset(&signals, number);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  std::vector<pid_t> running;
+  const auto start = [&](size_t part, int told) {
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      sigprocmask(SIG_SETMASK, &before, nullptr);
+      std::exit(run_part(part, told));
+    }
+    if (child > 0) running.push_back(child);
+    return child > 0;
+  };
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
+  os::UniqueFd reader(ends[0]), writer(ends[1]);
+  bool complete = start(0, writer.get());
+  writer.reset();
+  uint32_t step_id = 0;
+  ssize_t got;
+  do {
+    got = ::read(reader.get(), &step_id, sizeof(step_id));
+  } while (got < 0 && errno == EINTR);
+  // Nothing told: the first one has not begun, and said why.
+  for (size_t part = 1; got == sizeof(step_id) && part < parts.size() && complete; ++part) {
+    parts[part].spec.mutable_het()->set_step_id(step_id);
+    complete = start(part, -1);
+  }
+  const auto pass_on = [&](int number) {
+    for (const pid_t child : running) ::kill(child, number);
+  };
+  if (!complete) pass_on(SIGTERM);
+  const bool kill_others = parts.front().request.kill_on_bad_exit.value_or(false);
+  int highest = complete ? 0 : 1;
+  while (!running.empty()) {
+    siginfo_t signal;
+    if (::sigwaitinfo(&signals, &signal) < 0) continue;
+    // A terminal's go to all of the foreground anyhow.
+    if (signal.si_signo != SIGCHLD) {
+      if (signal.si_code != SI_KERNEL) pass_on(signal.si_signo);
+      continue;
+    }
+    int status;
+    pid_t child;
+    while ((child = ::waitpid(-1, &status, WNOHANG)) > 0) {
+      std::erase(running, child);
+      const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      highest = std::max(highest, code);
+      if (code != 0 && kill_others) pass_on(SIGTERM);
+    }
+  }
+  return highest;
+}
+
+}  // namespace minke::cli
