@@ -13,6 +13,7 @@ ROOMS = {
     "text": ["model", "base"],
     "sched": ["text", "model", "base"],
     "sim": ["sched", "text", "model", "base"],
+    "ml": ["sched", "text", "model", "base"],
     "submit": ["text", "model", "base"],
     "os": ["base"],
     "rpc": ["os", "model", "base"],
@@ -20,9 +21,9 @@ ROOMS = {
     "node": ["rpc", "os", "text", "model", "base"],
     "mpi": ["os", "base"],
     "engine": ["node", "store", "rpc", "sched", "submit", "os", "text", "model", "base"],
-    "cli": ["engine", "sim", "sched", "mpi", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
+    "cli": ["engine", "sim", "ml", "sched", "mpi", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
 }
-PURE = {"model", "text", "sched", "sim", "submit"}
+PURE = {"model", "text", "sched", "sim", "ml", "submit"}
 # Headers of the file system, the clock, the network, threads and processes.
 IMPURE_HEADERS = re.compile(
     r"^(unistd\.h|fcntl\.h|sys/(?!types\.h).*|time\.h|fstream|filesystem|iostream|thread|mutex|netdb\.h|pwd\.h|grp\.h)$")

@@ -15,7 +15,9 @@
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
+#include "cli/estimate.h"
 #include "cli/links.h"
+#include "cli/minke.h"
 #include "cli/simulate.h"
 #include "engine/embedded/daemon.h"
 #include "node/launcher.h"
@@ -301,6 +303,28 @@ int minke_main(int argc, char** argv) {
   simulate_command->add_flag("--json", replay.json, "as JSON");
   simulate_command->callback([&] { exit_code = simulate(replay); });
 
+  EstimateOptions model;
+  auto* estimate_command =
+      app.add_subcommand("estimate", "GPU memory that a language model needs, and what to ask clusters for");
+  estimate_command->add_option("model", model.model, "its directory, or 8B, 70B, 405B, gemma-3-1b");
+  estimate_command->add_option("--for", model.task, "what the #SBATCH lines are for")
+      ->check(CLI::IsMember({"inference", "full", "lora", "qlora"}));
+  estimate_command->add_option("--precision", model.precision, "of the weights: fp32, bf16, fp8, int4 …");
+  estimate_command->add_option("--kv-precision", model.cache_precision, "of the keys and values");
+  estimate_command->add_option("--context", model.context, "tokens a sequence")
+      ->check(CLI::Range(1, 100000000));
+  estimate_command->add_option("--batch", model.batch, "sequences at once")->check(CLI::Range(1, 1000000));
+  estimate_command->add_option("--rank", model.rank, "of LoRA")->check(CLI::Range(1, 65536));
+  estimate_command->add_option("--optimizer", model.optimizer, "adamw, adamw-16bit, adamw-8bit");
+  estimate_command->add_option("--time", model.time, "for the #SBATCH lines");
+  estimate_command->add_option("--cluster", model.cluster, "only this one");
+  estimate_command->add_flag("--published", model.published,
+                             "compare with the published tables of Llama 3.1");
+  estimate_command->add_flag("--json", model.json, "as JSON");
+  estimate_command->callback([&] { exit_code = estimate(model); });
+
+  app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");  // main() picks it
+
   engine::DaemonOptions daemon;
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");
   daemon_command->add_option("--home", daemon.home, "the cluster's state directory");
@@ -319,6 +343,12 @@ int minke_main(int argc, char** argv) {
   launcher_command->group("");  // the daemon starts it
   launcher_command->add_option("--home", launcher.home)->required();
   launcher_command->callback([&] { exit_code = node::run_launcher(launcher); });
+
+  std::string mailer_home;
+  auto* mailer_command = app.add_subcommand("mailer", "send the messages on standard input");
+  mailer_command->group("");  // the daemon starts it
+  mailer_command->add_option("--home", mailer_home)->required();
+  mailer_command->callback([&] { exit_code = mailer(mailer_home); });
 
   if (argc > 1 && argv[1][0] != '-') {
     bool known = false;

@@ -1,0 +1,25 @@
+// minke estimate: the GPU memory that a language model needs, and what to ask clusters for. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace minke::cli {
+
+struct EstimateOptions {
+  std::string model;               // a directory, or a well-known name
+  std::string task = "inference";  // inference, full, lora, qlora: what the #SBATCH lines are for
+  std::string precision = "bf16";
+  std::string cache_precision = "bf16";
+  std::string optimizer = "adamw";
+  std::string time = "3:00:00";
+  std::string cluster;  // only this one; empty: all
+  uint64_t context = 8192;
+  uint64_t batch = 1;
+  uint32_t rank = 16;
+  bool published = false;  // compare with the published tables instead
+  bool json = false;
+};
+int estimate(const EstimateOptions& options);
+
+}  // namespace minke::cli

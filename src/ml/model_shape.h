@@ -1,0 +1,47 @@
+// What a language model is made of, as far as its memory depends on it: read from a Hugging Face config.json,
+// or known by name.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace minke::ml {
+
+struct ModelShape {
+  std::string name;
+  double nominal_billions = 0;  // what its name says: 8 of "8B"; 0: unknown
+  uint64_t parameters = 0;      // 0: not known
+  uint64_t stored_bytes = 0;    // of its weights as they are stored; 0: not known
+  uint32_t layers = 0;
+  uint32_t hidden = 0;
+  uint32_t heads = 0;
+  uint32_t kv_heads = 0;  // heads with keys and values of their own
+  uint32_t head_size = 0;
+  uint32_t intermediate = 0;  // inner width of the feed-forward part
+  uint32_t experts = 1;       // feed-forward parts a layer
+  uint32_t vocabulary = 0;
+  bool tied_embeddings = false;  // input and output share one table
+  uint32_t norms = 2;            // vectors of `hidden` numbers a layer
+  bool head_norms = false;       // and two of `head_size`
+  uint32_t window = 0;           // of the layers that look back only so far
+  uint32_t windowed_layers = 0;
+  uint32_t latent = 0;  // numbers a token and layer in place of keys and values (multi-head latent attention)
+  uint32_t max_context = 0;
+};
+
+// From the contents of a config.json. Errors name the key that is missing or cannot be.
+Result<ModelShape> read_model_config(std::string_view json);
+
+// Of a decoder in Llama's layout (gated feed-forward, no biases), which most are; 0 where sizes are missing.
+uint64_t count_parameters(const ModelShape& shape);
+
+// "8B", "70b", "405B", "llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", "google/gemma-3-1b-it".
+std::optional<ModelShape> well_known_model(std::string_view name);
+
+}  // namespace minke::ml

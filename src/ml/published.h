@@ -1,0 +1,34 @@
+// The published tables of memory for Llama 3.1 that researchers plan by, cell by cell, and how far the
+// formulas of memory.h give the same. Pure; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace minke::ml {
+
+enum class Agreement {
+  kSame,        // to the last digit printed
+  kTie,         // the exact value ends in a 5 that the table rounds the other way
+  kOtherInput,  // the same formula with another input than the model's own; see the note
+  kNoFormula,   // no formula gives the table's column
+};
+
+struct PublishedCell {
+  std::string_view table;    // "inference", "kv-cache", "training"
+  std::string_view model;    // "8B"
+  std::string_view column;   // "FP16", "16k", "LoRA"
+  std::string_view printed;  // "1.95 GB"
+  Agreement agreement;
+  std::string_view note;  // empty where there is nothing to say
+};
+std::span<const PublishedCell> published_cells();
+
+// What the formulas give for that cell in its own unit and with as many digits; of kOtherInput with the input
+// that the table used, of kNoFormula what we would say.
+std::string computed(const PublishedCell& cell);
+// The same with the model's own input; differs from computed() for kOtherInput alone.
+std::string computed_with_own_input(const PublishedCell& cell);
+
+}  // namespace minke::ml
