@@ -1,10 +1,76 @@
 #include "cli/batch_submission.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
 #include "cli/output_check.h"
 #include "cli/srun/launch_environment.h"
 #include "model/error.h"
+#include "os/files.h"
+#include "submit/script.h"
 
 namespace minke::cli {
+
+namespace {
+
+using submit::kMaxScriptBytes;
+
+// As a shell would find it: in the working directory, or, for a bare name that is not there, on PATH.
+std::string find_script(const submit::Invocation& invocation, const std::string& name) {
+  if (!name.empty() && name.front() == '/') return name;
+  const std::string here = invocation.working_directory + "/" + name;
+  if (::access(here.c_str(), F_OK) == 0 || name.find('/') != std::string::npos) return here;
+  std::string_view rest = invocation.variable("PATH").value_or("");
+  while (!rest.empty()) {
+    const std::string directory(rest.substr(0, rest.find(':')));
+    rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
+    const std::string candidate = directory + "/" + name;
+    if (!directory.empty() && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return here;
+}
+
+Result<std::string> read_standard_input() {
+  std::string content;
+  char buffer[64 << 10];
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure_from_errno("standard input", errno);
+    if (got == 0) return content;
+    content.append(buffer, static_cast<size_t>(got));
+    if (content.size() > kMaxScriptBytes) return content;  // refused later, by its size
+  }
+}
+
+}  // namespace
+
+Result<submit::ScriptFile> read_script(const submit::Invocation& invocation,
+                                       const submit::CommandLine& line) {
+  if (line.positional.empty()) {
+    auto content = read_standard_input();
+    if (!content) return failure(content.error());
+    return submit::ScriptFile{"", std::move(*content)};
+  }
+  const std::string path = find_script(invocation, line.positional.front());
+  auto content = os::read_file(path, kMaxScriptBytes);
+  if (!content && content.error().code == EFBIG) {
+    return failure(
+        "Batch job submission failed: Job script " + line.positional.front() + " is larger than 4 MiB",
+        EFBIG);
+  }
+  if (!content) {
+    std::string message = "Unable to open file " + line.positional.front();
+    if (const auto dash = submit::leading_unicode_dash(line.positional.front()); !dash.empty()) {
+      message.append("\n\"").append(dash).append("\" is not the \"-\" of the keyboard; type the option anew");
+    }
+    return failure(std::move(message), content.error().code);
+  }
+  return submit::ScriptFile{path, std::move(*content)};
+}
 
 Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& invocation,
                                       submit::JobRequest& request, int argc, char** argv) {

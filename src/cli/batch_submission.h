@@ -8,6 +8,10 @@
 
 namespace minke::cli {
 
+// The script that a command line names, found as a shell would find it; standard input where it names none.
+// Errors carry the line to print behind "error: ".
+Result<submit::ScriptFile> read_script(const submit::Invocation& invocation, const submit::CommandLine& line);
+
 // Completes the request with what surrounds the command, and submits it. Errors carry the line to print
 // behind "error: ".
 Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& invocation,

@@ -1,0 +1,162 @@
+#include "cli/chain.h"
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "cli/batch_submission.h"
+#include "cli/client.h"
+#include "cli/fetch.h"
+#include "cli/srun/launch_environment.h"
+#include "os/minke_home.h"
+#include "submit/job_request.h"
+#include "text/duration.h"
+#include "text/signal_name.h"
+
+namespace minke::cli {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Usage: minke chain --total TIME --each TIME [--warn TIME] [sbatch's options] script [arguments]\n"
+    "\n"
+    "Runs a job script in parts of --each until it is done, or has run for --total.\n"
+    "  --total TIME   how long all parts may run together\n"
+    "  --each TIME    time limit of each part\n"
+    "  --warn TIME    how long before its end a part is sent SIGUSR1 (default: 5 minutes, a tenth of a part "
+    "at most)\n"
+    "\n"
+    "Times are Slurm's: 30 (minutes), 1:30:00, 2-12. \"72h\", \"90m\" and \"3d\" are understood, too.\n"
+    "What a part says by its end, and what programs must do: docs/chains.md\n";
+
+// Slurm's forms, in seconds, and a number with h, m, s or d behind it.
+Result<int64_t> parse_time(std::string_view text) {
+  if (text.size() > 1) {
+    const int64_t unit = text.back() == 'h'   ? 3600
+                         : text.back() == 'm' ? 60
+                         : text.back() == 's' ? 1
+                         : text.back() == 'd' ? 86400
+                                              : 0;
+    const auto digits = text.substr(0, text.size() - 1);
+    const bool number =
+        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (unit != 0 && number && digits.size() < 9) return std::stoll(std::string(digits)) * unit;
+  }
+  return text::parse_seconds(text);
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+int complain(const std::string& message) {
+  print_error("minke chain", message);
+  return 1;
+}
+
+struct Times {
+  int64_t total = 0, each = 0, warn = 0;  // s
+};
+
+// Reads the options of the chain itself, and leaves sbatch's in argv from `first` on. Fails with what to
+// print.
+Result<Times> read_times(int argc, char** argv, int& first) {
+  Times times;
+  for (first = 1; first < argc; ++first) {
+    std::string_view word = argv[first], value;
+    int64_t* time = nullptr;
+    for (const auto& [name, place] :
+         {std::pair{"--total", &times.total}, {"--each", &times.each}, {"--warn", &times.warn}}) {
+      const std::string_view option = name;
+      if (word == option && first + 1 < argc) {
+        value = argv[++first];
+        time = place;
+      } else if (word.starts_with(option) && word.substr(option.size()).starts_with('=')) {
+        value = word.substr(option.size() + 1);
+        time = place;
+      }
+    }
+    if (time == nullptr) break;
+    const auto read = parse_time(value);
+    if (!read || *read <= 0) return failure("invalid time: " + std::string(value));
+    *time = *read;
+  }
+  if (times.total == 0 || times.each == 0)
+    return failure("--total and --each are needed; see minke chain --help");
+  if (times.each % 60 != 0) times.each += 60 - times.each % 60;  // time limits are in minutes
+  if (times.warn == 0) times.warn = std::min<int64_t>(300, times.each / 10);
+  if (times.warn >= times.each) return failure("--warn must be shorter than --each");
+  if (times.warn > 65535) return failure("--warn is 18:12:15 at most");
+  return times;
+}
+
+}  // namespace
+
+int chain_main(int argc, char** argv) {
+  if (argc > 1 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
+    write_out(kUsage);
+    return 0;
+  }
+  int first = 1;
+  const auto times = read_times(argc, argv, first);
+  if (!times) return complain(times.error().message);
+  const submit::Invocation invocation =
+      current_invocation(submit::Command::kSbatch, argc - first + 1, argv + first - 1);
+  const auto line = submit::read_command_line(invocation);
+  if (!line) return give_up(line.error());
+  if (line->show != submit::ShowOnly::kNothing) return show(submit::Command::kSbatch, line->show);
+  if (line->wrap) return complain("a chain needs a script, not --wrap");
+  const auto script = read_script(invocation, *line);
+  if (!script) return complain(script.error().message);
+  auto request = submit::make_job_request(invocation, *line, *script);
+  if (!request) return give_up(request.error());
+  print_notes(*request);
+  if (!request->het_components.empty()) return complain("a heterogeneous job cannot be a chain");
+  if (request->given.contains("time") && request->given.at("time") == submit::Source::kCommandLine)
+    return complain("--each is the time limit of each part; leave --time out");
+  if (request->spec.has_requeue() && !request->spec.requeue())
+    return complain("the parts of a chain are runs of one job: it cannot be with --no-requeue");
+
+  // A signal of the script's own choice (submitit: USR2) stays the one that its program gets.
+  model::JobSpec& spec = request->spec;
+  const uint32_t signal =
+      spec.warning_signal().number() != 0 ? spec.warning_signal().number() : 10;  // SIGUSR1
+  const uint32_t warn = spec.warning_signal().number() != 0 ? spec.warning_signal().seconds_before_end()
+                                                            : static_cast<uint32_t>(times->warn);
+  if (warn >= times->each)
+    return complain("the signal would come before the part begins: a longer --each, or a shorter --signal");
+  spec.mutable_warning_signal()->set_number(signal);
+  spec.mutable_warning_signal()->set_seconds_before_end(warn);
+  spec.mutable_warning_signal()->set_batch_only(true);
+  spec.set_time_limit_minutes(static_cast<uint32_t>(times->each / 60));
+  spec.set_requeue(true);
+  if (spec.open_mode() == model::OPEN_DEFAULT) spec.set_open_mode(model::OPEN_APPEND);
+  const auto home = os::minke_home();
+  if (!home) return complain(home.error().message);
+  // The script itself stands behind the line that runs the part, which takes it from there.
+  request->script = "#!/bin/sh\nexec " + quoted(os::bin_path(*home) + "/minke") + " chain-part " +
+                    std::to_string(times->total) + " " + std::to_string(warn) + " " + std::to_string(signal) +
+                    " \"$0\" \"$@\"\n" + request->script;
+
+  auto client = Client::connect();
+  if (!client) return complain(client.error().message);
+  const auto reply = submit_batch(*client, invocation, *request, argc, argv);
+  if (!reply) return complain(reply.error().message);
+  for (const std::string& note : reply->notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
+  if (request->parsable) {
+    std::printf("%u\n", reply->job_id());
+  } else {
+    std::printf("Submitted batch job %u: %s in parts of %s, SIG%s %s before the end of each\n",
+                reply->job_id(), text::format_seconds(times->total).c_str(),
+                text::format_seconds(times->each).c_str(), text::signal_name(signal).c_str(),
+                text::format_seconds(warn).c_str());
+  }
+  return std::fflush(stdout) == 0 ? 0 : complain("standard output cannot be written");
+}
+
+}  // namespace minke::cli

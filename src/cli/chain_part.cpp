@@ -1,0 +1,280 @@
+// One part of a chain: runs the job's own script, hands the warning on, and decides at its end whether there
+// is to be another part.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "cli/chain.h"
+#include "cli/client.h"
+#include "cli/fetch.h"
+#include "node/process_tree.h"
+#include "os/fd.h"
+#include "os/files.h"
+#include "text/duration.h"
+#include "text/number.h"
+
+namespace minke::cli {
+
+namespace {
+
+constexpr int kSkippedLines = 2;  // of the batch script, above the job's own
+constexpr size_t kMaxScriptBytes = size_t{8} << 20;
+constexpr int kNotDone = EX_TEMPFAIL;  // 75: the script asks for another part
+constexpr int64_t kMaxReserveSeconds = 30;
+
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+  va_list values;
+  va_start(values, format);
+  std::fputs("minke chain: ", stderr);
+  std::vfprintf(stderr, format, values);
+  std::fputc('\n', stderr);
+  va_end(values);
+}
+
+class Part {
+ public:
+  Part(Client client, uint32_t job_id, int64_t total, int64_t warn, int signal)
+      : client_(std::move(client)), job_id_(job_id), total_(total), warn_(warn), signal_(signal) {}
+
+  Status look_back();
+  int run(const std::string& script, const std::vector<std::string>& arguments);
+
+ private:
+  void warn();
+  void wait_for(pid_t child);
+  int decide(int status);
+  Status requeue();
+  int64_t now() const { return std::time(nullptr); }
+  int64_t run_time() const { return now() - start_; }  // of this part, s
+
+  Client client_;
+  uint32_t job_id_;
+  int64_t total_, warn_;
+  int signal_;
+  int64_t used_ = 0;   // by earlier parts, s; those that a failing node ended do not count
+  int64_t start_ = 0;  // of this one, s since the epoch
+  int64_t limit_ = 0;  // s since the epoch
+  uint32_t number_ = 1;
+  pid_t child_ = 0;
+  std::string done_path_;
+  bool warned_ = false, stopping_ = false;
+  int status_ = 0;
+};
+
+// What earlier parts have used of the total, from the accounting record.
+Status Part::look_back() {
+  rpc::QueryAccountingRequest query;
+  query.mutable_filter()->add_jobs()->set_job_id(job_id_);
+  query.mutable_filter()->set_all_states(true);
+  query.set_duplicates(true);
+  std::vector<model::JobRecord> runs;
+  const auto asked = for_each_accounted(client_, query, [&](const rpc::AccountedJob& one) {
+    if (one.job().job_id() == job_id_) runs.push_back(one.job());
+  });
+  if (!asked) return failure(asked.error());
+  if (runs.empty()) return failure("the job has no record");
+  const model::JobRecord current = *std::max_element(
+      runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.restarts() < b.restarts(); });
+  number_ = current.restarts() + 1;
+  start_ = current.start_time() != 0 ? current.start_time() : now();
+  for (const model::JobRecord& run : runs) {
+    if (run.restarts() < current.restarts() && run.state() != model::JOB_NODE_FAIL)
+      used_ += elapsed_seconds(run, run.end_time());
+  }
+
+  int64_t seconds = int64_t{current.time_limit_minutes()} * 60;
+  if (used_ >= total_) return failure("all of the " + text::format_seconds(total_) + " is used up");
+  if (total_ - used_ < seconds - 60) {
+    // The last part is shorter.
+    seconds = (total_ - used_ + 59) / 60 * 60;
+    rpc::ClientMessage message;
+    rpc::UpdateJobRequest& update = *message.mutable_update_job();
+    update.mutable_job()->set_job_id(job_id_);
+    rpc::Field& field = *update.add_fields();
+    field.set_name("TimeLimit");
+    field.set_value(std::to_string(seconds / 60));
+    if (const auto answer = client_.call(message); !answer) say("%s", answer.error().message.c_str());
+  }
+  limit_ = start_ + seconds;
+  return {};
+}
+
+Status Part::requeue() {
+  rpc::ClientMessage message;
+  message.mutable_requeue()->add_jobs()->set_job_id(job_id_);
+  const auto answer = client_.call(message);
+  if (!answer) return failure(answer.error());
+  if (answer->action().failures_size() > 0) return failure(answer->action().failures(0).message());
+  return {};
+}
+
+bool catches(pid_t pid, int signal) {
+  const auto status = os::read_file("/proc/" + std::to_string(pid) + "/status", 16384);
+  if (!status) return false;
+  const size_t at = status->find("SigCgt:");
+  if (at == std::string::npos) return false;
+  return (std::strtoull(status->c_str() + at + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
+}
+
+// To the steps of the job, as --signal does; and to those processes beside them that wait for it. The others
+// would die of it.
+void Part::warn() {
+  if (warned_) return;
+  warned_ = true;
+  say("part %u ends in %s", number_, text::format_seconds(std::max<int64_t>(0, limit_ - now())).c_str());
+  rpc::ClientMessage message;
+  rpc::SignalRequest& request = *message.mutable_signal();
+  request.mutable_filter()->add_jobs()->set_job_id(job_id_);
+  request.set_signal(static_cast<uint32_t>(signal_));
+  request.set_steps_only(true);
+  if (const auto answer = client_.call(message); !answer) say("%s", answer.error().message.c_str());
+  for (const node::Process& process : node::descendants(node::read_all_processes(), {::getpid()})) {
+    // srun hands on what it gets: its tasks have it already.
+    if (catches(process.pid, signal_) && !node::runs_this_program(process.pid)) ::kill(process.pid, signal_);
+  }
+}
+
+void Part::wait_for(pid_t child) {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int one : {SIGCHLD, SIGTERM, signal_}) ::sigaddset(&signals, one);
+  // Before the limit strikes, so that what does not end by itself is requeued and not timed out.
+  const int64_t last_moment = limit_ - std::min<int64_t>(kMaxReserveSeconds, warn_ / 2);
+  for (;;) {
+    if (const pid_t ended = ::waitpid(child, &status_, WNOHANG); ended == child) return;
+    const int64_t left = last_moment - now();
+    if (left <= 0 && !stopping_ && used_ + run_time() + warn_ < total_) {
+      stopping_ = true;
+      say("part %u does not end by itself: it is stopped, and goes on as part %u", number_, number_ + 1);
+      if (const Status done = requeue(); !done) say("%s", done.error().message.c_str());
+    }
+    const timespec patience{std::max<int64_t>(1, std::min<int64_t>(left, 3600)), 0};
+    const int got = ::sigtimedwait(&signals, nullptr, &patience);
+    if (got == signal_) warn();
+    if (got == SIGTERM) stopping_ = true;  // its processes have it, too
+  }
+}
+
+int Part::decide(int status) {
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (stopping_) return code;
+  const bool says_done = ::access(done_path_.c_str(), F_OK) == 0;
+  const bool goes_on = !says_done && (warned_ || code == kNotDone);
+  if (!goes_on) {
+    if (says_done || code == 0) say("done in part %u", number_);
+    return says_done ? 0 : code;
+  }
+  if (used_ + run_time() + warn_ >= total_) {
+    say("the work is not done, and all of the %s is used up", text::format_seconds(total_).c_str());
+    return code == 0 ? kNotDone : code;
+  }
+  say("part %u ended; the work goes on in part %u", number_, number_ + 1);
+  if (const Status done = requeue(); !done) {
+    say("it cannot be requeued: %s", done.error().message.c_str());
+    return code == 0 ? kNotDone : code;
+  }
+  // Being requeued means being ended: the SIGTERM comes.
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  const timespec patience{60, 0};
+  ::sigtimedwait(&signals, nullptr, &patience);
+  return code;
+}
+
+int Part::run(const std::string& script, const std::vector<std::string>& arguments) {
+  done_path_ = script + ".done";
+  ::unlink(done_path_.c_str());
+  ::setenv("MINKE_CHAIN_PART", std::to_string(number_).c_str(), 1);
+  ::setenv("MINKE_CHAIN_DONE", done_path_.c_str(), 1);
+  say("part %u: %s of %s used", number_, text::format_seconds(used_).c_str(),
+      text::format_seconds(total_).c_str());
+
+  std::vector<char*> words = {const_cast<char*>(script.c_str())};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  sigset_t signals, before;
+  ::sigemptyset(&signals);
+  for (const int one : {SIGCHLD, SIGTERM, signal_}) ::sigaddset(&signals, one);
+  ::sigprocmask(SIG_BLOCK, &signals, &before);
+  child_ = ::fork();
+  if (child_ < 0) {
+    say("fork: %s", std::strerror(errno));
+    return 1;
+  }
+  if (child_ == 0) {
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::execv(words[0], words.data());
+    std::fprintf(stderr, "minke chain: %s: %s\n", words[0], std::strerror(errno));
+    ::_exit(127);
+  }
+  wait_for(child_);
+  return decide(status_);
+}
+
+// The job's own script, from behind the lines that lead here, as a file that can be run.
+Result<std::string> take_script(const std::string& path, uint32_t job_id) {
+  const auto whole = os::read_file(path, kMaxScriptBytes);
+  if (!whole) return failure(whole.error());
+  size_t at = 0;
+  for (int line = 0; line < kSkippedLines; ++line) {
+    const size_t end = whole->find('\n', at);
+    if (end == std::string::npos) return failure(path + " is no script of a chain");
+    at = end + 1;
+  }
+  const char* directory = std::getenv("SLURM_TMPDIR");
+  if (directory == nullptr || ::access(directory, W_OK | X_OK) != 0) directory = "/tmp";
+  std::string name = std::string(directory) + "/chain-" + std::to_string(job_id) + ".XXXXXX";
+  const os::UniqueFd file(::mkstemp(name.data()));
+  if (!file) return failure_from_errno(name, errno);
+  if (const Status written = os::replace_file(name, whole->substr(at), 0700); !written)
+    return failure(written.error());
+  return name;
+}
+
+}  // namespace
+
+int chain_part_main(int argc, char** argv) {
+  const char* id = std::getenv("SLURM_JOB_ID");
+  const auto job_id = text::parse_unsigned(id == nullptr ? "" : id, 0xffffffff);
+  const auto number = [&](int i) {
+    return argc > i ? text::parse_unsigned(argv[i], 1u << 30) : std::nullopt;
+  };
+  if (argc < 5 || !number(1) || !number(2) || !number(3) || *number(3) < 1 || *number(3) > 64 || !job_id) {
+    say("it runs inside a job that minke chain has submitted");
+    return EX_USAGE;
+  }
+  const auto script = take_script(argv[4], static_cast<uint32_t>(*job_id));
+  auto client = Client::connect();
+  if (!script || !client) {
+    say("%s", (!script ? script.error() : client.error()).message.c_str());
+    return 1;
+  }
+  Part part(std::move(*client), static_cast<uint32_t>(*job_id), static_cast<int64_t>(*number(1)),
+            static_cast<int64_t>(*number(2)), static_cast<int>(*number(3)));
+  int code = 1;
+  if (const Status ready = part.look_back(); !ready) {
+    say("%s", ready.error().message.c_str());
+  } else {
+    code = part.run(*script, std::vector<std::string>(argv + 5, argv + argc));
+  }
+  ::unlink(script->c_str());
+  ::unlink((*script + ".done").c_str());
+  return code;
+}
+
+}  // namespace minke::cli
