@@ -38,8 +38,8 @@ std::string read_standard_input() {
 }
 
 void report(uint64_t id, std::string_view outcome, const std::string& reason = {}) {
-  std::printf("%llu %.*s%s%s\n", static_cast<unsigned long long>(id), static_cast<int>(outcome.size()), outcome.data(),
-              reason.empty() ? "" : " ", reason.c_str());
+  std::printf("%llu %.*s%s%s\n", static_cast<unsigned long long>(id), static_cast<int>(outcome.size()),
+              outcome.data(), reason.empty() ? "" : " ", reason.c_str());
   std::fflush(stdout);
 }
 
@@ -58,8 +58,8 @@ Status find_job(Client& client, MailContents& mail) {
   rpc::AccountedJob first_failed;
   auto asked = for_each_accounted(client, query, [&](const rpc::AccountedJob& one) {
     const model::JobRecord& job = one.job();
-    const bool exact = job.job_id() == message.job_id() &&
-                       (message.whole_array() || job.restarts() == message.restarts());
+    const bool exact =
+        job.job_id() == message.job_id() && (message.whole_array() || job.restarts() == message.restarts());
     if (exact || mail.job.job().job_id() == 0) mail.job = one;
     if (!message.whole_array() || !has_failed(job)) return;
     if (first_failed.job().job_id() == 0) first_failed = one;
@@ -70,7 +70,7 @@ Status find_job(Client& client, MailContents& mail) {
     std::string id;
     append_job_id(id, job, nullptr, 64);
     mail.failed_tasks.push_back(id + "  " + std::string(text::job_state_name(job.state())) + ", exit code " +
-                                text::exit_status_of(job.exit_code()));
+                                std::to_string(text::exit_status_of(job.exit_code())));
   });
   if (!asked) return failure(asked.error());
   if (first_failed.job().job_id() != 0) mail.log_path = engine::paths_of(first_failed.job()).out;
@@ -95,7 +95,8 @@ void find_log(MailContents& mail) {
   }
 }
 
-void handle(const model::MailMessage& message, const model::MailSettings& settings, Client& client, MailSender& sender) {
+void handle(const model::MailMessage& message, const model::MailSettings& settings, Client& client,
+            MailSender& sender) {
   MailContents mail;
   mail.message = message;
   mail.settings = settings;
@@ -131,7 +132,8 @@ int mailer(const std::string& home) {
   auto client = Client::connect(false);
   if (!client) return 1;
   const auto sender = make_mail_sender(batch.settings());
-  for (const model::MailMessage& message : batch.messages()) handle(message, batch.settings(), *client, *sender);
+  for (const model::MailMessage& message : batch.messages())
+    handle(message, batch.settings(), *client, *sender);
   return 0;
 }
 

@@ -48,7 +48,7 @@ Result<UniqueFd> start_detached(const DetachedCommand& command) {
     const int null = ::open("/dev/null", O_RDWR);
     int log = ::open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log < 0) log = null;
-    ::dup2(null, 0);
+    ::dup2(command.input < 0 ? null : command.input, 0);
     ::dup2(writer.get(), 1);
     ::dup2(log, 2);
     ::close_range(3, ~0u, 0);

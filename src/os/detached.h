@@ -14,6 +14,7 @@ struct DetachedCommand {
   std::vector<std::string> argv;               // argv[0] is a path
   std::string log_path;                        // its standard error, appended to
   std::vector<std::string> without_variables;  // not passed on; "NAME*" for all that begin so
+  int input = -1;                              // its standard input; -1: /dev/null
 };
 
 // The result: what it writes to its standard output; end of file means that it closed it, or has ended.

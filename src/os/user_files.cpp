@@ -90,7 +90,8 @@ Result<std::string> read_tail_as(uid_t uid, gid_t gid, const std::string& path, 
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   int32_t error = EIO;
-  if (answer.size() >= sizeof error) std::copy_n(answer.data(), sizeof error, reinterpret_cast<char*>(&error));
+  if (answer.size() >= sizeof error)
+    std::copy_n(answer.data(), sizeof error, reinterpret_cast<char*>(&error));
   if (error != 0) return failure_from_errno(path, error);
   return answer.substr(sizeof error);
 }

@@ -63,6 +63,7 @@ Result<RowWriter> RowWriter::prepare(Connection& connection) {
        "INSERT INTO submissions(key, job_id) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET job_id = ?2"},
       {&RowWriter::setting_,
        "INSERT INTO settings(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2"},
+      {&RowWriter::no_setting_, "DELETE FROM settings WHERE name = ?1"},
   };
   RowWriter writer;
   for (const auto& [statement, sql] : statements) {
@@ -121,6 +122,10 @@ Status RowWriter::put_submission(const std::string& key, uint32_t job_id) {
 }
 
 Status RowWriter::put_setting(const std::string& name, const std::string& value) {
+  if (value.empty()) {
+    no_setting_.bind_text(1, name);
+    return no_setting_.run();
+  }
   setting_.bind_text(1, name);
   setting_.bind(2, value);
   return setting_.run();

@@ -29,7 +29,7 @@ class RowWriter {
   Status put_setting(const std::string& name, const std::string& value);
 
  private:
-  Statement job_, spec_, step_, content_, submission_, setting_;
+  Statement job_, spec_, step_, content_, submission_, setting_, no_setting_;
   std::string buffer_;
 };
 

@@ -47,14 +47,16 @@ struct SpecRow {
   model::JobSpec spec;
 };
 
-// One atomic change. Everything is an upsert; nothing is ever deleted here (retention comes later).
+// One atomic change. Everything is an upsert; but for settings nothing is ever deleted here (retention comes
+// later).
 struct Batch {
   std::vector<JobRow> jobs = {};  // key: (job_id, restarts)
   std::vector<SpecRow> specs = {};
   std::vector<model::StepRecord> steps = {};                       // key: (job_id, restarts, kind, step_id)
   std::vector<std::pair<ContentHash, std::string>> contents = {};  // already stored ones are skipped
   std::vector<std::pair<std::string, uint32_t>> submissions = {};  // submission key (16 bytes) -> job id
-  std::vector<std::pair<std::string, std::string>> settings = {};  // e.g. "next_job_id", node states
+  // E.g. node states, messages that wait to be sent. An empty value removes the setting.
+  std::vector<std::pair<std::string, std::string>> settings = {};
   bool empty() const;
 };
 

@@ -7,6 +7,7 @@
 #include "text/cpu_bind.h"
 #include "text/dependency.h"
 #include "text/duration.h"
+#include "text/mail_type.h"
 #include "text/signal_name.h"
 #include "text/timestamp.h"
 
@@ -247,14 +248,9 @@ Status mail_type(const Assignment& to) {
   std::string kept = to.request.spec.mail_type() == "NONE" ? std::string() : to.request.spec.mail_type();
   bool any = false;
   for (std::string_view word : text::split(to.text(), ',')) {
-    std::string upper = text::upper_case(text::trim(word));
-    bool known = false;
-    for (std::string_view type :
-         {"NONE", "BEGIN", "END", "FAIL", "REQUEUE", "ALL", "INVALID_DEPEND", "STAGE_OUT", "TIME_LIMIT",
-          "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS"}) {
-      known = known || upper == type;
-    }
-    if (!known) continue;  // Slurm drops unknown words where a known one stands beside them
+    word = text::trim(word);
+    if (!text::is_mail_type(word)) continue;  // Slurm drops unknown words where a known one stands beside them
+    const std::string upper = text::upper_case(word);
     any = true;
     if (upper == "NONE" && !kept.empty()) continue;
     if (!kept.empty()) kept += ',';
@@ -262,6 +258,14 @@ Status mail_type(const Assignment& to) {
   }
   if (!any) return invalid(to);
   to.request.spec.set_mail_type(kept);
+  return {};
+}
+
+// It becomes a line of a message's head: what would end that line has no place in it.
+Status mail_user(const Assignment& to) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; };
+  if (std::any_of(to.text().begin(), to.text().end(), is_control)) return invalid(to);
+  to.request.spec.set_mail_user(std::string(to.text()));
   return {};
 }
 

@@ -101,6 +101,7 @@ Status kill_command(const Assignment& to);
 Status kill_on_bad_exit(const Assignment& to);
 Status kill_on_invalid_dependency(const Assignment& to);
 Status mail_type(const Assignment& to);
+Status mail_user(const Assignment& to);
 Status mem(const Assignment& to);
 Status mem_bind(const Assignment& to);
 Status mem_per_cpu(const Assignment& to);

@@ -8,6 +8,7 @@
 #include "text/dependency.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
+#include "text/mail_type.h"
 #include "text/memory.h"
 #include "text/number.h"
 #include "text/timestamp.h"
@@ -206,17 +207,10 @@ Status yes_or_no(const Change& change) {
 }
 
 Status mail_type(const Change& change) {
-  std::string upper = text::upper_case(change.value);
-  for (std::string_view word : text::split(upper, ',')) {
-    bool known = false;
-    for (std::string_view type :
-         {"NONE", "BEGIN", "END", "FAIL", "REQUEUE", "ALL", "INVALID_DEPEND", "STAGE_OUT", "TIME_LIMIT",
-          "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50", "ARRAY_TASKS"}) {
-      known = known || word == type;
-    }
-    if (!known) return failure("Invalid MailType: " + std::string(change.value));
+  for (std::string_view word : text::split(change.value, ',')) {
+    if (!text::is_mail_type(word)) return failure("Invalid MailType: " + std::string(change.value));
   }
-  change.spec.set_mail_type(upper);
+  change.spec.set_mail_type(text::upper_case(change.value));
   return {};
 }
 

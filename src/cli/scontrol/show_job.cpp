@@ -12,6 +12,7 @@
 #include "engine/embedded/job_paths.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
+#include "text/mail_type.h"
 #include "text/number.h"
 #include "text/state.h"
 #include "text/tres.h"
@@ -241,23 +242,6 @@ void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task)
   put_power(block, spec);
 }
 
-// The kinds of mail in Slurm's order, ALL as what it stands for.
-std::string mail_kinds(std::string_view given) {
-  static constexpr std::string_view kKinds[] = {
-      "ARRAY_TASKS", "INVALID_DEPEND", "BEGIN",         "END",           "FAIL",      "REQUEUE",
-      "STAGE_OUT",   "TIME_LIMIT_50",  "TIME_LIMIT_80", "TIME_LIMIT_90", "TIME_LIMIT"};
-  const auto words = text::split(given, ',');
-  const auto asked = [&](std::string_view kind) {
-    return std::find(words.begin(), words.end(), kind) != words.end();
-  };
-  std::string out;
-  for (const std::string_view kind : kKinds) {
-    const bool in_all = kind != "ARRAY_TASKS" && !kind.starts_with("TIME_LIMIT");
-    if (asked(kind) || (in_all && asked("ALL"))) out.append(out.empty() ? "" : ",").append(kind);
-  }
-  return out;
-}
-
 void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
   auto gres = [&](const char* name, const std::string& given,
                   const google::protobuf::RepeatedPtrField<model::Gres>& list) {
@@ -283,7 +267,8 @@ void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
   gres("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
   gres("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
   gres("TresPerTask", {}, spec.gpus_per_task());
-  if (const std::string kinds = mail_kinds(spec.mail_type()); !kinds.empty())
+  if (const std::string kinds = text::format_mail_types(text::parse_mail_types(spec.mail_type()));
+      !kinds.empty())
     block.put("MailUser={} MailType={}", spec.mail_user().empty() ? user : spec.mail_user(), kinds).end();
 }
 

@@ -30,6 +30,8 @@ class Actions {
   void top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply reply);
   void notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, Reply reply);
   void update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply);
+  // What an ended job wrote down of its training becomes part of its record.
+  Status keep_metrics(const rpc::KeepMetricsRequest& request, const rpc::Peer& peer);
   void complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer, Reply reply);
 
  private:

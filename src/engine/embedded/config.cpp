@@ -112,6 +112,13 @@ class Table {
       set(std::string(name.str()), *count);
     }
   }
+  // [key] with keys of ours; null where it is not there.
+  const toml::table* table(std::string_view key) {
+    const toml::node* node = take(key);
+    if (node == nullptr) return nullptr;
+    if (node->as_table() == nullptr) fail(*node, key, "must be written as [" + std::string(key) + "]");
+    return node->as_table();
+  }
   const toml::array* tables(std::string_view key) {
     const toml::node* node = take(key);
     if (node == nullptr) return nullptr;
@@ -277,6 +284,55 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   return {};
 }
 
+Status read_mail(const toml::table& from, const std::string& path, Configuration& config) {
+  Table table(from, path, "[mail]");
+  MailConfiguration mail;
+  model::MailSettings& settings = mail.settings;
+  settings.set_log_lines(20);
+  settings.set_timeout_seconds(60);
+  settings.set_from("minke");
+  const auto file = [&](std::string_view key, std::string* value) {
+    table.text(key, [value](const std::string& given) -> Status {
+      if (given.empty() || given.front() != '/') return failure("must be an absolute path");
+      *value = given;
+      return {};
+    });
+  };
+  file("program", settings.mutable_program());
+  file("ca_file", settings.mutable_ca_file());
+  file("password_file", settings.mutable_password_file());
+  table.text("server", [&](const std::string& given) -> Status {
+    const bool url = given.starts_with("smtp://") || given.starts_with("smtps://");
+    if (!url || given.find_first_of(" \t\r\n@") != std::string::npos || given.back() == '/')
+      return failure("must be smtp://HOST:PORT or smtps://HOST:PORT");
+    settings.set_server(given);
+    return {};
+  });
+  table.text("tls", [&](const std::string& given) -> Status {
+    if (given != "required" && given != "if-offered" && given != "none")
+      return failure("must be required, if-offered or none");
+    settings.set_tls(given == "required" ? model::MailSettings::REQUIRED
+                     : given == "none"   ? model::MailSettings::NONE
+                                         : model::MailSettings::IF_OFFERED);
+    return {};
+  });
+  table.text("user", *settings.mutable_user());
+  table.text("from", *settings.mutable_from());
+  table.text("domain", *settings.mutable_domain());
+  table.number("log_lines", 0, 200, [&](int64_t v) { settings.set_log_lines(static_cast<uint32_t>(v)); });
+  table.number("timeout", 1, 600, [&](int64_t v) { settings.set_timeout_seconds(static_cast<uint32_t>(v)); });
+  table.number("max_per_hour", 1, 1000000, [&](int64_t v) { mail.max_per_hour = static_cast<uint32_t>(v); });
+  table.number("retry", 1, 3600, [&](int64_t v) { mail.retry_seconds = static_cast<uint32_t>(v); });
+  table.number("give_up", 1, 720, [&](int64_t v) { mail.give_up_hours = static_cast<uint32_t>(v); });
+  if (const Status finished = table.finish(); !finished) return finished;
+  if (settings.program().empty() == settings.server().empty()) {
+    return failure(path + ":" + std::to_string(from.source().begin.line) +
+                   ": [mail] needs program or server, one of them");
+  }
+  config.mail = std::move(mail);
+  return {};
+}
+
 }  // namespace
 
 Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
@@ -311,10 +367,14 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.section("licenses", [&](const std::string& name, int64_t count) {
     config.licenses.emplace_back(name, static_cast<uint32_t>(count));
   });
+  const toml::table* mail = table.table("mail");
   const toml::array* nodes = table.tables("node");
   const toml::array* partitions = table.tables("partition");
   if (const Status finished = table.finish(); !finished) return failure(finished.error());
 
+  if (mail != nullptr) {
+    if (const Status read = read_mail(*mail, path, config); !read) return failure(read.error());
+  }
   if (nodes != nullptr) {
     for (const toml::node& node : *nodes) {
       if (const Status read = read_node(*node.as_table(), path, this_machine, config); !read)

@@ -5,14 +5,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "model/cluster.pb.h"
+#include "model/mail.pb.h"
 
 namespace minke::engine {
+
+// [mail]
+struct MailConfiguration {
+  model::MailSettings settings;
+  uint32_t max_per_hour = 100;  // messages to one user
+  uint32_t retry_seconds = 60;  // before the second try; each further one waits twice as long
+  uint32_t give_up_hours = 72;
+};
 
 struct Configuration {
   std::string home;         // absolute
@@ -27,6 +37,7 @@ struct Configuration {
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
+  std::optional<MailConfiguration> mail;                   // absent: no mail is sent
   uint32_t first_job_id = 1;                               // of a cluster that has had no job yet
 };
 

@@ -41,6 +41,12 @@ std::string licenses(const Configuration& config) {
   return list;
 }
 
+std::string mail_program(const Configuration& config) {
+  if (!config.mail) return {};
+  const model::MailSettings& mail = config.mail->settings;
+  return mail.program().empty() ? mail.server() : mail.program();
+}
+
 struct Parameter {
   const char* name;
   const char* value;  // nullptr: computed
@@ -132,8 +138,9 @@ constexpr Parameter kParameters[] = {
     {"LaunchType", "launch/slurm"},
     {"Licenses", nullptr, [](const ListingFacts& f) -> std::string { return licenses(f.config); }},
     {"LogTimeFormat", "iso8601_ms"},
-    {"MailDomain", ""},
-    {"MailProg", ""},
+    {"MailDomain", nullptr,
+     [](const ListingFacts& f) { return f.config.mail ? f.config.mail->settings.domain() : std::string(); }},
+    {"MailProg", nullptr, [](const ListingFacts& f) { return mail_program(f.config); }},
     {"MaxArraySize", nullptr,
      [](const ListingFacts& f) -> std::string { return std::to_string(f.config.max_array_size); }},
     {"MaxDBDMsgs", "0"},

@@ -5,6 +5,7 @@
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
@@ -30,7 +31,8 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       lifecycle(std::make_unique<Lifecycle>(*this)),
       steps(std::make_unique<Steps>(*this)),
       dependencies(std::make_unique<Dependencies>(*this)),
-      waiting(std::make_unique<Waiting>(*this)) {}
+      waiting(std::make_unique<Waiting>(*this)),
+      mail(std::make_unique<Mail>(*this)) {}
 
 Core::~Core() = default;
 

@@ -24,6 +24,7 @@ namespace minke::engine {
 class Dependencies;
 class Launching;
 class Lifecycle;
+class Mail;
 class Nodes;
 class Reservations;
 class Scheduling;
@@ -54,6 +55,7 @@ struct Core {
   std::unique_ptr<Steps> steps;
   std::unique_ptr<Dependencies> dependencies;
   std::unique_ptr<Waiting> waiting;
+  std::unique_ptr<Mail> mail;
 };
 
 }  // namespace minke::engine

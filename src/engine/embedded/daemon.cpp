@@ -20,6 +20,7 @@
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
@@ -79,6 +80,7 @@ class Daemon {
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
   int64_t start_time_ = 0;
+  std::vector<std::pair<std::string, std::string>> settings_;  // of the store, until all is restored
   uint32_t launcher_pid_ = 0;
   bool stopping_ = false;
 };
@@ -144,6 +146,7 @@ Status Daemon::load() {
   state.skip_job_ids_to(std::max(loaded->highest_job_id, core_->config.first_job_id - 1));
   core_->reservations->restore(loaded->settings);
   core_->nodes->restore(loaded->settings);
+  settings_ = loaded->settings;
   const std::string boot = boot_id();
   std::string previous_boot;
   for (const auto& [name, value] : loaded->settings) {
@@ -213,6 +216,7 @@ void Daemon::recovered() {
   core_->reservations->advance();
   core_->launching->clear_spool();
   server_->open();
+  core_->mail->restore(std::exchange(settings_, {}));
   [[maybe_unused]] const Status written =
       os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
   os::log_info("ready: " + std::to_string(ids.size()) + " jobs");

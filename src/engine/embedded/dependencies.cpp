@@ -6,6 +6,7 @@
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/mail.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
 
@@ -145,6 +146,7 @@ bool Dependencies::release_task(Job& array, uint32_t index, uint32_t other) {
   watch(task);
   core_.committer.job_changed(task.id);
   core_.committer.job_changed(array.id);
+  if (never(task)) core_.mail->never_starts(task);
   if (never(task) && task.submission->kill_on_invalid_dependency) {
     core_.lifecycle->cancel(task, task.uid);
   } else {
@@ -252,6 +254,7 @@ void Dependencies::look_again(uint32_t job_id) {
     changed |= term.status() != DEPENDENCY_UNFULFILLED;
   }
   if (!changed) return;
+  if (never(*job)) core_.mail->never_starts(*job);
   if (never(*job) && job->submission->kill_on_invalid_dependency) {
     core_.lifecycle->cancel(*job, job->uid);
     return;

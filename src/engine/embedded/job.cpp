@@ -141,6 +141,7 @@ Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
   submission.warning_signal = spec.warning_signal().number();
   submission.warning_seconds = spec.warning_signal().seconds_before_end();
   submission.warning_batch_only = spec.warning_signal().batch_only();
+  if (!spec.mail_type().empty()) submission.mail_types = text::parse_mail_types(spec.mail_type());
   return submission;
 }
 

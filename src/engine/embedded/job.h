@@ -14,6 +14,7 @@
 
 #include "model/job.pb.h"
 #include "store/store.h"
+#include "text/mail_type.h"
 
 namespace minke::engine {
 
@@ -47,6 +48,7 @@ struct Submission {
   uint32_t warning_signal = 0;   // --signal; 0: none
   uint32_t warning_seconds = 0;  // before the time limit
   bool warning_batch_only = false;
+  uint16_t mail_types = 0;  // text::MailType
 
   model::JobSpec spec() const;
   BriefSpec brief_spec() const;  // a tenth of the work
@@ -106,8 +108,9 @@ struct Details {
   int64_t suspend_time = 0;
   int64_t pre_suspend_seconds = 0;
   int64_t suspended_seconds = 0;
-  int64_t kill_time = 0;  // SIGKILL is due; 0: not being killed
-  bool warned = false;    // --signal has been sent
+  int64_t kill_time = 0;        // SIGKILL is due; 0: not being killed
+  bool warned = false;          // --signal has been sent
+  uint32_t mailed_percent = 0;  // of the time limit: the last mark that a mail told of
   bool requeue_when_ended = false;
   // How it will have ended, once it has: set when it is being stopped. JOB_PENDING: by its own exit code.
   model::JobState ending_as = model::JOB_PENDING;

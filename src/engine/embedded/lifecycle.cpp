@@ -9,6 +9,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/scheduling.h"
@@ -49,6 +50,7 @@ void Lifecycle::started(Job& job) {
     core_.launching->begin_allocation(job);
   }
   core_.waiting->started(job);
+  core_.mail->began(job);
 }
 
 void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
@@ -100,6 +102,8 @@ void Lifecycle::count_in_array(const Job& job) {
   ++group->ended;
   if (job.state == JOB_COMPLETE) ++group->succeeded;
   group->highest_exit = std::max(group->highest_exit, job.own_exit_code());
+  if (job.exit_code != 0)
+    group->lowest_exit = group->lowest_exit == 0 ? job.exit_code : std::min(group->lowest_exit, job.exit_code);
 }
 
 void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
@@ -133,6 +137,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   core_.committer.job_changed(job.id);
   core_.dependencies->ended(job);
   core_.waiting->ended(job);
+  core_.mail->ended(job);
   if (job.is_het_leader()) end_components(job);
 }
 
@@ -164,6 +169,7 @@ void Lifecycle::end_components(const Job& leader) {
 
 void Lifecycle::back_to_queue(Job& job) {
   core_.committer.run_ended(core_.state.row_of(job));
+  core_.mail->requeued(job);
   ++job.restarts;
   job.state = JOB_PENDING;
   job.reason = WAIT_NO_REASON;
@@ -396,6 +402,7 @@ void Lifecycle::set_alarm(Job& job) {
     if (submission.warning_signal != 0 && !job.details->warned) {
       consider(std::max(job.start_time, end - submission.warning_seconds));
     }
+    consider(core_.mail->next_mark(job));
   }
   if (next == 0) {
     core_.alarms.cancel(job.id);
@@ -427,6 +434,7 @@ void Lifecycle::alarm(uint32_t job_id) {
     return;
   }
   if (job->state != JOB_RUNNING || job->time_limit_minutes == kUnlimited) return;
+  core_.mail->tell_mark(*job);
   const int64_t end = job->limit_end();
   if (now >= end) return time_out(*job);
   const Submission& submission = *job->submission;

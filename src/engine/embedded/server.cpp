@@ -306,6 +306,8 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     }
     case rpc::ClientMessage::kQueryReservations:
       return queries_.reservations(part);
+    case rpc::ClientMessage::kKeepMetrics:
+      return changed(actions_.keep_metrics(message.keep_metrics(), client->peer));
     case rpc::ClientMessage::kQueryAccounts:
     case rpc::ClientMessage::kUpdateAccounts:
     case rpc::ClientMessage::kQueryPriorities:

@@ -202,6 +202,7 @@ void State::write_record(const Job& job, model::JobRecord& record) {
   if (job.details) {
     const Details& details = *job.details;
     record.set_reason_detail(details.reason_detail);
+    record.set_mailed_percent(details.mailed_percent);
     record.set_partition(details.partition);
     record.set_suspend_time(details.suspend_time);
     record.set_suspended_seconds(details.suspended_seconds);
@@ -282,6 +283,7 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
     details.nodes = record.nodes();
     details.partition = record.partition();
     details.usage = record.usage();
+    details.mailed_percent = record.mailed_percent();
     details.suspend_time = record.suspend_time();
     details.suspended_seconds = record.suspended_seconds();
     details.pre_suspend_seconds = record.pre_suspend_seconds();

@@ -29,6 +29,7 @@ struct ArrayGroup {
   uint64_t ended = 0;        // tasks, all since submission
   uint64_t succeeded = 0;    // of them, with exit code 0
   int32_t highest_exit = 0;  // of those that ended under this daemon
+  int32_t lowest_exit = 0;   // of those of them that failed; 0: none has
 };
 
 class State {

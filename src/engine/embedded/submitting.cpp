@@ -6,6 +6,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
@@ -246,6 +247,7 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
     core_.dependencies->watch(job);
     core_.lifecycle->set_alarm(job);
     core_.scheduling->update(job);
+    if (core_.dependencies->never(job)) core_.mail->never_starts(job);
     if (core_.dependencies->never(job) && job.submission->kill_on_invalid_dependency) {
       core_.lifecycle->cancel(job, job.uid);
     }
@@ -253,6 +255,9 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
   }
   rpc::SubmitReply answer;
   answer.set_job_id(ids.front());
+  if (const Job* first = core_.state.find(ids.front());
+      first != nullptr && first->submission->mail_types != 0 && !core_.mail->configured())
+    answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
   for (const Reply& reply : replies) reply(answer);
 }
 

@@ -1,0 +1,93 @@
+// Messages about jobs, from the event to the mail server: which events are told to whom, the durable queue of
+// what waits to be sent, and its repeated sending.
+//
+// Invariants: a message is stored in the same commit as the event that it tells of, and is removed when a
+// mail server has taken it, has refused it for good, or the time to try is over. It may arrive twice (when
+// the daemon dies between the sending and that commit), with the same Message-ID. `minke mailer` sends; at
+// most one runs, and nothing here waits for it. Jobs that ask for no mail cost one test of a bit. State's
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/embedded/job.h"
+#include "model/mail.pb.h"
+#include "os/event_loop.h"
+#include "os/fd.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Mail {
+ public:
+  explicit Mail(Core& core);
+  ~Mail();
+
+  // What waited when the last daemon ended, from the store's settings.
+  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+
+  void began(const Job& job) {
+    if (wanted(job, text::kMailBegin)) job_began(job);
+  }
+  void requeued(const Job& job) {
+    if (wanted(job, text::kMailRequeue)) add(job, model::MAIL_REQUEUE);
+  }
+  void ended(const Job& job) {
+    if (wanted(job, text::kMailEnd | text::kMailFail)) job_ended(job);
+  }
+  void never_starts(const Job& job) {
+    if (wanted(job, text::kMailInvalidDepend)) add(job, model::MAIL_INVALID_DEPEND);
+  }
+  // When the job, which runs, will have used up the next part of its time limit that is to be told of
+  // (s since the epoch; 0: none), and what to do then.
+  int64_t next_mark(const Job& job) const;
+  void tell_mark(Job& job);
+
+  bool configured() const;
+  size_t waiting() const { return waiting_.size(); }
+
+ private:
+  struct Sending;  // what a mailer is busy with
+  struct Hour {    // of one user
+    int64_t begin = 0;
+    uint32_t messages = 0;
+    uint64_t suppressed = 0;
+    model::MailMessage last;  // of those suppressed
+  };
+
+  bool wanted(const Job& job, int types) const {
+    return (job.submission->mail_types & types) != 0 && configured();
+  }
+  void job_began(const Job& job);
+  void job_ended(const Job& job);
+  model::MailMessage message_about(const Job& job, model::MailEvent event) const;
+  void add(const Job& job, model::MailEvent event);
+  void add(model::MailMessage message);
+  bool within_limit(const model::MailMessage& message);
+  void tell_suppressed();
+  void store(const model::MailMessage& message);
+  void forget(uint64_t id);
+  void send();
+  Status start_mailer(const model::MailBatch& batch);
+  void on_report();
+  void report(const std::string& line);
+  void try_later(model::MailMessage& message, const std::string& reason);
+  void set_timer();
+
+  Core& core_;
+  std::map<uint64_t, model::MailMessage> waiting_;  // durable; by id, which is the order of events
+  std::unordered_map<uint32_t, Hour> hours_;        // by uid
+  uint64_t next_id_ = 1;
+  std::unique_ptr<Sending> sending_;
+  std::unique_ptr<os::EventLoop::Timer> timer_;
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,328 @@
+"""--mail-type and --mail-user, against a real SMTP server that the test starts."""
+import email
+import email.policy
+import pathlib
+import socket
+import ssl
+import subprocess
+import threading
+import time
+
+import pytest
+
+from cluster import Machine, poll
+
+aiosmtpd_controller = pytest.importorskip("aiosmtpd.controller", reason="Debian's python3-aiosmtpd is not installed")
+from aiosmtpd.smtp import AuthResult  # noqa: E402
+
+MINKE_ONLY = True
+
+
+class Post:
+    """A mail server on a port of its own. `answer(envelope)` is what it says to a message."""
+
+    def __init__(self, certificate=None, password=None, answer=None):
+        self.messages, self.seen = [], []
+        self.answer = answer or (lambda envelope: "250 taken")
+        options = {}
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+            options |= {"tls_context": context, "require_starttls": True}
+        if password:
+            def check(server, session, envelope, mechanism, data):
+                self.seen.append(data.login)
+                return AuthResult(success=data.password == password, handled=False)
+            options |= {"authenticator": check, "auth_required": True, "auth_require_tls": bool(certificate)}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.controller = aiosmtpd_controller.Controller(self, hostname="127.0.0.1", port=self.port, **options)
+        self.controller.start()
+
+    async def handle_DATA(self, server, session, envelope):
+        answer = self.answer(envelope)
+        if answer.startswith("250"):
+            message = email.message_from_bytes(envelope.content, policy=email.policy.default)
+            message.envelope = envelope
+            self.messages.append(message)
+        return answer
+
+    def wait(self, count: int, seconds: float = 30) -> list:
+        poll(lambda: len(self.messages) >= count, seconds, f"message {count} of {[m['Subject'] for m in self.messages]}")
+        return self.messages
+
+    def subjects(self) -> list[str]:
+        return [message["Subject"] for message in self.messages]
+
+    def close(self):
+        self.controller.stop()
+
+
+@pytest.fixture
+def post():
+    """A function that makes servers."""
+    made = []
+
+    def make(**options) -> Post:
+        made.append(Post(**options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        try:
+            one.close()
+        except (AssertionError, RuntimeError):
+            pass  # closed by the test
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    directory = tmp_path / "certificate"
+    directory.mkdir()
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", directory / "key.pem", "-out",
+                    directory / "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+    return directory
+
+
+def mail(server: str, **keys) -> str:
+    values = {"server": server, "tls": "none", "from": "cluster@example.org", "domain": "example.org", "retry": 1} | keys
+    return "[mail]\n" + "\n".join(f"{key} = {value if isinstance(value, int) else chr(34) + str(value) + chr(34)}"
+                                  for key, value in values.items())
+
+
+def log(cluster) -> str:
+    return (cluster.home / "minked.log").read_text()
+
+
+def body(message) -> str:
+    return message.get_content().replace("\r\n", "\n")
+
+
+def test_unconfigured_is_said(cluster):
+    done = cluster.run("sbatch", "--parsable", "--mail-type=END", "--wrap=true", check=0)
+    assert "no mail will be sent" in done.stderr and done.stdout.strip().isdigit()
+    assert cluster.run("sbatch", "--mail-type=NONE", "--wrap=true", check=0).stderr == ""
+
+
+def test_begin_and_end(new_cluster, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    job = cluster.submit("echo the very last line", "--mail-type=ALL", "--mail-user=me", "--job-name=train")
+    begin, end = server.wait(2)
+    assert begin["Subject"].startswith(f"Slurm Job_id={job} Name=train Began, Queued time 00:00:0")
+    assert end["Subject"].startswith(f"Slurm Job_id={job} Name=train Ended, Run time 00:00:0")
+    assert end["Subject"].endswith(", COMPLETED, ExitCode 0")
+    assert end["To"] == "me@example.org" and "cluster@example.org" in end["From"]
+    assert end.envelope.rcpt_tos == ["me@example.org"] and end.envelope.mail_from == "cluster@example.org"
+    assert end["Auto-Submitted"] == "auto-generated" and begin["References"] == end["References"]
+    text = body(end)
+    assert f"Job {job} (train) on minke has completed." in text
+    assert "| the very last line" in text and "CPU Efficiency:" in text and str(cluster.work) in text
+    assert "the very last line" not in body(begin)
+    poll(lambda: f"about job {job} was sent" in log(cluster), 10)
+    # Nothing is left to be sent.
+    cluster.kill()
+    cluster.run("squeue", check=0)
+    assert len(server.messages) == 2
+
+
+def test_failure_says_why_and_what_to_change(new_cluster, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    cluster.submit("echo RuntimeError: CUDA out of memory. >&2; printf '10%%\\r50%%\\rdone\\n\\033[31mred\\033[0m\\n'; exit 3",
+                   "--mail-type=FAIL")
+    cluster.submit("true", "--mail-type=FAIL")
+    cluster.submit("kill -11 $$", "--mail-type=END")
+    messages = server.wait(2)
+    failed = next(one for one in messages if "ExitCode 3" in one["Subject"])
+    text = body(failed)
+    assert " Failed, Run time" in failed["Subject"] and "has failed with exit code 3" in text
+    assert "gradient checkpointing" in text
+    assert "| done\n" in text and "50%" not in text and "| red\n" in text
+    killed = next(one for one in messages if "Signal" in one["Subject"])
+    assert " Ended, " in killed["Subject"] and "FAILED, Signal 11" in killed["Subject"]
+    assert "was ended by signal 11" in body(killed) and "segmentation fault" in body(killed)
+    assert "@example.org" in killed["To"]  # the user's own name
+
+
+def test_arrays_are_told_of_as_a_whole(new_cluster, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    job = cluster.submit("exit $((SLURM_ARRAY_TASK_ID == 2 ? 7 : 0))", "--array=1-4", "--mail-type=ALL", "--job-name=sweep")
+    begin, end = server.wait(2)
+    assert f"_* (" in end["Subject"] or f"Array Summary Job_id={job}_*" in end["Subject"]
+    assert "Began" in begin["Subject"]
+    assert "Failed" in end["Subject"] and end["Subject"].endswith("Mixed, ExitCode [0-7]")
+    assert "1 of 4 tasks did not succeed" in body(end) and f"{job}_2  FAILED, exit code 7" in body(end)
+    time.sleep(0.5)
+    assert len(server.messages) == 2
+    tasks = cluster.submit("true", "--array=1-3", "--mail-type=END,ARRAY_TASKS", "--job-name=each")
+    server.wait(5)
+    assert sorted(one.split()[3].split("=")[1] for one in server.subjects()[2:]) == [f"{tasks}_{i}" for i in (1, 2, 3)]
+
+
+def test_requeue_dependency_and_heterogeneous(new_cluster, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    job = cluster.submit("[ $SLURM_RESTART_COUNT ] && exit 0; touch started; sleep 600", "--mail-type=REQUEUE", "--requeue")
+    poll(lambda: (cluster.work / "started").exists(), 20)
+    cluster.run("scontrol", "requeue", job, check=0)
+    assert f"Job_id={job} " in server.wait(1)[0]["Subject"] and "Requeued, Run time" in server.subjects()[0]
+    bad = cluster.submit("exit 1")
+    waits = cluster.sbatch("--mail-type=INVALID_DEPEND", f"--dependency=afterok:{bad}", "--wrap=true")
+    message = server.wait(2)[1]
+    assert message["Subject"] == f"Slurm Job_id={waits} Name=wrap Invalid dependency"
+    assert f"scancel {waits}" in body(message)
+    first = cluster.sbatch("--mail-type=END", "-n1", ":", "-n1", "--wrap=true")
+    assert f"Job_id={first} " in server.wait(3)[2]["Subject"]
+    cluster.wait_end(first)
+    time.sleep(0.5)
+    assert len(server.messages) == 3
+
+
+def test_marks_of_the_time_limit(new_cluster, post):
+    """A limit of one minute: half of it is used up after thirty seconds. A daemon that is killed tells nothing twice."""
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    job = cluster.submit("sleep 600", "--time=1", "--mail-type=TIME_LIMIT_50,TIME_LIMIT,FAIL")
+    assert "Reached 50% of time limit" in server.wait(1, 60)[0]["Subject"]
+    cluster.kill()
+    cluster.run("squeue", check=0)
+    server.wait(3, 90)
+    assert "Reached time limit" in server.subjects()[1] and "TIMEOUT" in server.subjects()[2]
+    assert "minke chain" in body(server.messages[2]) and f"Job_id={job} " in server.subjects()[2]
+
+
+def test_encryption_and_login(new_cluster, post, certificate, tmp_path):
+    server = post(certificate=certificate, password=b"secret")
+    (tmp_path / "password").write_text("secret\n")
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://localhost:{server.port}", tls="required", user="minke",
+                                                  ca_file=certificate / "cert.pem", password_file=tmp_path / "password")))
+    cluster.submit("true", "--mail-type=END")
+    server.wait(1)
+    assert server.seen == [b"minke"]
+    # A server whose certificate nobody vouches for gets neither the message nor the password.
+    other = new_cluster("other", Machine(extra=mail(f"smtp://localhost:{server.port}", tls="required", user="minke",
+                                                    password_file=tmp_path / "password")))
+    other.submit("true", "--mail-type=END")
+    poll(lambda: "could not be sent, try 1" in log(other), 20)
+    assert "certificate" in log(other) and len(server.messages) == 1 and server.seen == [b"minke"]
+
+
+def test_no_message_without_the_encryption_asked_for(new_cluster, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}", tls="required")))
+    cluster.submit("true", "--mail-type=END")
+    poll(lambda: "could not be sent" in log(cluster), 20)
+    assert server.messages == []
+
+
+def test_wrong_password_is_tried_again(new_cluster, post, certificate, tmp_path):
+    server = post(certificate=certificate, password=b"secret")
+    (tmp_path / "password").write_text("wrong")
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://localhost:{server.port}", tls="required", user="minke",
+                                                  ca_file=certificate / "cert.pem", password_file=tmp_path / "password")))
+    cluster.submit("true", "--mail-type=END")
+    poll(lambda: "could not be sent, try 1" in log(cluster), 20)
+    (tmp_path / "password").write_text("secret")
+    server.wait(1)
+
+
+def test_refused_for_good_and_for_now(new_cluster, post):
+    answers = ["451 come back later", "250 taken", "554 never"]
+    server = post(answer=lambda envelope: answers.pop(0))
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    cluster.submit("true", "--mail-type=END")
+    server.wait(1)
+    assert "could not be sent, try 1" in log(cluster) and "451" in log(cluster)
+    cluster.submit("true", "--mail-type=END")
+    poll(lambda: "was refused" in log(cluster) and "554" in log(cluster), 20)
+    assert answers == []
+    assert len(server.messages) == 1
+
+
+def test_messages_outlive_servers_and_daemons(new_cluster, post):
+    """While the mail server is away a daemon is killed; the next one sends what waited, once."""
+    server = post()
+    port = server.port
+    server.close()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{port}")))
+    jobs = [cluster.submit("true", "--mail-type=END") for _ in range(3)]
+    for job in jobs:
+        cluster.wait_end(job)
+    poll(lambda: "could not be sent" in log(cluster), 20)
+    cluster.kill()
+    server.controller = aiosmtpd_controller.Controller(server, hostname="127.0.0.1", port=port)
+    server.controller.start()
+    cluster.run("squeue", check=0)
+    server.wait(3)
+    assert sorted(one.split()[1] for one in server.subjects()) == sorted(f"Job_id={job}" for job in jobs)
+
+
+def test_a_slow_server_delays_no_job(new_cluster, post):
+    stop = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))  # takes connections and says nothing
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{listener.getsockname()[1]}", timeout=30)))
+    began = time.monotonic()
+    for _ in range(5):
+        assert cluster.wait_end(cluster.submit("true", "--mail-type=ALL"))["JobState"] == "COMPLETED"
+    assert time.monotonic() - began < 20
+    stop.set()
+    listener.close()
+
+
+def test_names_cannot_forge_heads(new_cluster, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    done = cluster.run("sbatch", "--mail-type=END", "--mail-user=me\r\nBcc: you@example.org", "--wrap=true")
+    assert done.returncode != 0 and "mail-user" in done.stderr
+    cluster.sbatch("--mail-type=END", "--job-name=a\r\nBcc: everybody@example.org\r\n\r\nbuy", "--wrap=true")
+    message = server.wait(1)[0]
+    assert "Bcc" not in message and message.envelope.rcpt_tos == [message["To"]]
+    assert "a??Bcc: everybody@example.org????buy" in message["Subject"]
+    cluster.sbatch("--mail-type=END", "--job-name=café", "--mail-user=<me>,x y", "--wrap=true")
+    poll(lambda: "was refused: no address" in log(cluster), 20)
+    cluster.sbatch("--mail-type=END", "--job-name=café", "--wrap=true")
+    assert "Name=café Ended" in server.wait(2)[1]["Subject"]
+
+
+def test_limit_per_user(new_cluster, post):
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}", max_per_hour=3)))
+    job = cluster.sbatch("--array=1-10", "--mail-type=END,ARRAY_TASKS", "--wrap=true")
+    cluster.wait_end(job)
+    server.wait(3)
+    time.sleep(0.5)
+    assert len(server.messages) == 3
+
+
+def test_sendmail(new_cluster, tmp_path):
+    """The system's sendmail gets the addresses as arguments, and the message on its standard input."""
+    program = tmp_path / "sendmail"
+    program.write_text(f'#!/bin/bash\n[ -e {tmp_path}/broken ] && exit 75\nprintf "%s\\n" "$@" > {tmp_path}/arguments\n'
+                       f'cat > {tmp_path}/message.part && mv {tmp_path}/message.part {tmp_path}/message\n')
+    program.chmod(0o755)
+    (tmp_path / "broken").touch()
+    extra = f'[mail]\nprogram = "{program}"\ndomain = "example.org"\nretry = 1\n'
+    cluster = new_cluster("c", Machine(extra=extra))
+    cluster.submit("echo .; echo last", "--mail-type=END", "--mail-user=me,you@b")
+    poll(lambda: "ended with code 75" in log(cluster), 20)
+    (tmp_path / "broken").unlink()
+    poll(lambda: (tmp_path / "message").exists(), 20)
+    assert (tmp_path / "arguments").read_text().split() == ["-oi", "-f", "minke@example.org", "--", "me@example.org", "you@b"]
+    message = email.message_from_bytes((tmp_path / "message").read_bytes(), policy=email.policy.default)
+    assert message["To"] == "me@example.org, you@b" and "| last" in message.get_content()
+
+
+@pytest.mark.parametrize("text, problem", [
+    ("server = 'smtp://a'\nprogram = '/b'", "program or server"), ("", "program or server"),
+    ("server = 'http://a'", "smtp://HOST:PORT"), ("program = 'sendmail'", "absolute path"),
+    ("server = 'smtp://a'\ntls = 'maybe'", "required, if-offered or none"), ("servre = 'smtp://a'", "servre is not known")])
+def test_wrong_settings_are_named(new_cluster, text, problem):
+    cluster = new_cluster("c", Machine())
+    path = pathlib.Path(cluster.environment["MINKE_CONFIG"])
+    path.write_text(path.read_text() + "\n[mail]\n" + text + "\n")
+    done = cluster.run("minke", "up")
+    assert done.returncode == 1 and problem in done.stderr
