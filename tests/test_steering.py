@@ -334,3 +334,22 @@ def test_the_exit_code_of_what_was_stopped(cluster):
     lines = poll(lambda: cluster.run("sacct", "-nPj", job, "-o", "state,exitcode").stdout.splitlines()[1:] and
                  cluster.run("sacct", "-nPj", job, "-o", "state,exitcode").stdout.splitlines())
     assert [line.split("|")[1] for line in lines] == ["0:0", "0:15"]
+
+
+def test_a_step_that_does_not_run_cannot_be_cancelled(cluster):
+    job = cluster.submit("sleep 300")
+    cluster.wait_state(job, "RUNNING")
+    done = cluster.run("scancel", f"{job}.7")
+    assert done.returncode == 1
+    assert done.stderr == f"scancel: error: Kill job error on job step id {job}.7: Invalid job id specified\n"
+    assert cluster.state(job) == "RUNNING"
+
+
+def test_a_running_job_that_is_held_is_held_when_it_is_requeued(cluster):
+    job = cluster.submit("sleep 300", "--requeue")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "hold", job, check=0)
+    assert cluster.state(job) == "RUNNING"
+    cluster.run("scontrol", "requeue", job, check=0)
+    cluster.wait_state(job, "PENDING")
+    assert cluster.job(job)["Priority"] == "0"

@@ -270,11 +270,14 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
   int status = 0;
   for (const auto& failed : answer->action().failures()) {
     // As in Slurm: what is not there, or over, is spoken of on request, and no failure.
-    const bool over = failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId;
+    const bool over = !request.has_step_id() &&
+                      (failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId);
     if (!over) status = 1;
     if (options.quiet || (over && !options.verbose)) continue;
-    std::fprintf(stderr, "scancel: error: Kill job error on %s id %s: %s\n",
-                 request.has_step_id() ? "step" : "job", failed.job().c_str(), failed.message().c_str());
+    const std::string step = request.has_step_id() ? "." + std::to_string(request.step_id()) : std::string();
+    std::fprintf(stderr, "scancel: error: Kill job error on %s id %s%s: %s\n",
+                 step.empty() ? "job" : "job step", failed.job().c_str(), step.c_str(),
+                 failed.message().c_str());
   }
   return options.quiet ? 0 : status;
 }

@@ -180,6 +180,10 @@ def prepare(system) -> dict[str, int]:
         system.wait_state(numbers[name], state)
     poll(lambda: system.run("sacct", "-n", "-P", "-j", numbers["resources"], "-o", "state").stdout == "PENDING\n", 30,
          "the accounting of what waits")
+    for name, state in (("requeued", "PENDING"), ("array", "RUNNING"), ("node-fail", "NODE_FAIL")):
+        task = f"{numbers[name]}_1" if name == "array" else numbers[name]
+        poll(lambda: system.run("sacct", "-n", "-X", "-P", "-j", task, "-o", "state").stdout == state + "\n", 60,
+             f"the accounting of {name}")
     task = next(job for job in system.jobs(numbers["array"]) if job["ArrayTaskId"] == "1")
     numbers["array-1"] = int(task["JobId"])
     return numbers
@@ -223,9 +227,9 @@ def look_at_nodes(system, numbers: dict[str, int]) -> dict:
     letters = "".join(f"%{letter}{SEPARATOR}" for letter in SINFO_LETTERS)
     fields = ",".join(f"{field}:{SEPARATOR}" for field in SINFO_FIELDS)
     answers = {
-        "sinfo letters": rows(system, numbers, f"sinfo -h -N -o '{letters}'",
+        "sinfo letters": rows(system, numbers, f"sinfo -h -N -p main -o '{letters}'",
                               list(SINFO_LETTERS), SINFO_LETTERS.index("N")),
-        "sinfo fields": rows(system, numbers, f"sinfo -h -N -O '{fields}'",
+        "sinfo fields": rows(system, numbers, f"sinfo -h -N -p main -O '{fields}'",
                              SINFO_FIELDS, SINFO_FIELDS.index("nodelist")),
     }
     answers |= shown(system, numbers, ("node", "partition"))

@@ -150,7 +150,8 @@ class Clearing:
         """No job waits or runs, and every node may be used."""
         self.run("scancel", "--me", "-Q")
         poll(lambda: not self.queue(), 60, "an empty queue")
-        self.run("scontrol", "update", "nodename=n[1-5]", "state=resume")
+        for node in set(self.run("sinfo", "-hN", "-t", "down,drain", "-o", "%N").stdout.split()) - {""}:
+            self.run("scontrol", "update", f"nodename={node}", "state=resume")
         poll(lambda: set(self.run("sinfo", "-hN", "-o", "%t").stdout.split()) == {"idle"}, 30, "idle nodes")
 
 

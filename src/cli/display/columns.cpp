@@ -82,7 +82,9 @@ void fit_column(std::string& out, size_t start, const ColumnRequest& column, Ove
   size_t length = out.size() - start;
   if (column.width != 0) {
     if (length > column.width) {
-      if (!column.right || overflow == Overflow::kCut) out.resize(start + column.width);
+      const bool star = overflow == Overflow::kCutBeforeStar && out.back() == '*';
+      if (!column.right || overflow != Overflow::kSpill) out.resize(start + column.width);
+      if (star) out.back() = '*';
     } else if (length < column.width) {
       if (column.right) {
         out.insert(start, column.width - length, ' ');

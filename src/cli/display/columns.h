@@ -31,7 +31,11 @@ FormatRequest parse_short_format(std::string_view format);
 FormatRequest parse_long_format(std::string_view format);
 
 // How a value too long for its column is treated when it is right-justified; on the left it is always cut.
-enum class Overflow { kCut, kSpill };
+enum class Overflow {
+  kCut,
+  kCutBeforeStar,
+  kSpill
+};  // kCutBeforeStar: the star behind a default partition stays
 
 // Fits what `out` holds from `start` on into its column, and appends the suffix.
 void fit_column(std::string& out, size_t start, const ColumnRequest& column, Overflow overflow);

@@ -30,6 +30,10 @@ std::string_view spec_text(const JobLine& line) {
 std::string_view name(const JobLine& line) {
   return job_name(*line.job);
 }
+// Those without nodes come last.
+std::string_view nodes(const JobLine& line) {
+  return line.job->node_list().empty() ? std::string_view("\x7f") : std::string_view(line.job->node_list());
+}
 int64_t family(const JobLine& line, const Context&) {
   return line.job->array_job_id() != 0 ? line.job->array_job_id() : line.job->job_id();
 }
@@ -151,7 +155,7 @@ std::optional<JobSortKey> job_sort_key(char letter) {
       return by(time_used);
     case 'N':
     case 'R':
-      return by(record_text<&JobRecord::node_list>);
+      return by(nodes);
     case 'P':
       return by(partition);
     case 'S':

@@ -271,7 +271,7 @@ constexpr TableField<NodeLine> kFields[] = {
     {'M', "preemptmode", "PREEMPT_MODE", kCut, kCut, off},
     {'N', "nodelist", "NODELIST", kCut, kSpill, node_list},
     {'O', "cpusload", "CPU_LOAD", kCut, kCut, cpu_load},
-    {'P', "partition", "PARTITION", kCut, kCut, partition},
+    {'P', "partition", "PARTITION", Overflow::kCutBeforeStar, Overflow::kCutBeforeStar, partition},
     {'R', "partitionname", "PARTITION", kCut, kCut, partition_name},
     {'S', "allocnodes", "ALLOCNODES", kCut, kCut, all},
     {'T', "statelong", "STATE", kCut, kCut, long_state},

@@ -47,7 +47,7 @@ bool contains(const auto& values, std::string_view value) {
 bool is_in_state(const NodeRecord& node, std::string_view word) {
   ShownNodeState state = sinfo_state(node);
   bool busy = state.base == NodeBaseState::kAllocated || state.base == NodeBaseState::kMixed;
-  if (word == "alloc" || word == "allocated") return state.base == NodeBaseState::kAllocated;
+  if (word == "alloc" || word == "allocated") return busy;  // a mixed node is an allocated one, too
   if (word == "mix" || word == "mixed") return state.base == NodeBaseState::kMixed;
   if (word == "idle") return state.base == NodeBaseState::kIdle;
   if (word == "down") return state.base == NodeBaseState::kDown;
@@ -65,9 +65,9 @@ bool is_selected(const NodeRecord& node, const SinfoOptions& options) {
   if (options.filter_nodes && !contains(options.nodes, node.name()) &&
       !contains(options.nodes, node.host_name()))
     return false;
-  const bool down = node.state() == model::NODE_DOWN || node.state() == model::NODE_DOWN_DRAIN;
   if (node.state() == model::NODE_FUTURE) return false;
-  if ((options.dead && !down) || (options.responding && down)) return false;
+  if (options.dead)
+    return false;  // nodes that do not respond: here all do, those that are set down among them
   if (options.list_reasons && node.reason().empty()) return false;
   if (options.states.empty()) return true;
   return std::any_of(options.states.begin(), options.states.end(),

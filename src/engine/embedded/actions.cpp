@@ -157,6 +157,7 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
     if (!filter_matches(request.filter(), job)) return {};
     if (request.has_step_id()) {
       if (!job.holds_nodes()) return failure("", kJobNotRunning);
+      if (!core_.steps->runs(job.id, request.step_id())) return failure("", kInvalidJobId);
       if (request.signal() == 0) {
         core_.steps->cancel(job, request.step_id());
       } else {

@@ -275,8 +275,11 @@ void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bo
 
 Status Lifecycle::hold(Job& job, bool by_user) {
   if (job.ended()) return failure("", kAlreadyDone);
-  if (job.state != JOB_PENDING) return failure("", kJobNotPending);
   job.priority = 0;
+  if (job.state != JOB_PENDING) {  // should it be requeued, it is held
+    core_.committer.job_changed(job.id);
+    return {};
+  }
   job.reason = by_user ? WAIT_HELD_USER : WAIT_HELD;
   core_.committer.job_changed(job.id);
   core_.scheduling->update(job);
@@ -285,9 +288,12 @@ Status Lifecycle::hold(Job& job, bool by_user) {
 
 Status Lifecycle::release(Job& job) {
   if (job.ended()) return failure("", kAlreadyDone);
-  if (job.state != JOB_PENDING) return failure("", kJobNotPending);
   if (job.priority == 0) {
     job.priority = released_priority(job);
+    if (job.state != JOB_PENDING) {
+      core_.committer.job_changed(job.id);
+      return {};
+    }
     job.eligible_time = std::max(job.eligible_time, core_.now());
     job.special_exit = false;
     if (job.details) job.details->reason_detail.clear();

@@ -549,6 +549,11 @@ Status Steps::attach(const rpc::AttachStepRequest& request, uint32_t uid) {
   return {};
 }
 
+bool Steps::runs(uint32_t job_id, uint32_t step_id) const {
+  const auto steps = jobs_.find(job_id);
+  return steps != jobs_.end() && steps->second.running.contains(step_id);
+}
+
 bool Steps::has_running(uint32_t job_id) const {
   const auto steps = jobs_.find(job_id);
   return steps != jobs_.end() && !steps->second.running.empty();

@@ -63,6 +63,7 @@ class Steps {
   // asks.
   Status attach(const rpc::AttachStepRequest& request, uint32_t uid);
   bool has_running(uint32_t job_id) const;
+  bool runs(uint32_t job_id, uint32_t step_id) const;
 
  private:
   struct Step {
