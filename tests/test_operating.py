@@ -228,8 +228,9 @@ def test_reconfigure_brings_partitions(cluster):
 def test_small_words(cluster):
     job = cluster.submit("scontrol pidinfo $$; sleep 1000", "-t", "5", "-J", "mine")
     cluster.wait_state(job, "RUNNING")
+    out = cluster.work / f"slurm-{job}.out"
     assert re.fullmatch(rf"Slurm JobId={job} ends at .*\nJob remaining time is (300|29\d) seconds\n",
-                        poll(lambda: (cluster.work / f"slurm-{job}.out").read_text()))
+                        poll(lambda: out.exists() and out.read_text()))
     assert cluster.run("scontrol", "pidinfo", 1, check=1).stderr == "Failed to locate job for requested pid\n"
     for what, count in ("partition", 1), ("node", 2), ("job", 1), ("reservation", 0):
         first = cluster.run("scontrol", "-v", "show", what, check=0).stdout.splitlines()[0]

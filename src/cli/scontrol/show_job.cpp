@@ -171,6 +171,7 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
            text::format_seconds(int64_t{60} * spec.delay_boot_minutes()))
       .end();
   if (!spec.prefer().empty()) block.put("Prefer={}", spec.prefer()).end();
+  if (!spec.reservation().empty()) block.put("Reservation={}", spec.reservation()).end();
   block
       .put("OverSubscribe={} Contiguous={} Licenses={} Network={}",
            spec.exclusive_mode() == "user"  ? "USER"

@@ -55,7 +55,8 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
   }
   if (job.state != JOB_PENDING && (placement || dependencies || begin)) return failure("", kJobNotPending);
   // A running job's priority is but a number, and there is no holding it.
-  if (job.state != JOB_PENDING && priority && (!spec.has_priority() || spec.priority() == 0))
+  const bool other_nice = spec.nice() != job.submission->spec().nice();
+  if (job.state != JOB_PENDING && priority && (other_nice || spec.priority() == 0))
     return failure("", kJobFinished);
   if (dependencies) {
     if (const Status known = core_.dependencies->check(spec); !known) return known;
