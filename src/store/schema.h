@@ -23,8 +23,8 @@
 //   submissions  key: chosen by the client, job_id
 //   settings     name, value
 //
-// What has ended is found by the time of its end, with the time of its submission beside it, so that a window of the
-// past is answered from an index alone; and the same again by user.
+// What has ended is found by the time of its end, with the time of its submission beside it, so that a window
+// of the past is answered from an index alone; and the same again by user.
 //
 // To look at a database by hand:
 //   sqlite3 -readonly FILE 'SELECT run >> 31 AS job_id, outcome, datetime(end_time, "unixepoch") FROM jobs'

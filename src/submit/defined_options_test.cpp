@@ -15,11 +15,11 @@ TEST(DefinedOptions, AreListedByNameWithWhatTheyMean) {
   const auto request = make_job_request(invocation, *line);
   ASSERT_TRUE(request);
   const std::string dashes = "-------------------- --------------------";
-  EXPECT_EQ(request->notes, (std::vector<std::string>{"defined options", dashes, "exclusive           : set",
-                                                      "mem                 : 2048", "partition           : long",
-                                                      "time                : 00:01:00",
-                                                      "verbose             : 1", "wrap                : true",
-                                                      dashes, "end of defined options"}));
+  EXPECT_EQ(request->notes,
+            (std::vector<std::string>{"defined options", dashes, "exclusive           : set",
+                                      "mem                 : 2048", "partition           : long",
+                                      "time                : 00:01:00", "verbose             : 1",
+                                      "wrap                : true", dashes, "end of defined options"}));
 }
 
 TEST(DefinedOptions, AreListedOnlyWhereAsked) {

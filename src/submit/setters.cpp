@@ -249,7 +249,8 @@ Status mail_type(const Assignment& to) {
   bool any = false;
   for (std::string_view word : text::split(to.text(), ',')) {
     word = text::trim(word);
-    if (!text::is_mail_type(word)) continue;  // Slurm drops unknown words where a known one stands beside them
+    if (!text::is_mail_type(word))
+      continue;  // Slurm drops unknown words where a known one stands beside them
     const std::string upper = text::upper_case(word);
     any = true;
     if (upper == "NONE" && !kept.empty()) continue;

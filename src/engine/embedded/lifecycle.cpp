@@ -103,7 +103,8 @@ void Lifecycle::count_in_array(const Job& job) {
   if (job.state == JOB_COMPLETE) ++group->succeeded;
   group->highest_exit = std::max(group->highest_exit, job.own_exit_code());
   if (job.exit_code != 0)
-    group->lowest_exit = group->lowest_exit == 0 ? job.exit_code : std::min(group->lowest_exit, job.exit_code);
+    group->lowest_exit =
+        group->lowest_exit == 0 ? job.exit_code : std::min(group->lowest_exit, job.exit_code);
 }
 
 void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
