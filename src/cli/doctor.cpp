@@ -14,6 +14,7 @@
 #include "cli/client.h"
 #include "cli/links.h"
 #include "engine/embedded/config.h"
+#include "node/control_groups.h"
 #include "node/discovery.h"
 #include "os/minke_home.h"
 #include "text/memory.h"
@@ -122,6 +123,30 @@ void check_limits(std::vector<Finding>& findings) {
   }
 }
 
+// By doing what the launcher does.
+void check_control_groups(std::vector<Finding>& findings) {
+  auto groups = node::ControlGroups::find("doctor-" + std::to_string(::getpid()));
+  Status works = groups ? groups->prepare() : Status(failure(groups.error()));
+  if (works) works = groups->create("probe", {.memory_bytes = 0, .pids = 0});
+  if (groups) {
+    [[maybe_unused]] const Status removed = groups->remove("probe");
+    [[maybe_unused]] const Status removed_all = groups->remove_all();
+  }
+  if (!works) {
+    findings.push_back({Level::kNote,
+                        "jobs are not held to their memory (no control groups): " + works.error().message,
+                        "the kernel gives control groups to root, and to services that systemd starts with "
+                        "Delegate=yes"});
+    return;
+  }
+  std::string names;
+  for (const std::string& name : groups->controllers()) names += (names.empty() ? "" : ", ") + name;
+  findings.push_back({Level::kGood,
+                      "jobs are confined by control groups (version " + std::to_string(groups->version()) +
+                          ": " + names + ")",
+                      ""});
+}
+
 }  // namespace
 
 int doctor(bool json) {
@@ -139,6 +164,7 @@ int doctor(bool json) {
     }
   }
   check_limits(findings);
+  check_control_groups(findings);
   bool bad = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {

@@ -30,6 +30,7 @@
 #include "submit/job_request.h"
 #include "submit/option_table.h"
 #include "text/number.h"
+#include "text/state.h"
 
 extern char** environ;
 
@@ -153,6 +154,7 @@ int run_step(Client& client, const submit::Invocation& invocation, submit::JobRe
 }
 
 int wait_status_of(int exit_status) {
+  if (exit_status == 128 + text::signal_of(text::kOutOfMemory)) return text::kOutOfMemory;
   return exit_status > 128 ? exit_status - 128 : exit_status << 8;
 }
 

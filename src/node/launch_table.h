@@ -71,6 +71,7 @@ class LaunchTable {
   // The launches of one run of a job.
   std::vector<LaunchState*> launches_of(const JobKey& job);
   Launches& all() { return launches_; }
+  const Launches& all() const { return launches_; }
   bool empty() const { return launches_.empty(); }
 
   // The shortest journal that leads to this table.

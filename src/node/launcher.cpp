@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "node/control_groups.h"
 #include "node/launch.pb.h"
 #include "node/supervisor.h"
 #include "os/event_loop.h"
@@ -163,6 +164,7 @@ int run_launcher(const LauncherOptions& options) {
     log_line("another launcher serves " + home);
     return kLauncherExists;
   }
+  ControlGroups::leave();
   ::umask(077);
   if (::chdir("/") != 0)
     return fail(failure_from_errno("/", errno).value().message);  // so as to hold no directory

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "node/control_groups.h"
 #include "node/launcher.h"
 #include "node/process_tree.h"
 #include "node/tmp_dir.h"
@@ -115,6 +116,13 @@ LauncherHarness::~LauncherHarness() {
     auto value = initial_variable(process.pid, kLaunchMarker);
     if (value && value->starts_with(marker)) ::kill(process.pid, SIGKILL);
   }
+  const auto groups = ControlGroups::find(launcher_home_id(home.path()));
+  if (!groups) return;
+  for (const std::string& group : groups->groups()) {
+    groups->kill(group);
+    eventually([&] { return static_cast<bool>(groups->remove(group)); });
+  }
+  [[maybe_unused]] const Status removed = groups->remove_all();
 }
 
 LauncherClientOptions LauncherHarness::client_options() const {

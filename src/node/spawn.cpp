@@ -132,6 +132,7 @@ bool failed_before_execution(const ChildBlock& block) {
 
 std::string describe_failure(const ChildBlock& block) {
   std::string reason = std::strerror(block.error);
+  if (block.phase == static_cast<int>(StartPhase::kGroup)) return "cannot enter its control group: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kDirectory))
     return "couldn't chdir to /tmp either: " + reason;
   static constexpr const char* kStreamNames[] = {"stdin", "stdout", "stderr"};
@@ -146,10 +147,13 @@ struct Spawner::Start {
   LaunchOrder order;
   std::string marker;
   std::vector<ChildLimit> limits;
-  std::vector<TaskStart> tasks;  // never resized once started
+  std::vector<GroupEntry> groups;
+  std::vector<std::vector<int>> group_files;  // of `groups`
+  std::vector<TaskStart> tasks;               // never resized once started
 
   void prepare_limits();
   void share_files();
+  int start(TaskStart& task, uint32_t place);  // its pid, or the negated errno
 };
 
 void Spawner::Start::prepare_limits() {
@@ -181,6 +185,32 @@ void Spawner::Start::share_files() {
   }
 }
 
+int Spawner::Start::start(TaskStart& task, uint32_t place) {
+  constexpr int kFlags =
+      CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | (kRawSyscalls ? 0 : CLONE_VFORK);
+  auto* alive = const_cast<int*>(&task.block.alive);
+  if (place < groups.size() && groups[place].directory) {
+    // Born in its group: to move there afterwards may take the kernel ten milliseconds.
+    clone_args arguments{};
+    arguments.flags = kFlags | CLONE_INTO_CGROUP;
+    arguments.exit_signal = SIGCHLD;
+    arguments.parent_tid = arguments.child_tid = reinterpret_cast<uint64_t>(alive);
+    arguments.stack = reinterpret_cast<uint64_t>(task.stack.get());
+    arguments.stack_size = kStackBytes;
+    arguments.cgroup = static_cast<uint64_t>(groups[place].directory.get());
+    const long pid = raw_clone3(&arguments, run_child, &task.block);
+    if (pid > 0) return static_cast<int>(pid);
+    // Kernels before 5.7 and some sandboxes do not have it.
+  }
+  if (place < groups.size()) {
+    task.block.group_files = group_files[place].data();
+    task.block.group_file_count = group_files[place].size();
+  }
+  const int pid = ::clone(run_child, task.stack.get() + kStackBytes, kFlags | SIGCHLD, &task.block, alive,
+                          nullptr, alive);
+  return pid < 0 ? -errno : pid;
+}
+
 Spawner::Spawner(std::string marker)
     : marker_(std::move(marker)), null_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
   MINKE_CHECK(null_.get() > 2);  // 0, 1 and 2 are open in a launcher
@@ -199,9 +229,15 @@ Spawner::~Spawner() {
   }
 }
 
-std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::UniqueFd> descriptors) {
+std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::UniqueFd> descriptors,
+                                  std::vector<GroupEntry> groups) {
   sweep();
   auto start = std::make_unique<Start>();
+  start->groups = std::move(groups);
+  for (const GroupEntry& group : start->groups) {
+    std::vector<int>& files = start->group_files.emplace_back();
+    for (const os::UniqueFd& file : group.files) files.push_back(file.get());
+  }
   start->order = std::move(launch_order);
   const LaunchOrder& order = start->order;
   start->marker = marker_ + std::to_string(order.id().job_id()) + "." + std::to_string(order.id().run());
@@ -235,24 +271,21 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
   std::vector<pid_t> pids;
-  constexpr int kFlags =
-      CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD | (kRawSyscalls ? 0 : CLONE_VFORK);
-  for (TaskStart& task : start->tasks) {
+  for (int i = 0; i < order.tasks_size(); ++i) {
+    TaskStart& task = start->tasks[i];
     if (stacks_.empty()) {
       task.stack.reset(new char[kStackBytes]);
     } else {
       task.stack = std::move(stacks_.back());
       stacks_.pop_back();
     }
-    auto* alive = const_cast<int*>(&task.block.alive);
-    int pid = ::clone(run_child, task.stack.get() + kStackBytes, kFlags, &task.block, alive, nullptr, alive);
-    if (pid < 0) {
-      task.block.alive = 0;
-      pids.push_back(-errno);
-      continue;
-    }
-    task.pid = pid;
+    const int pid = start->start(task, order.tasks(i).place());
     pids.push_back(pid);
+    if (pid > 0) {
+      task.pid = pid;
+    } else {
+      task.block.alive = 0;
+    }
   }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   starting_.push_back(std::move(start));

@@ -25,6 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "node/control_groups.h"
 #include "node/launch.pb.h"
 #include "os/fd.h"
 
@@ -39,8 +40,10 @@ class Spawner {
   Spawner& operator=(const Spawner&) = delete;
 
   // Starts all tasks; returns their pids by position, or the negated errno for a task that could not be
-  // forked. The order must be valid: a program, and descriptors within range.
-  std::vector<pid_t> spawn(LaunchOrder order, std::vector<os::UniqueFd> descriptors);
+  // forked. The order must be valid: a program, and descriptors and places within range. `groups`: by place,
+  // where the tasks are to be in control groups.
+  std::vector<pid_t> spawn(LaunchOrder order, std::vector<os::UniqueFd> descriptors,
+                           std::vector<GroupEntry> groups);
 
   // Why the task's program was never executed: its streams or its directory could not be had. Nothing where
   // it was, or where executing it failed (which its standard error and its exit status tell). To be called

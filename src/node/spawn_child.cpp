@@ -64,6 +64,13 @@ MINKE_SHARED_MEMORY void wait_for(const volatile int* alive) {
   }
 }
 
+MINKE_SHARED_MEMORY void enter_group(ChildBlock& child) {
+  for (size_t i = 0; i < child.group_file_count; ++i) {
+    const long result = raw_syscall(SYS_write, child.group_files[i], address("0"), 1);
+    if (result < 0) give_up(child, StartPhase::kGroup, static_cast<int>(-result));
+  }
+}
+
 MINKE_SHARED_MEMORY void open_streams(ChildBlock& child) {
   for (int target = 0; target < 3; ++target) {
     const ChildStream& stream = child.streams[target];
@@ -161,6 +168,7 @@ MINKE_SHARED_MEMORY int run_child(void* child_block) {
   ChildBlock& child = *static_cast<ChildBlock*>(child_block);
   raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (raw_syscall(SYS_getppid) != child.parent) leave(1);
+  enter_group(child);
   raw_syscall(SYS_setsid);
   reset_signals();
   raw_syscall(SYS_umask, child.umask);

@@ -20,7 +20,7 @@ struct ChildLimit {
   uint64_t soft = 0;
 };
 
-enum class StartPhase : int { kStreams, kDirectory, kExecute };
+enum class StartPhase : int { kGroup, kStreams, kDirectory, kExecute };
 
 // Prepared by the parent; all pointers stay valid while `alive` is not zero.
 struct ChildBlock {
@@ -39,6 +39,8 @@ struct ChildBlock {
   char* const* environment = nullptr;
   const char* const* programs = nullptr;  // paths to try, in order; ends with a null pointer
   const char* error_prefix = nullptr;
+  const int* group_files = nullptr;  // its own pid is to be written to them
+  size_t group_file_count = 0;
 
   // Left by the child. phase and stream mean something where error is not zero.
   volatile int error = 0;

@@ -31,6 +31,12 @@ std::string random_name() {
   return name;
 }
 
+bool places_in_range(const LaunchOrder& order) {
+  const uint32_t places = std::max(1u, static_cast<uint32_t>(order.places_size()));
+  return std::all_of(order.tasks().begin(), order.tasks().end(),
+                     [places](const TaskOrder& task) { return task.place() < places; });
+}
+
 bool descriptors_in_range(const LaunchOrder& order, size_t count) {
   auto fits = [count](const StreamOrder& stream) {
     return !stream.has_descriptor() || stream.descriptor() < count;
@@ -133,6 +139,7 @@ Supervisor::Supervisor(os::EventLoop& loop, Options options, Journal journal, La
       spawner_(std::string(kLaunchMarker) + "=" + options_.home_id + "/"),
       child_list_(options_.use_kernel_child_list),
       tmp_dirs_(options_.home_id),
+      groups_(options_.home_id),
       timer_(loop.make_timer([this] { schedule_clearing(); })),
       idle_timer_(loop.make_timer([this] {
         if (jobs_.empty()) tmp_dirs_.remove_spares();
@@ -157,12 +164,13 @@ void Supervisor::record(const JournalRecord& record) {
   });
 }
 
-Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors) {
+Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, std::vector<GroupEntry>& groups) {
   const bool nothing = std::any_of(order.tasks().begin(), order.tasks().end(), [&](const TaskOrder& task) {
     return task.argv().empty() && order.argv().empty();
   });
   if (nothing || order.tasks().empty()) return failure("nothing to run", EINVAL);
   if (!descriptors_in_range(order, descriptors)) return failure("a file descriptor is missing", EBADF);
+  if (!places_in_range(order)) return failure("a place is missing", EINVAL);
   JobKey key{order.id().job_id(), order.id().run()};
   auto [at, is_new] = jobs_.try_emplace(key);
   Job& job = at->second;
@@ -171,11 +179,23 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors) {
     job.key = key;
     job.start = std::chrono::steady_clock::now();
   }
+  if (order.has_identity()) job.identity = order.identity();
   if (!order.tmp_dir().empty() && job.tmp_dir.empty()) {
     if (auto made = tmp_dirs_.make(order.tmp_dir()); !made) return made;
     job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
   }
+  auto made = groups_.make(order);
+  if (!made) return failure("no control group: " + made.error().message, made.error().code);
+  groups = std::move(*made);
+  if (order.id().kind() == model::STEP_BATCH) remember_streams(order);
   return {};
+}
+
+void Supervisor::remember_streams(const LaunchOrder& order) {
+  Job& job = jobs_.at({order.id().job_id(), order.id().run()});
+  const TaskOrder& task = order.tasks(0);
+  job.batch_stderr = task.stderr().same_as_stdout() ? task.stdout().path() : task.stderr().path();
+  job.message_prefix = order.script_error_prefix();
 }
 
 void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors) {
@@ -189,9 +209,10 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
   Status ready = journal_.append(launching);
   table_.apply(launching);
   LaunchState& launch = *table_.find(key);
-  if (ready) ready = prepare(order, descriptors.size());
+  std::vector<GroupEntry> groups;
+  if (ready) ready = prepare(order, descriptors.size(), groups);
   if (ready) {
-    start_tasks(launch, std::move(order), std::move(descriptors));
+    start_tasks(launch, std::move(order), std::move(descriptors), std::move(groups));
     return;
   }
   JournalRecord record_of_failure;
@@ -203,9 +224,10 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
   launch_ended(launch);
 }
 
-void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors) {
+void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
+                             std::vector<GroupEntry> groups) {
   Job& job = jobs_.at(launch.key.job);
-  std::vector<pid_t> pids = spawner_.spawn(std::move(order), std::move(descriptors));
+  std::vector<pid_t> pids = spawner_.spawn(std::move(order), std::move(descriptors), std::move(groups));
   JournalRecord record_of_pids;
   Running& running = *record_of_pids.mutable_running();
   *running.mutable_id() = launch.key.id();
@@ -286,6 +308,16 @@ void Supervisor::signal(const SignalOrder& order) {
   } while (number == SIGSTOP);
 }
 
+std::vector<pid_t> Supervisor::others_in_groups(const SignalOrder& order, const Job& job) {
+  if (order.target() == SignalOrder::ALL) return groups_.processes(job.key);
+  std::vector<pid_t> all;
+  for (const auto& [key, launch] : table_.all()) {
+    if (key.job != job.key || !is_target(order, key)) continue;
+    for (const pid_t pid : groups_.processes(key)) all.push_back(pid);
+  }
+  return all;
+}
+
 std::vector<pid_t> Supervisor::others_to_signal(const SignalOrder& order, const Job& job,
                                                 const std::vector<pid_t>& roots,
                                                 const std::set<pid_t>& sessions) {
@@ -296,6 +328,12 @@ std::vector<pid_t> Supervisor::others_to_signal(const SignalOrder& order, const 
   const auto in_group = [&](pid_t group) {
     return order.signal() != SIGSTOP && std::find(roots.begin(), roots.end(), group) != roots.end();
   };
+  if (groups_.has(job.key)) {
+    for (const pid_t pid : others_in_groups(order, job)) {
+      if (!roots_.contains(pid) && !in_group(::getpgid(pid))) others.push_back(pid);
+    }
+    return others;
+  }
   std::vector<pid_t> tops = roots;
   for (pid_t orphan : read_orphans()) {
     bool wanted = order.target() == SignalOrder::ALL ? is_of(job, orphan, false)

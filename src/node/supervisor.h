@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "node/job_groups.h"
 #include "node/journal.h"
 #include "node/launch_table.h"
 #include "node/process_tree.h"
@@ -72,6 +73,9 @@ class Supervisor {
     std::vector<LaunchKey> ended;  // to be told when the job is cleared away
     pid_t removal = 0;             // the process that empties the temporary directory
     bool tmp_dir_gone = false;
+    std::string batch_stderr;    // path; empty: none, or not known
+    std::string message_prefix;  // before our own words there
+    std::optional<Identity> identity;
   };
   // A child of the launcher that it did not start.
   struct Orphan {
@@ -84,8 +88,10 @@ class Supervisor {
 
   // supervisor.cpp: orders
   void record(const JournalRecord& record);
-  Status prepare(const LaunchOrder& order, size_t descriptors);
-  void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors);
+  Status prepare(const LaunchOrder& order, size_t descriptors, std::vector<GroupEntry>& groups);
+  void remember_streams(const LaunchOrder& order);
+  void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
+                   std::vector<GroupEntry> groups);
   void task_failed(LaunchState& launch, uint32_t position, const std::string& error);
   void launch_ended(LaunchState& launch);
   void tell_started(const LaunchState& launch);
@@ -95,6 +101,7 @@ class Supervisor {
   // supervisor_reaping.cpp: children, and clearing jobs away
   void root_exits(const Root& root, pid_t pid, int status, const rusage& usage);  // it is still a zombie
   void root_reaped(const Root& root);
+  void tell_oom_kills(const LaunchState& launch, uint32_t kills);
   void begin_end(Job& job);
   void schedule_clearing();
   void clear_jobs();
@@ -106,6 +113,7 @@ class Supervisor {
 
   // supervisor_orphans.cpp: whose process is that?
   // Of a signal's targets those that the launcher has not started itself.
+  std::vector<pid_t> others_in_groups(const SignalOrder& order, const Job& job);
   std::vector<pid_t> others_to_signal(const SignalOrder& order, const Job& job,
                                       const std::vector<pid_t>& roots, const std::set<pid_t>& sessions);
   std::vector<pid_t> read_orphans(pid_t since = 0);
@@ -125,6 +133,7 @@ class Supervisor {
   Spawner spawner_;
   ChildList child_list_;
   TmpDirPool tmp_dirs_;
+  JobGroups groups_;
   Sink sink_;
   pid_t daemon_ = 0;
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "node/append.h"
 #include "node/supervisor.h"
 #include "node/tmp_dir.h"
 
@@ -78,10 +79,25 @@ void Supervisor::root_exits(const Root& root, pid_t pid, int status, const rusag
   end.set_end_time(std::time(nullptr));
   fill_usage(usage, *end.mutable_usage());
   if (auto error = spawner_.failure_of(pid)) end.set_error(*error);
+  if (const uint32_t kills = groups_.new_oom_kills(launch.key); kills != 0) {
+    end.set_oom_kills(kills);
+    tell_oom_kills(launch, kills);
+  }
   record(record_of_end);
   // The last task takes what it left in its group along. What others left is found as the launcher's
   // children.
   if (launch.ended()) ::kill(-pid, SIGKILL);
+}
+
+// To the user of a batch script, as Slurm does. What concerns a step its srun says.
+void Supervisor::tell_oom_kills(const LaunchState& launch, uint32_t kills) {
+  const Job& job = jobs_.at(launch.key.job);
+  if (launch.key.kind != model::STEP_BATCH || job.batch_stderr.empty()) return;
+  append_in_child(job.identity ? &*job.identity : nullptr, job.batch_stderr,
+                  job.message_prefix + "Detected " + std::to_string(kills) + " oom_kill " +
+                      (kills == 1 ? "event" : "events") +
+                      " in StepId=" + std::to_string(launch.key.job.job_id) +
+                      ".batch. Some of the step tasks have been OOM Killed.\n");
 }
 
 void Supervisor::root_reaped(const Root& root) {
@@ -148,7 +164,8 @@ void Supervisor::clear_jobs() {
 bool Supervisor::processes_left(Job& job, const std::vector<pid_t>& orphans) {
   bool undecided = std::any_of(orphans.begin(), orphans.end(),
                                [this](pid_t orphan) { return classify(orphan).owner == Orphan::kUndecided; });
-  return kill_orphans(job, orphans) || job.live_roots > 0 || undecided;
+  const bool in_groups = !groups_.end(job.key, daemon_);
+  return kill_orphans(job, orphans) || in_groups || job.live_roots > 0 || undecided;
 }
 
 // True where it found one that it could kill.
@@ -176,6 +193,7 @@ bool Supervisor::kill_orphans(const Job& job, const std::vector<pid_t>& orphans)
 
 // What a step's tasks left in their sessions.
 void Supervisor::kill_rest_of(const LaunchState& launch) {
+  groups_.end(launch.key, daemon_);  // what is left then goes with the job
   std::vector<pid_t> tops;
   for (pid_t orphan : read_orphans(first_pid_worth_reading())) {
     const Orphan& known = classify(orphan);

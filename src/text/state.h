@@ -36,6 +36,8 @@ std::optional<model::StateReason> parse_state_reason(std::string_view text);
 std::string step_name(model::StepKind kind, uint32_t step_id);  // batch, extern, interactive, 0
 
 // A wait(2) status as Slurm shows it: "status:signal".
+// Of what the kernel killed for want of memory: no signal, but shown as 0:125, as Slurm does.
+inline constexpr int32_t kOutOfMemory = 253;
 std::string format_exit_code(int32_t wait_status);
 inline int exit_status_of(int32_t wait_status) {
   return (wait_status >> 8) & 0xff;

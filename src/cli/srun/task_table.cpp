@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "text/state.h"
+
 namespace minke::cli {
 
 std::string format_ranks(const std::vector<uint32_t>& ranks) {
@@ -34,7 +36,10 @@ void TaskTable::collect(uint32_t rank, const std::string& node, int32_t status) 
   ++ended_count_;
   if (status == 0) return;
   std::string words;
-  if (WIFSIGNALED(status)) {
+  if (status == text::kOutOfMemory) {
+    words = "Out Of Memory";
+    exit_code_ = std::max(exit_code_, 128 + text::signal_of(status));
+  } else if (WIFSIGNALED(status)) {
     words = ::strsignal(WTERMSIG(status));
     if (WCOREDUMP(status)) words += " (core dumped)";
     exit_code_ = std::max(exit_code_, 128 + WTERMSIG(status));

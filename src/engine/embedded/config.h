@@ -34,6 +34,8 @@ struct Configuration {
   uint32_t max_array_size = 4000002;   // largest index + 1
   uint32_t max_job_count = 10000000;   // pending and running, tasks counted singly
   bool requeue_by_default = true;      // JobRequeue
+  bool constrain_memory = true;        // where the kernel offers control groups
+  uint32_t max_pids = 0;               // processes and threads of a job at a time; 0: any number
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default

@@ -28,6 +28,7 @@
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
 #include "model/error.h"
+#include "node/control_groups.h"
 #include "node/discovery.h"
 #include "node/launcher_client.h"
 #include "node/stub_launcher.h"
@@ -333,6 +334,7 @@ void Daemon::stop_when_idle() {
 
 int run_daemon(const DaemonOptions& options) {
   ::umask(0077);
+  node::ControlGroups::leave();
   std::signal(SIGPIPE, SIG_IGN);
   os::raise_descriptor_limit();  // those of steps pass through
   auto lock = os::lock_file(os::lock_path(options.home));

@@ -112,6 +112,7 @@ struct Details {
   bool warned = false;          // --signal has been sent
   uint32_t mailed_percent = 0;  // of the time limit: the last mark that a mail told of
   bool requeue_when_ended = false;
+  bool step_out_of_memory = false;  // one of those that ended
   // How it will have ended, once it has: set when it is being stopped. JOB_PENDING: by its own exit code.
   model::JobState ending_as = model::JOB_PENDING;
   model::StateReason ending_reason = model::WAIT_NO_REASON;

@@ -23,6 +23,7 @@
 #include "engine/embedded/users.h"
 #include "os/files.h"
 #include "os/log.h"
+#include "text/state.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
@@ -116,6 +117,19 @@ std::vector<std::string> Launching::het_environment(const Job& job) const {
   variables.push_back("SLURM_HET_SIZE=" + std::to_string(job.het_size));
   variables.push_back("SLURM_PACK_SIZE=" + std::to_string(job.het_size));
   return variables;
+}
+
+uint64_t Launching::memory_limit_of(const NodeAllocation& node) const {
+  return core_.config.constrain_memory ? node.memory_mib() << 20 : 0;
+}
+
+uint64_t Launching::memory_limit_of(const Job& job) const {
+  uint64_t bytes = 0;
+  for (const NodeAllocation& node : job.details->nodes) {
+    if (node.memory_mib() == 0) return 0;
+    bytes += memory_limit_of(node);
+  }
+  return bytes;
 }
 
 void Launching::clear_spool() const {
@@ -225,6 +239,9 @@ void Launching::send(Job& job) {
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
   order.set_tmp_dir(tmp_dir_of(job));
+  order.set_job_memory_bytes(memory_limit_of(job));
+  order.set_job_pids(core_.config.max_pids);
+  order.add_places()->set_memory_bytes(memory_limit_of(job.details->nodes.Get(0)));
   order.set_ends_job(true);
   order.set_script_error_prefix(kErrorPrefix);
   node::TaskOrder& task = *order.add_tasks();
@@ -344,6 +361,7 @@ void Launching::on_ended(const node::Launch& launch) {
     return;
   }
   const node::TaskEnd end = launch.ended_tasks_size() > 0 ? launch.ended_tasks(0) : node::TaskEnd();
+  const int32_t status = end.oom_kills() != 0 ? text::kOutOfMemory : end.status();
   Details& details = job->need_details();
   if (details.next_step_id > 0 || job->completing) {
     // Without other steps a batch step that ended by itself is the job, and its record can be told from the
@@ -353,9 +371,9 @@ void Launching::on_ended(const node::Launch& launch) {
     record.set_kind(STEP_BATCH);
     record.set_restarts(job->restarts);
     record.set_name("batch");
-    record.set_state(end.status() == 0 ? JOB_COMPLETE : JOB_FAILED);
+    record.set_state(status == 0 ? JOB_COMPLETE : status == text::kOutOfMemory ? JOB_OOM : JOB_FAILED);
     if (job->completing) record.set_state(JOB_CANCELLED);
-    record.set_exit_code(end.status());
+    record.set_exit_code(status);
     record.set_start_time(job->start_time);
     record.set_end_time(end_time);
     record.set_node_list(details.nodes.Get(0).node());
@@ -371,7 +389,9 @@ void Launching::on_ended(const node::Launch& launch) {
   details.usage.set_system_microseconds(details.usage.system_microseconds() +
                                         end.usage().system_microseconds());
   details.usage.set_max_rss_kib(std::max(details.usage.max_rss_kib(), end.usage().max_rss_kib()));
-  core_.lifecycle->ended(*job, end.status(), end_time);
+  // A script that fails for a step that was out of memory was so itself.
+  const bool of_step = status != 0 && details.step_out_of_memory;
+  core_.lifecycle->ended(*job, of_step ? text::kOutOfMemory : status, end_time);
 }
 
 void Launching::on_job_ended(const node::JobEnded& ended) {

@@ -49,6 +49,9 @@ class Launching {
   void clear_spool() const;
 
   std::string tmp_dir_of(const Job& job) const;
+  // In bytes; 0: none. On one node, and of all of the job.
+  uint64_t memory_limit_of(const model::NodeAllocation& node) const;
+  uint64_t memory_limit_of(const Job& job) const;
   // What the job finds besides where it is a heterogeneous one: SLURM_HET_SIZE, and each component's
   // variables with _HET_GROUP_n behind their names.
   std::vector<std::string> het_environment(const Job& job) const;

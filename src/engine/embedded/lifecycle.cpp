@@ -16,6 +16,7 @@
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
 #include "model/error.h"
+#include "text/state.h"
 
 namespace minke::engine {
 
@@ -59,6 +60,8 @@ void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
     // What it was stopped for says how it ended, whatever the code is.
     const bool lost = details.ending_as == JOB_NODE_FAIL;  // with its node; nobody knows
     finish(job, details.ending_as, details.ending_reason, lost ? 0 : exit_code, end_time);
+  } else if (exit_code == text::kOutOfMemory) {
+    finish(job, JOB_OOM, FAIL_OOM, exit_code, end_time);
   } else if (exit_code == 0) {
     finish(job, JOB_COMPLETE, WAIT_NO_REASON, 0, end_time);
   } else {
@@ -376,7 +379,11 @@ Status Lifecycle::complete_allocation(Job& job, int32_t status) {
     return {};
   }
   job.exit_code = status;
-  stop(job, status == 0 ? JOB_COMPLETE : JOB_FAILED, status == 0 ? WAIT_NO_REASON : FAIL_EXIT_CODE, true);
+  if (status == text::kOutOfMemory) {
+    stop(job, JOB_OOM, FAIL_OOM, true);
+  } else {
+    stop(job, status == 0 ? JOB_COMPLETE : JOB_FAILED, status == 0 ? WAIT_NO_REASON : FAIL_EXIT_CODE, true);
+  }
   return {};
 }
 

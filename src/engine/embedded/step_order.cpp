@@ -52,6 +52,13 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
   order.set_tmp_dir(core_.launching->tmp_dir_of(job));
+  order.set_job_memory_bytes(core_.launching->memory_limit_of(job));
+  order.set_job_pids(core_.config.max_pids);
+  for (size_t i = 0; i < layout.tasks.size(); ++i) {
+    NodeAllocation node = job.details->nodes.Get(static_cast<int>(i));
+    if (layout.memory_mib[i] != 0) node.set_memory_mib(layout.memory_mib[i]);
+    order.add_places()->set_memory_bytes(core_.launching->memory_limit_of(node));
+  }
   order.set_controlling_terminal(spec.pty());
   order.set_script_error_prefix(kErrorPrefix);
   step.tag.SerializeToString(order.mutable_tag());
@@ -114,6 +121,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     const uint32_t local_id = local_ids[index]++;
     node::TaskOrder& task = *order.add_tasks();
     task.set_rank(static_cast<uint32_t>(rank));
+    task.set_place(static_cast<uint32_t>(index));
     if (!spec.programs().empty()) {
       *task.mutable_argv() = spec.wrapper();
       task.mutable_argv()->MergeFrom(spec.programs(static_cast<int>(rank)).argv());

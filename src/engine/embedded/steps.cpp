@@ -18,6 +18,7 @@
 #include "text/file_pattern.h"
 #include "text/hostlist.h"
 #include "text/number.h"
+#include "text/state.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
@@ -285,9 +286,17 @@ void Steps::task_ended(const node::Launch& launch) {
   if (step == nullptr) return;
   for (const node::TaskEnd& end : launch.ended_tasks()) {
     rpc::StepEvent event;
+    if (end.oom_kills() != 0 && !std::exchange(step->out_of_memory, true)) {
+      event.set_note(
+          kErrorPrefix + ("Detected " + std::to_string(end.oom_kills())) + " oom_kill " +
+          (end.oom_kills() == 1 ? "event" : "events") + " in StepId=" + std::to_string(launch.id().job_id()) +
+          "." + std::to_string(launch.id().step_id()) + ". Some of the step tasks have been OOM Killed.");
+      report(*step, event);
+    }
     if (end.rank() < step->pids.size()) step->pids[end.rank()] = 0;
     event.mutable_task_exit()->set_rank(end.rank());
-    event.mutable_task_exit()->set_status(end.status());
+    event.mutable_task_exit()->set_status(step->out_of_memory && end.status() != 0 ? text::kOutOfMemory
+                                                                                   : end.status());
     if (static_cast<int>(end.rank()) < step->tag.node_of_task_size()) {
       event.mutable_task_exit()->set_node(step->tag.node_of_task(static_cast<int>(end.rank())));
     }
@@ -306,7 +315,9 @@ void Steps::launch_ended(const node::Launch& launch) {
   StepRecord record = step->tag.record();
   if (step->tag.node_of_task_size() == 1 && launch.ended_tasks_size() == 1) task_ended(launch);
   int32_t highest = 0;
+  bool out_of_memory = false;
   for (const node::TaskEnd& end : launch.ended_tasks()) {
+    out_of_memory = out_of_memory || end.oom_kills() != 0;
     highest = std::max(highest, WIFSIGNALED(end.status()) ? 128 * 256 + end.status() : end.status());
     Usage& usage = *record.mutable_usage();
     usage.set_user_microseconds(usage.user_microseconds() + end.usage().user_microseconds());
@@ -318,13 +329,19 @@ void Steps::launch_ended(const node::Launch& launch) {
   record.set_exit_code(highest);
   record.set_end_time(std::max(launch.end_time(), record.start_time()));
   record.set_state(highest == 0 && launch.launch_error().empty() ? JOB_COMPLETE : JOB_FAILED);
+  if (out_of_memory) {
+    record.set_state(JOB_OOM);
+    record.set_exit_code(highest = text::kOutOfMemory);
+  }
   if (launch.lost()) record.set_state(JOB_NODE_FAIL);
   if (job != nullptr) {
     // Slurm accounts for a step that a signal ended as cancelled, whoever sent it.
-    if (record.state() != JOB_COMPLETE && (job->completing || step->killed || WIFSIGNALED(highest)))
+    if (record.state() != JOB_COMPLETE && !out_of_memory &&
+        (job->completing || step->killed || WIFSIGNALED(highest)))
       record.set_state(JOB_CANCELLED);
     if (record.state() != JOB_COMPLETE && step->out_of_time) record.set_state(JOB_TIMEOUT);
     job->derived_exit_code = std::max(job->derived_exit_code, highest);
+    if (out_of_memory) job->need_details().step_out_of_memory = true;
     Usage& total = job->need_details().usage;
     total.set_user_microseconds(total.user_microseconds() + record.usage().user_microseconds());
     total.set_system_microseconds(total.system_microseconds() + record.usage().system_microseconds());

@@ -72,6 +72,7 @@ class Steps {
     bool started = false;
     bool killed = false;
     bool out_of_time = false;
+    bool out_of_memory = false;
     std::vector<pid_t> pids;  // by rank; 0: the task has ended
     bool announced = false;   // its end, on the srun's standard error
     std::unique_ptr<OwnerWatch> owner_watch;

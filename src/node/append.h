@@ -1,0 +1,17 @@
+// A line for a file of a user's, written by a process of its own, which has that user's rights and may block
+// for as long as it likes. For the launcher, which has one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "node/launch.pb.h"
+
+namespace minke::node {
+
+// Appends to a file that is there: a pipe that nobody reads, and what may not be written, is passed over. The
+// child is to be reaped by the caller. `identity`: whose rights; absent (no uid given): the launcher's own.
+void append_in_child(const Identity* identity, const std::string& path, const std::string& text);
+
+}  // namespace minke::node

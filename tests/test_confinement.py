@@ -1,0 +1,211 @@
+"""What the kernel holds a job to: memory, processes, and that nothing of it is left. Tests that need control groups are
+skipped where the kernel offers none, with its reason."""
+import json
+import os
+import pathlib
+import re
+import signal
+
+import pytest
+
+from cluster import has_ended, poll
+
+MINKE_ONLY = True
+
+# Takes so many MiB, and says so.
+HOG = """#!/usr/bin/python3
+import sys, time
+taken = bytearray(int(sys.argv[1]) << 20)
+for at in range(0, len(taken), 4096):
+    taken[at] = 1
+print("had", sys.argv[1], flush=True)
+time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
+"""
+# Leaves the session, the process group and its parents, and clears its environment.
+ESCAPE = """#!/usr/bin/python3
+import os, sys
+for deeper in range(2):
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+name = os.path.abspath(sys.argv[1])
+with open(name + ".new", "w") as file:
+    file.write(str(os.getpid()))
+os.rename(name + ".new", name)
+os.execve("/bin/sleep", ["sleep", "1000"], {})
+"""
+
+
+@pytest.fixture
+def confined(cluster):
+    """The cluster, where its jobs are in control groups."""
+    findings = json.loads(cluster.run("minke", "doctor", "--json").stdout)["findings"]
+    groups = [one["what"] for one in findings if "control groups" in one["what"]]
+    assert len(groups) == 1, findings
+    if not groups[0].startswith("jobs are confined"):
+        pytest.skip(groups[0])
+    for name, text in (("hog", HOG), ("escape", ESCAPE)):
+        (cluster.work / name).write_text(text)
+        (cluster.work / name).chmod(0o755)
+    return cluster
+
+
+def groups_of(cluster) -> list[pathlib.Path]:
+    """The directories of the cluster's control groups: the launcher names them after its home."""
+    value = 0xcbf29ce484222325
+    for byte in os.path.realpath(cluster.home).encode():
+        value = (value ^ byte) * 0x100000001b3 % (1 << 64)
+    return list(pathlib.Path("/sys/fs/cgroup").rglob(f"minke-{value:016x}"))
+
+
+def test_doctor_says_which_parts_are_active(cluster):
+    done = cluster.run("minke", "doctor")
+    assert re.search(r"jobs are (confined by control groups \(version [12]: |not held to their memory \(no control "
+                     r"groups\): \S)", done.stdout), done.stdout
+
+
+def test_batch_script_beyond_its_memory(confined):
+    job = confined.submit("./hog 200\necho went on", "--mem=50M")
+    fields = confined.wait_end(job)
+    assert (fields["JobState"], fields["Reason"], fields["ExitCode"]) == ("OUT_OF_MEMORY", "OutOfMemory", "0:125")
+    said = (f"slurmstepd: error: Detected 1 oom_kill event in StepId={job}.batch. Some of the step tasks have been "
+            "OOM Killed.")
+    output = poll(lambda: said in (text := confined.output(job)) and text)
+    assert "had 200" not in output
+    assert confined.sacct("-j", job) == [[f"{job}", "OUT_OF_MEMORY", "0:125"],
+                                         [f"{job}.batch", "OUT_OF_MEMORY", "0:125"]]
+    assert confined.run("sacct", "-n", "-X", "-s", "OOM", "-o", "jobid", check=0).stdout.strip() == f"{job}"
+
+
+def test_memory_within_the_limit_is_had(confined):
+    assert confined.output(confined.submit("./hog 100", "--mem=300M")) == "had 100\n"
+
+
+def test_limit_is_the_jobs_not_each_process(confined):
+    job = confined.submit("./hog 60 20 & ./hog 60 20 & wait -n; wait", "--mem=100M")
+    assert confined.wait_end(job)["JobState"] == "OUT_OF_MEMORY"
+
+
+def test_srun_beyond_its_memory(confined):
+    done = confined.run("srun", "--mem=50M", "./hog", "200")
+    job = confined.sacct("-X", format="JobID")[-1][0]
+    assert done.returncode == 253 and done.stdout == ""
+    assert done.stderr.splitlines() == [
+        f"slurmstepd: error: Detected 1 oom_kill event in StepId={job}.0. Some of the step tasks have been OOM "
+        "Killed.",
+        "srun: error: n1: task 0: Out Of Memory"]
+    assert confined.sacct("-j", job) == [[job, "OUT_OF_MEMORY", "0:125"], [f"{job}.0", "OUT_OF_MEMORY", "0:125"]]
+
+
+def test_step_beyond_its_own_memory(confined):
+    job = confined.submit("srun --mem=50M ./hog 100\necho step $?\nsrun --mem=180M ./hog 100\n", "--mem=200M")
+    output = confined.output(job)
+    assert f"StepId={job}.0." in output and output.endswith("step 253\nhad 100\n")
+    assert confined.sacct("-j", job, format="JobID,State,ExitCode,DerivedExitCode") == [
+        [f"{job}", "COMPLETED", "0:0", "0:125"], [f"{job}.batch", "COMPLETED", "0:0", ""],
+        [f"{job}.0", "OUT_OF_MEMORY", "0:125", ""], [f"{job}.1", "COMPLETED", "0:0", ""]]
+
+
+def test_script_that_fails_for_its_step(confined):
+    job = confined.submit("set -e\nsrun --mem=50M ./hog 100\n", "--mem=200M")
+    fields = confined.wait_end(job)
+    assert (fields["JobState"], fields["ExitCode"]) == ("OUT_OF_MEMORY", "0:125")
+
+
+def test_step_that_loses_one_of_its_tasks(confined):
+    done = confined.run("srun", "-n2", "-N2", "--mem=60M", "bash", "-c",
+                        "if [ $SLURM_PROCID = 1 ]; then exec ./hog 200; fi; sleep 2; echo well")
+    assert done.returncode == 253 and done.stdout == "well\n"
+    assert "srun: error: n2: task 1: Out Of Memory" in done.stderr and "task 0" not in done.stderr
+
+
+def test_each_node_has_its_own_limit(confined):
+    """Two tasks of 60 MiB on two nodes of 100 MiB, and both on one of them."""
+    assert confined.run("srun", "-N2", "-n2", "--mem=100M", "./hog", "60", "1", check=0).stdout == "had 60\nhad 60\n"
+    done = confined.run("srun", "-N1", "-n2", "--mem=100M", "./hog", "60", "1")
+    assert done.returncode == 253 and "Out Of Memory" in done.stderr
+
+
+def test_time_limit_says_more_than_memory(confined):
+    """A job that is being stopped ends as it was stopped for."""
+    job = confined.submit("trap './hog 200' TERM\nsleep 100 & wait", "--mem=50M")
+    confined.wait_state(job, "RUNNING")
+    poll(lambda: confined.jobs(job) and (confined.work / f"slurm-{job}.out").exists())
+    confined.run("scancel", job, check=0)
+    assert confined.wait_end(job)["JobState"] == "CANCELLED"
+
+
+@pytest.mark.machine(nodes=1, cpus=2, memory=2000, extra="", kill_wait=2)
+def test_memory_is_not_constrained_where_the_file_says_so(confined):
+    path = pathlib.Path(confined.environment["MINKE_CONFIG"])
+    path.write_text("constrain_memory = false\n" + path.read_text())
+    assert confined.output(confined.submit("./hog 100", "--mem=50M")) == "had 100\n"
+
+
+def test_fork_bomb(confined):
+    path = pathlib.Path(confined.environment["MINKE_CONFIG"])
+    path.write_text("max_pids = 20\n" + path.read_text())
+    job = confined.submit("for i in $(seq 100); do sleep 1000 & done\necho unreachable", "--time=1")
+    poll(lambda: "fork" in (confined.work / f"slurm-{job}.out").read_text()
+         if (confined.work / f"slurm-{job}.out").exists() else False)
+    assert confined.output(confined.submit("echo another is undisturbed")) == "another is undisturbed\n"
+    confined.run("scancel", job, check=0)
+    assert confined.wait_end(job)["JobState"] == "CANCELLED"
+
+
+def test_nothing_escapes_the_end_of_the_job(confined):
+    # Another job runs, so that what has no mark cannot be guessed to be this one's.
+    other = confined.submit("sleep 100")
+    confined.wait_state(other, "RUNNING")
+    job = confined.submit("./escape escaped\nwhile [ ! -e escaped ]; do sleep 0.02; done")
+    confined.wait_end(job)
+    pid = int((confined.work / "escaped").read_text())
+    poll(lambda: has_ended(pid), 10, "the end of what escaped")
+    assert confined.state(other) == "RUNNING"
+
+
+def test_nothing_escapes_a_signal(confined):
+    job = confined.submit("./escape escaped\nsleep 100")
+    pid = int(poll(lambda: (confined.work / "escaped").exists() and (confined.work / "escaped").read_text()))
+    confined.run("scontrol", "suspend", job, check=0)
+    poll(lambda: pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "T", 10, "that it is stopped")
+    confined.run("scontrol", "resume", job, check=0)
+    poll(lambda: pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "S", 10, "that it goes on")
+    confined.run("scancel", job, check=0)
+    poll(lambda: has_ended(pid), 10, "its end")
+
+
+def test_groups_are_removed(confined):
+    job = confined.submit("srun true\nsrun --mem=20M true")
+    confined.wait_end(job)
+    found = groups_of(confined)
+    assert found
+    assert not [path for group in found for path in group.glob("job_*")]
+    confined.run("minke", "down", check=0)
+    poll(lambda: not groups_of(confined), 10, "the removal of the cluster's own group")
+
+
+def test_groups_are_cleared_after_a_crash(confined):
+    job = confined.submit("./escape escaped\nsleep 100", "--no-requeue")
+    pid = int(poll(lambda: (confined.work / "escaped").exists() and (confined.work / "escaped").read_text()))
+    confined.wait_state(job, "RUNNING")
+    confined.kill("launcher")
+    assert confined.wait_end(job)["JobState"] == "NODE_FAIL"
+    poll(lambda: has_ended(pid), 10, "the end of what escaped")
+    poll(lambda: not [path for group in groups_of(confined) for path in group.glob("job_*")], 10, "empty groups")
+    assert confined.output(confined.submit("echo goes on")) == "goes on\n"
+
+
+def test_daemon_started_within_a_job_outlives_it(confined):
+    """It is nobody's: not in the job's group, and so not killed with it."""
+    job = confined.submit("touch runs\nwhile [ ! -e go ]; do sleep 0.02; done\nsqueue -h -o %T")
+    poll(lambda: (confined.work / "runs").exists())
+    os.kill(confined.pid(), signal.SIGKILL)
+    poll(lambda: confined.pid() is None)
+    (confined.work / "go").touch()
+    poll(lambda: confined.pid())
+    daemon = confined.pid()
+    assert confined.output(job) == "RUNNING\n"
+    confined.run("sinfo", check=0)
+    assert confined.pid() == daemon
+    assert "job_" not in pathlib.Path(f"/proc/{daemon}/cgroup").read_text()
