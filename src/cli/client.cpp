@@ -98,6 +98,13 @@ Status Client::reconnect() {
       return failure("the daemon cannot be reached: " + channel.error().message, channel.error().code);
     }
     if (Clock::now() > deadline) return failure("the daemon cannot be reached: " + channel.error().message);
+    if (os::is_shared(home_)) {
+      // Root's to start. Who had it a moment ago waits for it to come back.
+      if (!channel_)
+        return failure("the cluster is down; an administrator can start it: minke up --shared", ECONNREFUSED);
+      std::this_thread::sleep_for(pause);
+      continue;
+    }
     if (const Status started = start_daemon(home_); !started) {
       // Killed by somebody, perhaps: that is no reason to give up at once.
       if (started.error().code != EINTR || ++ended_early == kStarts) return started;

@@ -1,5 +1,6 @@
 #include "cli/links.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,7 +19,9 @@ Status make_links(const std::string& home) {
   if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
   self[length] = '\0';
   const std::string bin = os::bin_path(home);
-  if (const Status made = os::make_directories(bin, 0700); !made) return made;
+  const mode_t mode = os::is_shared(home) ? 0755 : 0700;
+  if (const Status made = os::make_directories(bin, mode); !made) return made;
+  if (mode == 0755 && ::chmod(bin.c_str(), mode) != 0) return failure_from_errno(bin, errno);
   for (const char* name : kLinkNames) {
     const std::string path = bin + "/" + name;
     char target[PATH_MAX];

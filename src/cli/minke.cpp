@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -61,10 +62,22 @@ Result<rpc::StatusReply> ask_status(Client& client) {
   return answer->status();
 }
 
-int up() {
+int up(bool shared, bool prepare_only) {
+  std::string shared_home;
+  if (shared) {
+    const char* given = std::getenv("MINKE_HOME");
+    shared_home = given != nullptr && *given != '\0' ? given : os::kSharedHome;
+    if (const Status marked = os::mark_shared(shared_home); !marked) return complain(marked.error());
+  }
   auto home = os::minke_home();
   if (!home) return complain(home.error());
+  const bool is_shared = os::is_shared(*home);
+  if (is_shared && ::geteuid() != 0) return complain(Error{EPERM, "only root starts a shared cluster"});
   if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  if (prepare_only) return 0;
+  if (is_shared) {
+    if (const Status started = start_daemon(*home); !started) return complain(started.error());
+  }
   auto client = Client::connect();
   if (!client) return complain(client.error());
   auto status = ask_status(*client);
@@ -72,6 +85,47 @@ int up() {
   std::printf("cluster %s is up (pid %u, %s)\n", status->cluster_name().c_str(), status->pid(),
               home->c_str());
   if (::isatty(STDOUT_FILENO)) std::printf("To use it in this shell: eval \"$(minke env)\"\n");
+  return 0;
+}
+
+// The launcher and the jobs are a unit of their own: the daemon can be restarted and upgraded while jobs run.
+// Delegate=yes: the launcher makes control groups for the jobs.
+int print_systemd_units() {
+  char self[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
+  if (length <= 0) return complain(failure_from_errno("/proc/self/exe", errno).value());
+  const std::string program(self, static_cast<size_t>(length));
+  std::printf(
+      "# /etc/systemd/system/minke-launcher.service\n"
+      "[Unit]\n"
+      "Description=Minke's launcher and the jobs that run\n"
+      "\n"
+      "[Service]\n"
+      "ExecStartPre=%s up --shared --prepare\n"
+      "ExecStart=%s launcher --home %s\n"
+      "Delegate=yes\n"
+      "OOMPolicy=continue\n"
+      "TasksMax=infinity\n"
+      "LimitNOFILE=1048576\n"
+      "LimitMEMLOCK=infinity\n"
+      "Restart=on-failure\n"
+      "\n"
+      "# /etc/systemd/system/minke.service\n"
+      "[Unit]\n"
+      "Description=Minke, a research cluster on this machine\n"
+      "Wants=minke-launcher.service\n"
+      "After=minke-launcher.service network.target remote-fs.target nss-user-lookup.target\n"
+      "\n"
+      "[Service]\n"
+      "ExecStart=%s daemon --home %s\n"
+      "RuntimeDirectory=minke\n"
+      "RuntimeDirectoryMode=0755\n"
+      "LimitNOFILE=1048576\n"
+      "Restart=on-failure\n"
+      "\n"
+      "[Install]\n"
+      "WantedBy=multi-user.target\n",
+      program.c_str(), program.c_str(), os::kSharedHome, program.c_str(), os::kSharedHome);
   return 0;
 }
 
@@ -169,7 +223,9 @@ std::string shell_quoted(const std::string& text) {
 int env(bool force) {
   auto home = os::minke_home();
   if (!home) return complain(home.error());
-  if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  if (!os::is_shared(*home) || ::geteuid() == 0) {
+    if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  }
   if (const std::string real = real_slurm_command(*home); !real.empty() && !force) {
     return complain(
         Error{0, "a real Slurm is on PATH (" + real +
@@ -222,7 +278,13 @@ int minke_main(int argc, char** argv) {
       "  as 'minke sbatch …', or directly after: eval \"$(minke env)\"");
 
   int exit_code = 0;
-  app.add_subcommand("up", "start the cluster")->callback([&] { exit_code = up(); });
+  bool shared = false, prepare_only = false, print_units = false;
+  auto* up_command = app.add_subcommand("up", "start the cluster");
+  up_command->add_flag("--shared", shared, "for all users of this machine; for root");
+  up_command->add_flag("--prepare", prepare_only, "make its directory, and start nothing")->needs("--shared");
+  up_command->add_flag("--print-units", print_units,
+                       "print the units that have systemd start a shared cluster");
+  up_command->callback([&] { exit_code = print_units ? print_systemd_units() : up(shared, prepare_only); });
 
   auto* down_command =
       app.add_subcommand("down", "stop the cluster; waiting jobs wait on for the next start");

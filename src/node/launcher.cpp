@@ -18,6 +18,7 @@
 #include "os/event_loop.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/minke_home.h"
 #include "rpc/connection.h"
 #include "rpc/frame.h"
 
@@ -102,6 +103,19 @@ class Launcher {
   std::unique_ptr<rpc::Connection> daemon_;
 };
 
+// A child that has become its user shares our memory until it executes its program (node/spawn.h). The kernel
+// keeps that user's other processes from looking into it, unless it has been told not to.
+Status prepare_to_serve_others(const std::string& home) {
+  if (!os::is_shared(home)) return {};
+  if (::geteuid() != 0) return failure("the launcher of a shared cluster must run as root", EPERM);
+  const auto dumpable = os::read_file("/proc/sys/fs/suid_dumpable", 16);
+  if (dumpable && dumpable->starts_with("1"))
+    return failure(
+        "fs.suid_dumpable is 1, which lets users look into programs that start as root: set it to 0 or 2");
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return failure_from_errno("prctl", errno);
+  return {};
+}
+
 int fail(const std::string& what) {
   log_line(what);
   return kLauncherFailed;
@@ -156,6 +170,7 @@ int run_launcher(const LauncherOptions& options) {
   std::unique_ptr<char, void (*)(void*)> real(::realpath(options.home.c_str(), nullptr), std::free);
   if (!real) return fail(failure_from_errno(options.home, errno).value().message);
   std::string home = real.get();
+  if (auto safe = prepare_to_serve_others(home); !safe) return fail(safe.error().message);
   os::raise_descriptor_limit();  // those of steps pass through
   std::string lock_path = home + "/launcher.lock";
   os::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

@@ -132,6 +132,7 @@ bool failed_before_execution(const ChildBlock& block) {
 
 std::string describe_failure(const ChildBlock& block) {
   std::string reason = std::strerror(block.error);
+  if (block.phase == static_cast<int>(StartPhase::kIdentity)) return "cannot run as its user: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kGroup)) return "cannot enter its control group: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kDirectory))
     return "couldn't chdir to /tmp either: " + reason;
@@ -147,6 +148,7 @@ struct Spawner::Start {
   LaunchOrder order;
   std::string marker;
   std::vector<ChildLimit> limits;
+  std::vector<gid_t> supplementary;  // groups of the order's identity
   std::vector<GroupEntry> groups;
   std::vector<std::vector<int>> group_files;  // of `groups`
   std::vector<TaskStart> tasks;               // never resized once started
@@ -242,6 +244,7 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
   const LaunchOrder& order = start->order;
   start->marker = marker_ + std::to_string(order.id().job_id()) + "." + std::to_string(order.id().run());
   start->prepare_limits();
+  start->supplementary.assign(order.identity().groups().begin(), order.identity().groups().end());
   start->tasks = std::vector<TaskStart>(order.tasks_size());
   for (int i = 0; i < order.tasks_size(); ++i) {
     TaskStart& task = start->tasks[i];
@@ -255,6 +258,11 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
     task.block.null = null_.get();
     task.block.work_dir = order.work_dir().c_str();
     task.block.umask = order.umask();
+    task.block.has_identity = order.has_identity();
+    task.block.uid = order.identity().uid();
+    task.block.gid = order.identity().gid();
+    task.block.groups = start->supplementary.data();
+    task.block.group_count = start->supplementary.size();
     task.block.controlling_terminal = order.controlling_terminal();
     task.block.limits = start->limits.data();
     task.block.limit_count = start->limits.size();

@@ -64,6 +64,11 @@ MINKE_SHARED_MEMORY void wait_for(const volatile int* alive) {
   }
 }
 
+MINKE_SHARED_MEMORY void die_with_launcher(const ChildBlock& child) {
+  raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+  if (raw_syscall(SYS_getppid) != child.parent) leave(1);
+}
+
 MINKE_SHARED_MEMORY void enter_group(ChildBlock& child) {
   for (size_t i = 0; i < child.group_file_count; ++i) {
     const long result = raw_syscall(SYS_write, child.group_files[i], address("0"), 1);
@@ -71,10 +76,37 @@ MINKE_SHARED_MEMORY void enter_group(ChildBlock& child) {
   }
 }
 
+// The one place where the launcher's rights are given up, for good: nothing that a user named is opened,
+// entered or executed before. From here on the kernel lets nobody but root look into the memory that is still
+// shared with the launcher (a process that changed its user is not dumpable; node/launcher.cpp sees to that).
+MINKE_SHARED_MEMORY void take_identity(ChildBlock& child) {
+  if (!child.has_identity) return;
+  long result = raw_syscall(SYS_setgroups, static_cast<long>(child.group_count), address(child.groups));
+  if (result == 0) result = raw_syscall(SYS_setresgid, child.gid, child.gid, child.gid);
+  if (result == 0) result = raw_syscall(SYS_setresuid, child.uid, child.uid, child.uid);
+  if (result < 0) give_up(child, StartPhase::kIdentity, static_cast<int>(-result));
+  die_with_launcher(child);  // a change of user has cleared that
+}
+
+// What was handed over takes its place, and everything else of the launcher's is closed, before any path is
+// opened:
+// "/proc/self/fd/7" is nothing of the launcher's.
+MINKE_SHARED_MEMORY void keep_only_given_streams(ChildBlock& child) {
+  for (int target = 0; target < 3; ++target) {
+    const ChildStream& stream = child.streams[target];
+    const bool given = stream.path == nullptr && !stream.same_as_stdout && stream.descriptor >= 0;
+    // The launcher keeps its own 0, 1 and 2 open, so that a source is none of those that are overwritten
+    // here.
+    const long result = raw_syscall(SYS_dup3, given ? stream.descriptor : child.null, target, 0);
+    if (result < 0) give_up(child, StartPhase::kStreams, static_cast<int>(-result), target);
+  }
+  raw_syscall(SYS_close_range, 3, ~0U, 0);
+}
+
 MINKE_SHARED_MEMORY void open_streams(ChildBlock& child) {
   for (int target = 0; target < 3; ++target) {
     const ChildStream& stream = child.streams[target];
-    long source = stream.descriptor;
+    long source = target;
     if (stream.same_as_stdout) {
       source = 1;
     } else if (stream.path != nullptr) {
@@ -82,14 +114,11 @@ MINKE_SHARED_MEMORY void open_streams(ChildBlock& child) {
         source = raw_syscall(SYS_openat, AT_FDCWD, address(stream.path), stream.flags, 0666);
       } while (source == -EINTR);
       if (source < 0) give_up(child, StartPhase::kStreams, static_cast<int>(-source), target);
-    } else if (source < 0) {
-      source = child.null;
     }
-    // The launcher keeps its own 0, 1 and 2 open, so that source is none of those it may yet overwrite here.
-    long result = raw_syscall(SYS_dup3, source, target, 0);
-    if (result < 0 && result != -EINVAL) {
-      give_up(child, StartPhase::kStreams, static_cast<int>(-result), target);
-    }
+    if (source == target) continue;
+    const long result = raw_syscall(SYS_dup3, source, target, 0);
+    if (result < 0) give_up(child, StartPhase::kStreams, static_cast<int>(-result), target);
+    if (stream.path != nullptr) raw_syscall(SYS_close, source);
   }
 }
 
@@ -166,15 +195,15 @@ MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char
 
 MINKE_SHARED_MEMORY int run_child(void* child_block) {
   ChildBlock& child = *static_cast<ChildBlock*>(child_block);
-  raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
-  if (raw_syscall(SYS_getppid) != child.parent) leave(1);
+  die_with_launcher(child);
   enter_group(child);
   raw_syscall(SYS_setsid);
   reset_signals();
-  raw_syscall(SYS_umask, child.umask);
   if (child.after != nullptr) wait_for(child.after);
+  keep_only_given_streams(child);
+  take_identity(child);
+  raw_syscall(SYS_umask, child.umask);
   open_streams(child);
-  raw_syscall(SYS_close_range, 3, ~0U, 0);
   enter_directory(child);
   if (child.controlling_terminal) raw_syscall(SYS_ioctl, 0, TIOCSCTTY, 0);
   set_limits(child);

@@ -20,7 +20,7 @@ struct ChildLimit {
   uint64_t soft = 0;
 };
 
-enum class StartPhase : int { kGroup, kStreams, kDirectory, kExecute };
+enum class StartPhase : int { kGroup, kIdentity, kStreams, kDirectory, kExecute };
 
 // Prepared by the parent; all pointers stay valid while `alive` is not zero.
 struct ChildBlock {
@@ -39,6 +39,11 @@ struct ChildBlock {
   char* const* environment = nullptr;
   const char* const* programs = nullptr;  // paths to try, in order; ends with a null pointer
   const char* error_prefix = nullptr;
+  bool has_identity = false;  // rights to take on before anything of the user's is touched
+  uid_t uid = 0;
+  gid_t gid = 0;
+  const gid_t* groups = nullptr;
+  size_t group_count = 0;
   const int* group_files = nullptr;  // its own pid is to be written to them
   size_t group_file_count = 0;
 

@@ -11,7 +11,9 @@
 #include <cstring>
 #include <ctime>
 
+#include "node/append.h"
 #include "node/launcher.h"
+#include "node/tmp_dir.h"
 
 namespace minke::node {
 namespace {
@@ -74,11 +76,11 @@ bool is_target(const SignalOrder& order, const LaunchKey& key) {
   }
 }
 
-// Through the process's own descriptor, which finds the file even where its name is another by now. The
-// launcher has the rights of the user whose process it is. A pipe that is full, or that nobody reads, is
-// passed over.
-void append_to_stderr(pid_t pid, const std::string& message) {
+// Through the process's own descriptor, which finds the file even where its name is another by now. With the
+// rights of the user whose process it is. A pipe that is full, or that nobody reads, is passed over.
+void append_to_stderr(const std::optional<Identity>& identity, pid_t pid, const std::string& message) {
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/2";
+  if (identity) return append_in_child(&*identity, path, message);
   os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file) return;
   [[maybe_unused]] const ssize_t written = ::write(file.get(), message.data(), message.size());
@@ -181,7 +183,11 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, std::ve
   }
   if (order.has_identity()) job.identity = order.identity();
   if (!order.tmp_dir().empty() && job.tmp_dir.empty()) {
-    if (auto made = tmp_dirs_.make(order.tmp_dir()); !made) return made;
+    const Status made =
+        order.has_identity()
+            ? make_tmp_dir(order.tmp_dir(), Owner{order.identity().uid(), order.identity().gid()})
+            : tmp_dirs_.make(order.tmp_dir());
+    if (!made) return made;
     job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
   }
   auto made = groups_.make(order);
@@ -284,7 +290,7 @@ void Supervisor::signal(const SignalOrder& order) {
     for (const auto& task : launch->tasks) sessions.insert(task.pid);
   }
   if (!order.message().empty()) {
-    for (pid_t root : roots) append_to_stderr(root, order.message());
+    for (pid_t root : roots) append_to_stderr(job->second.identity, root, order.message());
   }
   if (order.target() == SignalOrder::BATCH_SHELL) {
     for (pid_t root : roots) ::kill(root, number);

@@ -212,7 +212,9 @@ void Supervisor::kill_rest_of(const LaunchState& launch) {
 // True when it is gone.
 bool Supervisor::remove_tmp_dir_of(Job& job) {
   if (job.removal != 0) return false;
-  if (job.tmp_dir_gone || job.tmp_dir.empty() || tmp_dirs_.remove_if_empty(job.tmp_dir)) return true;
+  if (job.tmp_dir_gone || job.tmp_dir.empty()) return true;
+  // One user's directory is never kept for another's job.
+  if (job.identity ? remove_empty_tmp_dir(job.tmp_dir) : tmp_dirs_.remove_if_empty(job.tmp_dir)) return true;
   pid_t pid = fork_tmp_dir_removal(job.tmp_dir);
   if (pid < 0) return false;
   job.removal = pid;

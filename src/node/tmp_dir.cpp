@@ -22,6 +22,7 @@ constexpr int kDeepest = 64;
 
 struct Removal {
   int top = -1;
+  dev_t device = 0;    // what its owner mounted there meanwhile is not ours to empty
   unsigned moved = 0;  // in all: names are never used twice
   unsigned moved_before = 0;
   int first_error = 0;
@@ -60,6 +61,11 @@ void remove_entry(Removal& removal, int parent, const char* name, int depth) {
     return;
   }
   if (Directory directory = open_directory(parent, name)) {
+    struct stat info {};
+    if (::fstat(::dirfd(directory.get()), &info) != 0 || info.st_dev != removal.device) {
+      errno = EXDEV;
+      return note_error();
+    }
     empty_directory(removal, directory.get(), depth + 1);
   } else {
     return note_error();
@@ -76,12 +82,18 @@ void empty_directory(Removal& removal, DIR* directory, int depth) {
 
 }  // namespace
 
-Status make_tmp_dir(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) return {};
+Status make_tmp_dir(const std::string& path, std::optional<Owner> owner) {
+  const uid_t uid = owner ? owner->uid : ::geteuid();
+  if (::mkdir(path.c_str(), 0700) == 0) {
+    // The directory above is root's: nobody else can put something else in its place meanwhile.
+    if (!owner || ::lchown(path.c_str(), owner->uid, owner->gid) == 0) return {};
+    const int error = errno;
+    ::rmdir(path.c_str());
+    return failure_from_errno("cannot hand over the temporary directory " + path, error);
+  }
   int error = errno;
   struct stat info {};
-  if (error == EEXIST && ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-      info.st_uid == ::geteuid()) {
+  if (error == EEXIST && ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == uid) {
     return {};
   }
   return failure_from_errno("cannot make the temporary directory " + path, error);
@@ -105,6 +117,9 @@ Status remove_tmp_dir(const std::string& path) {
     Directory directory = open_directory(AT_FDCWD, path.c_str());
     if (!directory) return failure_from_errno(path, errno);
     removal.top = ::dirfd(directory.get());
+    struct stat info {};
+    if (::fstat(removal.top, &info) != 0) return failure_from_errno(path, errno);
+    removal.device = info.st_dev;
     empty_directory(removal, directory.get(), 0);
   }
 }

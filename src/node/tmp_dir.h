@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -13,7 +14,12 @@
 namespace minke::node {
 
 // Makes the last component, 0700. One that is there already and belongs to this user is fine.
-Status make_tmp_dir(const std::string& path);
+// `owner`: to whom it is handed over, where that is not this process's user.
+struct Owner {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+Status make_tmp_dir(const std::string& path, std::optional<Owner> owner = std::nullopt);
 
 // True: it is gone (it was empty, or was not there). False: there is something in it. Does not block for
 // long.

@@ -33,14 +33,26 @@ Status open_log(const std::string& path) {
   }
 }
 
+namespace {
+
+// What users say may be in it: it stays on its line, and sends nothing to the reader's terminal.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+}  // namespace
+
 void log_info(const std::string& text) {
-  logger()->info("{}", text);
+  logger()->info("{}", one_line(text));
 }
 void log_warning(const std::string& text) {
-  logger()->warn("{}", text);
+  logger()->warn("{}", one_line(text));
 }
 void log_error(const std::string& text) {
-  logger()->error("{}", text);
+  logger()->error("{}", one_line(text));
 }
 
 }  // namespace minke::os

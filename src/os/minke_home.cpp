@@ -27,8 +27,27 @@ std::string user_home() {
 
 }  // namespace
 
+bool is_shared(const std::string& home) {
+  struct stat directory {};
+  struct stat mark {};
+  return ::lstat(home.c_str(), &directory) == 0 && S_ISDIR(directory.st_mode) && directory.st_uid == 0 &&
+         (directory.st_mode & 0022) == 0 && ::lstat((home + "/shared").c_str(), &mark) == 0 &&
+         S_ISREG(mark.st_mode) && mark.st_uid == 0;
+}
+
+Status mark_shared(const std::string& home) {
+  if (geteuid() != 0) return failure("only root can share a cluster", EPERM);
+  if (const Status made = make_directories(home, 0711); !made) return made;
+  if (::chmod(home.c_str(), 0711) != 0) return failure_from_errno(home, errno);
+  return replace_file(home + "/shared", "", 0644);
+}
+
 Result<std::string> minke_home() {
   std::string home = from_environment("MINKE_HOME");
+  if (home.empty() && is_shared(kSharedHome)) home = kSharedHome;
+  char known[PATH_MAX];
+  if (!home.empty() && ::realpath(home.c_str(), known) != nullptr && is_shared(known))
+    return std::string(known);
   if (home.empty()) {
     const std::string state = from_environment("XDG_STATE_HOME");
     home = (state.empty() ? user_home() + "/.local/state" : state) + "/minke";
@@ -56,7 +75,7 @@ std::string configuration_path(const std::string& home) {
     char resolved[PATH_MAX];
     return ::realpath(given.c_str(), resolved) == nullptr ? given : resolved;
   }
-  const std::string usual = home + "/minke.toml";
+  const std::string usual = home == kSharedHome ? kSharedConfiguration : home + "/minke.toml";
   return ::access(usual.c_str(), F_OK) == 0 ? usual : std::string();
 }
 

@@ -1,4 +1,7 @@
 // Where a cluster keeps everything it has: its home. Another MINKE_HOME is another, independent cluster.
+//
+// A shared home serves all users of the machine: it belongs to root, who has marked it (mark_shared), and its
+// daemon runs as root. Others may pass through it, and read only what is meant for them.
 #pragma once
 
 #include <string>
@@ -7,15 +10,25 @@
 
 namespace minke::os {
 
-// $MINKE_HOME, or $XDG_STATE_HOME/minke, or ~/.local/state/minke; absolute. Made (0700) where it is not
-// there. Errors: not a directory, not writable, belongs to somebody else.
+inline constexpr char kSharedHome[] = "/var/lib/minke";
+inline constexpr char kSharedSocketDirectory[] = "/run/minke";  // of kSharedHome
+inline constexpr char kSharedConfiguration[] = "/etc/minke.toml";
+
+// Whether root says that everybody may use the cluster of this home.
+bool is_shared(const std::string& home);
+// Makes it, and marks it. For root.
+Status mark_shared(const std::string& home);
+
+// $MINKE_HOME, or kSharedHome where that is shared, or $XDG_STATE_HOME/minke, or ~/.local/state/minke;
+// absolute. Made (0700) where it is not there. Errors: not a directory, not writable, belongs to somebody
+// else and is not shared.
 Result<std::string> minke_home();
 
-// $MINKE_CONFIG, or minke.toml in the home where there is one, or empty.
+// $MINKE_CONFIG, or minke.toml in the home (kSharedHome: kSharedConfiguration) where there is one, or empty.
 std::string configuration_path(const std::string& home);
 
 inline std::string socket_path(const std::string& home) {
-  return home + "/minked.sock";
+  return (home == kSharedHome ? std::string(kSharedSocketDirectory) : home) + "/minked.sock";
 }
 inline std::string pid_path(const std::string& home) {
   return home + "/minked.pid";

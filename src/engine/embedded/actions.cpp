@@ -14,6 +14,7 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/queries.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "model/error.h"
@@ -23,10 +24,6 @@ namespace minke::engine {
 using namespace model;
 
 namespace {
-
-bool may_change(const rpc::Peer& peer, const Job& job) {
-  return peer.uid == job.uid || peer.uid == 0 || peer.uid == geteuid();
-}
 
 std::string name_of(const rpc::JobSelector& selector) {
   std::string name = std::to_string(selector.job_id());
@@ -134,7 +131,8 @@ void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, const 
                   Error{ended ? when_ended : kInvalidJobId, {}});
     }
     for (Job* job : jobs) {
-      const Status done = may_change(peer, *job) ? action(*job) : Status(failure("", kAccessDenied));
+      const Status done =
+          core_.rights->owns(peer.uid, job->uid) ? action(*job) : Status(failure("", kAccessDenied));
       if (done) {
         result.set_changed(result.changed() + 1);
       } else {
@@ -186,7 +184,8 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
   // By user, name, state …: whatever of these is there, and may be touched.
   google::protobuf::RepeatedPtrField<rpc::JobSelector> selectors;
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->committed || !may_change(peer, *job) || (job->ended() && !job->completing)) continue;
+    if (!job->committed || !core_.rights->owns(peer.uid, job->uid) || (job->ended() && !job->completing))
+      continue;
     if (!filter_matches(request.filter(), *job)) continue;
     if (job->array_job_id != 0 && !job->array) {
       auto& selector = *selectors.Add();
@@ -207,7 +206,9 @@ Actions::Selectors Actions::named(const google::protobuf::RepeatedPtrField<rpc::
   Selectors selectors = jobs;
   if (names.empty()) return selectors;
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->ended() || !may_change(peer, *job) || (job->het_job_id != 0 && !job->is_het_leader())) continue;
+    if (job->ended() || !core_.rights->owns(peer.uid, job->uid) ||
+        (job->het_job_id != 0 && !job->is_het_leader()))
+      continue;
     const std::string name = job->submission->spec().name();
     if (std::find(names.begin(), names.end(), name) != names.end()) selectors.Add()->set_job_id(id);
   }
@@ -223,7 +224,8 @@ void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply
       return {};
     }
     if (request.kind() == rpc::HoldRequest::RELEASE) return core_.lifecycle->release(job);
-    return core_.lifecycle->hold(job, request.kind() == rpc::HoldRequest::USER_HOLD || peer.uid != 0);
+    return core_.lifecycle->hold(
+        job, request.kind() == rpc::HoldRequest::USER_HOLD || !core_.rights->is_operator(peer.uid));
   });
 }
 
@@ -244,7 +246,7 @@ void Actions::top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply r
     const std::vector<Job*> jobs = resolve(selector);
     Error problem{jobs.empty() ? kInvalidJobId : 0, {}};
     for (Job* job : jobs) {
-      if (!may_change(peer, *job)) {
+      if (!core_.rights->owns(peer.uid, job->uid)) {
         problem.code = kAccessDenied;
       } else if (job->state != JOB_PENDING) {
         problem.code = jobs.size() == 1 ? kJobNotPending : 0;

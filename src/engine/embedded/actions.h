@@ -48,7 +48,8 @@ class Actions {
                   const rpc::Peer& peer) const;
   // Jobs that ended not long ago and have left memory are taken back into it, to be requeued.
   void bring_back(const Selectors& selectors, std::function<void()> then);
-  Status update_job(Job& job, const rpc::UpdateJobRequest& request);
+  Status admits_update(const Job& job, const model::JobSpec& spec, uint32_t uid) const;
+  Status update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid);
   bool filter_matches(const rpc::JobFilter& filter, const Job& job);
 
   Core& core_;

@@ -364,6 +364,9 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.number("max_job_count", 1, 100000000,
                [&](int64_t v) { config.max_job_count = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
+  table.text("operators", config.operators);
+  table.text("administrators", config.administrators);
+  table.boolean("private_jobs", [&](bool v) { config.private_jobs = v; });
   table.boolean("constrain_memory", [&](bool v) { config.constrain_memory = v; });
   table.number("max_pids", 0, 4194304, [&](int64_t v) { config.max_pids = static_cast<uint32_t>(v); });
   table.section("licenses", [&](const std::string& name, int64_t count) {

@@ -35,7 +35,11 @@ struct Configuration {
   uint32_t max_job_count = 10000000;   // pending and running, tasks counted singly
   bool requeue_by_default = true;      // JobRequeue
   bool constrain_memory = true;        // where the kernel offers control groups
-  uint32_t max_pids = 0;               // processes and threads of a job at a time; 0: any number
+  bool shared = false;                 // serves all users of this machine, as root (os/minke_home.h)
+  std::string operators;               // groups of users (engine/embedded/rights.h); empty: root alone
+  std::string administrators;
+  bool private_jobs = false;  // users see their own only
+  uint32_t max_pids = 0;      // processes and threads of a job at a time; 0: any number
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default

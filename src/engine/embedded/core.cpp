@@ -8,6 +8,7 @@
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
@@ -24,6 +25,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       committer(event_loop, durable_store, state),
       alarms(event_loop, now, [this](uint32_t job_id) { lifecycle->alarm(job_id); }),
       diagnostics(now),
+      rights(std::make_unique<Rights>(*this)),
       nodes(std::make_unique<Nodes>(*this)),
       reservations(std::make_unique<Reservations>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),

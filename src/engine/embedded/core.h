@@ -27,6 +27,7 @@ class Lifecycle;
 class Mail;
 class Nodes;
 class Reservations;
+class Rights;
 class Scheduling;
 class Steps;
 class Waiting;
@@ -47,6 +48,7 @@ struct Core {
   Diagnostics diagnostics;
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
+  std::unique_ptr<Rights> rights;
   std::unique_ptr<Nodes> nodes;
   std::unique_ptr<Reservations> reservations;
   std::unique_ptr<Scheduling> scheduling;

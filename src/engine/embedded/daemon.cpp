@@ -57,6 +57,22 @@ void say(const std::string& line) {
   ::close(null);
 }
 
+// Whatever the umask was: users may pass through what leads to their own files, and read nothing else.
+Status let_users_pass(const std::string& home, const std::string& tmp_root) {
+  if (home == os::kSharedHome) {
+    if (const Status made = os::make_directories(os::kSharedSocketDirectory, 0755); !made) return made;
+    if (::chmod(os::kSharedSocketDirectory, 0755) != 0)
+      return failure_from_errno(os::kSharedSocketDirectory, errno);
+  }
+  struct stat info {};
+  if (::lstat(tmp_root.c_str(), &info) != 0) return failure_from_errno(tmp_root, errno);
+  // Where others may write, they could put something in a job directory's place.
+  if (!S_ISDIR(info.st_mode) || info.st_uid != 0 || (info.st_mode & 0022) != 0)
+    return failure("tmp_root " + tmp_root + " must be a directory of root's that nobody else may write to");
+  if (::chmod(tmp_root.c_str(), 0711) != 0) return failure_from_errno(tmp_root, errno);
+  return {};
+}
+
 class Daemon {
  public:
   explicit Daemon(DaemonOptions options) : options_(std::move(options)) {}
@@ -92,10 +108,17 @@ Status Daemon::start() {
   machine.set_version(kVersion);
   auto config = load_configuration(options_.home, options_.config_path, machine);
   if (!config) return failure(config.error());
+  config->shared = os::is_shared(options_.home);
+  if (config->shared && ::geteuid() != 0)
+    return failure("the daemon of a shared cluster must run as root", EPERM);
   auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync, .vfs = {}});
   if (!opened) return failure(opened.error());
   store_ = std::move(*opened);
-  if (const Status made = os::make_directories(config->tmp_root, 0700); !made) return made;
+  if (const Status made = os::make_directories(config->tmp_root, config->shared ? 0711 : 0700); !made)
+    return made;
+  if (config->shared) {
+    if (const Status open = let_users_pass(options_.home, config->tmp_root); !open) return open;
+  }
   core_ =
       std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
   if (const Status loaded = load(); !loaded) return loaded;
@@ -122,7 +145,7 @@ Status Daemon::start() {
                 std::move(callbacks));
   core_->launcher = launcher_.get();
 
-  auto listener = rpc::listen_at(os::socket_path(options_.home), 0600);
+  auto listener = rpc::listen_at(os::socket_path(options_.home), core_->config.shared ? 0666 : 0600);
   if (!listener) return failure(listener.error());
   server_ = std::make_unique<Server>(*core_, std::move(*listener),
                                      Server::Hooks{[this] { return status(); },
@@ -280,6 +303,7 @@ Status Daemon::reconfigure() {
         "minke down --keep-jobs, then minke up",
         kNotSupported);
   }
+  read->shared = config.shared;
   config = std::move(*read);
   core_->nodes->reconfigure();
   os::log_info("the configuration was read again");

@@ -11,6 +11,7 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "submit/update.h"
 
@@ -18,7 +19,18 @@ namespace minke::engine {
 
 using namespace model;
 
-Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
+// What users may not do to their own jobs: raise them.
+Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid) const {
+  if (core_.rights->is_operator(uid)) return {};
+  const JobSpec before = job.submission->spec();
+  if (spec.nice() < before.nice() || spec.admin_comment() != before.admin_comment())
+    return failure("", kAccessDenied);
+  const bool set = spec.has_priority() && (!before.has_priority() || spec.priority() != before.priority());
+  if (set && spec.priority() > job.priority) return failure("", kAccessDenied);
+  return {};
+}
+
+Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid) {
   if (job.ended()) return failure("", kJobFinished);
   JobSpec spec = job.submission->spec();
   // The limit in force stands for the one asked for, so that "+10" counts from it.
@@ -53,6 +65,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request) {
         break;
     }
   }
+  if (const Status admitted = admits_update(job, spec, uid); !admitted) return admitted;
   if (job.state != JOB_PENDING && (placement || dependencies || begin)) return failure("", kJobNotPending);
   // A running job's priority is but a number, and there is no holding it.
   const bool other_nice = spec.nice() != job.submission->spec().nice();
@@ -113,7 +126,7 @@ void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer
   Selectors selectors = named(jobs, names, peer);
   if (selectors.empty()) selectors.Add();
   for_each(
-      selectors, peer, reply, [&](Job& job) { return update_job(job, request); }, kJobFinished);
+      selectors, peer, reply, [&](Job& job) { return update_job(job, request, peer.uid); }, kJobFinished);
 }
 
 }  // namespace minke::engine

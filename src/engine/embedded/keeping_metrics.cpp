@@ -5,6 +5,7 @@
 
 #include "engine/embedded/actions.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/rights.h"
 #include "model/error.h"
 
 namespace minke::engine {
@@ -26,8 +27,7 @@ Status Actions::keep_metrics(const rpc::KeepMetricsRequest& request, const rpc::
   if (!stored) return failure(stored.error());
   if (!*stored) return failure("", kInvalidJobId);
   store::JobRow row = std::move(**stored);
-  if (peer.uid != row.record.uid() && peer.uid != 0 && peer.uid != geteuid())
-    return failure("", kAccessDenied);
+  if (!core_.rights->owns(peer.uid, row.record.uid())) return failure("", kAccessDenied);
   if (request.metrics_size() > kMaxMetrics)
     return failure("a job's record keeps " + std::to_string(kMaxMetrics) + " metrics at most", kNotSupported);
   for (const Metric& metric : request.metrics()) {

@@ -17,10 +17,12 @@
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/queries.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
+#include "node/tmp_dir.h"
 #include "os/files.h"
 #include "os/log.h"
 #include "text/state.h"
@@ -40,6 +42,16 @@ std::string hex(std::string_view bytes) {
     text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
   }
   return text;
+}
+
+// One directory, with this mode whatever the umask is.
+Status make_passable(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) != 0) {
+    if (errno == EEXIST) return {};
+    return failure_from_errno(path, errno);
+  }
+  if (::chmod(path.c_str(), mode) != 0) return failure_from_errno(path, errno);
+  return {};
 }
 
 std::string spool_name(const store::ContentHash& hash) {
@@ -135,13 +147,18 @@ uint64_t Launching::memory_limit_of(const Job& job) const {
 void Launching::clear_spool() const {
   std::unordered_set<std::string> needed;
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->submission->script) needed.insert(spool_name(*job->submission->script));
+    if (job->submission->script)
+      needed.insert((core_.config.shared ? std::to_string(job->uid) + "/" : "") +
+                    spool_name(*job->submission->script));
   }
   const std::string spool = core_.config.home + "/spool";
   std::error_code ignored;
-  for (std::filesystem::directory_iterator entry(spool, ignored), end; !ignored && entry != end;
+  const int depth = core_.config.shared ? 1 : 0;
+  for (std::filesystem::recursive_directory_iterator entry(spool, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
-    if (needed.contains(entry->path().filename().string())) continue;
+    if (entry.depth() < depth) continue;
+    entry.disable_recursion_pending();
+    if (needed.contains(entry->path().lexically_relative(spool).string())) continue;
     std::error_code left;  // one that cannot be removed does no harm
     std::filesystem::remove_all(entry->path(), left);
   }
@@ -149,16 +166,25 @@ void Launching::clear_spool() const {
 
 Result<std::string> Launching::spooled_script(const Job& job) {
   MINKE_CHECK(job.submission->script != nullptr);
-  const std::string directory = core_.config.home + "/spool/" + spool_name(*job.submission->script);
+  // In shared mode each user's scripts are in a directory of their own, which root keeps: only the user can
+  // read the script, nobody can replace it.
+  const std::string users =
+      core_.config.home + "/spool" + (core_.config.shared ? "/" + std::to_string(job.uid) : "");
+  const mode_t mode = core_.config.shared ? 0711 : 0700;
+  const std::string directory = users + "/" + spool_name(*job.submission->script);
   const std::string path = directory + "/slurm_script";
   if (::access(path.c_str(), X_OK) == 0) return path;
   const auto script = core_.store.content(*job.submission->script);
   if (!script) return failure(script.error());
   if (!*script) return failure("the script of job " + std::to_string(job.id) + " is not in the store");
-  ::mkdir((core_.config.home + "/spool").c_str(), 0700);
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return failure_from_errno(directory, errno);
-  const Status written = os::replace_file(path, **script, 0700);
-  if (!written) return failure(written.error());
+  if (const Status made = make_passable(core_.config.home + "/spool", mode); !made)
+    return failure(made.error());
+  if (const Status made = make_passable(users, mode); !made) return failure(made.error());
+  if (const Status made = make_passable(directory, mode); !made) return failure(made.error());
+  if (const Status written = os::replace_file(path, **script, 0700); !written)
+    return failure(written.error());
+  if (core_.config.shared && ::lchown(path.c_str(), job.uid, job.gid) != 0)
+    return failure_from_errno(path, errno);
   // Scripts that no job needs any more are cleared away once so many others have come.
   constexpr unsigned kSpooledBeforeClearing = 1000;
   if (++spooled_ == kSpooledBeforeClearing) {
@@ -239,6 +265,7 @@ void Launching::send(Job& job) {
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
   order.set_tmp_dir(tmp_dir_of(job));
+  core_.rights->set_identity(job.uid, job.gid, order);
   order.set_job_memory_bytes(memory_limit_of(job));
   order.set_job_pids(core_.config.max_pids);
   order.add_places()->set_memory_bytes(memory_limit_of(job.details->nodes.Get(0)));
@@ -262,7 +289,9 @@ void Launching::send(Job& job) {
 
 void Launching::begin_allocation(const Job& job) {
   // Its owner may use the directory before the first step would have it made.
-  if (const Status made = os::make_directories(tmp_dir_of(job), 0700); !made) {
+  std::optional<node::Owner> owner;
+  if (core_.config.shared) owner = node::Owner{job.uid, job.gid};
+  if (const Status made = node::make_tmp_dir(tmp_dir_of(job), owner); !made) {
     os::log_warning("job " + std::to_string(job.id) + ": " + made.error().message);
   }
 }

@@ -9,6 +9,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/step_usage.h"
 #include "engine/embedded/steps.h"
@@ -427,14 +428,21 @@ void Queries::step_usage(const rpc::QueryStepUsageRequest& request, const Part& 
   part(message, true);
 }
 
-void Queries::script(const rpc::QueryScriptRequest& request, const Part& part) {
+void Queries::script(const rpc::QueryScriptRequest& request, uint32_t uid, const Part& part) {
   rpc::ServerMessage message;
   std::optional<store::ContentHash> hash;
+  uint32_t owner = 0;
   if (const Job* job = core_.state.find(request.job_id())) {
     if (job->submission->script) hash = *job->submission->script;
+    owner = job->uid;
   } else if (const auto stored = core_.store.job(request.job_id());
              stored && *stored && !(*stored)->script.empty()) {
     hash = (*stored)->script;
+    owner = (*stored)->record.uid();
+  }
+  if (hash && !core_.rights->owns(uid, owner)) {
+    set_error(message, Error{kAccessDenied, {}});
+    return part(message, true);
   }
   const auto content = hash ? core_.store.content(*hash) : Result<std::optional<std::string>>(std::nullopt);
   if (!content || !*content) {

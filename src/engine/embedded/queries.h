@@ -27,7 +27,8 @@ class Queries {
   void steps(const rpc::QueryStepsRequest& request, const Part& part);
   void accounting(const rpc::QueryAccountingRequest& request, Part part);
   void step_usage(const rpc::QueryStepUsageRequest& request, const Part& part);
-  void script(const rpc::QueryScriptRequest& request, const Part& part);
+  // `uid`: who asks; it must be the job's owner, or an operator.
+  void script(const rpc::QueryScriptRequest& request, uint32_t uid, const Part& part);
   void nodes(const Part& part);
   void reservations(const Part& part);
   void partitions(const Part& part);

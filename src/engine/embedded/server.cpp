@@ -11,6 +11,7 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/users.h"
 #include "engine/embedded/waiting.h"
@@ -21,6 +22,12 @@
 namespace minke::engine {
 
 using namespace model;
+
+namespace {
+
+constexpr int kMostConnections = 2000;  // of one user at a time
+
+}  // namespace
 
 struct Server::Client {
   std::unique_ptr<rpc::Connection> connection;
@@ -74,7 +81,13 @@ void Server::accept(os::UniqueFd socket) {
   Client* key = client.get();
   client->peer = rpc::peer_of(socket.get());
   // Personal mode: the socket's mode keeps others out; this is the second lock on that door.
-  if (client->peer.uid != geteuid() && client->peer.uid != 0) return;
+  if (!core_.rights->may_connect(client->peer.uid)) return;
+  const auto same_user = [&](const auto& known) { return known.second->peer.uid == client->peer.uid; };
+  if (client->peer.uid != 0 &&
+      std::count_if(clients_.begin(), clients_.end(), same_user) >= kMostConnections) {
+    os::log_warning("user " + std::to_string(client->peer.uid) + " has too many connections");
+    return;
+  }
   clients_.emplace(key, client);
   client->connection = rpc::Connection::start(
       core_.loop, std::move(socket), rpc::kMaxRequestBytes,
@@ -127,11 +140,15 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
   };
   const Job* job = core_.state.find(request.job_id());
   const ArrayGroup* array = core_.state.find_array(request.job_id());
+  if (job != nullptr && !core_.rights->may_see(client->peer.uid, job->uid))
+    return client->send_error(request_id, Error{kInvalidJobId, {}});
   if (job == nullptr && array == nullptr) {
     const auto stored = core_.store.job(request.job_id());
     if (!stored) return client->send_error(request_id, stored.error());
     if (!*stored) return client->send_error(request_id, Error{kInvalidJobId, {}});
     const JobRecord& record = (*stored)->record;
+    if (!core_.rights->may_see(client->peer.uid, record.uid()))
+      return client->send_error(request_id, Error{kInvalidJobId, {}});
     if (record.array_job_id() == 0) return answer(record, true);
     // Of an array the highest exit code of all its tasks is told.
     const auto told = std::make_shared<JobRecord>(record);
@@ -174,6 +191,9 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
 
 void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
                          const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors) {
+  const Job* job = core_.state.find(request.job_id());
+  if (job != nullptr && client->peer.uid != job->uid && client->peer.uid != 0)
+    return client->send_error(request_id, Error{kAccessDenied, {}});
   client->step_keys.push_back(request.key());
   const Status created =
       core_.steps->create(request, std::move(descriptors), owner_of_process(client->peer.pid),
@@ -221,6 +241,10 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     if (!outcome) return client->send_error(id, outcome.error());
     core_.committer.when_durable([acted] { acted(rpc::ActionReply()); });
   };
+  Rights& rights = *core_.rights;
+  const uint32_t uid = client->peer.uid;
+  if (const Status admitted = rights.admits(uid, message.body_case()); !admitted)
+    return client->send_error(id, admitted.error());
   switch (message.body_case()) {
     case rpc::ClientMessage::kSubmit:
       submitting_.submit(message.submit(), client->peer, [weak, id](Result<rpc::SubmitReply> reply) {
@@ -249,6 +273,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kNotify:
       return actions_.notify(message.notify(), client->peer, acted);
     case rpc::ClientMessage::kQueryPids:
+      rights.narrow(uid, *message.mutable_query_pids()->mutable_filter());
       return queries_.processes(message.query_pids(), part);
     case rpc::ClientMessage::kQueryLicenses:
       return queries_.licenses(part);
@@ -261,10 +286,13 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kUpdatePartition:
       return changed(core_.nodes->change_partition(message.update_partition()));
     case rpc::ClientMessage::kQueryJobs:
+      rights.narrow(uid, *message.mutable_query_jobs()->mutable_filter());
       return queries_.jobs(message.query_jobs(), part);
     case rpc::ClientMessage::kQuerySteps:
+      rights.narrow(uid, *message.mutable_query_steps()->mutable_filter());
       return queries_.steps(message.query_steps(), part);
     case rpc::ClientMessage::kQueryStepUsage:
+      rights.narrow(uid, *message.mutable_query_step_usage()->mutable_filter());
       return queries_.step_usage(message.query_step_usage(), part);
     case rpc::ClientMessage::kAttachStep:
       if (const Status attached = core_.steps->attach(message.attach_step(), client->peer.uid); !attached) {
@@ -272,8 +300,9 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       }
       return acted(rpc::ActionReply());
     case rpc::ClientMessage::kQueryScript:
-      return queries_.script(message.query_script(), part);
+      return queries_.script(message.query_script(), uid, part);
     case rpc::ClientMessage::kQueryAccounting:
+      rights.narrow(uid, *message.mutable_query_accounting()->mutable_filter());
       return queries_.accounting(message.query_accounting(), part);
     case rpc::ClientMessage::kQueryNodes:
       return queries_.nodes(part);

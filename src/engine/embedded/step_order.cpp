@@ -5,6 +5,7 @@
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/step_gpus.h"
 #include "engine/embedded/steps.h"
 #include "text/file_pattern.h"
@@ -52,6 +53,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
   order.set_tmp_dir(core_.launching->tmp_dir_of(job));
+  core_.rights->set_identity(job.uid, job.gid, order);
   order.set_job_memory_bytes(core_.launching->memory_limit_of(job));
   order.set_job_pids(core_.config.max_pids);
   for (size_t i = 0; i < layout.tasks.size(); ++i) {

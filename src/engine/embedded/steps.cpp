@@ -12,6 +12,7 @@
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/step_usage.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
@@ -554,7 +555,7 @@ void Steps::add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsage
 
 Status Steps::attach(const rpc::AttachStepRequest& request, uint32_t uid) {
   const Job* job = core_.state.find(request.job_id());
-  if (job != nullptr && uid != 0 && uid != job->uid) return failure("", kAccessDenied);
+  if (job != nullptr && !core_.rights->owns(uid, job->uid)) return failure("", kAccessDenied);
   const auto steps = jobs_.find(request.job_id());
   if (steps == jobs_.end()) return failure("", kInvalidJobId);
   const auto step = steps->second.running.find(request.step_id());

@@ -9,6 +9,7 @@
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
@@ -96,6 +97,7 @@ Status Submitting::check(JobSpec& spec, uint32_t uid) const {
     if (least != text::kUnlimited && spec.deadline() < begin + int64_t{least} * 60)
       return failure("", kInvalidTimeLimit);
   }
+  if (const Status admitted = core_.rights->admits(uid, spec); !admitted) return admitted;
   if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     for (const IndexRange& range : spec.array().ranges()) {

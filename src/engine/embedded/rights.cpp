@@ -1,0 +1,132 @@
+#include "engine/embedded/rights.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "engine/embedded/core.h"
+#include "model/error.h"
+
+namespace minke::engine {
+
+namespace {
+
+constexpr int64_t kKeptSeconds = 300;
+constexpr size_t kMostKept = 10000;
+constexpr int kMostGroups = 65536;  // the kernel's limit
+constexpr uint32_t kNobody = 0xffffffff;
+
+// The user's groups, `gid` first.
+std::vector<uint32_t> groups_of(uint32_t uid, uint32_t gid) {
+  std::vector<char> buffer(65536);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {gid};
+  std::vector<gid_t> groups(64);
+  for (;;) {
+    int count = static_cast<int>(groups.size());
+    if (::getgrouplist(entry.pw_name, gid, groups.data(), &count) >= 0) {
+      groups.resize(static_cast<size_t>(count));
+      return {groups.begin(), groups.end()};
+    }
+    if (groups.size() >= kMostGroups) return {gid};
+    groups.resize(std::min<size_t>(kMostGroups, groups.size() * 4));
+  }
+}
+
+bool has_group(const std::vector<uint32_t>& groups, const std::string& name) {
+  if (name.empty()) return false;
+  std::vector<char> buffer(1 << 20);
+  group entry{};
+  group* found = nullptr;
+  if (::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+    return false;
+  return std::find(groups.begin(), groups.end(), entry.gr_gid) != groups.end();
+}
+
+uint32_t primary_group_of(uint32_t uid) {
+  std::vector<char> buffer(65536);
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool none = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr;
+  return none ? kNobody : entry.pw_gid;
+}
+
+}  // namespace
+
+const Rights::Known& Rights::known(uint32_t uid, uint32_t gid) {
+  if (known_.size() > kMostKept) known_.clear();
+  Known& user = known_[uint64_t{uid} << 32 | gid];
+  if (user.until > core_.now()) return user;
+  user.until = core_.now() + kKeptSeconds;
+  user.groups = gid == kNobody ? std::vector<uint32_t>() : groups_of(uid, gid);
+  user.is_administrator = has_group(user.groups, core_.config.administrators);
+  user.is_operator = user.is_administrator || has_group(user.groups, core_.config.operators);
+  return user;
+}
+
+bool Rights::may_connect(uint32_t uid) const {
+  return core_.config.shared || uid == ::geteuid() || uid == 0;
+}
+
+bool Rights::is_administrator(uint32_t uid) {
+  if (uid == 0 || uid == ::geteuid()) return true;
+  return core_.config.shared && known(uid, primary_group_of(uid)).is_administrator;
+}
+
+bool Rights::is_operator(uint32_t uid) {
+  if (uid == 0 || uid == ::geteuid()) return true;
+  return core_.config.shared && known(uid, primary_group_of(uid)).is_operator;
+}
+
+bool Rights::may_see(uint32_t uid, uint32_t job_uid) {
+  return !core_.config.private_jobs || owns(uid, job_uid);
+}
+
+void Rights::narrow(uint32_t uid, rpc::JobFilter& filter) {
+  if (!core_.config.private_jobs || is_operator(uid)) return;
+  const bool own = filter.uids().empty() ||
+                   std::find(filter.uids().begin(), filter.uids().end(), uid) != filter.uids().end();
+  filter.clear_uids();
+  filter.add_uids(own ? uid : kNobody);  // nobody's
+}
+
+Status Rights::admits(uint32_t uid, rpc::ClientMessage::BodyCase kind) {
+  switch (kind) {
+    case rpc::ClientMessage::kShutdown:
+    case rpc::ClientMessage::kReconfigure:
+      if (!is_administrator(uid)) return failure("", model::kAccessDenied);
+      return {};
+    case rpc::ClientMessage::kUpdateNode:
+    case rpc::ClientMessage::kUpdatePartition:
+    case rpc::ClientMessage::kUpdateReservation:
+      if (!is_operator(uid)) return failure("", model::kAccessDenied);
+      return {};
+    default:
+      return {};
+  }
+}
+
+Status Rights::admits(uint32_t uid, const model::JobSpec& spec) {
+  if (is_operator(uid)) return {};
+  if (spec.nice() < 0) return failure("only operators may ask for less than --nice=0", model::kAccessDenied);
+  if (spec.has_priority() && spec.priority() != 0)
+    return failure("only operators may set a priority", model::kAccessDenied);
+  if (!spec.admin_comment().empty())
+    return failure("only operators may set AdminComment", model::kAccessDenied);
+  return {};
+}
+
+void Rights::set_identity(uint32_t uid, uint32_t gid, node::LaunchOrder& order) {
+  if (!core_.config.shared) return;
+  node::Identity& identity = *order.mutable_identity();
+  identity.set_uid(uid);
+  identity.set_gid(gid);
+  for (const uint32_t group : known(uid, gid).groups) identity.add_groups(group);
+}
+
+}  // namespace minke::engine

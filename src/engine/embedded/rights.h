@@ -1,0 +1,58 @@
+// Who may do what, as the kernel says who asks. All of the daemon's decisions about rights are made here.
+//
+// A user may do with his own jobs what he likes; operators with everybody's, and they change nodes,
+// partitions and reservations; administrators stop the cluster and have it read its configuration. In
+// personal mode the daemon's user is all of that. In shared mode root is, and the members of the groups that
+// the configuration names.
+//
+// State's thread. Asks the name service, and keeps the answers for a while.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/job.pb.h"
+#include "node/launch.pb.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Rights {
+ public:
+  explicit Rights(Core& core) : core_(core) {}
+
+  bool may_connect(uint32_t uid) const;
+  bool is_administrator(uint32_t uid);
+  bool is_operator(uint32_t uid);
+  // To change a job, run steps in it, and see its script.
+  bool owns(uint32_t uid, uint32_t job_uid) { return uid == job_uid || is_operator(uid); }
+  // That it is there at all: PrivateData. `narrow` makes a filter pass only those jobs.
+  bool may_see(uint32_t uid, uint32_t job_uid);
+  void narrow(uint32_t uid, rpc::JobFilter& filter);
+
+  // Whether requests of this kind are for everybody: what is further to be asked, the request says itself.
+  Status admits(uint32_t uid, rpc::ClientMessage::BodyCase kind);
+  // What only operators may ask for in a job.
+  Status admits(uint32_t uid, const model::JobSpec& spec);
+
+  // Whose rights a job's processes have; without effect in personal mode.
+  void set_identity(uint32_t uid, uint32_t gid, node::LaunchOrder& order);
+
+ private:
+  struct Known {
+    int64_t until = 0;  // s since the epoch
+    std::vector<uint32_t> groups;
+    bool is_administrator = false;
+    bool is_operator = false;
+  };
+  const Known& known(uint32_t uid, uint32_t gid);
+
+  Core& core_;
+  std::unordered_map<uint64_t, Known> known_;  // by uid and gid
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,540 @@
+"""A cluster of root's that serves all users: real users, made by the tests, with the rights that they have. Half of what
+is tried here is an attack, and must be refused with everybody else undisturbed."""
+import grp
+import itertools
+import json
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from cluster import Commands, Cluster, Machine, configuration, has_ended, plain_environment, poll
+
+MINKE_ONLY = True
+NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can serve others and make users")
+pytestmark = NEEDS_ROOT
+
+NAMES = itertools.count()
+
+
+class User(Commands):
+    """A user of the machine, with a directory of his own, who drives the cluster by its commands."""
+
+    def __init__(self, directory: pathlib.Path, name: str, groups: tuple[str, ...], environment: dict[str, str]):
+        self.entry = pwd.getpwnam(name)
+        self.name, self.uid, self.gid = name, self.entry.pw_uid, self.entry.pw_gid
+        self.groups = [grp.getgrnam(one).gr_gid for one in groups]
+        self.work = directory / name
+        self.work.mkdir()
+        os.chown(self.work, self.uid, self.gid)
+        self.work.chmod(0o700)
+        self.environment = environment | {"HOME": str(self.work), "USER": name, "LOGNAME": name}
+
+    def rights(self) -> dict:
+        return {"user": self.uid, "group": self.gid, "extra_groups": [self.gid, *self.groups], "umask": 0o022}
+
+    def run(self, *command, input=None, cwd=None, env=None, check=None, timeout=60):
+        environment = {name: value for name, value in (self.environment | (env or {})).items() if value is not None}
+        arguments = [str(argument) for argument in command]
+        done = subprocess.run(arguments, executable=shutil.which(arguments[0], path=environment["PATH"]),
+                              cwd=cwd or self.work, env=environment, timeout=timeout, text=True,
+                              errors="surrogateescape", capture_output=True, **self.rights(),
+                              **({"stdin": subprocess.DEVNULL} if input is None else {"input": input}))
+        if check is not None:
+            assert done.returncode == check, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def python(self, text: str, *arguments, check=0):
+        """Runs a program of his own."""
+        return self.run("python3", "-c", text, *arguments, check=check)
+
+    def script(self, text: str, name: str = "job.sh") -> pathlib.Path:
+        path = super().script(text, name)
+        os.chown(path, self.uid, self.gid)
+        return path
+
+
+class Shared:
+    """The cluster, and its users: alice, bob and otto, who is an operator."""
+
+    def __init__(self, directory: pathlib.Path, extra: str = ""):
+        # Below /tmp's own directories nobody else may pass.
+        self.directory = pathlib.Path(subprocess.run(["mktemp", "-d", "/tmp/minke-shared-XXXXXX"], check=True,
+                                                     capture_output=True, text=True).stdout.strip())
+        self.directory.chmod(0o755)
+        self.accounts: list[str] = []
+        self.group = f"mkops{os.getpid()}{next(NAMES)}"
+        subprocess.run(["groupadd", self.group], check=True)
+        self.home = self.directory / "home"
+        config = self.directory / "minke.toml"
+        config.write_text(f'operators = "{self.group}"\n' + extra +
+                          configuration(Machine(nodes=2, cpus=2, memory=2000)))
+        self.program = self.directory / "minke"
+        shutil.copy(os.environ.get("MINKE", Cluster.__init__.__globals__["ROOT"] / "build/minke"), self.program)
+        self.environment = plain_environment() | {"MINKE_HOME": str(self.home)}
+        self.root = self.environment | {"MINKE_CONFIG": str(config)}
+        self.minke("up", "--shared")
+        self.environment["PATH"] = f"{self.home}/bin:" + self.environment["PATH"]
+        users = self.directory / "users"
+        users.mkdir(mode=0o755)
+        self.alice, self.bob = self.user(users, "alice"), self.user(users, "bob")
+        self.otto = self.user(users, "otto", self.group)
+
+    def user(self, directory, name: str, *groups: str) -> User:
+        account = f"mk{name}{os.getpid()}{next(NAMES)}"
+        subprocess.run(["useradd", "--no-create-home", "--home-dir", directory / account, "--shell", "/bin/bash",
+                        *(["--groups", ",".join(groups)] if groups else []), account], check=True)
+        self.accounts.append(account)
+        return User(directory, account, groups, self.environment)
+
+    def minke(self, *arguments, check=0):
+        done = subprocess.run([self.program, *arguments], env=self.root, capture_output=True, text=True, timeout=60)
+        assert done.returncode == check, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def root_run(self, *command):
+        return subprocess.run(command, env=self.root | {"PATH": self.environment["PATH"]}, capture_output=True,
+                              text=True, timeout=60)
+
+    def pid(self, name: str = "minked") -> int:
+        return int((self.home / f"{name}.pid").read_text())
+
+    def close(self):
+        self.minke("down", "--cancel-jobs")
+        for account in self.accounts:
+            subprocess.run(["pkill", "-KILL", "-U", str(pwd.getpwnam(account).pw_uid)], check=False)
+            poll(lambda: subprocess.run(["userdel", "-f", account], capture_output=True).returncode == 0, 10,
+                 "the removal of a user")
+        subprocess.run(["groupdel", "-f", self.group], check=False)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    one = Shared(tmp_path_factory.mktemp("shared"))
+    yield one
+    one.close()
+
+
+@pytest.fixture(autouse=True)
+def undisturbed(shared, request):
+    """After each test the cluster runs as before, under the same process, and serves."""
+    before = shared.pid()
+    yield
+    os.kill(before, 0)
+    assert shared.pid() == before
+    assert shared.alice.run("srun", "echo", "served", check=0).stdout == "served\n"
+
+
+@pytest.fixture
+def private(tmp_path):
+    one = Shared(tmp_path, "private_jobs = true\n")
+    yield one
+    one.close()
+
+
+LOOK = """id -u; id -g; id -G | tr ' ' '\\n' | sort -n | tr '\\n' ' '; echo; umask; ulimit -n; pwd
+echo "$HOME $USER"; grep -E '^(Cap(Inh|Prm|Eff|Amb)|NoNewPrivs)' /proc/self/status; ls -l /proc/self/fd | wc -l"""
+
+
+def test_job_runs_as_its_user(shared):
+    user = shared.otto
+    job = user.submit(LOOK, env={"OF_HIS_OWN": "1"})
+    lines = user.output(job).splitlines()
+    groups = " ".join(str(one) for one in sorted([user.gid, *user.groups])) + " "
+    assert lines[:4] == [str(user.uid), str(user.gid), groups, "0022"]
+    assert lines[5:7] == [str(user.work), f"{user.work} {user.name}"]
+    assert [line.split()[1] for line in lines[7:12]] == ["0" * 16] * 4 + ["0"]
+    output = user.work / f"slurm-{job}.out"
+    assert (output.stat().st_uid, output.stat().st_gid, output.stat().st_mode & 0o777) == (user.uid, user.gid, 0o644)
+
+
+def test_step_runs_as_its_user(shared):
+    lines = shared.bob.run("srun", "bash", "-c", LOOK, check=0).stdout.splitlines()
+    assert lines[:4] == [str(shared.bob.uid), str(shared.bob.gid), f"{shared.bob.gid} ", "0022"]
+    assert [line.split()[1] for line in lines[7:12]] == ["0" * 16] * 4 + ["0"]
+
+
+def test_allocation_of_a_user(shared):
+    done = shared.bob.run("salloc", "-n1", "bash", "-c", "id -u; srun id -u; touch $SLURM_TMPDIR/mine; ls -ld $SLURM_TMPDIR")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == [str(shared.bob.uid)] * 2, done.stderr
+    assert lines[2].startswith("drwx------ ") and lines[2].split()[2] == shared.bob.name
+
+
+def test_root_runs_jobs_of_its_own(shared):
+    assert shared.root_run("srun", "id", "-u").stdout == "0\n"
+
+
+def test_limits_and_umask_are_the_submitters(shared):
+    job = shared.alice.run("bash", "-c", "umask 077; ulimit -S -c 0 -n 321; sbatch --parsable -o out --wrap 'umask; ulimit -n'",
+                           check=0).stdout.strip()
+    shared.alice.wait_end(job)
+    assert (shared.alice.work / "out").read_text() == "0077\n321\n"
+    assert (shared.alice.work / "out").stat().st_mode & 0o777 == 0o600
+
+
+def test_everybody_sees_the_queue(shared):
+    job = shared.alice.submit("sleep 100")
+    assert shared.bob.run("squeue", "-h", "-j", job, "-o", "%u", check=0).stdout.strip() == shared.alice.name
+    shared.alice.run("scancel", job, check=0)
+
+
+def test_private_jobs(private):
+    job = private.alice.submit("sleep 100", "--job-name=secret")
+    private.alice.wait_state(job, "RUNNING")
+    for command in (["squeue", "-h"], ["sacct", "-n", "-a"], ["scontrol", "show", "job", job], ["sacct", "-n", "-j", job],
+                    ["squeue", "-h", "-u", private.alice.name], ["squeue", "-h", "-s"], ["sstat", "-n", "-a", job]):
+        done = private.bob.run(*command)
+        assert "secret" not in done.stdout and private.alice.name not in done.stdout, (command, done.stdout)
+    for user in (private.alice, private.otto):
+        assert "secret" in user.run("squeue", "-h", "-j", job, "-o", "%j", check=0).stdout
+    private.alice.run("scancel", job, check=0)
+    private.alice.wait_end(job)
+    assert "secret" not in private.bob.run("sacct", "-n", "-a", "-S", "now-1hour", "-o", "jobname").stdout
+    assert "PrivateData             = jobs" in private.bob.run("scontrol", "show", "config").stdout
+
+
+# What others may not do to a job of alice's. Each is refused, and the job goes on.
+MEDDLING = [
+    "scancel {job}", "scancel -s KILL {job}", "scancel -b -s TERM {job}", "scontrol hold {job}", "scontrol suspend {job}",
+    "scontrol requeue {job}", "scontrol requeuehold {job}", "scontrol update JobId={job} TimeLimit=1",
+    "scontrol update JobId={job} Comment=mine", "scontrol top {job}", "scontrol notify {job} hello",
+    "scontrol write batch_script {job} -", "srun --overlap --jobid={job} id", "sattach {job}.0",
+    "scancel -u {alice}", "scancel --me -u {alice}",
+]
+
+
+@pytest.mark.parametrize("command", MEDDLING)
+def test_a_job_is_its_owners_alone(shared, command):
+    job = shared.alice.submit("trap 'touch signalled' TERM USR1 CONT\nsrun sleep 100 &\nwhile sleep 0.05; do :; done",
+                              "--comment=hers")
+    shared.alice.wait_state(job, "RUNNING")
+    poll(lambda: f"{job}.0" in shared.alice.run("squeue", "-h", "-s", "-j", job, "-o", "%i").stdout)
+    done = shared.bob.run(*command.format(job=job, alice=shared.alice.name).split())
+    if not command.startswith("scancel -u") and "--me" not in command:
+        assert done.returncode != 0, (done.stdout, done.stderr)
+    assert "sleep 100" not in done.stdout and f"uid={shared.alice.uid}" not in done.stdout
+    fields = shared.alice.job(job)
+    assert (fields["JobState"], fields["Comment"], fields["TimeLimit"]) == ("RUNNING", "hers", "UNLIMITED")
+    assert not (shared.alice.work / "signalled").exists()
+    shared.alice.run("scancel", job, check=0)
+    shared.alice.wait_end(job)
+    (shared.alice.work / "signalled").unlink(missing_ok=True)
+
+
+# What only operators may do, and administrators.
+OPERATING = ["scontrol update NodeName=n1 State=DRAIN Reason=mine", "scontrol update PartitionName=main State=DOWN",
+             "scontrol create reservation=r starttime=now duration=1 nodes=ALL user={bob}",
+             "scontrol reconfigure", "minke down --cancel-jobs", "scontrol shutdown", "minke up", "minke up --shared"]
+
+
+@pytest.mark.parametrize("command", OPERATING)
+def test_users_do_not_operate(shared, command):
+    done = shared.bob.run(*command.format(bob=shared.bob.name).split())
+    assert done.returncode != 0, (done.stdout, done.stderr)
+    shown = shared.bob.run("sinfo", "-h", "-o", "%t %a", check=0).stdout.splitlines()
+    assert set(shown) <= {"idle up", "mix up", "alloc up"}
+    assert "No reservations" in shared.bob.run("scontrol", "show", "reservation").stdout
+
+
+@pytest.mark.parametrize("options", ["--nice=-5", "--priority=4000000000"])
+def test_users_do_not_raise_their_jobs(shared, options):
+    assert shared.bob.run("sbatch", options, "--wrap", "true").returncode != 0
+    job = shared.bob.submit("true", "--hold")
+    field = options.removeprefix("--").replace("nice", "Nice").replace("priority", "Priority")
+    assert shared.bob.run("scontrol", "update", f"JobId={job}", field).returncode != 0
+    shared.bob.run("scancel", job, check=0)
+
+
+def test_operators_operate(shared):
+    job = shared.alice.submit("sleep 100")
+    shared.alice.wait_state(job, "RUNNING")
+    assert "sleep 100" in shared.otto.run("scontrol", "write", "batch_script", job, "-", check=0).stdout
+    shared.otto.run("scancel", job, check=0)
+    assert shared.alice.wait_end(job)["JobState"] == "CANCELLED"
+    shared.otto.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=looking", check=0)
+    shared.otto.run("scontrol", "update", "NodeName=n2", "State=RESUME", check=0)
+    assert shared.otto.run("minke", "down").returncode != 0  # an administrator's to do
+
+
+def test_hold_by_an_operator_is_not_the_users_to_release(shared):
+    job = shared.alice.submit("true", "--begin=now+1hour")
+    shared.otto.run("scontrol", "hold", job, check=0)
+    assert shared.alice.job(job)["Reason"] == "JobHeldAdmin"
+    shared.alice.run("scancel", job, check=0)
+
+
+# Paths that a user may not write to, or read, and through which he would have the daemon do it.
+@pytest.mark.parametrize("option", ["--output=/root/planted", "--output={alice}/planted", "--error=/etc/planted",
+                                    "--output={home}/planted", "--output={home}/minke.db", "--output=/etc/passwd",
+                                    "--output={home}/launcher.journal", "--input={home}/minke.db", "--input=/etc/shadow",
+                                    "--output=/proc/1/mem", "--input={alice}/private"])
+def test_paths_are_opened_with_the_users_rights(shared, option):
+    secret = shared.alice.work / "private"
+    secret.write_text("secret\n")
+    secret.chmod(0o600)
+    option = option.format(alice=shared.alice.work, home=shared.home)
+    before = (pathlib.Path("/etc/passwd").read_bytes(), pathlib.Path("/etc/shadow").stat())
+    # As a program of his own would ask, without the command's own look at the path.
+    done = shared.bob.run("sbatch", "--parsable", option, "--wrap", "cat; echo planted")
+    if done.returncode == 0:
+        job = done.stdout.strip()
+        assert shared.bob.wait_end(job)["JobState"] == "FAILED"
+        output = shared.bob.work / f"slurm-{job}.out"
+        assert not output.exists() or "secret" not in output.read_text()
+    stepped = shared.bob.run("srun", option, "bash", "-c", "cat; echo planted")
+    assert stepped.returncode != 0 and "secret" not in stepped.stdout
+    assert (pathlib.Path("/etc/passwd").read_bytes(), pathlib.Path("/etc/shadow").stat()) == before
+    for path in ("/root/planted", "/etc/planted", shared.alice.work / "planted", shared.home / "planted"):
+        assert not pathlib.Path(path).exists()
+
+
+def test_streams_do_not_name_the_launchers_descriptors(shared):
+    """/proc/self/fd and /dev/stderr are the job's own, whatever the launcher has open."""
+    for number in range(3, 30):
+        done = shared.bob.run("srun", f"--output=/proc/self/fd/{number}", "echo", "planted")
+        assert done.returncode != 0 and "Could not open" in done.stderr, (number, done.stderr)
+    for path in ("/dev/stderr", "/proc/self/fd/2", "/dev/fd/1"):
+        shared.bob.run("srun", f"--output={path}", "echo", "planted")
+    assert "planted" not in (shared.home / "launcher.log").read_text()
+    assert "planted" not in (shared.home / "minked.log").read_text()
+
+
+def test_symlink_race_on_the_output(shared):
+    """The output's name is changed between a file of his and a link to one of root's, as fast as it goes."""
+    target = shared.directory / "roots"
+    target.write_text("root's\n")
+    target.chmod(0o644)
+    racer = subprocess.Popen(["python3", "-c", """
+import os
+open("own", "w").close()
+while True:
+    for source in ("own", %r):
+        os.symlink(source, "next")
+        os.rename("next", "raced")
+""" % str(target)], cwd=shared.bob.work, **shared.bob.rights())
+    try:
+        for _ in range(30):
+            shared.bob.run("sbatch", "-W", "-o", "raced", "--wrap", "echo planted", timeout=30)
+            shared.bob.run("srun", "-o", "raced", "echo", "planted")
+    finally:
+        racer.kill()
+        racer.wait()
+    assert target.read_text() == "root's\n"
+
+
+def test_hard_link_to_anothers_file_is_not_truncated(shared):
+    hers = shared.alice.work.parent / "hers"
+    hers.write_text("hers\n")
+    os.chown(hers, shared.alice.uid, shared.alice.gid)
+    hers.chmod(0o644)
+    try:
+        os.link(hers, shared.bob.work / "linked")
+        shared.bob.run("sbatch", "-W", "-o", "linked", "--wrap", "echo planted")
+        assert hers.read_text() == "hers\n"
+    finally:
+        hers.unlink()
+
+
+def test_temporary_directory_is_private(shared):
+    job = shared.alice.submit("echo secret > $SLURM_TMPDIR/file; echo $SLURM_TMPDIR > where; while sleep 0.1; do :; done")
+    path = poll(lambda: (shared.alice.work / "where").exists() and (shared.alice.work / "where").read_text().strip())
+    assert shared.bob.run("ls", path).returncode != 0
+    assert shared.bob.run("cat", f"{path}/file").returncode != 0
+    assert shared.bob.run("ls", pathlib.Path(path).parent).returncode != 0
+    assert shared.bob.run("mkdir", f"{pathlib.Path(path).parent}/job{int(job) + 1}").returncode != 0
+    shared.alice.run("scancel", job, check=0)
+    shared.alice.wait_end(job)
+    assert not pathlib.Path(path).exists()
+
+
+def test_removal_of_the_temporary_directory_stays_in_it(shared):
+    victim = shared.directory / "victim"
+    victim.mkdir()
+    (victim / "file").write_text("root's")
+    job = shared.bob.submit(f"""cd $SLURM_TMPDIR
+ln -s {victim} link; ln -s {victim}/file flink; mkdir -p a/b/c; chmod 000 a/b; mkfifo pipe
+mkdir d; ( cd d; ln -s {victim} . ); mkdir -m 0 locked""")
+    shared.bob.wait_end(job)
+    assert (victim / "file").read_text() == "root's"
+    assert not list((shared.home / "tmp").glob("job*"))
+
+
+def test_script_and_environment_are_the_users_alone(shared):
+    job = shared.alice.submit("# secret words\necho $SECRET > seen; while sleep 0.1; do :; done", env={"SECRET": "in the air"})
+    poll(lambda: (shared.alice.work / "seen").exists())
+    assert (shared.alice.work / "seen").read_text() == "in the air\n"
+    (shared.alice.work / "seen").unlink()
+    for directory in ("", "spool", f"spool/{shared.alice.uid}", "tmp"):
+        assert shared.bob.run("ls", shared.home / directory).returncode != 0, directory
+    scripts = list((shared.home / "spool" / str(shared.alice.uid)).rglob("slurm_script"))
+    assert scripts
+    for script in scripts:
+        assert shared.bob.run("cat", script).returncode != 0
+    for name in ("minke.db", "minke.db-wal", "minked.log", "launcher.log", "launcher.journal"):
+        assert shared.bob.run("cat", shared.home / name).returncode != 0, name
+    pids = shared.alice.run("scontrol", "listpids", job).stdout.split()
+    for pid in [one for one in pids if one.isdigit() and pathlib.Path(f"/proc/{one}/environ").exists()]:
+        assert shared.bob.run("cat", f"/proc/{pid}/environ").returncode != 0
+    for pid in (shared.pid(), shared.pid("launcher")):
+        for file in ("environ", "mem", "maps", "fd/0"):
+            assert shared.bob.run("cat", f"/proc/{pid}/{file}").returncode != 0
+    shared.alice.run("scancel", job, check=0)
+
+
+def test_spooled_script_cannot_be_replaced(shared):
+    job = shared.bob.submit("sleep 100 # spooled")
+    shared.bob.wait_state(job, "RUNNING")
+    directory = next(path.parent for path in (shared.home / "spool" / str(shared.bob.uid)).rglob("slurm_script"))
+    assert shared.bob.run("ln", "-sf", "/etc/shadow", directory / "slurm_script").returncode != 0
+    assert shared.bob.run("touch", directory / "more").returncode != 0
+    assert shared.bob.run("mv", directory, str(directory) + "x").returncode != 0
+    shared.bob.run("scancel", job, check=0)
+
+
+def test_other_sockets_are_closed(shared):
+    assert shared.bob.python("import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])",
+                             shared.home / "launcher.sock", check=1).stderr.endswith("PermissionError: [Errno 13] Permission denied\n")
+
+
+def test_another_users_home_is_not_taken_for_a_shared_one(shared):
+    """A directory that looks shared but is not root's is nobody's cluster."""
+    trap = shared.bob.work.parent / f"trap{next(NAMES)}"
+    trap.mkdir()
+    (trap / "shared").touch()
+    os.chown(trap, shared.bob.uid, shared.bob.gid)
+    done = shared.alice.run("squeue", env={"MINKE_HOME": str(trap)})
+    assert done.returncode != 0 and "belongs to another user" in done.stderr
+    trap.rmdir() if not list(trap.iterdir()) else shutil.rmtree(trap)
+
+
+def test_forged_messages(shared):
+    """Sizes, kinds and bytes that no command sends; the sender alone is cut off."""
+    program = """
+import os, random, socket, struct, sys
+random.seed(1)
+for attempt in range(60):
+    s = socket.socket(socket.AF_UNIX); s.settimeout(2); s.connect(sys.argv[1])
+    try:
+        kind = attempt % 4
+        if kind == 0: s.sendall(os.urandom(2000))
+        elif kind == 1: s.sendall(struct.pack("<I", 0xffffffff) + b"x" * 1000)
+        elif kind == 2:
+            greeting = s.recv(100); s.sendall(greeting)
+            for _ in range(20):
+                body = bytes(random.randrange(256) for _ in range(random.randrange(200)))
+                s.sendall(struct.pack("<I", len(body)) + body)
+        else:
+            greeting = s.recv(100); s.sendall(greeting)
+            socket.send_fds(s, [b"x" * 50], [0, 1, 2] * 20)
+    except OSError: pass
+    s.close()
+"""
+    shared.bob.python(program, shared.home / "minked.sock")
+
+
+def test_too_many_connections_are_the_senders_trouble_alone(shared):
+    program = """
+import resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (4000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+held = []
+for _ in range(3000):
+    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); held.append(s)
+print("all", flush=True); sys.stdin.read()
+"""
+    greedy = subprocess.Popen(["python3", "-c", program, str(shared.home / "minked.sock")], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, **shared.bob.rights())
+    try:
+        assert greedy.stdout.readline() == b"all\n"
+        shared.alice.run("sinfo", check=0)
+    finally:
+        greedy.communicate()
+
+
+def test_environment_does_not_reach_the_daemons_programs(shared):
+    job = shared.bob.submit("id -u", env={"LD_PRELOAD": "/nonexistent.so", "BASH_ENV": "/etc/passwd",
+                                          "MINKE_LAUNCH": "forged/1.0", "IFS": "x"})
+    shared.bob.wait_end(job)
+    for pid in (shared.pid(), shared.pid("launcher")):
+        assert b"LD_PRELOAD" not in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_log_keeps_its_lines(shared):
+    shared.bob.run("sbatch", "-J", "x\n[forged] root did it\x1b[2J", "-o", "/nowhere\nforged/o", "--wrap", "true")
+    shared.bob.run("scontrol", "update", "JobId=1", "Comment=a\nforged")
+    for name in ("minked.log", "launcher.log"):
+        assert not re.search(r"^.?forged|\x1b", (shared.home / name).read_text(errors="replace"), re.M)
+
+
+ESCAPES = {
+    "control group": "for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null); do echo $$ > $f && echo in $f; done 2>/dev/null",
+    "ptrace": "python3 - <<'P'\nimport ctypes, os, sys\nfor pid in map(int, os.environ['PIDS'].split()):\n"
+              "    if ctypes.CDLL(None).ptrace(16, pid, 0, 0) == 0: print('in', pid)\nP",
+    "signal": "for p in $PIDS; do kill -0 $p 2>/dev/null && echo in $p; done",
+    "device": "mknod disk b 8 0 2>/dev/null && echo in",
+    "raw memory": "head -c1 /dev/mem >/dev/null 2>&1 && echo in",
+    "mount": "mount -t tmpfs none /mnt 2>/dev/null && echo in",
+    "chroot": "chroot / true 2>/dev/null && echo in",
+    "set user": "python3 -c 'import os; os.setuid(0)' 2>/dev/null && echo in",
+    "set groups": "python3 -c 'import os; os.setgroups([0])' 2>/dev/null && echo in",
+    "nice": "nice -n -5 sh -c '[ $(nice) -lt 0 ]' 2>/dev/null && echo in",
+    "descriptors": "for f in /proc/self/fd/*; do case $(readlink $f) in *journal*|*.db*|*socket*|*launcher*) echo in $f;; esac; done",
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_nothing_of_root_is_left_to_a_job(shared, name):
+    pids = f"{shared.pid()} {shared.pid('launcher')}"
+    for command in (["srun"], ["salloc", "-Q", "srun"]):
+        done = shared.bob.run(*command, "bash", "-c", ESCAPES[name] + "\ntrue", env={"PIDS": pids}, check=0)
+        assert "in" not in done.stdout, done.stdout
+    job = shared.bob.submit(ESCAPES[name], env={"PIDS": pids})
+    assert "in" not in shared.bob.output(job)
+
+
+def test_unreadable_directory_stays_unreadable(shared):
+    (shared.alice.work / "closed").mkdir(mode=0o700, exist_ok=True)
+    done = shared.bob.run("srun", "--chdir", shared.alice.work / "closed", "pwd")
+    assert done.returncode != 0 or done.stdout == "/tmp\n"
+    job = shared.bob.run("sbatch", "--parsable", "-o", "/dev/null", "-D", shared.alice.work / "closed", "--wrap", "pwd; ls").stdout
+    if job.strip():
+        shared.bob.wait_end(job.strip())
+
+
+def test_jobs_survive_the_daemon(shared, tmp_path):
+    one = Shared(tmp_path)
+    try:
+        job = one.alice.submit("while [ ! -e go ]; do sleep 0.05; done; id -u")
+        one.alice.wait_state(job, "RUNNING")
+        os.kill(one.pid(), signal.SIGKILL)
+        poll(lambda: has_ended(one.pid()))
+        done = one.alice.run("squeue")
+        assert done.returncode != 0 and "an administrator can start it" in done.stderr
+        one.minke("up", "--shared")
+        (one.alice.work / "go").touch()
+        assert one.alice.output(job) == f"{one.alice.uid}\n"
+        next_job = one.bob.submit("id -u")
+        assert one.bob.output(next_job) == f"{one.bob.uid}\n"
+    finally:
+        one.close()
+
+
+def test_time_limit_is_told_with_the_users_rights(shared):
+    """The line for a job's standard error goes through the job's own descriptor: one that was opened for reading, of a
+    file that only root may write to, stays as it is."""
+    target = shared.directory / "readable"
+    target.write_text("root's\n")
+    target.chmod(0o644)
+    job = shared.bob.submit(f"touch runs; exec 2< {target}; while sleep 0.1; do :; done")
+    poll(lambda: (shared.bob.work / "runs").exists())
+    shared.bob.run("scancel", job, check=0)
+    shared.bob.wait_end(job)
+    assert target.read_text() == "root's\n"
+    (shared.bob.work / "runs").unlink()
