@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -187,6 +188,20 @@ int sprio_main(int argc, char** argv) {
     if (fetched) jobs = std::move(*fetched);
     lines = priority_lines(jobs.records, arguments.options);
   }
+  rpc::ClientMessage asked;
+  *asked.mutable_query_priorities()->mutable_filter() = arguments.filter;
+  auto made = client->call(asked);
+  if (!made) return print_error("sprio", made.error().message), 1;
+  const rpc::PrioritiesReply& priorities = made->priorities();
+  std::map<std::pair<uint32_t, std::string>, const rpc::JobPriority*> parts;
+  for (const rpc::JobPriority& one : priorities.jobs()) parts[{one.job_id(), one.partition()}] = &one;
+  PriorityLine weights;
+  if (priorities.multifactor()) weights.weights = &priorities.weights();
+  for (PriorityLine& line : lines) {
+    line.weights = weights.weights;
+    const auto found = parts.find({line.job->job_id(), std::string(line.partition)});
+    if (found != parts.end()) line.parts = found->second;
+  }
   DisplayContext context = display_context_from_environment();
   context.cluster_name = fetch_cluster_name(*client);
   context.now = jobs.now;
@@ -210,7 +225,7 @@ int sprio_main(int argc, char** argv) {
     out += cluster_line(*client, arguments.clusters);
     table.append_header(out);
   }
-  if (arguments.options.weights) table.append_line({}, context, out);
+  if (arguments.options.weights) table.append_line(weights, context, out);
   for (const PriorityLine& line : lines) table.append_line(line, context, out);
   write_out(out);
   return 0;

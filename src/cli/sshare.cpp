@@ -77,6 +77,7 @@ struct Arguments {
   PrintLayout layout = PrintLayout::kFixed;
   std::vector<std::string> accounts, users;
   bool users_only = false;
+  bool all = false;
   bool no_header = false;
   std::optional<std::string> clusters = clusters_from_environment();
   std::optional<DocumentFormat> document;
@@ -91,6 +92,8 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
   while ((letter = getopt_long(argc, argv, "aA:ehlM:mno:pPqu:UvV", kLongOptions, nullptr)) != -1) {
     switch (letter) {
       case 'a':
+        arguments.all = true;
+        break;
       case 'v':
         break;
       case 'A':
@@ -162,21 +165,35 @@ int sshare_main(int argc, char** argv) {
   if (!client) return print_error("sshare", client.error().message), 1;
   if (!check_clusters(*client, "sshare", arguments.clusters)) return 1;
 
+  rpc::ClientMessage asked;
+  asked.mutable_query_accounts()->set_with_usage(true);
+  const auto tree = client->call(asked);
+  if (!tree) return print_error("sshare", tree.error().message), 1;
+  // root alone: nobody keeps accounts here.
+  const bool kept = tree->accounts().accounts_size() > 1;
   rpc::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   query.set_from(std::time(nullptr) - kUsageMemory);
   query.set_duplicates(true);
   ShareUsage usage;
   const int64_t asked_at = std::time(nullptr);
-  const auto now = for_each_accounted(*client, query,
-                                      [&](const rpc::AccountedJob& job) { usage.add(job.job(), asked_at); });
+  const auto now = kept ? Result<int64_t>(tree->accounts().now())
+                        : for_each_accounted(*client, query, [&](const rpc::AccountedJob& job) {
+                            usage.add(job.job(), asked_at);
+                          });
   if (!now) return print_error("sshare", now.error().message), 1;
   DisplayContext context;
   context.now = *now;
   context.cluster_name = fetch_cluster_name(*client);
   const std::string user = user_name_of(getuid());
   std::vector<ShareLine> lines;
-  if (listed(arguments.accounts, "root"))
+  std::deque<ShareUsage> usages;
+  if (kept) {
+    ShareWanted wanted{arguments.accounts, arguments.users, arguments.users_only};
+    // As Slurm: the own lines, unless others are asked for.
+    if (wanted.users.empty() && wanted.accounts.empty() && !arguments.all) wanted.users = {user};
+    lines = share_tree_lines(tree->accounts(), wanted, usages);
+  } else if (listed(arguments.accounts, "root"))
     lines = share_lines(listed(arguments.users, user) ? user : std::string(), usage, arguments.users_only);
   if (arguments.document) {
     DocumentOutput output(*arguments.document, origin);

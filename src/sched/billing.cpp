@@ -69,6 +69,12 @@ std::optional<double> rgu_of(std::string_view gres_type) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> rgu_types() {
+  std::vector<std::string_view> types;
+  for (const TypeRgu& known : kTypes) types.push_back(known.type);
+  return types;
+}
+
 double core_equivalents(double cores, double memory_gb, double gb_per_core) {
   return std::max(cores, memory_gb / gb_per_core);
 }

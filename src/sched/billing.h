@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace minke::sched {
 
@@ -37,6 +38,7 @@ std::optional<Bundle> bundle_of(std::string_view cluster);  // "fir", "narval", 
 
 // RGU of a whole GPU or a MIG instance as the bundles count them: "h100", "a100", "h100_1g.10gb".
 std::optional<double> rgu_of(std::string_view gres_type);
+std::vector<std::string_view> rgu_types();
 
 inline constexpr double kGbPerCore = 4;
 double core_equivalents(double cores, double memory_gb, double gb_per_core = kGbPerCore);

@@ -90,6 +90,8 @@ class Machine {
   const Growth& grown() const { return growth_; }
   // Changes with the nodes' and partitions' availability.
   std::uint64_t availability() const { return availability_; }
+  // Limits outside of the machine may allow more than they did.
+  void limits_changed() { growth_.of_all(); }
 
   bool operator==(const Machine& other) const;  // what is free and available; the layout must be the same
 

@@ -207,6 +207,7 @@ class Pass {
         result_.more = true;
         return;
       }
+      if (refused(options_.gate, queue_.request(class_id))) return;
       auto found = find_place(class_id, item);
       if (!found) return block(class_id);
       start(class_id, std::move(*found));

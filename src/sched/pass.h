@@ -29,6 +29,8 @@ struct PassOptions {
                                              // shorter than the longest time limit lets large jobs starve.
   std::uint32_t max_backfill_tests = 0;      // classes to try once something is blocked; 0: all
   std::uint32_t max_starts = 0;              // 0: no bound; else the pass ends early and says so
+  // What it refuses is passed over, without a reservation: only somebody's limits hold it up.
+  LimitGate gate = {};
 };
 
 struct Reservation {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sched/test_world.h"
+#include "sched/wait_reason.h"
 
 namespace minke::sched {
 namespace {
@@ -75,6 +76,33 @@ TEST(Pass, BackfillsOnlyWhatEndsInTimeOrLeavesEnough) {
   const PassResult result = world.pass(500);
   EXPECT_EQ(world.starts.back().entry, 2u);
   EXPECT_EQ(result.started, 1u);
+}
+
+TEST(Pass, WhatALimitRefusesHoldsNobodyUpAndStartsOnceItMay) {
+  World world(testing::uniform_machine(1, 4, 0));
+  world.queue.insert({1, 1, 1, 1}, small_job(4, 10));
+  world.pass(0);
+  Request limited = small_job(4, 10);
+  limited.limit_group = 7;
+  world.queue.insert({2, 1, 2, 1}, limited);  // does not fit, at first
+  PassOptions options;
+  bool refused = false;
+  options.gate = [&](std::uint32_t group) -> std::optional<model::StateReason> {
+    EXPECT_EQ(group, 7u);
+    if (refused) return model::ASSOC_GRP_CPU;
+    return std::nullopt;
+  };
+  world.pass(1, options);
+  refused = true;
+  world.end(1);
+  world.queue.insert({3, 1, 3, 1}, small_job(4, 10));
+  world.pass(2, options);
+  EXPECT_EQ(world.starts.back().entry, 3u);
+  EXPECT_EQ(WaitReasons(world.machine, world.queue, 2, options.gate).of(2), model::ASSOC_GRP_CPU);
+  world.end(2);
+  EXPECT_EQ(world.pass(3, options).started, 0u);
+  refused = false;  // and nothing else has changed
+  EXPECT_EQ(world.pass(3, options).started, 1u);
 }
 
 TEST(Pass, PartitionsHoldUpOnlyThoseWhoNeedTheSameNodes) {

@@ -40,6 +40,17 @@ std::uint64_t least_gres_on_a_node(const Request& request) {
   return devices;
 }
 
+std::optional<model::StateReason> refused(const LimitGate& gate, const Request& request) {
+  if (!gate) return std::nullopt;
+  if (request.limit_group != 0) {
+    if (const auto reason = gate(request.limit_group)) return reason;
+  }
+  for (const Request& companion : request.companions) {
+    if (const auto reason = refused(gate, companion)) return reason;
+  }
+  return std::nullopt;
+}
+
 std::size_t RequestHash::operator()(const Request& r) const {
   Mixer mixer;
   for (const std::uint64_t value :
@@ -63,6 +74,7 @@ std::size_t RequestHash::operator()(const Request& r) const {
   for (const LicenseDemand& d : r.licenses) mixer.add(std::uint64_t{d.license} << 32 | d.count);
   for (const auto& [feature, count] : r.feature_counts) mixer.add(std::uint64_t{feature} << 32 | count);
   mixer.add(r.cases.size() << 32 | r.time_min_minutes);
+  mixer.add(r.limit_group);
   for (const Request& companion : r.companions) mixer.add((*this)(companion));
   for (const NodeId node : r.required) mixer.add(node);
   for (const NodeId node : r.excluded) mixer.add(~std::uint64_t{node});

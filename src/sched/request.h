@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +79,9 @@ struct Request {
   std::uint32_t reservation = 0;        // a HoldId: only what that holds; 0: what no reservation holds
   bool overcommit = false;              // the CPUs of one task on each node, however many tasks
   std::vector<LicenseDemand> licenses;  // ascending by id
+  // Whose limits decide, beside the machine, whether it may start: chosen by the caller, equal where the same
+  // limits hold and the same is asked for; 0: none. See LimitGate.
+  std::uint32_t limit_group = 0;
   // The further components of a heterogeneous job: placed together with this one, or not at all. They have no
   // companions themselves.
   std::vector<Request> companions;
@@ -91,6 +96,10 @@ struct Request {
 // What each of its nodes must have at the least. For quick refusals only.
 std::uint64_t least_cpus_on_a_node(const Request& request);
 std::uint64_t least_gres_on_a_node(const Request& request);  // devices of all names
+// Why a job of that group may not start now; nothing where it may. It is asked again at each pass.
+using LimitGate = std::function<std::optional<model::StateReason>(std::uint32_t limit_group)>;
+// The first reason among the request and its companions.
+std::optional<model::StateReason> refused(const LimitGate& gate, const Request& request);
 
 struct RequestHash {
   std::size_t operator()(const Request& request) const;

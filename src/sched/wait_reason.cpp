@@ -35,7 +35,8 @@ bool waits_for_its_own(const Machine& machine, const Request& request, std::int6
 
 }  // namespace
 
-WaitReasons::WaitReasons(const Machine& machine, const PendingQueue& queue, std::int64_t now)
+WaitReasons::WaitReasons(const Machine& machine, const PendingQueue& queue, std::int64_t now,
+                         const LimitGate& gate)
     : queue_(queue),
       class_hold_(queue.class_slots(), nullptr),
       class_reason_(queue.class_slots(), model::WAIT_PRIORITY) {
@@ -54,6 +55,8 @@ WaitReasons::WaitReasons(const Machine& machine, const PendingQueue& queue, std:
       class_reason_[id] = model::WAIT_NODE_NOT_AVAIL;
     } else if (!machine.has_licenses(request)) {
       class_reason_[id] = model::WAIT_LICENSES;
+    } else if (const auto limit = refused(gate, request)) {
+      class_reason_[id] = *limit;
     } else {
       auto& best = first[request.partition];
       const PendingEntry head = queue.head(id);

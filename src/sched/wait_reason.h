@@ -14,13 +14,15 @@ namespace minke::sched {
 // Making one costs O(classes).
 class WaitReasons {
  public:
-  // `now`: s since the epoch, for what reservations hold; 0: it is not asked for.
-  WaitReasons(const Machine& machine, const PendingQueue& queue, std::int64_t now = 0);
+  // `now`: s since the epoch, for what reservations hold; 0: it is not asked for. `gate`: see LimitGate.
+  WaitReasons(const Machine& machine, const PendingQueue& queue, std::int64_t now = 0,
+              const LimitGate& gate = {});
 
   // Resources for the first of its partition, Priority for those behind it; PartitionDown, or ReqNodeNotAvail
   // where even the idle machine would not do because nodes are down or drained: these hold nobody up.
   // Reservation where it waits for its own reservation to begin, and ReqNodeNotAvail where what others hold
-  // is in the way (held() tells these). None where the entry is not in the queue.
+  // is in the way (held() tells these). What `gate` refuses has its reason. None where the entry is not in
+  // the queue.
   model::StateReason of(EntryId entry) const;
   // What keeps an entry from nodes that reservations hold; null: nothing does.
   const Hold* held(EntryId entry) const;

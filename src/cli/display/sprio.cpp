@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "text/number.h"
 
@@ -50,38 +51,66 @@ void normal_priority(const Line& line, const Context&, std::string& out) {
 void site(const Line& line, const Context&, std::string& out) {
   out += line.job == nullptr ? '1' : '0';
 }
-void weighted(const Line&, const Context&, std::string& out) {
-  out += '0';
+template <auto get_factor, auto get_weight>
+void weighted(const Line& line, const Context&, std::string& out) {
+  const double weight = line.weights == nullptr ? 0 : (line.weights->*get_weight)();
+  const double factor = line.job == nullptr ? 1 : line.parts == nullptr ? 0 : (line.parts->*get_factor)();
+  append_number(out, static_cast<uint64_t>(weight * factor));
 }
+template <auto get_factor, auto get_weight>
 void normal_factor(const Line& line, const Context&, std::string& out) {
-  out += line.job == nullptr ? "0" : "0.0000000";
+  if (line.job == nullptr) {
+    append_number(out, line.weights == nullptr ? 0 : (line.weights->*get_weight)());
+  } else {
+    fmt::format_to(std::back_inserter(out), "{:.7f}",
+                   line.parts == nullptr ? 0.0 : (line.parts->*get_factor)());
+  }
 }
 void nice(const Line& line, const Context&, std::string& out) {
   if (line.job != nullptr) append_number(out, line.job->spec().nice());
 }
 void tres(const Line& line, const Context&, std::string& out) {
-  if (line.job == nullptr) out += "(null)";
+  const auto* list = line.parts != nullptr     ? &line.parts->tres()
+                     : line.weights != nullptr ? &line.weights->tres()
+                                               : nullptr;
+  if (list == nullptr || list->empty()) {
+    if (line.job == nullptr) out += "(null)";
+    return;
+  }
+  for (int i = 0; i < list->size(); ++i)
+    fmt::format_to(std::back_inserter(out), "{}{}={:.0f}", i == 0 ? "" : ",", list->Get(i).name(),
+                   list->Get(i).seconds());
 }
 
 constexpr Overflow kCut = Overflow::kCut;
 constexpr Overflow kSpill = Overflow::kSpill;
 
 constexpr TableField<Line> kFields[] = {
-    {'a', "age_normalized", "AGE", kCut, kCut, normal_factor},
-    {'A', "age", "AGE", kCut, kCut, weighted},
-    {'b', "assoc_normalized", "ASSOC", kCut, kCut, normal_factor},
-    {'B', "assoc", "ASSOC", kCut, kCut, weighted},
+    {'a', "age_normalized", "AGE", kCut, kCut,
+     normal_factor<&rpc::JobPriority::age, &rpc::PriorityWeights::age>},
+    {'A', "age", "AGE", kCut, kCut, weighted<&rpc::JobPriority::age, &rpc::PriorityWeights::age>},
+    {'b', "assoc_normalized", "ASSOC", kCut, kCut,
+     normal_factor<&rpc::JobPriority::association, &rpc::PriorityWeights::association>},
+    {'B', "assoc", "ASSOC", kCut, kCut,
+     weighted<&rpc::JobPriority::association, &rpc::PriorityWeights::association>},
     {'c', "cluster", "CLUSTER", kCut, kCut, cluster},
-    {'f', "fairshare_normalized", "FAIRSHARE", kCut, kCut, normal_factor},
-    {'F', "fairshare", "FAIRSHARE", kCut, kCut, weighted},
+    {'f', "fairshare_normalized", "FAIRSHARE", kCut, kCut,
+     normal_factor<&rpc::JobPriority::fair_share, &rpc::PriorityWeights::fair_share>},
+    {'F', "fairshare", "FAIRSHARE", kCut, kCut,
+     weighted<&rpc::JobPriority::fair_share, &rpc::PriorityWeights::fair_share>},
     {'i', "jobid", "JOBID", kSpill, kCut, job_id},
-    {'j', "jobsize_normalized", "JOBSIZE", kCut, kCut, normal_factor},
-    {'J', "jobsize", "JOBSIZE", kCut, kCut, weighted},
+    {'j', "jobsize_normalized", "JOBSIZE", kCut, kCut,
+     normal_factor<&rpc::JobPriority::job_size, &rpc::PriorityWeights::job_size>},
+    {'J', "jobsize", "JOBSIZE", kCut, kCut,
+     weighted<&rpc::JobPriority::job_size, &rpc::PriorityWeights::job_size>},
     {'N', "nice", "NICE", kCut, kCut, nice},
-    {'p', "partition_normalized", "PARTITION", kCut, kCut, normal_factor},
-    {'P', "partition_factor", "PARTITION", kCut, kCut, weighted},
-    {'q', "qos_normalized", "QOS", kCut, kCut, normal_factor},
-    {'Q', "qos", "QOS", kCut, kCut, weighted},
+    {'p', "partition_normalized", "PARTITION", kCut, kCut,
+     normal_factor<&rpc::JobPriority::partition_factor, &rpc::PriorityWeights::partition>},
+    {'P', "partition_factor", "PARTITION", kCut, kCut,
+     weighted<&rpc::JobPriority::partition_factor, &rpc::PriorityWeights::partition>},
+    {'q', "qos_normalized", "QOS", kCut, kCut,
+     normal_factor<&rpc::JobPriority::qos_factor, &rpc::PriorityWeights::qos>},
+    {'Q', "qos", "QOS", kCut, kCut, weighted<&rpc::JobPriority::qos_factor, &rpc::PriorityWeights::qos>},
     {'r', "partition", "PARTITION", kCut, kCut, partition},
     {'S', "site", "SITE", kCut, kCut, site},
     {'t', "tres_normalized", "TRES", kCut, kCut, tres},
@@ -130,9 +159,18 @@ void describe_priority(Document& document, const PriorityLine& line, const Displ
   document.integer("user_id", job.uid());
   document.integer("priority", job.priority());
   document.real("priority_normalized", normalized(job.priority()));
-  for (const char* factor :
-       {"site", "age", "association", "fairshare", "job_size", "partition_factor", "qos"})
-    document.integer(factor, 0);
+  const rpc::JobPriority parts = line.parts == nullptr ? rpc::JobPriority() : *line.parts;
+  const rpc::PriorityWeights weights = line.weights == nullptr ? rpc::PriorityWeights() : *line.weights;
+  document.integer("site", 0);
+  const std::tuple<const char*, double, double> factors[] = {
+      {"age", parts.age(), weights.age()},
+      {"association", parts.association(), weights.association()},
+      {"fairshare", parts.fair_share(), weights.fair_share()},
+      {"job_size", parts.job_size(), weights.job_size()},
+      {"partition_factor", parts.partition_factor(), weights.partition()},
+      {"qos", parts.qos_factor(), weights.qos()}};
+  for (const auto& [name, factor, weight] : factors)
+    document.integer(name, static_cast<int64_t>(factor * weight));
   document.integer("nice", job.spec().nice());
   document.end();
 }

@@ -1,8 +1,8 @@
 // What sprio shows: how the priority of each job that waits is made up.
 //
-// There is one factor here, the order of submission; Slurm's weighted factors (age, fair share, size,
-// partition, QOS) have no weight, and columns of factors without weight are left out unless asked for, as in
-// Slurm. Pure.
+// With priorities by submission there is one factor, the order; Slurm's weighted factors (age, fair share,
+// size, partition, QOS) have no weight then. Columns of factors without weight are left out unless asked for,
+// as in Slurm. Pure.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,15 @@
 #include "cli/display/text.h"
 #include "cli/document/document.h"
 #include "model/job.pb.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::cli {
 
 struct PriorityLine {
   const model::JobRecord* job = nullptr;  // null: the line of the weights
   std::string_view partition;
+  const rpc::JobPriority* parts = nullptr;  // null: none
+  const rpc::PriorityWeights* weights = nullptr;
 };
 
 struct SprioOptions {

@@ -278,6 +278,7 @@ void Actions::top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply r
   for (size_t i = 0; i < order.size(); ++i) {
     if (order[i]->priority == priorities[i]) continue;
     order[i]->priority = priorities[i];
+    order[i]->fixed_priority = true;
     core_.committer.job_changed(order[i]->id);
     core_.scheduling->update(*order[i]);
   }

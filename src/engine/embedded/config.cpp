@@ -6,7 +6,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "engine/embedded/toml.h"
+#include "engine/embedded/config_policy.h"
+#include "engine/embedded/config_table.h"
 #include "os/files.h"
 #include "sched/layout.h"
 #include "text/duration.h"
@@ -19,141 +20,6 @@ namespace minke::engine {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
-
-// Reads the keys of one table, and remembers which ones were asked for: what is left over is a mistake of the
-// user's, and said to be one. The first error stays.
-class Table {
- public:
-  Table(const toml::table& table, std::string path, std::string what)
-      : table_(table), path_(std::move(path)), what_(std::move(what)) {}
-
-  void text(std::string_view key, const std::function<Status(const std::string&)>& use) {
-    if (const toml::node* node = take(key)) {
-      const auto value = node->value_exact<std::string>();
-      if (!value) return fail(*node, key, "must be text in quotes");
-      if (const Status used = use(*value); !used) fail(*node, key, used.error().message);
-    }
-  }
-  void text(std::string_view key, std::string& value) {
-    text(key, [&](const std::string& given) -> Status {
-      value = given;
-      return {};
-    });
-  }
-  template <typename Set>
-  void number(std::string_view key, int64_t least, int64_t most, Set set) {
-    if (const toml::node* node = take(key)) {
-      const auto value = node->value_exact<int64_t>();
-      if (!value || *value < least || *value > most) {
-        return fail(*node, key,
-                    "must be a number from " + std::to_string(least) + " to " + std::to_string(most));
-      }
-      set(*value);
-    }
-  }
-  template <typename Set>
-  void boolean(std::string_view key, Set set) {
-    if (const toml::node* node = take(key)) {
-      const auto value = node->value_exact<bool>();
-      if (!value) return fail(*node, key, "must be true or false");
-      set(*value);
-    }
-  }
-  // One text, or a list of texts.
-  void texts(std::string_view key, const std::function<Status(const std::string&)>& use) {
-    const toml::node* node = take(key);
-    if (node == nullptr) return;
-    const auto one = [&](const toml::node& item) {
-      const auto value = item.value_exact<std::string>();
-      if (!value) return fail(item, key, "must be text in quotes, or a list of such");
-      if (const Status used = use(*value); !used) fail(item, key, used.error().message);
-    };
-    if (const toml::array* list = node->as_array()) {
-      for (const toml::node& item : *list) one(item);
-    } else {
-      one(*node);
-    }
-  }
-  // A length of time: minutes, or Slurm's forms.
-  void minutes(std::string_view key, const std::function<void(uint32_t)>& set) {
-    if (const toml::node* node = table_.get(key); node != nullptr && node->is_integer()) {
-      return number(key, 1, 0xfffffffe, [&](int64_t value) { set(static_cast<uint32_t>(value)); });
-    }
-    text(key, [&](const std::string& given) -> Status {
-      const auto value = minke::text::parse_minutes(given);
-      if (!value) return failure(value.error());
-      set(*value);
-      return {};
-    });
-  }
-  void mib(std::string_view key, const std::function<void(uint64_t)>& set) {
-    if (const toml::node* node = table_.get(key); node != nullptr && node->is_integer()) {
-      return number(key, 0, int64_t{1} << 50, [&](int64_t value) { set(static_cast<uint64_t>(value)); });
-    }
-    text(key, [&](const std::string& given) -> Status {
-      const auto value = minke::text::parse_mib(given);
-      if (!value) return failure(value.error());
-      set(*value);
-      return {};
-    });
-  }
-  // [key] with names of the user's own, and a number of at least 0 for each.
-  void section(std::string_view key, const std::function<void(const std::string&, int64_t)>& set) {
-    const toml::node* node = take(key);
-    if (node == nullptr) return;
-    const toml::table* section = node->as_table();
-    if (section == nullptr) return fail(*node, key, "must be written as [" + std::string(key) + "]");
-    for (const auto& [name, value] : *section) {
-      const auto count = value.value_exact<int64_t>();
-      if (!count || *count < 0 || *count > 1 << 20)
-        return fail(value, name.str(), "must be a number from 0 to 1048576");
-      if (name.str().find_first_of(",:;=* \t|") != std::string_view::npos)
-        return fail(value, name.str(), "cannot be a license's name");
-      set(std::string(name.str()), *count);
-    }
-  }
-  // [key] with keys of ours; null where it is not there.
-  const toml::table* table(std::string_view key) {
-    const toml::node* node = take(key);
-    if (node == nullptr) return nullptr;
-    if (node->as_table() == nullptr) fail(*node, key, "must be written as [" + std::string(key) + "]");
-    return node->as_table();
-  }
-  const toml::array* tables(std::string_view key) {
-    const toml::node* node = take(key);
-    if (node == nullptr) return nullptr;
-    const toml::array* list = node->as_array();
-    if (list == nullptr || !list->is_homogeneous(toml::node_type::table)) {
-      fail(*node, key, "must be written as [[" + std::string(key) + "]]");
-      return nullptr;
-    }
-    return list;
-  }
-  // To be called last: names keys that nobody asked for.
-  Status finish() {
-    for (const auto& [key, node] : table_) {
-      if (!taken_.contains(std::string(key.str()))) fail(node, key.str(), "is not known in " + what_);
-    }
-    return outcome_;
-  }
-  void fail(const toml::node& node, std::string_view key, const std::string& problem) {
-    if (!outcome_) return;
-    outcome_ = failure(path_ + ":" + std::to_string(node.source().begin.line) + ": " + std::string(key) +
-                       " " + problem);
-  }
-  const toml::table& table() const { return table_; }
-
- private:
-  const toml::node* take(std::string_view key) {
-    taken_.emplace(key);
-    return table_.get(key);
-  }
-
-  const toml::table& table_;
-  std::string path_, what_;
-  std::set<std::string> taken_;
-  Status outcome_;
-};
 
 Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
                  Configuration& config) {
@@ -248,6 +114,20 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
                [&](int64_t value) { partition.set_priority_tier(static_cast<uint32_t>(value)); });
   table.mib("default_mem_per_cpu", [&](uint64_t value) { partition.set_default_mem_per_cpu_mib(value); });
   table.mib("default_mem_per_node", [&](uint64_t value) { partition.set_default_mem_per_node_mib(value); });
+  table.number("priority_job_factor", 0, 65533,
+               [&](int64_t value) { partition.set_priority_job_factor(static_cast<uint32_t>(value)); });
+  sched::TresWeights weights;
+  table.text("billing_weights", [&](const std::string& given) -> Status {
+    auto parsed = sched::parse_tres_weights(given);
+    if (!parsed) return failure(parsed.error());
+    weights = std::move(*parsed);
+    return {};
+  });
+  table.text("billing_rule", [&](const std::string& given) -> Status {
+    if (given != "sum" && given != "max") return failure("must be sum or max");
+    weights.maximum = given == "max";
+    return {};
+  });
   table.text("state", [&](const std::string& given) -> Status {
     if (given != "UP" && given != "DOWN" && given != "DRAIN" && given != "INACTIVE") {
       return failure("must be UP, DOWN, DRAIN or INACTIVE");
@@ -277,6 +157,7 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   for (const auto& other : config.partitions) {
     if (other.name() == name) return failure(where + "there are two partitions " + name);
   }
+  if (!weights.empty()) config.billing.emplace_back(name, std::move(weights));
   partition.set_name(name);
   partition.set_state(state);
   partition.set_nodes(text::compress_hostlist_sorted(members));
@@ -284,8 +165,7 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   return {};
 }
 
-Status read_mail(const toml::table& from, const std::string& path, Configuration& config) {
-  Table table(from, path, "[mail]");
+void read_mail(Table& table, Configuration& config) {
   MailConfiguration mail;
   model::MailSettings& settings = mail.settings;
   settings.set_log_lines(20);
@@ -324,13 +204,9 @@ Status read_mail(const toml::table& from, const std::string& path, Configuration
   table.number("max_per_hour", 1, 1000000, [&](int64_t v) { mail.max_per_hour = static_cast<uint32_t>(v); });
   table.number("retry", 1, 3600, [&](int64_t v) { mail.retry_seconds = static_cast<uint32_t>(v); });
   table.number("give_up", 1, 720, [&](int64_t v) { mail.give_up_hours = static_cast<uint32_t>(v); });
-  if (const Status finished = table.finish(); !finished) return finished;
-  if (settings.program().empty() == settings.server().empty()) {
-    return failure(path + ":" + std::to_string(from.source().begin.line) +
-                   ": [mail] needs program or server, one of them");
-  }
+  if (settings.program().empty() == settings.server().empty())
+    table.fail(table.table(), "[mail]", "needs program or server, one of them");
   config.mail = std::move(mail);
-  return {};
 }
 
 }  // namespace
@@ -372,14 +248,13 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.section("licenses", [&](const std::string& name, int64_t count) {
     config.licenses.emplace_back(name, static_cast<uint32_t>(count));
   });
-  const toml::table* mail = table.table("mail");
+  table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
+  table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
+  table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });
   const toml::array* nodes = table.tables("node");
   const toml::array* partitions = table.tables("partition");
   if (const Status finished = table.finish(); !finished) return failure(finished.error());
 
-  if (mail != nullptr) {
-    if (const Status read = read_mail(*mail, path, config); !read) return failure(read.error());
-  }
   if (nodes != nullptr) {
     for (const toml::node& node : *nodes) {
       if (const Status read = read_node(*node.as_table(), path, this_machine, config); !read)

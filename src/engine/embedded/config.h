@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/config_policy.h"
 #include "model/cluster.pb.h"
 #include "model/mail.pb.h"
 
@@ -44,7 +45,10 @@ struct Configuration {
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
   std::optional<MailConfiguration> mail;                   // absent: no mail is sent
-  uint32_t first_job_id = 1;                               // of a cluster that has had no job yet
+  AccountingPolicy accounting;
+  PriorityPolicy priority;
+  std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
+  uint32_t first_job_id = 1;                                        // of a cluster that has had no job yet
 };
 
 // `machine` is what this machine offers: the node where the file declares none, and the defaults of those

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/version.h"
+#include "text/duration.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
@@ -47,17 +48,39 @@ std::string mail_program(const Configuration& config) {
   return mail.program().empty() ? mail.server() : mail.program();
 }
 
+std::string enforced(const AccountingPolicy& policy) {
+  std::string list;
+  for (const auto& [is_set, word] :
+       {std::pair{policy.associations, "associations"}, std::pair{policy.limits, "limits"},
+        std::pair{policy.qos, "qos"}, std::pair{policy.safe, "safe"}}) {
+    if (is_set) list.append(list.empty() ? "" : ",").append(word);
+  }
+  return list.empty() ? "none" : list;
+}
+
+std::string usage_reset(UsageReset reset) {
+  constexpr const char* kWords[] = {"NONE", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"};
+  return kWords[static_cast<size_t>(reset)];
+}
+
 struct Parameter {
   const char* name;
   const char* value;  // nullptr: computed
   std::string (*compute)(const ListingFacts& f) = nullptr;
+  bool multifactor = false;  // listed only where that is PriorityType
 };
+
+template <uint32_t sched::PriorityWeights::*kWeight>
+std::string weight(const ListingFacts& f) {
+  return std::to_string(f.config.priority.weights.*kWeight);
+}
 
 // AccountingStorageType and the like name the plugin of Slurm's that does what Minke does: a program that
 // asks whether accounting is kept looks for slurmdbd.
 constexpr Parameter kParameters[] = {
     {"AccountingStorageBackupHost", ""},
-    {"AccountingStorageEnforce", "none"},
+    {"AccountingStorageEnforce", nullptr,
+     [](const ListingFacts& f) -> std::string { return enforced(f.config.accounting); }},
     {"AccountingStorageHost", "localhost"},
     {"AccountingStorageExternalHost", ""},
     {"AccountingStorageParameters", ""},
@@ -176,7 +199,31 @@ constexpr Parameter kParameters[] = {
     {"PriorityParameters", ""},
     {"PrioritySiteFactorParameters", ""},
     {"PrioritySiteFactorPlugin", ""},
-    {"PriorityType", "priority/basic"},
+    {"PriorityDecayHalfLife", nullptr,
+     [](const ListingFacts& f) { return text::format_seconds(f.config.priority.half_life); }, true},
+    {"PriorityCalcPeriod", nullptr,
+     [](const ListingFacts& f) { return text::format_seconds(f.config.priority.calc_period); }, true},
+    {"PriorityFavorSmall", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.priority.weights.favor_small ? "Yes" : "No";
+     },
+     true},
+    {"PriorityFlags", "", nullptr, true},
+    {"PriorityMaxAge", nullptr,
+     [](const ListingFacts& f) { return text::format_seconds(f.config.priority.weights.max_age); }, true},
+    {"PriorityUsageResetPeriod", nullptr,
+     [](const ListingFacts& f) { return usage_reset(f.config.priority.reset); }, true},
+    {"PriorityType", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.priority.multifactor ? "priority/multifactor" : "priority/basic";
+     }},
+    {"PriorityWeightAge", nullptr, weight<&sched::PriorityWeights::age>, true},
+    {"PriorityWeightAssoc", nullptr, weight<&sched::PriorityWeights::association>, true},
+    {"PriorityWeightFairShare", nullptr, weight<&sched::PriorityWeights::fair_share>, true},
+    {"PriorityWeightJobSize", nullptr, weight<&sched::PriorityWeights::job_size>, true},
+    {"PriorityWeightPartition", nullptr, weight<&sched::PriorityWeights::partition>, true},
+    {"PriorityWeightQOS", nullptr, weight<&sched::PriorityWeights::qos>, true},
+    {"PriorityWeightTRES", nullptr, [](const ListingFacts& f) { return f.config.priority.tres_text; }, true},
     {"PrivateData", nullptr,
      [](const ListingFacts& f) -> std::string { return f.config.private_jobs ? "jobs" : "none"; }},
     {"ProctrackType", "proctrack/linuxproc"},
@@ -276,6 +323,7 @@ constexpr Parameter kParameters[] = {
 std::vector<std::pair<std::string, std::string>> list_configuration(const ListingFacts& facts) {
   std::vector<std::pair<std::string, std::string>> list;
   for (const Parameter& parameter : kParameters) {
+    if (parameter.multifactor && !facts.config.priority.multifactor) continue;
     list.emplace_back(parameter.name,
                       parameter.compute != nullptr ? parameter.compute(facts) : parameter.value);
   }

@@ -79,6 +79,37 @@ default = true
   EXPECT_FALSE(config.partitions[0].is_default());
 }
 
+TEST(Configuration, ReadsWhoMayUseWhatAndWhoIsServedFirst) {
+  const auto config = parse(R"(
+[accounting]
+enforce = ["safe", "qos"]
+[priority]
+type = "multifactor"
+weight_age = 1000
+weight_tres = "CPU=1000,GRES/gpu=3000"
+half_life = "14-0"
+usage_reset = "yearly"
+[[partition]]
+name = "main"
+default = true
+billing_weights = "CPU=1.0,Mem=0.25G"
+billing_rule = "max"
+)");
+  EXPECT_TRUE(config.accounting.associations && config.accounting.limits && config.accounting.safe &&
+              config.accounting.qos);
+  EXPECT_TRUE(config.priority.multifactor);
+  EXPECT_EQ(config.priority.weights.age, 1000u);
+  EXPECT_EQ(config.priority.tres.each.size(), 2u);
+  EXPECT_EQ(config.priority.half_life, 14 * 86400);
+  EXPECT_EQ(config.priority.reset, UsageReset::kYearly);
+  ASSERT_EQ(config.billing.size(), 1u);
+  EXPECT_TRUE(config.billing[0].second.maximum);
+  EXPECT_EQ(problem("[accounting]\nenforce = \"all\"\n").rfind("minke.toml:2: enforce", 0), 0u);
+  EXPECT_EQ(problem("\n[priority]\nhalf_life = \"soon\"\n").rfind("minke.toml:3: half_life", 0), 0u);
+  EXPECT_NE(problem("[priority]\nwight_age = 3\n").find("wight_age is not known in [priority]"),
+            std::string::npos);
+}
+
 TEST(Configuration, NamesFileLineAndKeyOfAMistake) {
   EXPECT_EQ(problem("\nclustername = \"x\"\n").rfind("minke.toml:2: clustername is not known", 0), 0u);
   EXPECT_NE(problem("kill_wait = -1").find("minke.toml:1: kill_wait must be a number"), std::string::npos);

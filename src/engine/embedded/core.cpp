@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -27,6 +29,8 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       diagnostics(now),
       rights(std::make_unique<Rights>(*this)),
       nodes(std::make_unique<Nodes>(*this)),
+      accounts(std::make_unique<Accounts>(*this)),
+      priorities(std::make_unique<Priorities>(*this)),
       reservations(std::make_unique<Reservations>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       launching(std::make_unique<Launching>(*this)),

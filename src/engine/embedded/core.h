@@ -21,11 +21,13 @@
 
 namespace minke::engine {
 
+class Accounts;
 class Dependencies;
 class Launching;
 class Lifecycle;
 class Mail;
 class Nodes;
+class Priorities;
 class Reservations;
 class Rights;
 class Scheduling;
@@ -51,6 +53,8 @@ struct Core {
   std::unique_ptr<Rights> rights;
   std::unique_ptr<Nodes> nodes;
   std::unique_ptr<Reservations> reservations;
+  std::unique_ptr<Accounts> accounts;
+  std::unique_ptr<Priorities> priorities;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Launching> launching;
   std::unique_ptr<Lifecycle> lifecycle;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/version.h"
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
@@ -22,6 +23,7 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/server.h"
@@ -171,6 +173,7 @@ Status Daemon::load() {
   core_->reservations->restore(loaded->settings);
   core_->nodes->restore(loaded->settings);
   settings_ = loaded->settings;
+  core_->accounts->restore(loaded->settings);
   const std::string boot = boot_id();
   std::string previous_boot;
   for (const auto& [name, value] : loaded->settings) {
@@ -196,6 +199,7 @@ Status Daemon::load() {
       submission = std::make_shared<const Submission>(std::move(made));
     }
     Job& job = state.add(state.job_of(row, submission));
+    core_->accounts->adopt(job);
     if (job.state == JOB_PENDING) continue;
     Details& details = job.need_details();
     details.launched = true;
@@ -306,6 +310,8 @@ Status Daemon::reconfigure() {
   read->shared = config.shared;
   config = std::move(*read);
   core_->nodes->reconfigure();
+  core_->priorities->policy_changed();
+  core_->accounts->policy_changed();
   os::log_info("the configuration was read again");
   return {};
 }

@@ -97,6 +97,7 @@ struct Details {
   google::protobuf::RepeatedPtrField<model::NodeAllocation> nodes;
   std::string partition;  // the one it runs in
   model::Usage usage;     // of the steps that ended
+  double billing = 0;     // units of what it holds; 0: its CPUs
   Owner owner;
   std::unique_ptr<OwnerWatch> owner_watch;
   uint32_t next_step_id = 0;
@@ -127,6 +128,8 @@ struct Job {
   uint32_t priority = 0;  // 0: held
   uint32_t time_limit_minutes = kUnlimited;
   uint32_t restarts = 0;
+  uint32_t association = 0;  // charged for it; 0: none
+  uint32_t qos = 0;          // 0: none
   uint32_t cancelled_by_uid = 0;
   uint32_t het_job_id = 0;  // of a heterogeneous job's first component; 0: not of such a job
   uint16_t het_offset = 0;  // of the component; its id is het_job_id + het_offset
@@ -137,10 +140,13 @@ struct Job {
   model::StateReason reason = model::WAIT_NO_REASON;
   bool completing = false;
   bool requeue_allowed = true;
-  bool queued = false;        // in the scheduler's queue
-  bool special_exit = false;  // held after a requeue with State=SpecialExit
-  bool committed = false;     // its submission is durable: it may start
-  bool dirty = false;         // what the store has is older
+  bool queued = false;          // in the scheduler's queue
+  bool special_exit = false;    // held after a requeue with State=SpecialExit
+  bool committed = false;       // its submission is durable: it may start
+  bool dirty = false;           // what the store has is older
+  bool counted = false;         // in the ledger of Accounts
+  bool fixed_priority = false;  // somebody has set it: no factors
+  double static_priority = 0;   // of multifactor priority: what does not change with time
   int64_t submit_time = 0;
   int64_t eligible_time = 0;
   int64_t start_time = 0;

@@ -10,6 +10,7 @@
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -103,9 +104,10 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
     job.need_details().dependencies.clear();
     core_.dependencies->watch(job);
   }
-  if (priority && job.priority != 0) job.priority = std::max(1u, initial_priority(spec, job.id));
+  if (priority && job.priority != 0) job.priority = std::max(1u, core_.priorities->initial(spec, job.id));
   if (priority && spec.has_priority()) {
     job.priority = spec.priority();
+    job.fixed_priority = job.priority != 0;
     if (job.priority == 0) job.reason = WAIT_HELD_USER;
   }
   core_.committer.job_changed(job.id);

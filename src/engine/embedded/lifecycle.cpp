@@ -6,12 +6,14 @@
 #include <csignal>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/owner_watch.h"
+#include "engine/embedded/priorities.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
@@ -26,10 +28,10 @@ namespace {
 
 constexpr char kRequeuedHeld[] = "job requeued in held state";  // Slurm's words
 
-uint32_t released_priority(const Job& job) {
+uint32_t released_priority(const Priorities& priorities, const Job& job) {
   JobSpec spec = job.submission->spec();
   spec.set_hold(false);
-  return std::max(1u, initial_priority(spec, job.id));
+  return std::max(1u, priorities.initial(spec, job.id));
 }
 
 }  // namespace
@@ -42,6 +44,7 @@ void Lifecycle::started(Job& job) {
   job.end_time = 0;
   job.exit_code = job.derived_exit_code = 0;
   if (job.array_job_id != 0) ++core_.state.find_array(job.array_job_id)->running;
+  core_.accounts->started(job);
   core_.committer.job_changed(job.id);
   set_alarm(job);
   core_.dependencies->started(job);
@@ -118,6 +121,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   job.queued = false;
   if (was_running) {
     core_.steps->job_ended(job);
+    core_.accounts->stopped(job, std::max(end_time, job.start_time));
     core_.scheduling->release(job);
   }
   job.state = state;
@@ -137,6 +141,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
     return;
   }
   core_.diagnostics.job_ended(job.state, job.reason);
+  core_.accounts->left(job);
   count_in_array(job);
   core_.committer.job_changed(job.id);
   core_.dependencies->ended(job);
@@ -174,6 +179,7 @@ void Lifecycle::end_components(const Job& leader) {
 void Lifecycle::back_to_queue(Job& job) {
   core_.committer.run_ended(core_.state.row_of(job));
   core_.mail->requeued(job);
+  core_.accounts->submitted(job);
   ++job.restarts;
   job.state = JOB_PENDING;
   job.reason = WAIT_NO_REASON;
@@ -293,7 +299,7 @@ Status Lifecycle::hold(Job& job, bool by_user) {
 Status Lifecycle::release(Job& job) {
   if (job.ended()) return failure("", kAlreadyDone);
   if (job.priority == 0) {
-    job.priority = released_priority(job);
+    job.priority = released_priority(*core_.priorities, job);
     if (job.state != JOB_PENDING) {
       core_.committer.job_changed(job.id);
       return {};

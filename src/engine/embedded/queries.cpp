@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/nodes.h"
@@ -68,7 +69,8 @@ void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* 
   record.set_num_cpus(cpus);
 }
 
-// What a job asks for, in the totals that listings show. Allocated jobs show what they hold instead.
+}  // namespace
+
 void add_request(JobRecord& record, const sched::Request* request, const sched::LayoutPartition* partition) {
   add_counts(record, BriefSpec::of(record.spec()), request, partition);
   const JobSpec& spec = record.spec();
@@ -102,6 +104,8 @@ void add_request(JobRecord& record, const sched::Request* request, const sched::
       add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
   if (spec.has_mem_per_gpu_mib()) record.set_memory_mib(spec.mem_per_gpu_mib() * gpus);
 }
+
+namespace {
 
 bool runs_on(const JobRecord& record, const rpc::JobFilter& filter) {
   if (filter.nodes().empty()) return true;
@@ -242,6 +246,12 @@ void Queries::complete(JobRecord& record, const Job* job) {
   if (record.nodes_size() == 0) {
     add_request(record, job == nullptr ? nullptr : core_.scheduling->queued_request(*job),
                 partition_of(record));
+    if (const auto* weights =
+            core_.scheduling->billing_weights(record.partition().substr(0, record.partition().find(',')))) {
+      double billing = 0;
+      tres_counts(record, weights, &billing);
+      record.set_billing(billing);
+    }
   } else {
     for (const NodeAllocation& node : record.nodes()) {
       for (const GresAllocation& gres : node.gres()) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "rpc/messages.pb.h"
 #include "sched/layout.h"
+#include "sched/request.h"
 #include "store/store.h"
 
 namespace minke::engine {
@@ -63,6 +64,11 @@ void add_gres(google::protobuf::RepeatedPtrField<model::Gres>& list, const std::
               const std::string& type, uint32_t count);
 // What a batch step holds: all that its job has on the node.
 void add_holdings(model::StepRecord& step, const model::NodeAllocation& node);
+// What a job asks for, in the totals that listings show, into its record (which has its spec). Allocated jobs
+// show what they hold instead. `request`: in the partition that is meant; `partition`: that one; null where
+// they are not known.
+void add_request(model::JobRecord& record, const sched::Request* request,
+                 const sched::LayoutPartition* partition = nullptr);
 void set_error(rpc::ServerMessage& message, const Error& error);
 
 bool selects(const rpc::JobSelector& selector, const Job& job);

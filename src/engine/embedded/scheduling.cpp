@@ -4,10 +4,13 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/priorities.h"
+#include "engine/embedded/queries.h"
 #include "engine/embedded/reservations.h"
 #include "model/error.h"
 #include "text/hostlist.h"
@@ -35,14 +38,6 @@ sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
   auto machine = sched::Machine::build(nodes, members, std::move(pools));
   MINKE_CHECK(machine.has_value());
   return std::move(*machine);
-}
-
-// As priority/basic: the earlier, the higher. Held: 0.
-uint32_t initial_priority(const model::JobSpec& spec, uint32_t job_id) {
-  if (spec.hold()) return 0;
-  if (spec.has_priority()) return spec.priority();
-  const int64_t priority = int64_t{4294901761} - job_id - spec.nice();
-  return static_cast<uint32_t>(std::clamp<int64_t>(priority, 1, 0xfffffffe));
 }
 
 Scheduling::Scheduling(Core& core)
@@ -143,14 +138,16 @@ void Scheduling::update(Job& job) {
   const auto& names = job.submission->partitions;
   Error problem;
   for (size_t i = 0; i < std::min(names.size(), kMaxPartitionsOfJob); ++i) {
-    const auto request = request_for(spec, names[i], job.time_limit_minutes);
+    auto request = request_for(spec, names[i], job.time_limit_minutes);
     if (!request) {
       problem = request.error();
       continue;
     }
+    request->limit_group = core_.accounts->limit_group(job, spec, *request);
+    if (!job.queued) core_.priorities->enter(job, spec, *request);
     const PartitionRecord* partition = core_.nodes->find_partition(names[i]);
     queue_.insert({.id = entry_of(job.id, i),
-                   .priority = (uint64_t{partition->priority_tier()} << 32) | job.priority,
+                   .priority = (uint64_t{partition->priority_tier()} << 32) | priority_in(job, names[i]),
                    .order = job.id,
                    .startable = startable(job)},
                   *request);
@@ -163,7 +160,51 @@ void Scheduling::update(Job& job) {
     return wait(job, problem.code == model::kInvalidTimeLimit ? WAIT_PART_TIME_LIMIT : FAIL_BAD_CONSTRAINTS);
   }
   job.reason = WAIT_NO_REASON;
+  core_.priorities->something_waits();
   request_pass();
+}
+
+uint32_t Scheduling::priority_in(const Job& job, const std::string& partition) const {
+  const bool fixed = job.fixed_priority || !core_.priorities->multifactor();
+  return fixed ? job.priority : core_.priorities->in_partition(job, partition);
+}
+
+void Scheduling::priorities_changed() {
+  machine_.limits_changed();  // what usage held up may have decayed
+  bool any = false;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (!job->queued) continue;
+    any = true;
+    if (!core_.priorities->multifactor() || job->fixed_priority) continue;
+    const auto& names = job->submission->partitions;
+    for (size_t i = 0; i < std::min(names.size(), kMaxPartitionsOfJob); ++i) {
+      const uint32_t priority = core_.priorities->in_partition(*job, names[i]);
+      if (i == 0) job->priority = priority;
+      const model::PartitionRecord* partition = core_.nodes->find_partition(names[i]);
+      queue_.set_priority(entry_of(id, i), (uint64_t{partition->priority_tier()} << 32) | priority);
+    }
+  }
+  if (!any) return;
+  core_.priorities->something_waits();
+  request_pass();
+}
+
+void Scheduling::limits_changed() {
+  machine_.limits_changed();
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->state == model::JOB_PENDING && job->queued) update(*job);
+  }
+}
+
+const sched::TresWeights* Scheduling::billing_weights(const std::string& partition) const {
+  for (const auto& [name, weights] : core_.config.billing) {
+    if (name == partition) return &weights;
+  }
+  return nullptr;
+}
+
+sched::WaitReasons Scheduling::wait_reasons() const {
+  return {machine_, queue_, core_now(), core_.accounts->gate()};
 }
 
 Result<sched::Request> Scheduling::first_request(const model::JobSpec& spec,
@@ -188,10 +229,14 @@ void Scheduling::update_components(Job& job) {
     if (const auto own = obstacle(*component); own && !reason) reason = own;
   }
   std::optional<sched::Request> all;
-  for (const Job* component : components) {
+  for (Job* component : components) {
     if (reason) break;
-    auto request = first_request(component->submission->spec(), component->submission->partitions,
-                                 component->time_limit_minutes);
+    const model::JobSpec spec = component->submission->spec();
+    auto request = first_request(spec, component->submission->partitions, component->time_limit_minutes);
+    if (request) {
+      request->limit_group = core_.accounts->limit_group(*component, spec, *request);
+      core_.priorities->enter(*component, spec, *request);
+    }
     if (!request) {
       reason = model::FAIL_BAD_CONSTRAINTS;
     } else if (!all) {
@@ -262,7 +307,8 @@ void Scheduling::pause(bool paused) {
 
 void Scheduling::pass() {
   // Bounded, so that commands are answered between the passes of a very long burst.
-  const sched::PassOptions options{.max_starts = 5000};
+  sched::PassOptions options{.max_starts = 5000};
+  options.gate = core_.accounts->gate();
   const size_t queue_length = queue_.size();
   const auto begin = std::chrono::steady_clock::now();
   const auto result =
@@ -282,6 +328,16 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
   Details& details = job.need_details();
   details.nodes = sched::to_model(machine_.layout(), placement);
   details.partition = partition;
+  if (const sched::TresWeights* weights = billing_weights(partition)) {
+    model::JobRecord record = core_.state.record_of(job);
+    *record.mutable_spec() = job.submission->spec();
+    for (const model::NodeAllocation& node : record.nodes()) {
+      for (const model::GresAllocation& gres : node.gres())
+        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
+                 static_cast<uint32_t>(gres.indices_size()));
+    }
+    tres_counts(record, weights, &details.billing);
+  }
   int64_t seconds = expected_end - core_.now();
   // A deadline ends the job as its time limit would, which is what it is shown as.
   if (const int64_t deadline = job.submission->deadline; deadline != 0)
@@ -461,7 +517,9 @@ void Scheduling::rebuild() {
 }
 
 std::vector<sched::ExpectedStart> Scheduling::forecast() const {
-  return sched::forecast(machine_, queue_, running_, core_.now());
+  sched::ForecastOptions options;
+  options.pass.gate = core_.accounts->gate();
+  return sched::forecast(machine_, queue_, running_, core_.now(), options);
 }
 
 Status Scheduling::check_together(const std::vector<model::JobSpec>& specs) const {

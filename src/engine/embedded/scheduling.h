@@ -41,6 +41,12 @@ class Scheduling {
   void release(const Job& job);
   void time_limit_changed(const Job& job);
 
+  // Limits, priorities or their factors are others than they were: all that waits is looked at again.
+  void limits_changed();
+  void priorities_changed();  // those that changed with time, and no more
+  // Null where CPUs are billed.
+  const sched::TresWeights* billing_weights(const std::string& partition) const;
+
   void set_node_available(const std::string& node, bool available);
   void set_partition_up(const std::string& partition, bool up);
   // Limits, defaults or the tier of a partition: its jobs that wait are looked at again.
@@ -69,7 +75,7 @@ class Scheduling {
   std::vector<sched::ExpectedStart> forecast() const;
   // Of a job, or of a heterogeneous one's components; where it starts is said of the first.
   std::optional<sched::ExpectedStart> forecast_submission(const std::vector<model::JobSpec>& specs) const;
-  sched::WaitReasons wait_reasons() const { return {machine_, queue_, core_now()}; }
+  sched::WaitReasons wait_reasons() const;
   model::StateReason reason_of(const sched::WaitReasons& reasons, const Job& job) const;
   // More of that, in Slurm's words; empty: there is no more to say.
   std::string reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const;
@@ -102,6 +108,7 @@ class Scheduling {
     return (uint64_t{job_id} << 8) | partition;
   }
   uint32_t startable(const Job& job) const;
+  uint32_t priority_in(const Job& job, const std::string& partition) const;
   std::vector<sched::LicenseShare> licenses_of(const Job& job) const;
 
   Core& core_;
@@ -116,7 +123,5 @@ class Scheduling {
 sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
                              const std::vector<model::PartitionRecord>& partitions,
                              const std::vector<std::pair<std::string, uint32_t>>& licenses);
-
-uint32_t initial_priority(const model::JobSpec& spec, uint32_t job_id);
 
 }  // namespace minke::engine

@@ -6,10 +6,12 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/steps.h"
@@ -337,10 +339,18 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       return queries_.reservations(part);
     case rpc::ClientMessage::kKeepMetrics:
       return changed(actions_.keep_metrics(message.keep_metrics(), client->peer));
-    case rpc::ClientMessage::kQueryAccounts:
+    case rpc::ClientMessage::kQueryAccounts: {
+      rpc::ServerMessage answer;
+      core_.accounts->query(message.query_accounts(), *answer.mutable_accounts());
+      return client->send(answer, id, true);
+    }
     case rpc::ClientMessage::kUpdateAccounts:
-    case rpc::ClientMessage::kQueryPriorities:
-      return client->send_error(id, Error{kNotSupported, "accounts are not kept"});
+      return changed(core_.accounts->update(message.update_accounts(), client->peer.uid));
+    case rpc::ClientMessage::kQueryPriorities: {
+      rpc::ServerMessage answer;
+      core_.priorities->query(message.query_priorities(), *answer.mutable_priorities());
+      return client->send(answer, id, true);
+    }
     case rpc::ClientMessage::BODY_NOT_SET:
       return client->send_error(id, Error{kInternal, "a request that this daemon does not know"});
   }

@@ -125,6 +125,11 @@ Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id) {
   task->state = array.state;
   task->reason = array.reason;
   task->requeue_allowed = array.requeue_allowed;
+  task->association = array.association;
+  task->qos = array.qos;
+  task->counted = array.counted;
+  task->fixed_priority = array.fixed_priority;
+  task->static_priority = array.static_priority;
   task->committed = array.committed;
   task->submit_time = array.submit_time;
   task->eligible_time = array.eligible_time;
@@ -192,6 +197,8 @@ void State::write_record(const Job& job, model::JobRecord& record) {
   record.set_derived_exit_code(job.derived_exit_code);
   record.set_restarts(job.restarts);
   record.set_priority(job.priority);
+  record.set_association_id(job.association);
+  record.set_fixed_priority(job.fixed_priority);
   record.set_cancelled_by_uid(job.cancelled_by_uid);
   record.set_requeue_allowed(job.requeue_allowed);
   record.set_submit_time(job.submit_time);
@@ -208,6 +215,7 @@ void State::write_record(const Job& job, model::JobRecord& record) {
     record.set_suspended_seconds(details.suspended_seconds);
     record.set_pre_suspend_seconds(details.pre_suspend_seconds);
     *record.mutable_usage() = details.usage;
+    record.set_billing(details.billing);
     *record.mutable_nodes() = details.nodes;
     std::vector<std::string> names;
     uint32_t cpus = 0, tasks = 0;
@@ -262,6 +270,8 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
   job->uid = record.uid();
   job->gid = record.gid();
   job->priority = record.priority();
+  job->association = record.association_id();
+  job->fixed_priority = record.fixed_priority();
   job->time_limit_minutes = record.time_limit_minutes();
   job->restarts = record.restarts();
   job->cancelled_by_uid = record.cancelled_by_uid();
@@ -284,6 +294,7 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
     details.partition = record.partition();
     details.usage = record.usage();
     details.mailed_percent = record.mailed_percent();
+    details.billing = record.billing();
     details.suspend_time = record.suspend_time();
     details.suspended_seconds = record.suspended_seconds();
     details.pre_suspend_seconds = record.pre_suspend_seconds();

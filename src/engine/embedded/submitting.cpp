@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -46,20 +48,21 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   return spec;
 }
 
-Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>& specs, uint32_t uid) const {
+Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>& specs, uint32_t uid,
+                         Charges& charges) const {
   if (request.key().size() != kKeyBytes) return failure("a submission's key has 16 bytes", kInternal);
   if (request.script().size() > kMaxScriptBytes) return failure("the script is over 4 MiB", kPathnameTooLong);
   for (JobSpec& spec : specs) {
     if (request.script().empty() != spec.interactive()) return failure("", kJobScriptMissing);
     if (specs.size() > 1 && spec.has_array())
       return failure("a heterogeneous job cannot be an array", kNotSupported);
-    if (const Status possible = check(spec, uid); !possible) return possible;
+    if (const Status possible = check(spec, uid, charges); !possible) return possible;
   }
   if (specs.size() == 1) return {};
   return core_.scheduling->check_together(specs);
 }
 
-Status Submitting::check(JobSpec& spec, uint32_t uid) const {
+Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   // Slurm's longest texts.
   constexpr size_t kLongText = 1024, kLongList = size_t{128} << 10, kLongPath = 4096;
   for (const auto& [text, most] : {std::pair{&spec.name(), kLongText},
@@ -112,6 +115,20 @@ Status Submitting::check(JobSpec& spec, uint32_t uid) const {
   std::string partitions;
   if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
   spec.set_partition(partitions);
+  const auto charge = core_.accounts->choose(spec, uid);
+  if (!charge) return failure(charge.error());
+  if (!spec.has_time_limit_minutes()) {
+    if (const uint32_t longest = core_.accounts->max_wall(*charge);
+        longest < core_.scheduling->time_limit_of(spec))
+      spec.set_time_limit_minutes(longest);
+  }
+  const uint64_t tasks = spec.has_array() ? std::max<uint64_t>(1, TaskSet(spec.array()).size()) : 1;
+  const auto request = core_.scheduling->request_for(spec, partitions.substr(0, partitions.find(',')), 0);
+  if (request) {
+    if (const Status admitted = core_.accounts->admit(*charge, spec, uid, *request, tasks); !admitted)
+      return admitted;
+  }
+  charges.push_back(*charge);
   if (const auto* first = core_.nodes->find_partition(partitions.substr(0, partitions.find(','))))
     take_default_memory(spec, *first);
   return core_.dependencies->check(spec);
@@ -164,7 +181,8 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
     answer.set_job_id(**known);
     return reply(answer);
   }
-  if (const Status possible = check(request, specs, peer.uid); !possible)
+  Charges charges;
+  if (const Status possible = check(request, specs, peer.uid, charges); !possible)
     return reply(failure(possible.error()));
   if (request.test_only()) return reply(test(specs));
   const JobSpec& first = specs.front();
@@ -186,6 +204,9 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   for (size_t i = 0; i < specs.size(); ++i) ids.push_back(core_.state.take_job_id());
   for (size_t i = 0; i < specs.size(); ++i) {
     auto job = make_job(request, peer, ids[i], specs[i], i == 0, batch);
+    job->association = charges[i].association;
+    job->qos = charges[i].qos;
+    core_.accounts->submitted(*job);
     if (specs.size() > 1) {
       job->het_job_id = ids.front();
       job->het_offset = static_cast<uint16_t>(i);
@@ -220,7 +241,8 @@ std::unique_ptr<Job> Submitting::make_job(const rpc::SubmitRequest& request, con
   made->gid = peer.gid;
   made->submit_time = core_.now();
   made->eligible_time = std::max(made->submit_time, spec.begin_time());
-  made->priority = initial_priority(spec, id);
+  made->priority = core_.priorities->initial(spec, id);
+  made->fixed_priority = spec.has_priority();
   made->requeue_allowed = spec.has_requeue() ? spec.requeue() : core_.config.requeue_by_default;
   made->submission = std::make_shared<const Submission>(std::move(submission));
   made->time_limit_minutes = core_.scheduling->time_limit_of(spec);
@@ -238,7 +260,10 @@ std::unique_ptr<Job> Submitting::make_job(const rpc::SubmitRequest& request, con
 void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& key, Status outcome) {
   const auto replies = std::move(in_flight_.extract(key).mapped());
   if (!outcome) {
-    for (const uint32_t id : ids) core_.state.remove(id);
+    for (const uint32_t id : ids) {
+      core_.accounts->left(*core_.state.find(id));
+      core_.state.remove(id);
+    }
     for (const Reply& reply : replies) reply(failure(outcome.error().message, kWritingToFile));
     return;
   }

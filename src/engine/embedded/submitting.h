@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/job.h"
 #include "rpc/messages.pb.h"
 #include "rpc/socket.h"
@@ -30,8 +31,10 @@ class Submitting {
   // Fills in what the user left to the configuration; the result is what is stored.
   Result<model::JobSpec> complete_spec(const model::JobSpec& given) const;
   // All components, if there are several: each by itself, and together.
-  Status check(const rpc::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid) const;
-  Status check(model::JobSpec& spec, uint32_t uid) const;
+  using Charges = std::vector<Accounts::Charge>;
+  Status check(const rpc::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid,
+               Charges& charges) const;
+  Status check(model::JobSpec& spec, uint32_t uid, Charges& charges) const;
   Result<rpc::SubmitReply> test(const std::vector<model::JobSpec>& specs) const;
   std::unique_ptr<Job> make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, store::Batch& batch);

@@ -1,0 +1,23 @@
+// sacctmgr show (or list): the tables of accounts, associations, users, QOS and what else there is.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/display/print_fields.h"
+#include "cli/sacctmgr/session.h"
+#include "cli/sacctmgr/words.h"
+
+namespace minke::cli {
+
+struct ShowStyle {
+  PrintLayout layout = PrintLayout::kFixed;
+  bool no_header = false;
+  bool with_associations = false;  // -s
+};
+
+// `words`: all behind the entity. The exit status.
+int show_entity(AccountingSession& session, std::string_view entity, std::span<char* const> words,
+                const ShowStyle& style);
+
+}  // namespace minke::cli

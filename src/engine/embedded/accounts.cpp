@@ -1,0 +1,373 @@
+#include "engine/embedded/accounts.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/queries.h"
+#include "engine/embedded/scheduling.h"
+#include "model/error.h"
+#include "text/licenses.h"
+#include "text/number.h"
+#include "text/state.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr size_t kMaxGroups = 65536;  // then those of jobs that left are forgotten
+
+bool asks_for_gpus(const JobSpec& spec) {
+  const auto any = [](const auto& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [](const Gres& gres) { return gres.name() == "gpu" && gres.count() > 0; });
+  };
+  return any(spec.gpus()) || any(spec.gres_per_node()) || any(spec.gpus_per_task()) ||
+         any(spec.gpus_per_socket());
+}
+
+std::string first_of(const std::string& list) {
+  return list.substr(0, list.find(','));
+}
+
+// The lines in which the clusters of the Alliance list one's accounts.
+std::string list_of_accounts(const std::vector<std::string>& accounts) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"RAS default accounts: ", "def-"},
+                                                                      {"        RAC accounts: ", "r"},
+                                                                      {"Compute-Burst accounts: ", "ctb-"}};
+  std::string text, others = "      Other accounts: ";
+  std::vector<std::string> left = accounts;
+  for (const auto& [title, prefix] : kKinds) {
+    text += "\n" + std::string(title.size() < 22 ? 22 - title.size() : 0, ' ') + std::string(title);
+    std::erase_if(left, [&](const std::string& name) {
+      const bool fits =
+          prefix == "r" ? name.starts_with("rrg-") || name.starts_with("rpp-") : name.starts_with(prefix);
+      if (fits) text += name + ", ";
+      return fits;
+    });
+  }
+  for (const std::string& name : left) others += name + ", ";
+  text += "\n" + others;
+  std::string trimmed;  // lines end with the comma
+  for (const char c : text) {
+    if (c == '\n' && !trimmed.empty() && trimmed.back() == ' ') trimmed.pop_back();
+    trimmed += c;
+  }
+  if (trimmed.back() == ' ') trimmed.pop_back();
+  return trimmed;
+}
+
+std::string without_suffix(const std::string& account) {
+  return account.ends_with("_cpu") || account.ends_with("_gpu") ? account.substr(0, account.size() - 4)
+                                                                : account;
+}
+
+}  // namespace
+
+sched::TresCounts tres_counts(const JobRecord& record, const sched::TresWeights* weights, double* billing) {
+  sched::TresCounts counts;
+  const auto add = [&](const std::string& name, uint64_t count) {
+    if (count == 0) return;
+    for (auto& [known, sum] : counts) {
+      if (known == name) {
+        sum += count;
+        return;
+      }
+    }
+    counts.emplace_back(name, count);
+  };
+  add("cpu", record.num_cpus());
+  add("mem", record.memory_mib());
+  add("node", record.num_nodes());
+  for (const Gres& gres : record.tres_gres()) {
+    add("gres/" + gres.name(), gres.count());
+    if (!gres.type().empty()) add("gres/" + gres.name() + ":" + gres.type(), gres.count());
+  }
+  if (const auto licenses = text::parse_licenses(record.spec().licenses()); licenses) {
+    for (const auto& [name, count] : *licenses) add("license/" + name, count);
+  }
+  const double units =
+      weights == nullptr ? static_cast<double>(record.num_cpus()) : sched::billing_of(counts, *weights);
+  add("billing", static_cast<uint64_t>(units));
+  if (billing != nullptr) *billing = units;
+  return counts;
+}
+
+Accounts::Accounts(Core& core) : core_(core), usage_(core.config.priority.half_life) {
+  gate_ = [this](uint32_t group) { return refuse(group); };
+}
+
+// ---- whose job it is ----------------------------------------------------------------------------------
+
+Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const std::string& user) const {
+  const AccountingPolicy& policy = core_.config.accounting;
+  const std::string partition = first_of(spec.partition());
+  std::string wanted;
+  for (const char c : spec.account()) wanted += text::to_lower(c);
+  const std::string suffix = policy.split_accounts ? (asks_for_gpus(spec) ? "_gpu" : "_cpu") : "";
+  const auto find = [&](const std::string& account) -> const AssociationRecord* {
+    if (!suffix.empty()) {
+      if (const auto* split = book_.find_for_job(without_suffix(account) + suffix, user, partition))
+        return split;
+    }
+    return book_.find_for_job(account, user, partition);
+  };
+  std::vector<std::string> own;
+  for (const std::string& name : book_.accounts_of(user)) {
+    if (suffix.empty()) {
+      own.push_back(name);
+    } else if (name.ends_with(suffix) || without_suffix(name) == name) {
+      own.push_back(without_suffix(name));
+    }
+  }
+  const UserRecord* record = book_.user(user);
+  if (wanted.empty()) {
+    const bool root_only = own.size() > 1 && own.back() == sched::kRootAccount;
+    if (policy.ask_account && own.size() > (root_only ? 2u : 1u)) {
+      const std::string line(40, '-');
+      return failure("Unspecified error\n" + line + "\nYou are associated with multiple " + suffix +
+                     (suffix.empty() ? "" : " ") +
+                     "allocations...\nPlease specify one of the following accounts to submit this job:" +
+                     list_of_accounts(own) +
+                     "\nUse the parameter --account=desired_account when submitting your job\n" + line);
+    }
+    if (own.size() == 1) {
+      if (const auto* only = find(own.front())) return only;
+    }
+    const auto* by_default = record == nullptr ? nullptr : find(record->default_account());
+    if (by_default == nullptr && policy.associations) return failure("", kInvalidAccount);
+    return by_default;
+  }
+  if (const auto* found = find(wanted)) return found;
+  if (policy.associations && (policy.ask_account || policy.split_accounts)) {
+    return failure(
+        "Unspecified error\nYou cannot use this account to submit this job.\n"
+        "Please use one of the following accounts:" +
+        list_of_accounts(own));
+  }
+  if (policy.associations) return failure("", kInvalidAccount);
+  // As Slurm where associations are not enforced.
+  return record == nullptr ? nullptr : find(record->default_account());
+}
+
+Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {
+  Charge charge;
+  if (!book_.configured()) return charge;
+  const AccountingPolicy& policy = core_.config.accounting;
+  const auto association = association_for(spec, core_.state.user_name(uid));
+  if (!association) return failure(association.error());
+  if (*association != nullptr) {
+    charge.association = (*association)->id();
+    spec.set_account((*association)->account());
+  }
+  std::string name = spec.qos();
+  if (name.empty() && charge.association != 0) name = book_.default_qos(charge.association);
+  if (name.empty()) name = "normal";
+  const QosRecord* qos = book_.qos(name);
+  if (policy.qos && charge.association != 0) {
+    const auto allowed = book_.allowed_qos(charge.association);
+    if (qos == nullptr || std::find(allowed.begin(), allowed.end(), name) == allowed.end())
+      return failure("", kInvalidQos);
+  }
+  if (qos != nullptr) {
+    charge.qos = qos->id();
+    spec.set_qos(qos->name());
+  }
+  return charge;
+}
+
+Status Accounts::admit(const Charge& charge, const JobSpec& spec, uint32_t uid, const sched::Request& request,
+                       uint64_t tasks) {
+  if (!core_.config.accounting.limits || (charge.association == 0 && charge.qos == 0)) return {};
+  JobRecord record;
+  *record.mutable_spec() = spec;
+  add_request(record, &request, &core_.scheduling->machine().layout().partitions()[request.partition]);
+  const sched::Claim claim{charge.association, charge.qos, uid, tres_counts(record, nullptr, nullptr),
+                           request.time_limit_minutes};
+  if (const auto reason = ledger_.submission_problem(claim, tasks))
+    return failure(std::string(text::state_reason_name(*reason)), kAccountingPolicy);
+  return {};
+}
+
+uint32_t Accounts::max_wall(const Charge& charge) const {
+  if (!core_.config.accounting.limits) return kUnlimited;
+  return ledger_.max_wall({charge.association, charge.qos, 0, {}, kUnlimited});
+}
+
+// ---- following the jobs -------------------------------------------------------------------------------
+
+void Accounts::submitted(Job& job) {
+  if (job.counted || (job.association == 0 && job.qos == 0)) return;
+  job.counted = true;
+  ledger_.submitted({job.association, job.qos, job.uid, {}, kUnlimited},
+                    job.array ? job.array->waiting.size() : 1);
+}
+
+void Accounts::left(Job& job) {
+  if (!job.counted) return;
+  job.counted = false;
+  ledger_.withdrawn({job.association, job.qos, job.uid, {}, kUnlimited},
+                    job.array ? job.array->waiting.size() : 1);
+  if (groups_.size() >= kMaxGroups && !std::exchange(forgetting_, true)) {
+    core_.loop.post([this] {
+      forgetting_ = false;
+      policy_changed();
+    });
+  }
+}
+
+void Accounts::adopt(Job& job) {
+  if (job.ended() && !job.completing) return;
+  if (const QosRecord* qos = book_.qos(job.submission->spec().qos()); book_.configured() && qos != nullptr)
+    job.qos = qos->id();
+  if (job.association != 0 && book_.association(job.association) == nullptr) job.association = 0;
+  submitted(job);
+  if (job.holds_nodes()) started(job);
+}
+
+void Accounts::started(const Job& job) {
+  if (job.association == 0 && job.qos == 0) return;
+  JobRecord record = core_.state.record_of(job);
+  *record.mutable_spec() = job.submission->spec();
+  for (const NodeAllocation& node : record.nodes()) {
+    for (const GresAllocation& gres : node.gres())
+      add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
+               static_cast<uint32_t>(gres.indices_size()));
+  }
+  sched::Run run{job.association, job.qos, 0, {}, job.start_time, 0, 1};
+  run.tres = tres_counts(record, core_.scheduling->billing_weights(record.partition()), &run.billing);
+  if (const QosRecord* qos = book_.qos(job.qos); qos != nullptr && qos->has_usage_factor())
+    run.factor = qos->usage_factor();
+  ledger_.started(job.id, {job.association, job.qos, job.uid, run.tres, job.time_limit_minutes},
+                  job.start_time);
+  running_[job.id] = std::move(run);
+}
+
+void Accounts::stopped(const Job& job, int64_t end_time) {
+  auto found = running_.extract(job.id);
+  if (found.empty()) return;
+  ledger_.ended(job.id);
+  sched::Run& run = found.mapped();
+  const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
+  run.start = std::max(run.start + suspended, usage_since_);
+  run.end = std::max(run.start, end_time);
+  usage_.add(run);
+  if (run.association != 0) store_usage(run.association);
+  if (run.qos != 0) store_qos_usage(run.qos);
+  stale_ = true;
+}
+
+std::vector<sched::Run> Accounts::running(int64_t now) const {
+  std::vector<sched::Run> runs;
+  runs.reserve(running_.size());
+  for (const auto& [id, run] : running_) {
+    sched::Run& one = runs.emplace_back(run);
+    const Job* job = core_.state.find(id);
+    const int64_t suspended = job != nullptr && job->details ? job->details->suspended_seconds : 0;
+    one.start = std::max(run.start + suspended, usage_since_);
+    one.end = std::max(one.start, now);
+  }
+  // The order in which doubles are added decides about their last bits.
+  std::sort(runs.begin(), runs.end(), [](const sched::Run& a, const sched::Run& b) {
+    return std::tie(a.association, a.qos, a.start, a.billing) <
+           std::tie(b.association, b.qos, b.start, b.billing);
+  });
+  return runs;
+}
+
+// ---- limits -------------------------------------------------------------------------------------------
+
+uint32_t Accounts::limit_group(const Job& job, const JobSpec& spec, const sched::Request& request) {
+  if (!core_.config.accounting.limits || (job.association == 0 && job.qos == 0)) return 0;
+  sched::Claim claim{job.association, job.qos, job.uid, {}, job.time_limit_minutes};
+  if (!ledger_.limited(claim)) return 0;
+  JobRecord record;
+  *record.mutable_spec() = spec;
+  add_request(record, &request, &core_.scheduling->machine().layout().partitions()[request.partition]);
+  const std::string& partition = core_.scheduling->machine().layout().partitions()[request.partition].name;
+  claim.tres = tres_counts(record, core_.scheduling->billing_weights(partition), nullptr);
+  const auto [found, is_new] = group_ids_.try_emplace(
+      GroupKey{claim.association, claim.qos, claim.uid, claim.limit_minutes, claim.tres}, groups_.size() + 1);
+  if (is_new) groups_.push_back(std::move(claim));
+  return found->second;
+}
+
+std::optional<StateReason> Accounts::refuse(uint32_t group) {
+  if (stale_) calculate();
+  return ledger_.start_problem(groups_[group - 1], {&totals_, &qos_totals_, core_.config.accounting.safe},
+                               core_.now());
+}
+
+// ---- usage and fair share -----------------------------------------------------------------------------
+
+void Accounts::reset_usage_if_due(int64_t now) {
+  const UsageReset period = core_.config.priority.reset;
+  if (period == UsageReset::kNone) return;
+  const auto wall = static_cast<time_t>(now);
+  std::tm begin{};
+  localtime_r(&wall, &begin);
+  begin.tm_hour = begin.tm_min = begin.tm_sec = 0;
+  begin.tm_isdst = -1;
+  if (period == UsageReset::kWeekly) begin.tm_mday -= begin.tm_wday;
+  if (period == UsageReset::kMonthly) begin.tm_mday = 1;
+  if (period == UsageReset::kQuarterly) begin.tm_mday = 1, begin.tm_mon -= begin.tm_mon % 3;
+  if (period == UsageReset::kYearly) begin.tm_mday = 1, begin.tm_mon = 0;
+  const int64_t since = std::mktime(&begin);
+  if (usage_since_ >= since) return;
+  const bool first = usage_since_ == 0;
+  usage_since_ = since;
+  core_.committer.setting_changed("usage_since", std::to_string(since));
+  if (first) return;
+  usage_.clear_all();
+  for (const auto& [id, one] : book_.associations()) store_usage(id);
+  for (const auto& [id, one] : book_.qos()) store_qos_usage(id);
+}
+
+void Accounts::calculate() {
+  const int64_t now = core_.now();
+  stale_ = false;
+  fair_shares_.clear();
+  if (!book_.configured()) return;
+  reset_usage_if_due(now);
+  const auto runs = running(now);
+  totals_ = usage_.totals(book_, runs, now);
+  qos_totals_ = usage_.qos_totals(runs, now);
+  // fair_tree() adds up usage from below itself: what it is given is each one's own.
+  const auto order = book_.in_tree_order();
+  std::vector<sched::Association> tree;
+  std::unordered_map<uint32_t, uint32_t> place;
+  std::unordered_map<uint32_t, double> own;
+  for (const uint32_t id : order) {
+    const auto total = totals_.find(id);
+    const double raw = total == totals_.end() ? 0 : total->second.raw;
+    own[id] += raw;
+    if (const uint32_t parent = book_.parent(id); parent != 0) own[parent] -= raw;
+  }
+  for (const uint32_t id : order) {
+    const AssociationRecord& record = *book_.association(id);
+    uint32_t parent = book_.parent(id);
+    // Whoever has its parent's shares stands beside its parent's children.
+    while (parent != 0 && book_.parent(parent) != 0 &&
+           book_.association(parent)->shares() == sched::kSharesAsParent)
+      parent = book_.parent(parent);
+    sched::Association one;
+    one.parent = parent == 0 ? sched::Association::kRoot : place.at(parent);
+    one.is_user = !record.user().empty();
+    one.shares = record.shares() == sched::kSharesAsParent ? 1 : record.shares();
+    one.usage = std::max(0.0, own[id]);
+    place[id] = static_cast<uint32_t>(tree.size());
+    tree.push_back(one);
+  }
+  const auto ranked = sched::fair_tree(tree);
+  for (const uint32_t id : order) fair_shares_[id] = ranked[place.at(id)];
+}
+
+double Accounts::fair_share(uint32_t association) const {
+  const auto found = fair_shares_.find(association);
+  return found == fair_shares_.end() ? 0 : found->second.factor;
+}
+
+}  // namespace minke::engine

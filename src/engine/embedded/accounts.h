@@ -1,0 +1,106 @@
+// Accounts: who may charge what to whom, what has been used, and whose limits keep a job from starting.
+//
+// The tree itself, its counts and its usage are sched's (account_book.h, limit_ledger.h, usage_book.h); here
+// they are durable, and follow the jobs. Every job with an association is in the ledger from its submission
+// to its end. While nobody keeps accounts (AccountBook::configured()), jobs have none, as in a Slurm without
+// slurmdbd. A job's use is committed together with its end. State's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/embedded/job.h"
+#include "rpc/messages.pb.h"
+#include "rpc/socket.h"
+#include "sched/account_book.h"
+#include "sched/fair_tree.h"
+#include "sched/limit_ledger.h"
+#include "sched/request.h"
+#include "sched/tres_weights.h"
+#include "sched/usage_book.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Accounts {
+ public:
+  explicit Accounts(Core& core);
+
+  void restore(const std::vector<std::pair<std::string, std::string>>& settings);  // before jobs are
+  void adopt(Job& job);                                                            // of an earlier daemon
+
+  // Fills in account and QOS. Errors have Slurm's numbers and words.
+  struct Charge {
+    uint32_t association = 0;
+    uint32_t qos = 0;
+  };
+  Result<Charge> choose(model::JobSpec& spec, uint32_t uid);
+  // Whether the limits on numbers of jobs allow it. `request`: in its first partition.
+  Status admit(const Charge& charge, const model::JobSpec& spec, uint32_t uid, const sched::Request& request,
+               uint64_t tasks);
+  // What a job gets that asks for no time limit where MaxWall holds; kUnlimited: no MaxWall.
+  uint32_t max_wall(const Charge& charge) const;
+
+  // Each job: submitted (also when requeued after its end), started, stopped (its run is over), left (for
+  // good).
+  void submitted(Job& job);
+  void started(const Job& job);
+  void stopped(const Job& job, int64_t end_time);
+  void left(Job& job);
+
+  // For sched::Request::limit_group; 0 where no limit can matter.
+  uint32_t limit_group(const Job& job, const model::JobSpec& spec, const sched::Request& request);
+  const sched::LimitGate& gate() const { return gate_; }
+
+  void query(const rpc::QueryAccountsRequest& request, rpc::AccountsReply& reply);
+  Status update(const rpc::UpdateAccountsRequest& request, uint32_t uid);
+
+  const sched::AccountBook& book() const { return book_; }
+  // Usage and fair share as of now; the limits go by it until the next time.
+  void calculate();
+  double fair_share(uint32_t association) const;
+  void policy_changed();  // the configuration was read again
+
+ private:
+  void store_usage(uint32_t association);
+  void store_qos_usage(uint32_t qos);
+  Status check_update(const rpc::UpdateAccountsRequest& request, const sched::AccountsChange& change) const;
+  void store_change(const rpc::UpdateAccountsRequest& request, const sched::AccountBook& before);
+  // Null where none fits and none is needed.
+  Result<const model::AssociationRecord*> association_for(model::JobSpec& spec,
+                                                          const std::string& user) const;
+  std::vector<sched::Run> running(int64_t now) const;
+  sched::Claim claim_of(const Job& job) const;  // of one that runs: what it was given
+  std::optional<model::StateReason> refuse(uint32_t group);
+  void reset_usage_if_due(int64_t now);
+
+  Core& core_;
+  sched::AccountBook book_;
+  sched::LimitLedger ledger_{book_};
+  sched::UsageBook usage_;
+  int64_t usage_since_ = 0;                           // use before it was reset, or is to be
+  std::unordered_map<uint32_t, sched::Run> running_;  // by job
+  sched::UsageBook::Totals totals_, qos_totals_;
+  std::unordered_map<uint32_t, sched::FairShare> fair_shares_;
+  bool stale_ = true;  // totals_: a run has ended since
+  sched::LimitGate gate_;
+  using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, sched::TresCounts>;
+  std::map<GroupKey, uint32_t> group_ids_;
+  std::vector<sched::Claim> groups_;  // by group - 1
+  bool forgetting_ = false;
+};
+
+// What a job holds, or asks for, as limits and billing count it; with "billing" where `weights` say so.
+sched::TresCounts tres_counts(const model::JobRecord& record, const sched::TresWeights* weights,
+                              double* billing);
+
+}  // namespace minke::engine

@@ -1,0 +1,233 @@
+// Changing the tree of accounts, and what the store has of it.
+//
+// In the settings: "account NAME", "user NAME", "association ID", "qos ID" (the records), "usage ID" and
+// "qos_usage ID" (UsageRecord). What was removed has an empty value.
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/embedded/accounts.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/scheduling.h"
+#include "model/error.h"
+#include "text/number.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+UsageRecord record_of(uint32_t id, const sched::Usage& usage, int64_t time) {
+  UsageRecord record;
+  record.set_id(id);
+  record.set_time(time);
+  record.set_raw(usage.raw);
+  record.set_wall_seconds(usage.wall_seconds);
+  for (const auto& [name, seconds] : usage.tres) {
+    TresSeconds& one = *record.add_tres();
+    one.set_name(name);
+    one.set_seconds(seconds);
+  }
+  return record;
+}
+
+sched::UsageBook::Item item_of(const UsageRecord& record) {
+  sched::UsageBook::Item item;
+  item.time = record.time();
+  item.usage.raw = record.raw();
+  item.usage.wall_seconds = record.wall_seconds();
+  for (const TresSeconds& one : record.tres()) item.usage.tres[one.name()] = one.seconds();
+  return item;
+}
+
+template <typename Record>
+void parse_into(const std::string& value, std::vector<Record>& records) {
+  Record record;
+  if (record.ParseFromString(value)) records.push_back(std::move(record));
+}
+
+template <typename List>
+auto values(const List& list) {
+  return std::vector(list.begin(), list.end());
+}
+
+}  // namespace
+
+void Accounts::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
+  sched::AccountsChange change;
+  std::vector<UsageRecord> usage, qos_usage;
+  for (const auto& [name, value] : settings) {
+    if (value.empty()) continue;
+    const std::string kind = name.substr(0, name.find(' '));
+    if (kind == "account") parse_into(value, change.accounts);
+    if (kind == "user") parse_into(value, change.users);
+    if (kind == "association") parse_into(value, change.associations);
+    if (kind == "qos") parse_into(value, change.qos);
+    if (kind == "usage") parse_into(value, usage);
+    if (kind == "qos_usage") parse_into(value, qos_usage);
+    if (kind == "usage_since")
+      usage_since_ = static_cast<int64_t>(text::parse_unsigned(value, INT64_MAX).value_or(0));
+  }
+  // Whoever runs the cluster may change the accounts, and stands in root.
+  const std::string owner = core_.state.user_name(geteuid());
+  const bool known = std::any_of(change.users.begin(), change.users.end(),
+                                 [&](const UserRecord& user) { return user.name() == owner; });
+  if (!known) {
+    UserRecord& user = change.users.emplace_back();
+    user.set_name(owner);
+    user.set_admin_level(ADMIN_ADMINISTRATOR);
+    user.set_default_account(std::string(sched::kRootAccount));
+    AssociationRecord association;
+    association.set_account(std::string(sched::kRootAccount));
+    association.set_user(owner);
+    association.set_shares(1);
+    change.associations.push_back(association);
+  }
+  const Status applied = book_.apply(change);
+  MINKE_CHECK(applied.has_value());
+  for (const UsageRecord& one : usage) usage_.restore(one.id(), item_of(one));
+  for (const UsageRecord& one : qos_usage) usage_.restore_qos(one.id(), item_of(one));
+}
+
+void Accounts::store_usage(uint32_t association) {
+  const auto found = usage_.associations().find(association);
+  core_.committer.setting_changed(
+      "usage " + std::to_string(association),
+      found == usage_.associations().end()
+          ? std::string()
+          : record_of(association, found->second.usage, found->second.time).SerializeAsString());
+}
+
+void Accounts::store_qos_usage(uint32_t qos) {
+  const auto found = usage_.qos().find(qos);
+  core_.committer.setting_changed(
+      "qos_usage " + std::to_string(qos),
+      found == usage_.qos().end()
+          ? std::string()
+          : record_of(qos, found->second.usage, found->second.time).SerializeAsString());
+}
+
+void Accounts::query(const rpc::QueryAccountsRequest& request, rpc::AccountsReply& reply) {
+  reply.set_version(book_.version());
+  reply.set_now(core_.now());
+  reply.set_usage_half_life(static_cast<uint64_t>(core_.config.priority.half_life));
+  for (const auto& [name, record] : book_.accounts()) *reply.add_accounts() = record;
+  for (const auto& [name, record] : book_.users()) *reply.add_users() = record;
+  for (const auto& [id, record] : book_.qos()) *reply.add_qos() = record;
+  if (request.with_usage()) calculate();
+  for (const uint32_t id : book_.in_tree_order()) {
+    *reply.add_associations() = *book_.association(id);
+    if (!request.with_usage()) continue;
+    const auto total = totals_.find(id);
+    *reply.add_usage() = record_of(id, total == totals_.end() ? sched::Usage() : total->second, core_.now());
+    *reply.add_running() = record_of(id, ledger_.promised(id, core_.now()), core_.now());
+    reply.add_fair_share(fair_share(id));
+  }
+  if (!request.with_usage()) return;
+  for (const auto& [id, total] : qos_totals_) *reply.add_qos_usage() = record_of(id, total, core_.now());
+}
+
+Status Accounts::check_update(const rpc::UpdateAccountsRequest& request,
+                              const sched::AccountsChange& change) const {
+  if (request.version() != book_.version())
+    return failure("the accounts have been changed by somebody else meanwhile: try again", kTransitionState);
+  std::set<uint32_t> gone(change.removed_associations.begin(), change.removed_associations.end());
+  for (const auto& [id, one] : book_.associations()) {
+    const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (has(change.removed_accounts, one.account()) ||
+        (!one.user().empty() && has(change.removed_users, one.user())))
+      gone.insert(id);
+  }
+  for (const uint32_t id : gone) {
+    if (ledger_.has_active_jobs(id))
+      return failure("Job(s) active, cancel job(s) before remove", kAccessDenied);
+  }
+  for (const uint32_t id : change.removed_qos) {
+    if (ledger_.qos_use(id).submitted > 0)
+      return failure("Job(s) active, cancel job(s) before remove", kAccessDenied);
+  }
+  return {};
+}
+
+Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid) {
+  const UserRecord* user = book_.user(core_.state.user_name(uid));
+  if (uid != 0 && uid != geteuid() && (user == nullptr || user->admin_level() == ADMIN_NONE))
+    return failure("only operators and administrators may change accounts", kAccessDenied);
+  sched::AccountsChange change;
+  change.accounts = values(request.accounts());
+  change.users = values(request.users());
+  change.associations = values(request.associations());
+  change.qos = values(request.qos());
+  change.removed_accounts = values(request.removed_accounts());
+  change.removed_users = values(request.removed_users());
+  change.removed_associations = values(request.removed_associations());
+  change.removed_qos = values(request.removed_qos());
+  if (const Status possible = check_update(request, change); !possible) return possible;
+  const sched::AccountBook before = book_;
+  if (!change.empty()) {
+    if (const Status applied = book_.apply(change); !applied)
+      return failure(applied.error().message, kNotSupported);
+  }
+  store_change(request, before);
+  policy_changed();
+  return {};
+}
+
+void Accounts::store_change(const rpc::UpdateAccountsRequest& request, const sched::AccountBook& before) {
+  const auto store = [&](const std::string& kind, const auto& was, const auto& is) {
+    const auto name = [&](const auto& key) {
+      if constexpr (std::is_integral_v<std::decay_t<decltype(key)>>) {
+        return kind + " " + std::to_string(key);
+      } else {
+        return kind + " " + key;
+      }
+    };
+    for (const auto& [key, record] : was) {
+      if (!is.contains(key)) core_.committer.setting_changed(name(key), "");
+    }
+    for (const auto& [key, record] : is) {
+      const std::string bytes = record.SerializeAsString();
+      const auto old = was.find(key);
+      if (old == was.end() || old->second.SerializeAsString() != bytes)
+        core_.committer.setting_changed(name(key), bytes);
+    }
+  };
+  store("account", before.accounts(), book_.accounts());
+  store("user", before.users(), book_.users());
+  store("association", before.associations(), book_.associations());
+  store("qos", before.qos(), book_.qos());
+  // From below upwards: what a whole branch has used stays with what is left above it.
+  const auto order = before.in_tree_order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (book_.association(*id) != nullptr) continue;
+    usage_.merge(*id, before.parent(*id));
+    store_usage(*id);
+    store_usage(before.parent(*id));
+  }
+  for (const uint32_t id : request.reset_usage()) {
+    for (const uint32_t one : order) {
+      if (!before.below(one, id)) continue;
+      usage_.clear(one);
+      store_usage(one);
+    }
+  }
+  for (const uint32_t id : request.reset_qos_usage()) {
+    usage_.clear_qos(id);
+    store_qos_usage(id);
+  }
+}
+
+void Accounts::policy_changed() {
+  usage_.set_half_life(core_.config.priority.half_life);
+  stale_ = true;
+  calculate();
+  group_ids_.clear();
+  groups_.clear();
+  core_.scheduling->limits_changed();
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,74 @@
+#include "engine/embedded/config_policy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/embedded/config_table.h"
+
+namespace minke::engine {
+
+void read_accounting(Table& table, AccountingPolicy& policy) {
+  table.texts("enforce", [&](const std::string& word) -> Status {
+    if (word == "associations") {
+      policy.associations = true;
+    } else if (word == "limits") {
+      policy.associations = policy.limits = true;
+    } else if (word == "qos") {
+      policy.associations = policy.qos = true;
+    } else if (word == "safe") {
+      policy.associations = policy.limits = policy.safe = true;
+    } else {
+      return failure("must be of associations, limits, qos and safe");
+    }
+    return {};
+  });
+  table.boolean("ask_account", [&](bool value) { policy.ask_account = value; });
+  table.boolean("split_accounts", [&](bool value) { policy.split_accounts = value; });
+}
+
+void read_priority(Table& table, PriorityPolicy& policy) {
+  table.text("type", [&](const std::string& word) -> Status {
+    if (word != "basic" && word != "multifactor") return failure("must be basic or multifactor");
+    policy.multifactor = word == "multifactor";
+    return {};
+  });
+  const auto weight = [&](std::string_view key, uint32_t& value) {
+    table.number(key, 0, 0xfffffffe, [&](int64_t given) { value = static_cast<uint32_t>(given); });
+  };
+  weight("weight_age", policy.weights.age);
+  weight("weight_association", policy.weights.association);
+  weight("weight_fair_share", policy.weights.fair_share);
+  weight("weight_job_size", policy.weights.job_size);
+  weight("weight_partition", policy.weights.partition);
+  weight("weight_qos", policy.weights.qos);
+  table.text("weight_tres", [&](const std::string& given) -> Status {
+    auto weights = sched::parse_tres_weights(given);
+    if (!weights) return failure(weights.error());
+    policy.tres = std::move(*weights);
+    policy.tres_text = given;
+    return {};
+  });
+  table.minutes("max_age", [&](uint32_t value) { policy.weights.max_age = int64_t{value} * 60; });
+  table.boolean("favor_small", [&](bool value) { policy.weights.favor_small = value; });
+  table.text("half_life", [&](const std::string& given) -> Status {
+    if (given == "0") {
+      policy.half_life = 0;
+      return {};
+    }
+    const auto value = text::parse_minutes(given);
+    if (!value || *value == text::kUnlimited) return failure("must be a time, or \"0\" for usage that stays");
+    policy.half_life = int64_t{*value} * 60;
+    return {};
+  });
+  table.number("calc_period", 1, 86400, [&](int64_t value) { policy.calc_period = value; });
+  table.text("usage_reset", [&](const std::string& word) -> Status {
+    constexpr std::array<std::string_view, 6> kWords = {"none",    "daily",     "weekly",
+                                                        "monthly", "quarterly", "yearly"};
+    const auto* found = std::find(kWords.begin(), kWords.end(), word);
+    if (found == kWords.end()) return failure("must be none, daily, weekly, monthly, quarterly or yearly");
+    policy.reset = static_cast<UsageReset>(found - kWords.begin());
+    return {};
+  });
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,44 @@
+// The parts of the configuration that say who may use what, and who is served first: [accounting],
+// [priority], and the weights that partitions bill by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "sched/priority.h"
+#include "sched/tres_weights.h"
+
+namespace minke::engine {
+
+class Table;
+
+struct AccountingPolicy {
+  // AccountingStorageEnforce: a job needs an association; its limits hold; so do those of its QOS; and a job
+  // starts only where the TRES-minutes that are left last for its time limit.
+  bool associations = false;
+  bool limits = false;
+  bool qos = false;
+  bool safe = false;
+  bool ask_account = false;     // who has several accounts must name one
+  bool split_accounts = false;  // "_cpu" or "_gpu" is added to the account, by what the job asks for
+};
+
+enum class UsageReset { kNone, kDaily, kWeekly, kMonthly, kQuarterly, kYearly };
+
+struct PriorityPolicy {
+  bool multifactor = false;  // else by submission
+  sched::PriorityWeights weights;
+  sched::TresWeights tres;
+  std::string tres_text;  // as it was given
+  int64_t half_life = int64_t{7} * 86400;  // s, of usage; 0: it does not decay
+  int64_t calc_period = 300;               // s between two calculations
+  UsageReset reset = UsageReset::kNone;
+};
+
+void read_accounting(Table& table, AccountingPolicy& policy);
+void read_priority(Table& table, PriorityPolicy& policy);
+
+}  // namespace minke::engine

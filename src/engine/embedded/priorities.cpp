@@ -1,0 +1,211 @@
+#include "engine/embedded/priorities.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/embedded/accounts.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/queries.h"
+#include "engine/embedded/scheduling.h"
+#include "text/hostlist.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+uint32_t clamped(double priority) {
+  return static_cast<uint32_t>(std::clamp(priority, 1.0, 4294967294.0));
+}
+
+double total_of(const NodeRecord& node, const std::string& tres) {
+  if (tres == "cpu") return node.cpus();
+  if (tres == "mem") return static_cast<double>(node.memory_mib());
+  if (tres == "node") return 1;
+  double sum = 0;
+  for (const Gres& gres : node.gres()) {
+    if (tres == "gres/" + gres.name() || tres == "gres/" + gres.name() + ":" + gres.type())
+      sum += gres.count();
+  }
+  return sum;
+}
+
+}  // namespace
+
+Priorities::Priorities(Core& core) : core_(core), timer_(core.loop.make_timer([this] { calculate(); })) {}
+
+bool Priorities::multifactor() const {
+  return core_.config.priority.multifactor;
+}
+
+uint32_t Priorities::initial(const JobSpec& spec, uint32_t job_id) const {
+  if (spec.hold()) return 0;
+  if (spec.has_priority()) return spec.priority();
+  if (multifactor()) return 1;  // until it enters the queue
+  const int64_t priority = int64_t{4294901761} - job_id - spec.nice();
+  return static_cast<uint32_t>(std::clamp<int64_t>(priority, 1, 0xfffffffe));
+}
+
+std::vector<const NodeRecord*> Priorities::nodes_of(const std::string& partition) const {
+  std::vector<const NodeRecord*> found;
+  const PartitionRecord* record = core_.nodes->find_partition(partition);
+  const auto names = text::expand_hostlist(record == nullptr ? std::string() : record->nodes());
+  for (const NodeRecord& node : core_.nodes->nodes()) {
+    if (names && std::find(names->begin(), names->end(), node.name()) != names->end()) found.push_back(&node);
+  }
+  return found;
+}
+
+sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
+                                           const sched::Request& request) const {
+  JobRecord record;
+  *record.mutable_spec() = spec;
+  add_request(record, &request, &core_.scheduling->machine().layout().partitions()[request.partition]);
+  sched::PriorityFactors factors;
+  const auto& layout = core_.scheduling->machine().layout();
+  const std::string& partition = layout.partitions()[request.partition].name;
+  factors.eligible_seconds = core_.now() - job.eligible_time;
+  factors.nodes = record.num_nodes();
+  factors.cpus = record.num_cpus();
+  factors.all_nodes = static_cast<uint32_t>(core_.nodes->nodes().size());
+  for (const NodeRecord& node : core_.nodes->nodes()) factors.all_cpus += node.cpus();
+  factors.fair_share = core_.accounts->fair_share(job.association);
+  uint32_t most_partition = 0, most_qos = 0, most_association = 0;
+  for (const PartitionRecord& one : core_.nodes->partitions())
+    most_partition = std::max(most_partition, one.priority_job_factor());
+  if (const auto* one = core_.nodes->find_partition(partition); one != nullptr && most_partition > 0)
+    factors.partition = one->priority_job_factor() / static_cast<double>(most_partition);
+  const sched::AccountBook& book = core_.accounts->book();
+  for (const auto& [id, one] : book.qos()) most_qos = std::max(most_qos, one.priority());
+  if (const QosRecord* qos = book.qos(job.qos); qos != nullptr && most_qos > 0)
+    factors.qos = qos->priority() / static_cast<double>(most_qos);
+  for (const auto& [id, one] : book.associations())
+    most_association = std::max(most_association, one.priority());
+  if (const auto* one = book.association(job.association); one != nullptr && most_association > 0)
+    factors.association = one->priority() / static_cast<double>(most_association);
+  if (core_.config.priority.tres.empty()) {
+    factors.nice = spec.nice();
+    return factors;
+  }
+  const auto counts = tres_counts(record, core_.scheduling->billing_weights(partition), nullptr);
+  for (const auto& [name, weight] : core_.config.priority.tres.each) {
+    double there = 0;
+    for (const NodeRecord* node : nodes_of(partition)) there += total_of(*node, name);
+    factors.tres.push_back({weight, static_cast<double>(sched::count_of(counts, name)), there});
+  }
+  factors.nice = spec.nice();
+  return factors;
+}
+
+double Priorities::changing_part(const Job& job) const {
+  const sched::PriorityWeights& weights = core_.config.priority.weights;
+  const double age = std::clamp(
+      static_cast<double>(core_.now() - job.eligible_time) / static_cast<double>(weights.max_age), 0.0, 1.0);
+  return weights.age * age + weights.fair_share * core_.accounts->fair_share(job.association);
+}
+
+double Priorities::partition_part(const std::string& partition) const {
+  uint32_t most = 0;
+  for (const PartitionRecord& one : core_.nodes->partitions())
+    most = std::max(most, one.priority_job_factor());
+  const PartitionRecord* record = core_.nodes->find_partition(partition);
+  if (record == nullptr || most == 0) return 0;
+  return core_.config.priority.weights.partition *
+         (record->priority_job_factor() / static_cast<double>(most));
+}
+
+void Priorities::enter(Job& job, const JobSpec& spec, const sched::Request& request) {
+  if (!multifactor() || job.priority == 0 || job.fixed_priority) return;
+  sched::PriorityFactors all = factors(job, spec, request);
+  sched::PriorityWeights weights = core_.config.priority.weights;
+  all.fair_share = all.partition = 0;
+  all.eligible_seconds = 0;
+  const sched::PriorityParts parts = sched::priority_parts(weights, all);
+  job.static_priority =
+      parts.association + parts.job_size + parts.qos + parts.tres - static_cast<double>(parts.nice);
+  job.priority = in_partition(job, core_.scheduling->machine().layout().partitions()[request.partition].name);
+}
+
+uint32_t Priorities::in_partition(const Job& job, const std::string& partition) const {
+  return clamped(job.static_priority + changing_part(job) + partition_part(partition));
+}
+
+void Priorities::something_waits() {
+  if (timer_set_ || (!multifactor() && !core_.accounts->book().configured())) return;
+  timer_set_ = true;
+  timer_->set_after(std::chrono::seconds(core_.config.priority.calc_period));
+}
+
+void Priorities::calculate() {
+  timer_set_ = false;
+  core_.accounts->calculate();
+  core_.scheduling->priorities_changed();
+}
+
+void Priorities::policy_changed() {
+  timer_set_ = false;
+  timer_->cancel();
+}
+
+void Priorities::query(const rpc::QueryPrioritiesRequest& request, rpc::PrioritiesReply& reply) const {
+  const PriorityPolicy& policy = core_.config.priority;
+  reply.set_multifactor(policy.multifactor);
+  rpc::PriorityWeights& weights = *reply.mutable_weights();
+  weights.set_age(policy.weights.age);
+  weights.set_association(policy.weights.association);
+  weights.set_fair_share(policy.weights.fair_share);
+  weights.set_job_size(policy.weights.job_size);
+  weights.set_partition(policy.weights.partition);
+  weights.set_qos(policy.weights.qos);
+  for (const auto& [name, weight] : policy.tres.each) {
+    TresSeconds& one = *weights.add_tres();
+    one.set_name(name);
+    one.set_seconds(weight);
+  }
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->state != JOB_PENDING || !job->committed || job->priority == 0 ||
+        !selected(request.filter(), *job))
+      continue;
+    const JobSpec spec = job->submission->spec();
+    for (const std::string& partition : job->submission->partitions) {
+      const auto wanted = core_.scheduling->request_for(spec, partition, job->time_limit_minutes);
+      if (!wanted) continue;
+      const sched::PriorityFactors made = factors(*job, spec, *wanted);
+      rpc::JobPriority& shown = *reply.add_jobs();
+      shown.set_job_id(id);
+      shown.set_array_job_id(job->array_job_id);
+      if (job->array_task != kNoTask) shown.set_array_task_id(job->array_task);
+      shown.set_uid(job->uid);
+      shown.set_user(core_.state.user_name(job->uid));
+      shown.set_account(spec.account());
+      shown.set_qos(spec.qos());
+      shown.set_partition(partition);
+      const bool fixed = !policy.multifactor || job->fixed_priority;
+      shown.set_priority(fixed ? job->priority : in_partition(*job, partition));
+      if (fixed) continue;
+      shown.set_age(
+          std::clamp(static_cast<double>(made.eligible_seconds) / static_cast<double>(policy.weights.max_age),
+                     0.0, 1.0));
+      shown.set_association(made.association);
+      shown.set_fair_share(made.fair_share);
+      const sched::PriorityParts size = sched::priority_parts(
+          {.job_size = 1, .favor_small = policy.weights.favor_small},
+          {.nodes = made.nodes, .cpus = made.cpus, .all_nodes = made.all_nodes, .all_cpus = made.all_cpus});
+      shown.set_job_size(size.job_size);
+      shown.set_partition_factor(made.partition);
+      shown.set_qos_factor(made.qos);
+      shown.set_nice(made.nice);
+      for (size_t i = 0; i < made.tres.size(); ++i) {
+        TresSeconds& one = *shown.add_tres();
+        one.set_name(policy.tres.each[i].first);
+        one.set_seconds(
+            made.tres[i].weight *
+            std::min(1.0, made.tres[i].available > 0 ? made.tres[i].requested / made.tres[i].available : 0));
+      }
+    }
+  }
+}
+
+}  // namespace minke::engine

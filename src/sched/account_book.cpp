@@ -1,0 +1,323 @@
+#include "sched/account_book.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace minke::sched {
+namespace {
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= 255 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c > ' ' && c != ',' && c != '=' && c != '\'' && c != '"' && c != '|' && c != ':' &&
+           !std::isupper(c);
+  });
+}
+
+template <typename Map, typename Key>
+auto look_up(const Map& map, const Key& key) -> const typename Map::mapped_type* {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+template <typename Map>
+std::uint32_t next_id(const Map& map) {
+  return map.empty() ? 1 : map.rbegin()->first + 1;
+}
+
+}  // namespace
+
+bool AccountsChange::empty() const {
+  return accounts.empty() && users.empty() && associations.empty() && qos.empty() &&
+         removed_accounts.empty() && removed_users.empty() && removed_associations.empty() &&
+         removed_qos.empty();
+}
+
+AccountBook::AccountBook() {
+  model::AccountRecord& account = accounts_[std::string(kRootAccount)];
+  account.set_name(std::string(kRootAccount));
+  account.set_description("default root account");
+  account.set_organization("root");
+  model::AssociationRecord& root = associations_[kRootAssociation];
+  root.set_id(kRootAssociation);
+  root.set_account(std::string(kRootAccount));
+  root.set_shares(1);
+  root.add_qos("normal");
+  model::QosRecord& normal = qos_[kNormalQos];
+  normal.set_id(kNormalQos);
+  normal.set_name("normal");
+  normal.set_description("Normal QOS default");
+  MINKE_CHECK(rebuild());
+}
+
+bool AccountBook::configured() const {
+  if (accounts_.size() > 1 || qos_.size() > 1) return true;
+  return std::any_of(associations_.begin(), associations_.end(),
+                     [](const auto& item) { return item.second.has_limits(); });
+}
+
+AccountBook::Key AccountBook::key(const std::string& account, const std::string& user,
+                                  const std::string& partition) {
+  return account + '\n' + user + '\n' + partition;
+}
+
+Status AccountBook::apply(const AccountsChange& change) {
+  AccountBook next = *this;
+  next.remove(change);
+  if (const Status put = next.put(change); !put) return put;
+  if (const Status sound = next.rebuild(); !sound) return sound;
+  ++next.version_;
+  *this = std::move(next);
+  return {};
+}
+
+void AccountBook::remove_association(std::uint32_t id) {
+  if (id == kRootAssociation || associations_.erase(id) == 0) return;
+  if (const auto below = children_.find(id); below != children_.end()) {
+    for (const std::uint32_t child : std::vector(below->second)) remove_association(child);
+  }
+}
+
+void AccountBook::remove(const AccountsChange& change) {
+  std::vector<std::uint32_t> gone = change.removed_associations;
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& [id, one] : associations_) {
+    if (has(change.removed_accounts, one.account()) ||
+        (!one.user().empty() && has(change.removed_users, one.user())))
+      gone.push_back(id);
+  }
+  for (const std::uint32_t id : gone) remove_association(id);
+  for (const std::string& name : change.removed_accounts) {
+    if (name != kRootAccount) accounts_.erase(name);
+  }
+  for (const std::string& name : change.removed_users) users_.erase(name);
+  for (const std::uint32_t id : change.removed_qos) {
+    const model::QosRecord* record = qos(id);
+    if (record == nullptr || id == kNormalQos) continue;
+    // Nobody may name it any more.
+    const std::string name = record->name();
+    const auto drop = [](auto* list, const auto& is) {
+      list->erase(std::remove_if(list->begin(), list->end(), is), list->end());
+    };
+    for (auto& [other, association] : associations_) {
+      drop(association.mutable_qos(), [&](const std::string& word) {
+        return word == name ||
+               (word.size() > 1 && (word[0] == '+' || word[0] == '-') && word.substr(1) == name);
+      });
+      if (association.default_qos() == name) association.clear_default_qos();
+    }
+    for (auto& [other, one] : qos_)
+      drop(one.mutable_preempt(), [&](const std::string& word) { return word == name; });
+    qos_.erase(id);
+  }
+}
+
+Status AccountBook::put(const AccountsChange& change) {
+  for (const model::AccountRecord& record : change.accounts) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be an account's name");
+    accounts_[record.name()] = record;
+  }
+  for (const model::UserRecord& record : change.users) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be a user's name");
+    users_[record.name()] = record;
+  }
+  for (model::QosRecord record : change.qos) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be the name of a QOS");
+    if (record.id() == 0) record.set_id(next_id(qos_));
+    qos_[record.id()] = std::move(record);
+  }
+  for (model::AssociationRecord record : change.associations) {
+    if (record.id() == 0) record.set_id(next_id(associations_));
+    associations_[record.id()] = std::move(record);
+  }
+  return {};
+}
+
+std::string AccountBook::problem_of(const model::AssociationRecord& record) const {
+  if (account(record.account()) == nullptr) return "there is no account " + record.account();
+  if (!record.user().empty() && user(record.user()) == nullptr) return "there is no user " + record.user();
+  if (record.user().empty() && !record.partition().empty()) return "only a user can be in one partition";
+  if (record.shares() > kSharesAsParent) return "shares are 2147483647 at most";
+  const auto known = [&](std::string_view name) {
+    if (!name.empty() && (name[0] == '+' || name[0] == '-')) name.remove_prefix(1);
+    return qos(std::string(name)) != nullptr;
+  };
+  for (const std::string& name : record.qos()) {
+    if (!known(name)) return "there is no QOS " + name;
+  }
+  if (!record.default_qos().empty() && !known(record.default_qos()))
+    return "there is no QOS " + record.default_qos();
+  return "";
+}
+
+Status AccountBook::rebuild() {
+  index_.clear();
+  parents_.clear();
+  children_.clear();
+  std::set<std::string> names;
+  for (const auto& [id, one] : qos_) {
+    if (!names.insert(one.name()).second) return failure("there are two QOS " + one.name());
+  }
+  if (qos(kNormalQos) == nullptr) return failure("the QOS normal cannot be removed");
+  for (const auto& [id, one] : associations_) {
+    if (const std::string problem = problem_of(one); !problem.empty()) return failure(problem);
+    if (!index_.emplace(key(one.account(), one.user(), one.partition()), id).second)
+      return failure("account " + one.account() + " would have " +
+                     (one.user().empty() ? "itself" : one.user()) + " twice");
+  }
+  const model::AssociationRecord* root = find(std::string(kRootAccount));
+  if (root == nullptr || root->id() != kRootAssociation) return failure("root cannot be removed");
+  for (const auto& [id, one] : associations_) {
+    if (id == kRootAssociation) continue;
+    const model::AssociationRecord* above = find(one.user().empty() ? one.parent_account() : one.account());
+    if (above == nullptr || above->id() == id)
+      return failure("account " + one.account() + " has no parent account '" + one.parent_account() + "'");
+    parents_[id] = above->id();
+    children_[above->id()].push_back(id);
+  }
+  for (auto& [id, below] : children_) {
+    std::sort(below.begin(), below.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const auto order = [&](std::uint32_t one) {
+        const model::AssociationRecord& record = associations_.at(one);
+        return std::tuple(record.user().empty(), record.user().empty() ? record.account() : record.user(),
+                          record.partition());
+      };
+      return order(a) < order(b);
+    });
+  }
+  if (in_tree_order().size() != associations_.size()) return failure("an account cannot be below itself");
+  for (auto& [name, one] : users_) {
+    const auto own = accounts_of(name);
+    if (own.empty() || std::find(own.begin(), own.end(), one.default_account()) != own.end()) continue;
+    one.set_default_account(own.front());
+  }
+  return {};
+}
+
+const model::AccountRecord* AccountBook::account(const std::string& name) const {
+  return look_up(accounts_, name);
+}
+const model::UserRecord* AccountBook::user(const std::string& name) const {
+  return look_up(users_, name);
+}
+const model::AssociationRecord* AccountBook::association(std::uint32_t id) const {
+  return look_up(associations_, id);
+}
+const model::QosRecord* AccountBook::qos(std::uint32_t id) const {
+  return look_up(qos_, id);
+}
+const model::QosRecord* AccountBook::qos(const std::string& name) const {
+  for (const auto& [id, one] : qos_) {
+    if (one.name() == name) return &one;
+  }
+  return nullptr;
+}
+
+const model::AssociationRecord* AccountBook::find(const std::string& account, const std::string& user,
+                                                  const std::string& partition) const {
+  const auto found = index_.find(key(account, user, partition));
+  return found == index_.end() ? nullptr : association(found->second);
+}
+
+const model::AssociationRecord* AccountBook::find_for_job(const std::string& account, const std::string& user,
+                                                          const std::string& partition) const {
+  if (user.empty()) return nullptr;
+  const model::AssociationRecord* there = partition.empty() ? nullptr : find(account, user, partition);
+  return there != nullptr ? there : find(account, user);
+}
+
+std::vector<std::string> AccountBook::accounts_of(const std::string& user) const {
+  std::set<std::string> names;
+  for (const auto& [id, one] : associations_) {
+    if (!user.empty() && one.user() == user) names.insert(one.account());
+  }
+  return {names.begin(), names.end()};
+}
+
+std::uint32_t AccountBook::parent(std::uint32_t association) const {
+  const auto found = parents_.find(association);
+  return found == parents_.end() ? 0 : found->second;
+}
+
+std::vector<std::uint32_t> AccountBook::children(std::uint32_t association) const {
+  const auto found = children_.find(association);
+  return found == children_.end() ? std::vector<std::uint32_t>() : found->second;
+}
+
+std::vector<std::uint32_t> AccountBook::in_tree_order() const {
+  std::vector<std::uint32_t> order, open{kRootAssociation};
+  while (!open.empty()) {
+    const std::uint32_t id = open.back();
+    open.pop_back();
+    order.push_back(id);
+    const auto below = children(id);
+    open.insert(open.end(), below.rbegin(), below.rend());
+  }
+  return order;
+}
+
+bool AccountBook::below(std::uint32_t association, std::uint32_t ancestor) const {
+  for (; association != 0; association = parent(association)) {
+    if (association == ancestor) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> AccountBook::allowed_qos(std::uint32_t association) const {
+  std::vector<std::uint32_t> chain;
+  for (; association != 0; association = parent(association)) chain.push_back(association);
+  std::set<std::string> allowed;
+  for (auto one = chain.rbegin(); one != chain.rend(); ++one) {
+    const auto& words = associations_.at(*one).qos();
+    const bool changes = std::all_of(words.begin(), words.end(), [](const std::string& word) {
+      return !word.empty() && (word[0] == '+' || word[0] == '-');
+    });
+    if (!changes) allowed.clear();
+    for (const std::string& word : words) {
+      if (word[0] == '-') {
+        allowed.erase(word.substr(1));
+      } else {
+        allowed.insert(word[0] == '+' ? word.substr(1) : word);
+      }
+    }
+  }
+  return {allowed.begin(), allowed.end()};
+}
+
+std::string AccountBook::default_qos(std::uint32_t association) const {
+  for (; association != 0; association = parent(association)) {
+    if (const std::string& own = associations_.at(association).default_qos(); !own.empty()) return own;
+  }
+  return "";
+}
+
+model::Limits AccountBook::effective_limits(std::uint32_t association) const {
+  model::Limits limits = associations_.at(association).limits();
+  const auto inherit = [](auto* own, const auto& above) {
+    for (const model::Tres& limit : above) {
+      const bool known =
+          std::any_of(own->begin(), own->end(), [&](const auto& one) { return one.name() == limit.name(); });
+      if (!known) *own->Add() = limit;
+    }
+  };
+  for (std::uint32_t above = parent(association); above != 0; above = parent(above)) {
+    const model::Limits& from = associations_.at(above).limits();
+    if (!limits.has_max_jobs() && from.has_max_jobs()) limits.set_max_jobs(from.max_jobs());
+    if (!limits.has_max_jobs_accrue() && from.has_max_jobs_accrue())
+      limits.set_max_jobs_accrue(from.max_jobs_accrue());
+    if (!limits.has_max_submit_jobs() && from.has_max_submit_jobs())
+      limits.set_max_submit_jobs(from.max_submit_jobs());
+    if (!limits.has_max_wall() && from.has_max_wall()) limits.set_max_wall(from.max_wall());
+    if (!limits.has_min_priority() && from.has_min_priority()) limits.set_min_priority(from.min_priority());
+    inherit(limits.mutable_max_tres(), from.max_tres());
+    inherit(limits.mutable_max_tres_per_node(), from.max_tres_per_node());
+    inherit(limits.mutable_max_tres_mins(), from.max_tres_mins());
+  }
+  return limits;
+}
+
+}  // namespace minke::sched
