@@ -1,5 +1,5 @@
-"""A cluster of root's that serves all users: real users, made by the tests, with the rights that they have. Half of what
-is tried here is an attack, and must be refused with everybody else undisturbed."""
+"""A cluster of root's that serves all users: real users, made by the tests, with the rights that they have. Half of
+what is tried here is an attack, and must be refused with everybody else undisturbed."""
 import grp
 import itertools
 import json
@@ -9,12 +9,13 @@ import pwd
 import re
 import shutil
 import signal
-import socket
 import subprocess
+import tempfile
 
 import pytest
 
-from cluster import Commands, Cluster, Machine, configuration, has_ended, plain_environment, poll
+from cluster import Commands, Machine, ROOT, configuration, has_ended, plain_environment, poll
+from wire import frame, generated, greeting
 
 MINKE_ONLY = True
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can serve others and make users")
@@ -60,14 +61,18 @@ class User(Commands):
         return path
 
 
+def passable_directory() -> pathlib.Path:
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="minke-shared-"))
+    directory.chmod(0o755)
+    return directory
+
+
 class Shared:
     """The cluster, and its users: alice, bob and otto, who is an operator."""
 
-    def __init__(self, directory: pathlib.Path, extra: str = ""):
-        # Below /tmp's own directories nobody else may pass.
-        self.directory = pathlib.Path(subprocess.run(["mktemp", "-d", "/tmp/minke-shared-XXXXXX"], check=True,
-                                                     capture_output=True, text=True).stdout.strip())
-        self.directory.chmod(0o755)
+    def __init__(self, extra: str = ""):
+        # Nobody else may pass through pytest's own.
+        self.directory = passable_directory()
         self.accounts: list[str] = []
         self.group = f"mkops{os.getpid()}{next(NAMES)}"
         subprocess.run(["groupadd", self.group], check=True)
@@ -76,7 +81,7 @@ class Shared:
         config.write_text(f'operators = "{self.group}"\n' + extra +
                           configuration(Machine(nodes=2, cpus=2, memory=2000)))
         self.program = self.directory / "minke"
-        shutil.copy(os.environ.get("MINKE", Cluster.__init__.__globals__["ROOT"] / "build/minke"), self.program)
+        shutil.copy(os.environ.get("MINKE", ROOT / "build/minke"), self.program)
         self.environment = plain_environment() | {"MINKE_HOME": str(self.home)}
         self.root = self.environment | {"MINKE_CONFIG": str(config)}
         self.minke("up", "--shared")
@@ -116,8 +121,8 @@ class Shared:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    one = Shared(tmp_path_factory.mktemp("shared"))
+def shared():
+    one = Shared()
     yield one
     one.close()
 
@@ -133,8 +138,8 @@ def undisturbed(shared, request):
 
 
 @pytest.fixture
-def private(tmp_path):
-    one = Shared(tmp_path, "private_jobs = true\n")
+def private():
+    one = Shared("private_jobs = true\n")
     yield one
     one.close()
 
@@ -162,7 +167,8 @@ def test_step_runs_as_its_user(shared):
 
 
 def test_allocation_of_a_user(shared):
-    done = shared.bob.run("salloc", "-n1", "bash", "-c", "id -u; srun id -u; touch $SLURM_TMPDIR/mine; ls -ld $SLURM_TMPDIR")
+    done = shared.bob.run("salloc", "-n1", "bash", "-c",
+                          "id -u; srun id -u; touch $SLURM_TMPDIR/mine; ls -ld $SLURM_TMPDIR")
     lines = done.stdout.splitlines()
     assert lines[:2] == [str(shared.bob.uid)] * 2, done.stderr
     assert lines[2].startswith("drwx------ ") and lines[2].split()[2] == shared.bob.name
@@ -173,8 +179,8 @@ def test_root_runs_jobs_of_its_own(shared):
 
 
 def test_limits_and_umask_are_the_submitters(shared):
-    job = shared.alice.run("bash", "-c", "umask 077; ulimit -S -c 0 -n 321; sbatch --parsable -o out --wrap 'umask; ulimit -n'",
-                           check=0).stdout.strip()
+    command = "umask 077; ulimit -S -c 0 -n 321; sbatch --parsable -o out --wrap 'umask; ulimit -n'"
+    job = shared.alice.run("bash", "-c", command, check=0).stdout.strip()
     shared.alice.wait_end(job)
     assert (shared.alice.work / "out").read_text() == "0077\n321\n"
     assert (shared.alice.work / "out").stat().st_mode & 0o777 == 0o600
@@ -189,8 +195,8 @@ def test_everybody_sees_the_queue(shared):
 def test_private_jobs(private):
     job = private.alice.submit("sleep 100", "--job-name=secret")
     private.alice.wait_state(job, "RUNNING")
-    for command in (["squeue", "-h"], ["sacct", "-n", "-a"], ["scontrol", "show", "job", job], ["sacct", "-n", "-j", job],
-                    ["squeue", "-h", "-u", private.alice.name], ["squeue", "-h", "-s"], ["sstat", "-n", "-a", job]):
+    for command in (["squeue", "-h"], ["sacct", "-n", "-a"], ["scontrol", "show", "job", job],
+                    ["sacct", "-n", "-j", job], ["squeue", "-h", "-u", private.alice.name], ["squeue", "-h", "-s"], ["sstat", "-n", "-a", job]):
         done = private.bob.run(*command)
         assert "secret" not in done.stdout and private.alice.name not in done.stdout, (command, done.stdout)
     for user in (private.alice, private.otto):
@@ -203,8 +209,8 @@ def test_private_jobs(private):
 
 # What others may not do to a job of alice's. Each is refused, and the job goes on.
 MEDDLING = [
-    "scancel {job}", "scancel -s KILL {job}", "scancel -b -s TERM {job}", "scontrol hold {job}", "scontrol suspend {job}",
-    "scontrol requeue {job}", "scontrol requeuehold {job}", "scontrol update JobId={job} TimeLimit=1",
+    "scancel {job}", "scancel -s KILL {job}", "scancel -b -s TERM {job}", "scontrol hold {job}",
+    "scontrol suspend {job}", "scontrol requeue {job}", "scontrol requeuehold {job}", "scontrol update JobId={job} TimeLimit=1",
     "scontrol update JobId={job} Comment=mine", "scontrol top {job}", "scontrol notify {job} hello",
     "scontrol write batch_script {job} -", "srun --overlap --jobid={job} id", "sattach {job}.0",
     "scancel -u {alice}", "scancel --me -u {alice}",
@@ -274,8 +280,8 @@ def test_hold_by_an_operator_is_not_the_users_to_release(shared):
 # Paths that a user may not write to, or read, and through which he would have the daemon do it.
 @pytest.mark.parametrize("option", ["--output=/root/planted", "--output={alice}/planted", "--error=/etc/planted",
                                     "--output={home}/planted", "--output={home}/minke.db", "--output=/etc/passwd",
-                                    "--output={home}/launcher.journal", "--input={home}/minke.db", "--input=/etc/shadow",
-                                    "--output=/proc/1/mem", "--input={alice}/private"])
+                                    "--output={home}/launcher.journal", "--input={home}/minke.db",
+                                    "--input=/etc/shadow", "--output=/proc/1/mem", "--input={alice}/private"])
 def test_paths_are_opened_with_the_users_rights(shared, option):
     secret = shared.alice.work / "private"
     secret.write_text("secret\n")
@@ -344,7 +350,8 @@ def test_hard_link_to_anothers_file_is_not_truncated(shared):
 
 
 def test_temporary_directory_is_private(shared):
-    job = shared.alice.submit("echo secret > $SLURM_TMPDIR/file; echo $SLURM_TMPDIR > where; while sleep 0.1; do :; done")
+    job = shared.alice.submit("echo secret > $SLURM_TMPDIR/file; echo $SLURM_TMPDIR > where\n"
+                              "while sleep 0.1; do :; done")
     path = poll(lambda: (shared.alice.work / "where").exists() and (shared.alice.work / "where").read_text().strip())
     assert shared.bob.run("ls", path).returncode != 0
     assert shared.bob.run("cat", f"{path}/file").returncode != 0
@@ -367,8 +374,185 @@ mkdir d; ( cd d; ln -s {victim} . ); mkdir -m 0 locked""")
     assert not list((shared.home / "tmp").glob("job*"))
 
 
+def test_removal_does_not_remove_for_the_user_what_he_could_not(shared):
+    """A directory that he may rename, but whose contents are another's, is moved to where it will be removed."""
+    group = subprocess.run(["id", "-gn", shared.bob.name], capture_output=True, text=True).stdout.strip()
+    common = shared.home / "tmp" / "common"
+    common.mkdir()
+    os.chown(common, 0, grp.getgrnam(group).gr_gid)
+    common.chmod(0o775)
+    hers = common / "hers"
+    (hers / "deep").mkdir(parents=True)
+    (hers / "deep" / "file").write_text("hers")
+    for path in (hers, hers / "deep", hers / "deep" / "file"):
+        os.chown(path, shared.alice.uid, grp.getgrnam(group).gr_gid)
+    hers.chmod(0o775)
+    job = shared.bob.submit(f"mv {hers} $SLURM_TMPDIR/ && touch moved")
+    shared.bob.wait_end(job)
+    assert (shared.bob.work / "moved").exists()
+    left = list((shared.home / "tmp").rglob("file"))
+    assert len(left) == 1 and left[0].read_text() == "hers"
+    shutil.rmtree(left[0].parent.parent.parent)
+    shutil.rmtree(common)
+
+
+def test_keys_of_root_are_not_the_jobs(shared):
+    """The session keyring of whoever started the launcher."""
+    look = "import ctypes; print(ctypes.CDLL(None).syscall(250, 0, -3, 0))"  # keyctl(2): the session keyring's number
+    mine = int(subprocess.run(["python3", "-c", look], capture_output=True, text=True).stdout)
+    jobs = [int(shared.bob.run("srun", "python3", "-c", look, check=0).stdout) for _ in range(2)]
+    assert jobs[0] != jobs[1] and mine not in jobs
+
+
+def forge(shared, user, fill):
+    """What the daemon answers when a program of this user's sends a message that no command of ours would. `fill`: sets
+    the fields of a ClientMessage."""
+    messages = generated("rpc.messages")
+    message = messages.ClientMessage(request_id=1)
+    fill(message)
+    program = """
+import socket, struct, sys
+s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1])
+s.sendall(bytes.fromhex(sys.argv[2]))
+got = b""
+while len(got) < 7 + 8 or len(got) < 15 + struct.unpack("<I", got[7:11])[0]:
+    more = s.recv(65536)
+    if not more: break
+    got += more
+print(got[15:].hex())
+"""
+    sent = greeting() + frame(message.SerializeToString())
+    answer = user.python(program, shared.home / "minked.sock", sent.hex()).stdout
+    return messages.ServerMessage.FromString(bytes.fromhex(answer.strip()))
+
+
+def test_forged_requests(shared):
+    """The protocol itself, with another's job in it: the identity is the kernel's."""
+    job = shared.alice.submit("sleep 100", "--comment=hers")
+    shared.alice.wait_state(job, "RUNNING")
+    held = shared.alice.submit("true", "--hold")
+
+    def step(message):
+        message.create_step.job_id = job
+        message.create_step.key = b"k" * 16
+        message.create_step.spec.argv.extend([b"touch", str(shared.alice.work / "planted").encode()])
+        message.create_step.spec.work_dir = b"/tmp"
+
+    def update(message):
+        message.update_job.job.job_id = held
+        field = message.update_job.fields.add()
+        field.name, field.value = b"Comment", b"forged"
+
+    def complete(message):
+        message.complete_allocation.job_id = job
+
+    def signal_it(message):
+        message.signal.filter.jobs.add().job_id = job
+        message.signal.signal = signal.SIGKILL
+
+    def release(message):
+        message.hold.jobs.add().job_id = held
+        message.hold.kind = 2
+
+    def attach(message):
+        message.attach_step.job_id = job
+
+    def metrics(message):
+        message.keep_metrics.job_id = job
+
+    def shut_down(message):
+        message.shutdown.mode = 2
+
+    def script(message):
+        message.query_script.job_id = job
+
+    for fill in (step, update, complete, signal_it, release, attach, metrics, shut_down, script):
+        answer = forge(shared, shared.bob, fill)
+        refused = answer.error.code or [one.code for one in answer.action.failures]
+        assert refused, (fill.__name__, answer)
+    fields = shared.alice.job(job)
+    assert (fields["JobState"], fields["Comment"]) == ("RUNNING", "hers")
+    assert shared.alice.job(held)["Reason"] == "JobHeldUser" and "Comment" not in shared.alice.job(held)
+    assert not (shared.alice.work / "planted").exists()
+    shared.alice.run("scancel", job, held, check=0)
+
+
+def test_forged_submission_is_the_senders(shared):
+    """Whatever it says of itself, and whatever paths it has that no command would let through."""
+    def submit(message):
+        message.submit.key = os.urandom(16)
+        message.submit.script = b"#!/bin/sh\nid -u > $HOME/ran; id -u\n"
+        environment = f"HOME={shared.bob.work}\0PATH=/bin:/usr/bin\0USER=root\0SLURM_JOB_UID=0\0"
+        message.submit.environment = environment.encode()
+        spec = message.submit.spec
+        spec.name, spec.work_dir = b"root", str(shared.bob.work).encode()
+        spec.stdout_path = b"../../../../../../etc/minke-planted-%u"
+        spec.stderr_path = str(shared.home / "minke.db").encode()
+        limit = spec.resource_limits.add()
+        limit.name, limit.soft = b"NOFILE", 2 ** 64 - 1
+    answer = forge(shared, shared.bob, submit)
+    assert answer.submit.job_id, answer
+    job = answer.submit.job_id
+    assert shared.alice.job(job)["UserId"].startswith(shared.bob.name)
+    assert shared.bob.wait_end(job)["JobState"] == "FAILED"
+    assert not list(pathlib.Path("/etc").glob("minke-planted*")) and not (shared.bob.work / "ran").exists()
+
+
+def test_answers_that_nobody_reads_are_bounded(shared):
+    program = """
+import socket, sys
+s = socket.socket(socket.AF_UNIX); s.settimeout(60); s.connect(sys.argv[1])
+one = bytes.fromhex(sys.argv[3])
+s.sendall(bytes.fromhex(sys.argv[2]))
+try:
+    for _ in range(1000): s.sendall(one * 100)
+    print("all")
+except OSError: print("cut off")
+"""
+    messages = generated("rpc.messages")
+    request = messages.ClientMessage(request_id=1)
+    request.query_config.SetInParent()
+    said = shared.bob.python(program, shared.home / "minked.sock", greeting().hex(),
+                             frame(request.SerializeToString()).hex()).stdout
+    assert said == "cut off\n"
+
+
+def test_fork_bomb_leaves_room(shared):
+    findings = json.loads(shared.root_run("minke", "doctor", "--json").stdout)["findings"]
+    if not any(one["what"].startswith("jobs are confined") for one in findings):
+        pytest.skip("no control groups: " + str(findings))
+    job = shared.bob.submit("sleep 100")
+    shared.bob.wait_state(job, "RUNNING")
+    limits = pathlib.Path("/sys/fs/cgroup").rglob(f"minke-*/job_{job}.0/pids.max")
+    assert [path.read_text().strip() for path in limits] == ["16384"]
+    shared.bob.run("scancel", job, check=0)
+
+
+def test_users_reset_no_statistics(shared):
+    assert shared.bob.run("sdiag", "--reset").returncode != 0
+    assert shared.bob.run("sdiag", check=0).stdout
+
+
+@pytest.mark.parametrize("mode, owner", [(0o666, 0), (0o644, 65534)])
+def test_configuration_that_others_may_write_to(mode, owner):
+    directory = passable_directory()
+    (directory / "minke.toml").write_text("")
+    (directory / "minke.toml").chmod(mode)
+    os.chown(directory / "minke.toml", owner, 0)
+    environment = plain_environment() | {"MINKE_HOME": str(directory / "home"),
+                                         "MINKE_CONFIG": str(directory / "minke.toml")}
+    program = os.environ.get("MINKE", ROOT / "build/minke")
+    done = subprocess.run([program, "up", "--shared"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "nobody else may write" in done.stderr
+    directory.joinpath("home").chmod(0o777)
+    done = subprocess.run([program, "up", "--shared"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "nobody else may write" in done.stderr
+    shutil.rmtree(directory)
+
+
 def test_script_and_environment_are_the_users_alone(shared):
-    job = shared.alice.submit("# secret words\necho $SECRET > seen; while sleep 0.1; do :; done", env={"SECRET": "in the air"})
+    job = shared.alice.submit("# secret words\necho $SECRET > seen; while sleep 0.1; do :; done",
+                              env={"SECRET": "in the air"})
     poll(lambda: (shared.alice.work / "seen").exists())
     assert (shared.alice.work / "seen").read_text() == "in the air\n"
     (shared.alice.work / "seen").unlink()
@@ -400,8 +584,9 @@ def test_spooled_script_cannot_be_replaced(shared):
 
 
 def test_other_sockets_are_closed(shared):
-    assert shared.bob.python("import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])",
-                             shared.home / "launcher.sock", check=1).stderr.endswith("PermissionError: [Errno 13] Permission denied\n")
+    done = shared.bob.python("import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])",
+                             shared.home / "launcher.sock", check=1)
+    assert done.stderr.endswith("PermissionError: [Errno 13] Permission denied\n")
 
 
 def test_another_users_home_is_not_taken_for_a_shared_one(shared):
@@ -474,7 +659,8 @@ def test_log_keeps_its_lines(shared):
 
 
 ESCAPES = {
-    "control group": "for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null); do echo $$ > $f && echo in $f; done 2>/dev/null",
+    "control group": "for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null); do echo $$ > $f && echo in $f\n"
+                     "done 2>/dev/null",
     "ptrace": "python3 - <<'P'\nimport ctypes, os, sys\nfor pid in map(int, os.environ['PIDS'].split()):\n"
               "    if ctypes.CDLL(None).ptrace(16, pid, 0, 0) == 0: print('in', pid)\nP",
     "signal": "for p in $PIDS; do kill -0 $p 2>/dev/null && echo in $p; done",
@@ -485,7 +671,8 @@ ESCAPES = {
     "set user": "python3 -c 'import os; os.setuid(0)' 2>/dev/null && echo in",
     "set groups": "python3 -c 'import os; os.setgroups([0])' 2>/dev/null && echo in",
     "nice": "nice -n -5 sh -c '[ $(nice) -lt 0 ]' 2>/dev/null && echo in",
-    "descriptors": "for f in /proc/self/fd/*; do case $(readlink $f) in *journal*|*.db*|*socket*|*launcher*) echo in $f;; esac; done",
+    "descriptors": "for f in /proc/self/fd/*; do case $(readlink $f) in *journal*|*.db*|*socket*|*launcher*) echo in $f;;\n"
+                   "esac; done",
 }
 
 
@@ -503,13 +690,10 @@ def test_unreadable_directory_stays_unreadable(shared):
     (shared.alice.work / "closed").mkdir(mode=0o700, exist_ok=True)
     done = shared.bob.run("srun", "--chdir", shared.alice.work / "closed", "pwd")
     assert done.returncode != 0 or done.stdout == "/tmp\n"
-    job = shared.bob.run("sbatch", "--parsable", "-o", "/dev/null", "-D", shared.alice.work / "closed", "--wrap", "pwd; ls").stdout
-    if job.strip():
-        shared.bob.wait_end(job.strip())
 
 
-def test_jobs_survive_the_daemon(shared, tmp_path):
-    one = Shared(tmp_path)
+def test_jobs_survive_the_daemon():
+    one = Shared()
     try:
         job = one.alice.submit("while [ ! -e go ]; do sleep 0.05; done; id -u")
         one.alice.wait_state(job, "RUNNING")

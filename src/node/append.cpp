@@ -1,21 +1,19 @@
 #include "node/append.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <vector>
 
+#include "os/become.h"
+
 namespace minke::node {
 namespace {
 
 bool become(const Identity& identity) {
-  const std::vector<gid_t> groups(identity.groups().begin(), identity.groups().end());
-  return ::setgroups(groups.size(), groups.data()) == 0 &&
-         ::setresgid(identity.gid(), identity.gid(), identity.gid()) == 0 &&
-         ::setresuid(identity.uid(), identity.uid(), identity.uid()) == 0;
+  return os::become(identity.uid(), identity.gid(), {identity.groups().begin(), identity.groups().end()});
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "node/launcher.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -113,6 +115,12 @@ Status prepare_to_serve_others(const std::string& home) {
     return failure(
         "fs.suid_dumpable is 1, which lets users look into programs that start as root: set it to 0 or 2");
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) return failure_from_errno("prctl", errno);
+  // Capabilities that a job's programs could inherit.
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2]{};
+  if (::syscall(SYS_capget, &header, data) != 0) return failure_from_errno("capget", errno);
+  for (__user_cap_data_struct& part : data) part.inheritable = 0;
+  if (::syscall(SYS_capset, &header, data) != 0) return failure_from_errno("capset", errno);
   return {};
 }
 

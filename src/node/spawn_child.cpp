@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/keyctl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -86,6 +87,8 @@ MINKE_SHARED_MEMORY void take_identity(ChildBlock& child) {
   if (result == 0) result = raw_syscall(SYS_setresuid, child.uid, child.uid, child.uid);
   if (result < 0) give_up(child, StartPhase::kIdentity, static_cast<int>(-result));
   die_with_launcher(child);  // a change of user has cleared that
+  raw_syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING,
+              0);  // keys of whoever started the launcher are not the job's
 }
 
 // What was handed over takes its place, and everything else of the launcher's is closed, before any path is

@@ -62,6 +62,8 @@ void Supervisor::reap() {
       Job& job = jobs_.at(removal.mapped());
       job.removal = 0;
       job.tmp_dir_gone = true;  // or as good as: the process has logged why not
+      if (!remove_empty_tmp_dir(job.tmp_dir) && job.identity)
+        log_line("something in " + job.tmp_dir + " is not its owner's to remove");
     }
   }
   if (!ending_.empty()) schedule_clearing();

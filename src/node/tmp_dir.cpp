@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 
+#include "os/become.h"
 #include "os/fd.h"
 
 namespace minke::node {
@@ -134,6 +135,14 @@ pid_t fork_tmp_dir_removal(const std::string& path) {
   if (::getppid() != parent) ::_exit(1);
   ::setsid();
   ::close_range(3, ~0U, 0);
+  struct stat info {};
+  if (::geteuid() == 0 && ::lstat(path.c_str(), &info) == 0 && info.st_uid != 0) {
+    // With its owner's rights: what he could not remove, and moved here, is not removed for him.
+    if (!os::become(info.st_uid, info.st_gid, {})) ::_exit(1);
+    // The directory above is root's, so that its own entry is left for root.
+    [[maybe_unused]] const Status emptied = remove_tmp_dir(path);
+    ::_exit(0);
+  }
   auto status = remove_tmp_dir(path);
   if (!status) std::fprintf(stderr, "launcher: cannot remove %s\n", status.error().message.c_str());
   ::_exit(status ? 0 : 1);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 
 #include "os/files.h"
 
@@ -37,6 +38,15 @@ bool is_shared(const std::string& home) {
 
 Status mark_shared(const std::string& home) {
   if (geteuid() != 0) return failure("only root can share a cluster", EPERM);
+  // Whoever may rename a directory on the way to it could put another in its place.
+  for (std::filesystem::path path = std::filesystem::absolute(home); path.has_relative_path();
+       path = path.parent_path()) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) continue;
+    const bool sticky = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+    if (info.st_uid != 0 || (!sticky && !S_ISLNK(info.st_mode) && (info.st_mode & 0022) != 0))
+      return failure(path.string() + " must be root's, and nobody else may write to it", EPERM);
+  }
   if (const Status made = make_directories(home, 0711); !made) return made;
   if (::chmod(home.c_str(), 0711) != 0) return failure_from_errno(home, errno);
   return replace_file(home + "/shared", "", 0644);

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <vector>
 
+#include "os/become.h"
 #include "os/fd.h"
 
 namespace minke::os {
@@ -39,10 +41,15 @@ Result<std::string> read_tail(const std::string& path, size_t bytes) {
   return text;
 }
 
-bool become(uid_t uid, gid_t gid) {
-  const passwd* user = ::getpwuid(uid);
-  const int grouped = user != nullptr ? ::initgroups(user->pw_name, gid) : ::setgroups(0, nullptr);
-  return grouped == 0 && ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0;
+bool become_with_groups(uid_t uid, gid_t gid) {
+  std::vector<gid_t> groups;
+  if (const passwd* user = ::getpwuid(uid)) {
+    int count = 65536;  // the kernel's limit
+    groups.resize(static_cast<size_t>(count));
+    if (::getgrouplist(user->pw_name, gid, groups.data(), &count) < 0) return false;
+    groups.resize(static_cast<size_t>(count));
+  }
+  return become(uid, gid, groups);
 }
 
 void write_all(int fd, const void* data, size_t size) {
@@ -67,7 +74,7 @@ Result<std::string> read_tail_as(uid_t uid, gid_t gid, const std::string& path, 
   const pid_t child = ::fork();
   if (child < 0) return failure_from_errno("fork", errno);
   if (child == 0) {
-    int32_t error = become(uid, gid) ? 0 : EPERM;
+    int32_t error = become_with_groups(uid, gid) ? 0 : EPERM;
     std::string text;
     if (error == 0) {
       auto read = read_tail(path, bytes);

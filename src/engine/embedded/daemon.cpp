@@ -83,6 +83,7 @@ class Daemon {
   void run() { loop_.run(); }
 
  private:
+  Result<Configuration> read_configuration(const NodeRecord& machine) const;
   Status load();
   void recovered();
   rpc::StatusReply status() const;
@@ -104,13 +105,26 @@ class Daemon {
   bool stopping_ = false;
 };
 
+Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
+  const bool shared = os::is_shared(options_.home);
+  struct stat info {};
+  if (shared && !options_.config_path.empty() && ::stat(options_.config_path.c_str(), &info) == 0 &&
+      (info.st_uid != 0 || (info.st_mode & 0022) != 0))
+    return failure(options_.config_path + " must be root's, and nobody else may write to it", EPERM);
+  auto config = load_configuration(options_.home, options_.config_path, machine);
+  if (!config) return config;
+  config->shared = shared;
+  constexpr uint32_t kSharedPids = 16384;  // a fork bomb must leave room for the others
+  if (shared && config->max_pids == 0) config->max_pids = kSharedPids;
+  return config;
+}
+
 Status Daemon::start() {
   start_time_ = std::time(nullptr);
   NodeRecord machine = node::discover_machine();
   machine.set_version(kVersion);
-  auto config = load_configuration(options_.home, options_.config_path, machine);
+  auto config = read_configuration(machine);
   if (!config) return failure(config.error());
-  config->shared = os::is_shared(options_.home);
   if (config->shared && ::geteuid() != 0)
     return failure("the daemon of a shared cluster must run as root", EPERM);
   auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync, .vfs = {}});
@@ -289,7 +303,7 @@ rpc::StatusReply Daemon::status() const {
 Status Daemon::reconfigure() {
   NodeRecord machine = node::discover_machine();
   machine.set_version(kVersion);
-  auto read = load_configuration(options_.home, options_.config_path, machine);
+  auto read = read_configuration(machine);
   if (!read) return failure(read.error().message, kNotSupported);
   Configuration& config = core_->config;
   const auto lasting = [](NodeRecord node) {  // without what changes by itself
@@ -307,7 +321,6 @@ Status Daemon::reconfigure() {
         "minke down --keep-jobs, then minke up",
         kNotSupported);
   }
-  read->shared = config.shared;
   config = std::move(*read);
   core_->nodes->reconfigure();
   core_->priorities->policy_changed();

@@ -27,7 +27,8 @@ using namespace model;
 
 namespace {
 
-constexpr int kMostConnections = 2000;  // of one user at a time
+constexpr int kMostConnections = 2000;                  // of one user at a time
+constexpr size_t kMostUnsentBytes = size_t{256} << 20;  // answers that a client has not read
 
 }  // namespace
 
@@ -98,6 +99,14 @@ void Server::accept(os::UniqueFd socket) {
              const auto known = clients_.find(key);
              if (known == clients_.end()) return;
              const std::shared_ptr<Client> self = known->second;
+             if (self->connection->unsent_bytes() > kMostUnsentBytes) {
+               os::log_warning("user " + std::to_string(self->peer.uid) +
+                               " asks, and does not read the answers");
+               for (const std::string& step : self->step_keys) core_.steps->forget_report(step);
+               self->connection.reset();
+               clients_.erase(known);
+               return;
+             }
              rpc::ClientMessage message;
              if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
                self->send_error(0, Error{kInternal, "what was sent is no message of this protocol"});
@@ -313,6 +322,8 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kQueryConfig:
       return queries_.configuration(part);
     case rpc::ClientMessage::kQueryDiagnostics:
+      if (message.query_diagnostics().reset() && !rights.is_operator(uid))
+        return client->send_error(id, Error{kAccessDenied, {}});
       return queries_.diagnostics(message.query_diagnostics(), clients_.size(), part);
     case rpc::ClientMessage::kStatus: {
       rpc::ServerMessage answer;

@@ -1,0 +1,14 @@
+// Gives up root's rights for a user's, for good and for the whole process: for a child that has just been
+// forked to do one thing with a user's files.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace minke::os {
+
+// False: something of it was not possible, and the caller must end.
+bool become(uid_t uid, gid_t gid, const std::vector<gid_t>& groups);
+
+}  // namespace minke::os
