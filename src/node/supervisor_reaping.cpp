@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "node/append.h"
+#include "node/process_usage.h"
 #include "node/supervisor.h"
 #include "node/tmp_dir.h"
 
@@ -27,12 +28,14 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-void fill_usage(const rusage& from, model::Usage& usage) {
+// `pid` is a zombie still, so that /proc knows its I/O, which its rusage counts in blocks of a disk only.
+void fill_usage(pid_t pid, const rusage& from, model::Usage& usage) {
   usage.set_user_microseconds(microseconds(from.ru_utime));
   usage.set_system_microseconds(microseconds(from.ru_stime));
   usage.set_max_rss_kib(static_cast<uint64_t>(from.ru_maxrss));
-  usage.set_read_bytes(static_cast<uint64_t>(from.ru_inblock) * 512);
-  usage.set_write_bytes(static_cast<uint64_t>(from.ru_oublock) * 512);
+  const ProcessUsage process = read_process_usage(pid);
+  usage.set_read_bytes(process.read_bytes);
+  usage.set_write_bytes(process.write_bytes);
   usage.set_major_faults(static_cast<uint64_t>(from.ru_majflt));
 }
 
@@ -79,7 +82,7 @@ void Supervisor::root_exits(const Root& root, pid_t pid, int status, const rusag
   end.set_rank(launch.tasks[root.position].rank);
   end.set_status(status);
   end.set_end_time(std::time(nullptr));
-  fill_usage(usage, *end.mutable_usage());
+  fill_usage(pid, usage, *end.mutable_usage());
   if (auto error = spawner_.failure_of(pid)) end.set_error(*error);
   if (const uint32_t kills = groups_.new_oom_kills(launch.key); kills != 0) {
     end.set_oom_kills(kills);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/display/metered.h"
 #include "cli/display/sacct.h"
 #include "text/duration.h"
 #include "text/state.h"
@@ -43,9 +44,6 @@ void time_or_unknown(int64_t time, const Context& context, std::string& out) {
 
 uint32_t cpus(const Line& line) {
   return line.step != nullptr ? line.step->num_cpus() : line.job->num_cpus();
-}
-uint32_t tasks(const Line& line) {
-  return std::max(1u, line.step->num_tasks());
 }
 int64_t elapsed(const Line& line, const Context& context) {
   if (line.step == nullptr) return elapsed_seconds(*line.job, context.display.now);
@@ -95,32 +93,34 @@ void tres(const Line& line, const Context& context, std::string& out) {
   append_tres(out, line.step != nullptr ? tres_of(*line.step) : tres_of(*line.job), text::TresOrder::kByName,
               context.display, context.unit);
 }
-void average_cpu(const Line& line, const Context&, std::string& out) {
-  if (line.step == nullptr) return;
-  const model::Usage& used = line.step->usage();
-  append_clock(out, static_cast<int64_t>((used.user_microseconds() + used.system_microseconds()) / 1000000 /
-                                         tasks(line)));
+void append_amount(Metered what, uint64_t amount, const Context& context, std::string& out) {
+  switch (what) {
+    case Metered::kCpu:
+      return append_clock(out, static_cast<int64_t>(amount / 1000000));
+    case Metered::kRss:
+      return append_kib(amount, context, out);
+    case Metered::kRead:
+    case Metered::kWrite:
+      return append_disk_bytes(amount, context, out);
+    case Metered::kFaults:
+      return append_number(out, static_cast<int64_t>(amount));
+  }
 }
-// A number of a step's usage, of all its tasks or (so far as metered) of one.
-template <uint64_t (model::Usage::*number)() const, bool average>
-void disk(const Line& line, const Context& context, std::string& out) {
-  if (line.step != nullptr)
-    append_disk_bytes((line.step->usage().*number)() / (average ? tasks(line) : 1), context, out);
+template <Metered what>
+void average(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr) append_amount(what, average_usage(*line.step, what), context, out);
 }
-template <bool average>
-void pages(const Line& line, const Context&, std::string& out) {
-  if (line.step != nullptr)
-    append_number(out, static_cast<int64_t>(line.step->usage().major_faults() / (average ? tasks(line) : 1)));
+template <Metered what, Reach reach>
+void extreme(const Line& line, const Context& context, std::string& out) {
+  if (line.step != nullptr) append_amount(what, extreme_usage(*line.step, what, reach).value(), context, out);
 }
-void max_rss(const Line& line, const Context& context, std::string& out) {
-  if (line.step != nullptr) append_kib(line.step->usage().max_rss_kib(), context, out);
+template <Metered what, Reach reach>
+void extreme_node(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) out += extreme_usage(*line.step, what, reach).node();
 }
-// Where a step ran on one node, that is where its largest process ran.
-void only_node(const Line& line, const Context&, std::string& out) {
-  if (line.step != nullptr && line.step->num_nodes() == 1) out += line.step->node_list();
-}
-void only_task(const Line& line, const Context&, std::string& out) {
-  if (line.step != nullptr && line.step->num_tasks() == 1) out += '0';
+template <Metered what, Reach reach>
+void extreme_task(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) append_number(out, extreme_usage(*line.step, what, reach).task());
 }
 void cluster(const Line&, const Context& context, std::string& out) {
   out += context.display.cluster_name;
@@ -265,21 +265,71 @@ void time_limit_raw(const Line& line, const Context&, std::string& out) {
     append_number(out, line.job->time_limit_minutes());
   }
 }
-void usage_in(const Line& line, const Context& context, std::string& out) {
+// "cpu=00:00:01,fs/disk=12,mem=4K,pages=0": what `amount` makes of each.
+template <typename Amount>
+void usage_in(const Line& line, std::string& out, Amount amount) {
   if (line.step == nullptr) return;
-  out += "cpu=";
-  average_cpu(line, context, out);
-  out += ",fs/disk=";
-  append_number(out, static_cast<int64_t>(line.step->usage().read_bytes()));
-  out += ",mem=";
-  append_kib(line.step->usage().max_rss_kib(), context, out);
-  out += ",pages=";
-  append_number(out, static_cast<int64_t>(line.step->usage().major_faults()));
+  for (const auto& [name, what] :
+       {std::pair{"cpu=", Metered::kCpu}, std::pair{",fs/disk=", Metered::kRead},
+        std::pair{",mem=", Metered::kRss}, std::pair{",pages=", Metered::kFaults}}) {
+    out += name;
+    amount(what);
+  }
 }
-void usage_out(const Line& line, const Context&, std::string& out) {
+// Of these lists disk bytes are plain numbers.
+void append_listed(Metered what, uint64_t amount, const Context& context, std::string& out) {
+  if (what == Metered::kRead || what == Metered::kWrite) {
+    append_number(out, static_cast<int64_t>(amount));
+  } else {
+    append_amount(what, amount, context, out);
+  }
+}
+void usage_in_average(const Line& line, const Context& context, std::string& out) {
+  usage_in(line, out,
+           [&](Metered what) { append_listed(what, average_usage(*line.step, what), context, out); });
+}
+void usage_in_total(const Line& line, const Context& context, std::string& out) {
+  usage_in(line, out,
+           [&](Metered what) { append_listed(what, total_usage(*line.step, what), context, out); });
+}
+template <Reach reach>
+void usage_in_extreme(const Line& line, const Context& context, std::string& out) {
+  usage_in(line, out, [&](Metered what) {
+    append_listed(what, extreme_usage(*line.step, what, reach).value(), context, out);
+  });
+}
+template <Reach reach>
+void usage_in_node(const Line& line, const Context&, std::string& out) {
+  usage_in(line, out, [&](Metered what) { out += extreme_usage(*line.step, what, reach).node(); });
+}
+template <Reach reach>
+void usage_in_task(const Line& line, const Context&, std::string& out) {
+  usage_in(line, out,
+           [&](Metered what) { append_number(out, extreme_usage(*line.step, what, reach).task()); });
+}
+void usage_out(const Line& line, std::string& out, uint64_t (*amount)(const model::StepRecord& step)) {
   if (line.step == nullptr) return;
   out += "fs/disk=";
-  append_number(out, static_cast<int64_t>(line.step->usage().write_bytes()));
+  append_number(out, static_cast<int64_t>(amount(*line.step)));
+}
+void usage_out_average(const Line& line, const Context&, std::string& out) {
+  usage_out(line, out, [](const auto& step) { return average_usage(step, Metered::kWrite); });
+}
+void usage_out_total(const Line& line, const Context&, std::string& out) {
+  usage_out(line, out, [](const auto& step) { return total_usage(step, Metered::kWrite); });
+}
+template <Reach reach>
+void usage_out_extreme(const Line& line, const Context&, std::string& out) {
+  usage_out(line, out, [](const auto& step) { return extreme_usage(step, Metered::kWrite, reach).value(); });
+}
+template <Reach reach>
+void usage_out_node(const Line& line, const Context&, std::string& out) {
+  if (line.step != nullptr) out += "fs/disk=" + extreme_usage(*line.step, Metered::kWrite, reach).node();
+}
+template <Reach reach>
+void usage_out_task(const Line& line, const Context&, std::string& out) {
+  usage_out(line, out,
+            [](const auto& step) -> uint64_t { return extreme_usage(step, Metered::kWrite, reach).task(); });
 }
 
 constexpr PrintFit kPlus = PrintFit::kPlus;
@@ -293,12 +343,12 @@ constexpr SacctField kFields[] = {
     {"AllocNodes", 10, kSpill, alloc_nodes},
     {"AllocTRES", 10, kPlus, tres<false>},
     {"AssocID", 7, kSpill, job_zero},
-    {"AveCPU", 10, kPlus, average_cpu},
+    {"AveCPU", 10, kPlus, average<Metered::kCpu>},
     {"AveCPUFreq", 10, kPlus, step_zero},
-    {"AveDiskRead", 14, kPlus, disk<&model::Usage::read_bytes, true>},
-    {"AveDiskWrite", 14, kPlus, disk<&model::Usage::write_bytes, true>},
-    {"AvePages", 10, kPlus, pages<true>},
-    {"AveRSS", 10, kPlus, max_rss},
+    {"AveDiskRead", 14, kPlus, average<Metered::kRead>},
+    {"AveDiskWrite", 14, kPlus, average<Metered::kWrite>},
+    {"AvePages", 10, kPlus, average<Metered::kFaults>},
+    {"AveRSS", 10, kPlus, average<Metered::kRss>},
     {"AveVMSize", 10, kPlus, nothing},
     {"BlockID", 16, kPlus, nothing},
     {"Cluster", 10, kPlus, cluster},
@@ -326,25 +376,25 @@ constexpr SacctField kFields[] = {
     {"JobName", 10, kPlus, job_name},
     {"Layout", 9, kPlus, layout},
     {"Licenses", 20, kPlus, spec_text<&JobSpec::licenses>},
-    {"MaxDiskRead", 12, kPlus, disk<&model::Usage::read_bytes, false>},
-    {"MaxDiskReadNode", 15, kPlus, only_node},
-    {"MaxDiskReadTask", 15, kPlus, only_task},
-    {"MaxDiskWrite", 12, kPlus, disk<&model::Usage::write_bytes, false>},
-    {"MaxDiskWriteNode", 16, kPlus, only_node},
-    {"MaxDiskWriteTask", 16, kPlus, only_task},
-    {"MaxPages", 8, kPlus, pages<false>},
-    {"MaxPagesNode", 12, kPlus, only_node},
-    {"MaxPagesTask", 14, kPlus, only_task},
-    {"MaxRSS", 10, kPlus, max_rss},
-    {"MaxRSSNode", 10, kPlus, only_node},
-    {"MaxRSSTask", 10, kPlus, only_task},
+    {"MaxDiskRead", 12, kPlus, extreme<Metered::kRead, Reach::kMost>},
+    {"MaxDiskReadNode", 15, kPlus, extreme_node<Metered::kRead, Reach::kMost>},
+    {"MaxDiskReadTask", 15, kPlus, extreme_task<Metered::kRead, Reach::kMost>},
+    {"MaxDiskWrite", 12, kPlus, extreme<Metered::kWrite, Reach::kMost>},
+    {"MaxDiskWriteNode", 16, kPlus, extreme_node<Metered::kWrite, Reach::kMost>},
+    {"MaxDiskWriteTask", 16, kPlus, extreme_task<Metered::kWrite, Reach::kMost>},
+    {"MaxPages", 8, kPlus, extreme<Metered::kFaults, Reach::kMost>},
+    {"MaxPagesNode", 12, kPlus, extreme_node<Metered::kFaults, Reach::kMost>},
+    {"MaxPagesTask", 14, kPlus, extreme_task<Metered::kFaults, Reach::kMost>},
+    {"MaxRSS", 10, kPlus, extreme<Metered::kRss, Reach::kMost>},
+    {"MaxRSSNode", 10, kPlus, extreme_node<Metered::kRss, Reach::kMost>},
+    {"MaxRSSTask", 10, kPlus, extreme_task<Metered::kRss, Reach::kMost>},
     {"MaxVMSize", 10, kPlus, nothing},
     {"MaxVMSizeNode", 14, kPlus, nothing},
     {"MaxVMSizeTask", 14, kPlus, nothing},
     {"McsLabel", 12, kPlus, spec_text<&JobSpec::mcs_label>},
-    {"MinCPU", 10, kPlus, average_cpu},
-    {"MinCPUNode", 10, kPlus, only_node},
-    {"MinCPUTask", 10, kPlus, only_task},
+    {"MinCPU", 10, kPlus, extreme<Metered::kCpu, Reach::kLeast>},
+    {"MinCPUNode", 10, kPlus, extreme_node<Metered::kCpu, Reach::kLeast>},
+    {"MinCPUTask", 10, kPlus, extreme_task<Metered::kCpu, Reach::kLeast>},
     {"NCPUS", 10, kSpill, alloc_cpus},
     {"NNodes", 8, kSpill, node_count},
     {"NodeList", 15, kPlus, node_list},
@@ -385,22 +435,22 @@ constexpr SacctField kFields[] = {
     {"Timelimit", 10, kPlus, time_limit},
     {"TimelimitRaw", 10, kSpill, time_limit_raw},
     {"TotalCPU", 10, kPlus, cpu_used<true, true>},
-    {"TRESUsageInAve", 14, kPlus, usage_in},
-    {"TRESUsageInMax", 14, kPlus, usage_in},
-    {"TRESUsageInMaxNode", 18, kPlus, nothing},
-    {"TRESUsageInMaxTask", 18, kPlus, nothing},
-    {"TRESUsageInMin", 14, kPlus, usage_in},
-    {"TRESUsageInMinNode", 18, kPlus, nothing},
-    {"TRESUsageInMinTask", 18, kPlus, nothing},
-    {"TRESUsageInTot", 14, kPlus, usage_in},
-    {"TRESUsageOutAve", 15, kPlus, usage_out},
-    {"TRESUsageOutMax", 15, kPlus, usage_out},
-    {"TRESUsageOutMaxNode", 19, kPlus, nothing},
-    {"TRESUsageOutMaxTask", 19, kPlus, nothing},
-    {"TRESUsageOutMin", 15, kPlus, usage_out},
-    {"TRESUsageOutMinNode", 19, kPlus, nothing},
-    {"TRESUsageOutMinTask", 19, kPlus, nothing},
-    {"TRESUsageOutTot", 15, kPlus, usage_out},
+    {"TRESUsageInAve", 14, kPlus, usage_in_average},
+    {"TRESUsageInMax", 14, kPlus, usage_in_extreme<Reach::kMost>},
+    {"TRESUsageInMaxNode", 18, kPlus, usage_in_node<Reach::kMost>},
+    {"TRESUsageInMaxTask", 18, kPlus, usage_in_task<Reach::kMost>},
+    {"TRESUsageInMin", 14, kPlus, usage_in_extreme<Reach::kLeast>},
+    {"TRESUsageInMinNode", 18, kPlus, usage_in_node<Reach::kLeast>},
+    {"TRESUsageInMinTask", 18, kPlus, usage_in_task<Reach::kLeast>},
+    {"TRESUsageInTot", 14, kPlus, usage_in_total},
+    {"TRESUsageOutAve", 15, kPlus, usage_out_average},
+    {"TRESUsageOutMax", 15, kPlus, usage_out_extreme<Reach::kMost>},
+    {"TRESUsageOutMaxNode", 19, kPlus, usage_out_node<Reach::kMost>},
+    {"TRESUsageOutMaxTask", 19, kPlus, usage_out_task<Reach::kMost>},
+    {"TRESUsageOutMin", 15, kPlus, usage_out_extreme<Reach::kLeast>},
+    {"TRESUsageOutMinNode", 19, kPlus, usage_out_node<Reach::kLeast>},
+    {"TRESUsageOutMinTask", 19, kPlus, usage_out_task<Reach::kLeast>},
+    {"TRESUsageOutTot", 15, kPlus, usage_out_total},
     {"UID", 6, kSpill, job_number<&JobRecord::uid>},
     {"User", 9, kPlus, job_text<&JobRecord::user_name>},
     {"UserCPU", 10, kPlus, cpu_used<true, false>},

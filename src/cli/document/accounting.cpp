@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cli/display/metered.h"
 #include "cli/document/records.h"
 #include "text/hostlist.h"
 #include "text/state.h"
@@ -58,22 +59,19 @@ void describe_tres_list(Document& document, std::string_view key, const text::Tr
 }
 
 void describe_consumed(Document& document, const StepRecord& step) {
-  const model::Usage& used = step.usage();
-  const auto list = [&](std::string_view key, bool of_one_task) {
-    const uint64_t parts = of_one_task ? std::max(1u, step.num_tasks()) : 1;
+  const auto list = [&](std::string_view key, auto amount) {
     document.begin_array(key);
-    describe_tres(document, "cpu", "", kCpu,
-                  (used.user_microseconds() + used.system_microseconds()) / 1000 / parts);
-    describe_tres(document, "mem", "", kMemory, used.max_rss_kib() * 1024);
-    describe_tres(document, "fs", "disk", kDisk, used.read_bytes() / parts);
-    describe_tres(document, "pages", "", kPages, used.major_faults() / parts);
+    describe_tres(document, "cpu", "", kCpu, amount(Metered::kCpu) / 1000);
+    describe_tres(document, "mem", "", kMemory, amount(Metered::kRss) * 1024);
+    describe_tres(document, "fs", "disk", kDisk, amount(Metered::kRead));
+    describe_tres(document, "pages", "", kPages, amount(Metered::kFaults));
     document.end();
   };
   document.begin_object("consumed");
-  list("max", true);
-  list("min", true);
-  list("average", true);
-  list("total", false);
+  list("max", [&](Metered what) { return extreme_usage(step, what, Reach::kMost).value(); });
+  list("min", [&](Metered what) { return extreme_usage(step, what, Reach::kLeast).value(); });
+  list("average", [&](Metered what) { return average_usage(step, what); });
+  list("total", [&](Metered what) { return total_usage(step, what); });
   document.end();
 }
 

@@ -19,6 +19,7 @@
 #include "engine/embedded/queries.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/step_totals.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
@@ -414,10 +415,7 @@ void Launching::on_ended(const node::Launch& launch) {
     if (job->array_task != kNoTask) record.set_array_task_id(job->array_task);
     core_.committer.step_changed(record);
   }
-  details.usage.set_user_microseconds(details.usage.user_microseconds() + end.usage().user_microseconds());
-  details.usage.set_system_microseconds(details.usage.system_microseconds() +
-                                        end.usage().system_microseconds());
-  details.usage.set_max_rss_kib(std::max(details.usage.max_rss_kib(), end.usage().max_rss_kib()));
+  add_step_usage(details.usage, end.usage());
   // A script that fails for a step that was out of memory was so itself.
   const bool of_step = status != 0 && details.step_out_of_memory;
   core_.lifecycle->ended(*job, of_step ? text::kOutOfMemory : status, end_time);

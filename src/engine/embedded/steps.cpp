@@ -13,6 +13,7 @@
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/rights.h"
+#include "engine/embedded/step_totals.h"
 #include "engine/embedded/step_usage.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
@@ -320,10 +321,11 @@ void Steps::launch_ended(const node::Launch& launch) {
   for (const node::TaskEnd& end : launch.ended_tasks()) {
     out_of_memory = out_of_memory || end.oom_kills() != 0;
     highest = std::max(highest, WIFSIGNALED(end.status()) ? 128 * 256 + end.status() : end.status());
-    Usage& usage = *record.mutable_usage();
-    usage.set_user_microseconds(usage.user_microseconds() + end.usage().user_microseconds());
-    usage.set_system_microseconds(usage.system_microseconds() + end.usage().system_microseconds());
-    usage.set_max_rss_kib(std::max(usage.max_rss_kib(), end.usage().max_rss_kib()));
+    add_task_usage(*record.mutable_usage(), end.usage(), end.rank(),
+                   static_cast<int>(end.rank()) < step->tag.node_of_task_size()
+                       ? step->tag.node_of_task(static_cast<int>(end.rank()))
+                       : std::string(),
+                   step->tag.node_of_task_size() > 1);
   }
   if (highest >= 128 * 256) highest -= 128 * 256;
   Job* job = core_.state.find(launch.id().job_id());
@@ -343,10 +345,7 @@ void Steps::launch_ended(const node::Launch& launch) {
     if (record.state() != JOB_COMPLETE && step->out_of_time) record.set_state(JOB_TIMEOUT);
     job->derived_exit_code = std::max(job->derived_exit_code, highest);
     if (out_of_memory) job->need_details().step_out_of_memory = true;
-    Usage& total = job->need_details().usage;
-    total.set_user_microseconds(total.user_microseconds() + record.usage().user_microseconds());
-    total.set_system_microseconds(total.system_microseconds() + record.usage().system_microseconds());
-    total.set_max_rss_kib(std::max(total.max_rss_kib(), record.usage().max_rss_kib()));
+    add_step_usage(job->need_details().usage, record.usage());
   }
   core_.committer.step_changed(record);
   rpc::StepEvent event;
@@ -516,6 +515,24 @@ void Steps::watch_time_limit(Step& step) {
       core_.loop.make_timer([this, job = record.job_id(), id = record.step_id()] { time_out(job, id); });
   const int64_t end = record.start_time() + int64_t{60} * record.time_limit_minutes();
   step.limit_timer->set_after(std::chrono::seconds(std::max<int64_t>(0, end - core_.now())));
+}
+
+Status Steps::set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes) {
+  const auto steps = jobs_.find(job_id);
+  if (steps == jobs_.end()) return failure("", kInvalidJobId);
+  bool found = false;
+  for (auto& [id, step] : steps->second.running) {
+    if (step_id && id != *step_id) continue;
+    found = true;
+    if (minutes == kUnlimited) {
+      step.tag.mutable_record()->clear_time_limit_minutes();
+      step.limit_timer.reset();
+    } else {
+      step.tag.mutable_record()->set_time_limit_minutes(minutes);
+    }
+    watch_time_limit(step);
+  }
+  return found ? Status() : failure("", kInvalidJobId);
 }
 
 void Steps::time_out(uint32_t job_id, uint32_t step_id) {
