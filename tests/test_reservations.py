@@ -199,3 +199,17 @@ def test_a_suspended_job_lends_its_processors(cluster):
     assert cluster.state(third) == "PENDING"
     cluster.run("scancel", first, check=0)
     cluster.wait_end(third)
+
+
+@pytest.mark.minke_only
+def test_cpus_beside_those_of_a_running_job(cluster):
+    beside = cluster.submit("sleep 1000", "-w", "n1", "-n", "1", "-t", "60")
+    cluster.wait_state(beside, "RUNNING")
+    create(cluster, "reservationname=rest", "starttime=now", "duration=30", "users=root", "nodes=n1", "corecnt=1")
+    cluster.run("scontrol", "delete", "reservationname=rest", check=0)
+    cpus = int(cluster.run("sinfo", "-h", "-n", "n1", "-o", "%c", check=0).stdout)
+    many = cluster.run("scontrol", "create", "reservation", "reservationname=rest", "starttime=now", "duration=30", "users=root", "nodes=n1",
+                       f"corecnt={cpus}")
+    assert many.returncode == 1 and "busy" in many.stderr
+    whole = cluster.run("scontrol", "create", "reservation", "reservationname=rest", "starttime=now", "duration=30", "users=root", "nodes=n1")
+    assert whole.returncode == 1 and f"job {beside} runs on node n1" in whole.stderr

@@ -173,30 +173,41 @@ Status Reservations::check_free(const ReservationRecord& record, const std::stri
         return failure("reservation " + other.name() + " has node " + node, kReservationOverlap);
     }
   }
-  if (has_flag(record, "IGNORE_JOBS")) return {};
+  return {};
+}
+
+Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const NodeRecord& node) const {
+  if (const Status free = check_free(record, node.name()); !free) return failure(free.error());
+  uint32_t used = 0;
+  uint32_t by = 0;
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->holds_nodes() || !job->details) continue;
-    const bool there =
-        std::any_of(job->details->nodes.begin(), job->details->nodes.end(),
-                    [&](const NodeAllocation& allocation) { return allocation.node() == node; });
-    if (!there || job->start_time + sched::limit_seconds(job->time_limit_minutes) <= record.start_time())
+    if (has_flag(record, "IGNORE_JOBS")) break;
+    if (!job->holds_nodes() || !job->details ||
+        job->start_time + sched::limit_seconds(job->time_limit_minutes) <= record.start_time())
       continue;
     const auto names = names_of(job->submission->spec().reservation());
-    if (std::find(names.begin(), names.end(), record.name()) == names.end())
-      return failure("job " + std::to_string(id) + " runs on node " + node, kNodesBusy);
+    if (std::find(names.begin(), names.end(), record.name()) != names.end()) continue;
+    for (const NodeAllocation& allocation : job->details->nodes) {
+      if (allocation.node() != node.name()) continue;
+      used += allocation.cpus();
+      by = id;
+    }
   }
-  return {};
+  const uint32_t free = node.cpus() - std::min(used, node.cpus());
+  if (free == 0 || (used > 0 && record.core_count() == 0))
+    return failure("job " + std::to_string(by) + " runs on node " + node.name(), kNodesBusy);
+  return free;
 }
 
 Status Reservations::choose_nodes(const std::vector<std::string>& named, ReservationRecord& record) const {
   const uint32_t cores = record.core_count();
   uint32_t cores_left = cores;
   record.clear_shares();
-  const auto take = [&](const NodeRecord& node) {
+  const auto take = [&](const NodeRecord& node, uint32_t free) {
     ReservationRecord::Share& share = *record.add_shares();
     share.set_node(node.name());
     if (cores == 0) return;
-    const uint32_t taken = std::min(cores_left, node.cpus());
+    const uint32_t taken = std::min(cores_left, free);
     share.set_cpus(taken == node.cpus() ? 0 : taken);
     cores_left -= taken;
   };
@@ -204,8 +215,9 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named, Reserva
     for (const std::string& name : named) {
       const NodeRecord* node = core_.nodes->find_node(name);
       if (node == nullptr) return failure("there is no node " + name, kInvalidNodeName);
-      if (const Status free = check_free(record, name); !free) return free;
-      if (cores == 0 || cores_left > 0) take(*node);
+      const Result<uint32_t> free = free_cpus(record, *node);
+      if (!free) return failure(free.error());
+      if (cores == 0 || cores_left > 0) take(*node, *free);
     }
     return cores_left == 0 ? Status() : failure("these nodes have not so many cores", kNodesBusy);
   }
@@ -224,8 +236,8 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named, Reserva
     bool featured = true;
     for (const std::string_view feature : text::split(record.features(), '&'))
       featured = featured && (feature.empty() || contains(node.active_features(), std::string(feature)));
-    if (!featured || !check_free(record, node.name())) continue;
-    take(node);
+    const Result<uint32_t> free = featured ? free_cpus(record, node) : failure("");
+    if (free) take(node, *free);
   }
   if (cores_left > 0 || static_cast<uint32_t>(record.shares_size()) < wanted)
     return failure("there are not so many nodes that are free then", kNodesBusy);
@@ -283,7 +295,9 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
   }
   if (place_changed) return choose_nodes(named, record);
   for (const ReservationRecord::Share& share : record.shares()) {
-    if (const Status free = check_free(record, share.node()); !free) return free;
+    const NodeRecord* node = core_.nodes->find_node(share.node());
+    if (node == nullptr) continue;
+    if (const auto free = free_cpus(record, *node); !free) return failure(free.error());
   }
   return {};
 }

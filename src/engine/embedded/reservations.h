@@ -56,8 +56,11 @@ class Reservations {
   // Applies the fields, and finds nodes where none are named. The record is complete then.
   Status apply(const rpc::UpdateReservationRequest& request, model::ReservationRecord& record) const;
   Status choose_nodes(const std::vector<std::string>& named, model::ReservationRecord& record) const;
-  // Whether jobs, or other reservations, are in the way of this one on that node.
+  // Whether no other reservation has the node while this one is to hold it.
   Status check_free(const model::ReservationRecord& record, const std::string& node) const;
+  // CPUs that the reservation could have there beside the jobs of others; fails where it could have none, and
+  // where it wants whole nodes and could have only some.
+  Result<uint32_t> free_cpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
   std::vector<Job*> jobs_in(const std::string& reservation, bool running) const;
   void keep(const model::ReservationRecord& record);
   void remove(const std::string& name);
