@@ -126,11 +126,23 @@ def test_requeue(cluster):
     job = cluster.submit("echo run >> runs; [ $(wc -l < runs) -gt 1 ] || { touch started; sleep 100; }")
     started(cluster, job)
     cluster.run("scontrol", "requeue", job, check=0)
-    poll(lambda: cluster.job(job)["Restarts"] == "1")
+    again = poll(lambda: (one := cluster.job(job))["Restarts"] == "1" and one["JobState"] == "PENDING" and one)
+    assert again["SubmitTime"] < again["EligibleTime"]  # it was submitted again, and begins a little later
     if cluster.is_reference:
         pytest.skip("Slurm waits two minutes before it starts a requeued job again")
     cluster.wait_state(job, "COMPLETED")
     assert (cluster.work / "runs").read_text() == "run\nrun\n"
+
+
+def test_a_job_that_had_ended_is_accounted_for_as_requeued(cluster):
+    job = cluster.submit("true")
+    cluster.wait_end(job)
+    cluster.run("scontrol", "requeue", job, check=0)
+    assert cluster.job(job)["JobState"] in ("PENDING", "COMPLETING")
+    def runs():
+        return cluster.run("sacct", "-n", "-X", "-P", "-D", "-j", job, "-o", "state", "-E", "now+1hour", check=0).stdout.split()
+    poll(lambda: runs()[:1] == ["REQUEUED"] and len(runs()) == 2)
+    cluster.run("scancel", job, check=0)
 
 
 def test_requeue_and_hold(cluster):

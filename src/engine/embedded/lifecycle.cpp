@@ -27,6 +27,9 @@ using namespace model;
 namespace {
 
 constexpr char kRequeuedHeld[] = "job requeued in held state";  // Slurm's words
+// A requeued job begins again after this long, so that one that requeues itself at once keeps nobody busy.
+// (Slurm waits two minutes, for its credentials to expire.)
+constexpr int64_t kRequeueDelaySeconds = 2;
 
 uint32_t released_priority(const Priorities& priorities, const Job& job) {
   JobSpec spec = job.submission->spec();
@@ -186,7 +189,8 @@ void Lifecycle::back_to_queue(Job& job) {
   job.start_time = job.end_time = 0;
   job.exit_code = job.derived_exit_code = 0;
   job.cancelled_by_uid = 0;
-  job.eligible_time = core_.now();
+  job.submit_time = core_.now();
+  job.eligible_time = job.submit_time + kRequeueDelaySeconds;
   auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
@@ -328,6 +332,7 @@ Status Lifecycle::requeue(Job& job, bool then_hold, bool special_exit) {
       --group->ended;
       if (job.state == JOB_COMPLETE) --group->succeeded;
     }
+    job.state = JOB_REQUEUED;
     back_to_queue(job);
     return {};
   }
