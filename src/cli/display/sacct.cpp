@@ -74,21 +74,23 @@ bool names_job(const rpc::JobSelector& selector, const model::JobRecord& job) {
   return false;
 }
 
-// Whether the job was in one of the states at some time of the window, as sacct means it.
+// Whether the job was in one of the states at some time of the window, as sacct means it: [from, until), a
+// window of no length being one second long; but ends count up to the window's end.
 bool in_states(const model::JobRecord& job, const SacctQuestion& question) {
   const int64_t from = question.from;
-  const int64_t until = question.until != 0 ? question.until : INT64_MAX;
+  const int64_t given = question.until != 0 ? question.until : INT64_MAX;
+  const int64_t until = given == from ? from + 1 : given;
   const bool ended = is_finished(job.state());
   const int64_t started = job.state() == model::JOB_PENDING ? 0 : job.start_time();
   for (model::JobState state : question.states) {
     switch (state) {
       case model::JOB_PENDING: {
         const int64_t waited_until = started != 0 ? started : ended ? job.end_time() : INT64_MAX;
-        if (job.eligible_time() != 0 && job.eligible_time() <= until && waited_until >= from) return true;
+        if (job.eligible_time() != 0 && job.eligible_time() < until && waited_until > from) return true;
         break;
       }
       case model::JOB_RUNNING:
-        if (started != 0 && started <= until && (!ended || job.end_time() >= from)) return true;
+        if (started != 0 && started < until && (!ended || job.end_time() > from)) return true;
         break;
       case model::JOB_SUSPENDED:
         if (job.state() == model::JOB_SUSPENDED) return true;
@@ -121,11 +123,10 @@ bool is_selected(const model::JobRecord& job, const SacctQuestion& question) {
     return false;
   if (question.filter_states) return in_states(job, question);
   // Without --jobs, what was never eligible (held, waiting for another job) is not shown.
-  const bool ended = is_finished(job.state());
-  if (question.jobs.empty() && question.steps.empty() && job.eligible_time() == 0) return false;
-  if (ended && job.end_time() < question.from) return false;
-  const int64_t known_since = job.eligible_time() != 0 ? job.eligible_time() : job.submit_time();
-  return question.until == 0 || known_since <= question.until;
+  const bool named = !question.jobs.empty() || !question.steps.empty();
+  if (!named && job.eligible_time() == 0) return false;
+  if (is_finished(job.state()) && job.end_time() < question.from) return false;
+  return question.until == 0 || (named ? job.submit_time() : job.eligible_time()) < question.until;
 }
 
 bool is_selected(const model::StepRecord& step, const model::JobRecord& job, const SacctQuestion& question) {

@@ -5,7 +5,8 @@ namespace minke::cli {
 namespace {
 
 constexpr const char* kHelp =
-    "sacct [OPTIONS]\n"
+    "sacct [<OPTION>]\n"
+    "    Valid <OPTION> values are:\n"
     "  -A, --accounts=list       jobs of these accounts\n"
     "  -a, --allusers            jobs of all users\n"
     "  -b, --brief               only job id, state and exit code\n"

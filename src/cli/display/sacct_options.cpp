@@ -374,19 +374,19 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
 Status set_sacct_window(const SacctOptions& options, int64_t now, SacctQuestion& question) {
   const bool named = !question.jobs.empty() || !question.steps.empty();
   question.from = named ? 0 : question.filter_states ? now : midnight(now);
-  question.until = named && !question.filter_states ? 0 : now;  // named ones show even what is yet to begin
+  // Without --endtime, this very second is part of the window; named jobs are shown whatever is yet to begin.
+  const int64_t until_now = question.filter_states ? now : now + 1;
+  question.until = named && !question.filter_states ? 0 : until_now;
   if (options.from) {
     auto time = text::parse_time(*options.from, now, true);
     if (!time) return failure(time.error());
     question.from = *time;
-    question.until = question.filter_states ? question.from : now;
+    question.until = question.filter_states ? question.from : until_now;
   }
   if (options.until) {
     auto time = text::parse_time(*options.until, now, true);
     if (!time) return failure(time.error());
     question.until = *time;
-    if (!options.from && !named && question.filter_states)
-      question.from = std::min(question.from, question.until);
   }
   return {};
 }

@@ -260,11 +260,15 @@ TEST_F(Sacct, StatesAreThoseOfTheWindow) {
   EXPECT_EQ(ids(), "JobID\n67\n");
   question_.until = at(0, 34, 50);  // it failed a second later
   EXPECT_EQ(ids(), "JobID\n");
-  question_.states = {model::JOB_RUNNING};  // what ran then
+  question_.states = {model::JOB_RUNNING};  // it started just then, which is no longer of the window
+  EXPECT_EQ(ids(), "JobID\n");
+  question_.until = at(0, 34, 51);
   EXPECT_EQ(ids(), "JobID\n67\n");
   question_.states = {model::JOB_PENDING};
   question_.from = question_.until = at(0, 34, 49);
   EXPECT_EQ(ids(), "JobID\n67\n69\n70_5\n71\n");
+  question_.from = question_.until = at(0, 34, 50);  // started then: no longer waiting
+  EXPECT_EQ(ids(), "JobID\n69\n70_5\n71\n");
   question_.states = {};  // a state that no job of ours is ever in
   EXPECT_EQ(ids(), "JobID\n");
 }
@@ -330,7 +334,7 @@ class SacctWindow : public testing::Test {
 
 TEST_F(SacctWindow, DefaultsFollowFromJobsAndStates) {
   SacctOptions options;
-  EXPECT_EQ(window(options), std::pair(test::kMidnight, now_));
+  EXPECT_EQ(window(options), std::pair(test::kMidnight, now_ + 1));
   options.question.jobs.emplace_back().set_job_id(1);
   EXPECT_EQ(window(options), std::pair(int64_t{0}, int64_t{0}));
   options.question.jobs.clear();
@@ -338,6 +342,10 @@ TEST_F(SacctWindow, DefaultsFollowFromJobsAndStates) {
   EXPECT_EQ(window(options), std::pair(now_, now_));
   options.from = "00:34";
   EXPECT_EQ(window(options), std::pair(at(0, 34, 0), at(0, 34, 0)));
+  options.from.reset();
+  options.until = "00:34";  // before the start, which is now: refused by the command
+  EXPECT_EQ(window(options), std::pair(now_, at(0, 34, 0)));
+  options.from = "00:34";
   options.until = "now";
   EXPECT_EQ(window(options), std::pair(at(0, 34, 0), now_));
   options.from = "foo";
