@@ -294,3 +294,60 @@ def test_a_reader_that_leaves_early(cluster):
 def test_names_in_other_alphabets(cluster):
     cluster.submit("true", "--hold", "--job-name=\u9be8\u9be8")
     assert cluster.queue(format="%j|%.8j|%7j|") == ["\u9be8\u9be8|  \u9be8\u9be8|\u9be8\u9be8 |"]
+
+
+def test_show_takes_an_entity_and_its_name_with_an_equals_sign(cluster):
+    job = cluster.submit("true", "--hold")
+    assert cluster.run("scontrol", "show", f"jobid={job}", check=0).stdout.startswith(f"JobId={job} ")
+    assert cluster.run("scontrol", "show", "partitionname=main", check=0).stdout.startswith("PartitionName=main\n")
+    cluster.run("scancel", job, check=0)
+
+
+def test_a_node_tells_of_its_daemon(cluster):
+    text = cluster.run("srun", "scontrol", "show", "slurmd", check=0).stdout
+    assert re.search(r"^Active Steps +=.* ?\d+\.0$", text, re.M), text
+    assert re.search(r"^Hostname +=", text, re.M) and re.search(r"^Actual CPUs +=", text, re.M)
+
+
+def test_the_configuration_can_be_written_for_a_real_slurm(cluster):
+    said = cluster.run("scontrol", "write", "config", cluster.work / "out.conf", check=0).stdout
+    path = re.fullmatch(r"Slurm config saved to (\S*out\.conf\.\d{4}-\S+)\n", said)[1]
+    lines = open(path).read().splitlines()
+    assert any(line.startswith("ClusterName=") for line in lines)
+    assert any(re.match(r"NodeName=\S+ .*RealMemory=\d+", line) for line in lines)
+    assert any(re.match(r"PartitionName=main .*State=UP", line) for line in lines)
+    assert any(re.fullmatch(r"KillWait=\d+", line) for line in lines)
+
+
+def test_verbose_says_what_was_asked(cluster):
+    for command in ("squeue", "sinfo"):
+        text = cluster.run(command, "--verbose", check=0).stdout
+        assert re.search(r"^iterate +=", text, re.M) and re.search(r"^verbose +=", text, re.M)
+        assert text.startswith("-----")
+
+
+def test_an_accounted_step_knows_which_of_its_tasks_used_the_most(cluster):
+    job = cluster.submit("srun -n2 sh -c 'test $SLURM_PROCID = 0 || head -c 3000000 /dev/zero > big'", "--ntasks=2")
+    cluster.wait_end(job)
+    fields = "MaxDiskWrite,MaxDiskWriteTask,MaxDiskWriteNode,AveDiskWrite,MaxRSSTask,TRESUsageOutTot"
+    def step():
+        out = cluster.run("sacct", "-n", "-P", "-j", f"{job}.0", "-o", fields, "--noconvert", check=0).stdout.strip()
+        return out.split("|") if out else None
+    most, task, node, average, largest, total = poll(step)
+    if cluster.is_reference:
+        return  # it samples, and a step this short is over before
+    assert int(most) >= 3000000 and task == "1" and node and int(average) < int(most) and largest in "01"
+    assert int(total.removeprefix("fs/disk=")) >= 3000000
+
+
+def test_lines_by_partition_sort_by_its_tier(cluster):
+    for name, priority in (("low", 1), ("high", 9)):
+        cluster.run("scontrol", "create", f"partitionname={name}", f"priority={priority}", "nodes=ALL", check=0)
+    try:
+        job = cluster.submit("true", "--begin=now+1hour", "--partition=low,high")
+        assert cluster.queue("--priority", "--sort=p", format="%P") == ["low", "high"]
+        assert cluster.queue("--priority", "--sort=-p", format="%P") == ["high", "low"]
+        cluster.run("scancel", job, check=0)
+    finally:
+        for name in ("low", "high"):
+            cluster.run("scontrol", "delete", f"partitionname={name}", check=0)

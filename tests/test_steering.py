@@ -353,3 +353,30 @@ def test_a_running_job_that_is_held_is_held_when_it_is_requeued(cluster):
     cluster.run("scontrol", "requeue", job, check=0)
     cluster.wait_state(job, "PENDING")
     assert cluster.job(job)["Priority"] == "0"
+
+
+def test_the_time_limit_of_a_step_can_be_changed(cluster):
+    job = cluster.submit("srun --time=5 sleep 100 &\nsrun --overlap --time=5 sleep 100 &\nwait", "--time=10", "--ntasks=2")
+    def limits():
+        text = cluster.run("scontrol", "show", "step", job).stdout
+        return [line.split("TimeLimit=")[1].split()[0] for line in text.splitlines() if f"StepId={job}." in line and "batch" not in line]
+    poll(lambda: limits() == ["00:05:00", "00:05:00"])
+    cluster.run("scontrol", "update", f"StepId={job}.1", "TimeLimit=3", check=0)
+    assert limits() == ["00:05:00", "00:03:00"]
+    cluster.run("scontrol", "update", f"stepid={job}", "timelimit=4", check=0)
+    assert limits() == ["00:04:00", "00:04:00"]
+    wrong = cluster.run("scontrol", "update", f"StepId={job}.1", "Name=x")
+    assert wrong.returncode == 1 and wrong.stderr == "Update of this parameter is not supported: Name=x\nRequest aborted\n"
+    gone = cluster.run("scontrol", "update", f"StepId={job}.7", "TimeLimit=3")
+    assert gone.returncode == 1 and "Invalid job id specified" in gone.stderr
+    cluster.run("scancel", job, check=0)
+
+
+def test_an_interactive_job_is_told_that_its_partition_is_down(cluster):
+    cluster.run("scontrol", "update", "PartitionName=main", "State=DOWN", check=0)
+    try:
+        waits = cluster.run("timeout", "2", "srun", "true")
+        assert "srun: Partition in DOWN state\n" in waits.stderr and "queued and waiting" in waits.stderr
+        assert "Partition in DOWN state" in cluster.run("srun", "--immediate=1", "true").stderr
+    finally:
+        cluster.run("scontrol", "update", "PartitionName=main", "State=UP", check=0)

@@ -98,6 +98,7 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   const auto answer = client.call(make_submission(request, environment));
   if (!answer) return failure(answer.error());
   const uint32_t id = answer->submit().job_id();
+  for (const std::string& note : answer->submit().notes()) say(note);
   const EndableWait endable(invocation.command, id, request.quiet);
 
   rpc::ClientMessage wait;

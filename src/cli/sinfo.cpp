@@ -1,4 +1,6 @@
 // sinfo: the partitions and nodes. Reads its options and SINFO_* variables, fetches, prints.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <getopt.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/display/parameters.h"
 #include "cli/display/print_fields.h"
 #include "cli/display/reservation_text.h"
 #include "cli/display/sinfo.h"
@@ -129,8 +132,10 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
       case 'M':
         options.clusters = optarg;
         break;
-      case 'F':
       case 'v':
+        options.verbose = true;
+        break;
+      case 'F':
       case kIgnored:
         break;
       case 'h':
@@ -213,6 +218,30 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
   return std::nullopt;
 }
 
+std::string parameters(const SinfoOptions& options) {
+  const auto joined = [](const std::vector<std::string>& words) {
+    return list_parameter(fmt::format("{}", fmt::join(words, ",")));
+  };
+  std::string states;
+  for (const auto& words : options.states)
+    states += (states.empty() ? "" : ",") + fmt::format("{}", fmt::join(words, "&"));
+  return parameter_list(
+      {{"dead", yes_or_no_parameter(options.dead)},
+       {"exact", yes_or_no_parameter(options.exact)},
+       {"format", list_parameter(options.format.value_or(options.long_format.value_or("")))},
+       {"iterate", std::to_string(options.iterate_seconds)},
+       {"long", yes_or_no_parameter(options.long_list)},
+       {"no_header", yes_or_no_parameter(options.no_header)},
+       {"node_format", yes_or_no_parameter(options.node_oriented)},
+       {"nodes", joined(options.nodes)},
+       {"partition", joined(options.partitions)},
+       {"responding", yes_or_no_parameter(options.responding)},
+       {"states", list_parameter(states)},
+       {"sort", list_parameter(options.sort.value_or(""))},
+       {"summarize", yes_or_no_parameter(options.summarize)},
+       {"verbose", "1"}});
+}
+
 int show_reservations(Client& client, const SinfoOptions& options, DisplayContext& context) {
   rpc::ClientMessage request;
   request.mutable_query_reservations();
@@ -262,7 +291,7 @@ int show(Client& client, const SinfoOptions& options, const DocumentOrigin& orig
     return 0;
   }
   std::string out;
-  if (!options.no_header && (options.long_list || options.iterate_seconds != 0))
+  if (!options.no_header && (options.long_list || options.iterate_seconds != 0 || options.verbose))
     out += date_line(context.now);
   if (!options.no_header) table.append_header(out);
   for (const NodeLine& line : lines) table.append_line(line, context, out);
@@ -283,6 +312,7 @@ int sinfo_main(int argc, char** argv) {
     return 1;
   }
   if (!check_clusters(*client, "sinfo", options.clusters)) return 1;
+  if (options.verbose) write_out(parameters(options));
   DisplayContext context = display_context_from_environment();
   if (options.clusters) context.cluster_name = fetch_cluster_name(*client);  // %V says it only then
   while (true) {

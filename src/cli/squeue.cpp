@@ -1,5 +1,7 @@
 // squeue: the jobs in the queue, or their steps. Reads its options and SQUEUE_* variables, fetches, prints.
 // sq: the same for one's own jobs, with the columns that the Alliance's clusters show.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,11 +11,13 @@
 #include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/display/parameters.h"
 #include "cli/display/squeue.h"
 #include "cli/display/steps.h"
 #include "cli/document/output.h"
 #include "cli/fetch.h"
 #include "model/error.h"
+#include "text/state.h"
 
 namespace minke::cli {
 namespace {
@@ -61,7 +65,7 @@ void print_table(const Table<Line>& table, const std::vector<Line>& lines, const
                  const DisplayContext& context) {
   std::string out;
   out.reserve(kBlockSize + 4096);
-  if (!options.no_header && (options.iterate_seconds != 0 || options.long_list))
+  if (!options.no_header && (options.iterate_seconds != 0 || options.long_list || options.verbose))
     out += date_line(context.now);
   if (!options.no_header) table.append_header(out);
   for (const Line& line : lines) {
@@ -73,6 +77,33 @@ void print_table(const Table<Line>& table, const std::vector<Line>& lines, const
   }
   if (options.iterate_seconds != 0) out += '\n';
   write_out(out);
+}
+
+std::string parameters(const SqueueOptions& options) {
+  const auto joined = [](const std::vector<std::string>& words) {
+    return list_parameter(fmt::format("{}", fmt::join(words, ",")));
+  };
+  std::vector<std::string> jobs, steps, states;
+  for (const rpc::JobSelector& job : options.jobs) jobs.push_back(std::to_string(job.job_id()));
+  for (const model::JobState state : options.states) states.emplace_back(text::job_state_name(state));
+  return parameter_list(
+      {{"all", yes_or_no_parameter(options.all_states)},
+       {"array", yes_or_no_parameter(options.array)},
+       {"format", list_parameter(options.format.value_or(options.long_format.value_or("")))},
+       {"iterate", std::to_string(options.iterate_seconds)},
+       {"jobs", joined(jobs)},
+       {"licenses", joined(options.licenses)},
+       {"names", joined(options.names)},
+       {"nodes", joined(options.nodes)},
+       {"partitions", joined(options.partitions)},
+       {"priority", yes_or_no_parameter(options.per_partition)},
+       {"reservation", joined(options.reservations)},
+       {"sort", list_parameter(options.sort.value_or(""))},
+       {"start_flag", yes_or_no_parameter(options.start)},
+       {"states", joined(states)},
+       {"step_flag", yes_or_no_parameter(options.show_steps)},
+       {"users", joined(options.users)},
+       {"verbose", "1"}});
 }
 
 int fail(const char* call, const Error& error) {
@@ -156,6 +187,13 @@ int squeue_main(int argc, char** argv) {
   auto client = Client::connect();
   if (!client) return fail("slurm_load_jobs", client.error());
   if (!check_clusters(*client, "squeue", options.clusters) || !nodes_exist(*client, options)) return 1;
+  if (options.per_partition) {
+    const auto partitions = fetch_partitions(*client);
+    if (!partitions) return fail("slurm_load_partitions", partitions.error());
+    for (const model::PartitionRecord* partition : partitions->records)
+      options.partition_tiers[partition->name()] = partition->priority_tier();
+  }
+  if (options.verbose && !options.document) write_out(parameters(options));
   DisplayContext context = display_context_from_environment();
   context.convert_units = !options.no_convert;
   context.now = std::time(nullptr);

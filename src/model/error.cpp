@@ -106,6 +106,8 @@ std::string_view slurm_error_text(int code) {
       return "Job is not suspended";
     case kJobNotFinished:
       return "Job is not finished";
+    case kPartitionDown:
+      return "Partition in DOWN state";
     case kNotHetJob:
       return "Job not heterogeneous job";
     case kNotHetJobLeader:

@@ -65,6 +65,7 @@ enum SlurmError : int {
   kJobNotSuspended = 2087,
   kJobNotFinished = 2088,
   kInternal = 2090,
+  kPartitionDown = 2101,
   kNotHetJob = 2106,
   kNotHetJobLeader = 2107,
   kNotWholeHetJob = 2108,

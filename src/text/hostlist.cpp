@@ -68,7 +68,8 @@ std::optional<std::vector<std::string>> expand_ranges(std::string_view inside) {
   return out;
 }
 
-// One word: "rack[0-1]n[1-2]". Appends its hosts; false where it is invalid.
+// One word: "rack[0-1]n[1-2]". Appends its hosts; false where it is invalid. In Slurm's order: the last
+// bracket counts fastest, then the first, the second and so on.
 bool expand_word(std::string_view word, std::vector<std::string>& out) {
   std::vector<std::string> stems = {""};
   while (true) {
@@ -81,13 +82,19 @@ bool expand_word(std::string_view word, std::vector<std::string>& out) {
     if (close == std::string_view::npos) return false;
     auto numbers = expand_ranges(word.substr(open + 1, close - open - 1));
     if (!numbers || stems.size() * numbers->size() > kMaxHosts) return false;
+    word.remove_prefix(close + 1);
     std::vector<std::string> longer;
     longer.reserve(stems.size() * numbers->size());
-    for (const std::string& stem : stems) {
-      for (const std::string& number : *numbers) longer.push_back(stem + number);
+    if (word.empty()) {
+      for (const std::string& stem : stems) {
+        for (const std::string& number : *numbers) longer.push_back(stem + number);
+      }
+    } else {
+      for (const std::string& number : *numbers) {
+        for (const std::string& stem : stems) longer.push_back(stem + number);
+      }
     }
     stems = std::move(longer);
-    word.remove_prefix(close + 1);
     if (word.empty()) break;
     if (word.find('[') == std::string_view::npos) return false;  // a suffix behind the last bracket
   }

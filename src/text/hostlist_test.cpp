@@ -20,6 +20,9 @@ TEST(Hostlist, Expands) {
   EXPECT_THAT(expand("n[0998-1002]"), ElementsAre("n0998", "n0999", "n1000", "n1001", "n1002"));
   EXPECT_THAT(expand("rack[0-1]node[1-2]"),
               ElementsAre("rack0node1", "rack0node2", "rack1node1", "rack1node2"));
+  // Of three brackets the last counts fastest, then the first.
+  EXPECT_THAT(expand("a[0-1]b[0-1]c[0-1]"),
+              ElementsAre("a0b0c0", "a0b0c1", "a1b0c0", "a1b0c1", "a0b1c0", "a0b1c1", "a1b1c0", "a1b1c1"));
   EXPECT_THAT(expand("n[1-2][3-4]"), ElementsAre("n13", "n14", "n23", "n24"));
   EXPECT_THAT(expand("a[1]b[2]"), ElementsAre("a1b2"));
   EXPECT_THAT(expand("1,2"), ElementsAre("1", "2"));

@@ -20,8 +20,9 @@ struct JobLine {
   const model::JobRecord* job = nullptr;
   std::optional<uint32_t> waiting_task;
   std::string_view partition;
+  uint32_t partition_tier = 0;  // its PriorityTier, of the lines of squeue --priority
 
-  static JobLine of(const model::JobRecord& job) { return {&job, std::nullopt, job.partition()}; }
+  static JobLine of(const model::JobRecord& job) { return {&job, std::nullopt, job.partition(), 0}; }
 };
 
 using JobField = TableField<JobLine>;

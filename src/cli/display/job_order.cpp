@@ -66,6 +66,10 @@ int64_t end(const JobLine& line, const Context&) {
 int64_t start(const JobLine& line, const Context&) {
   return line.job->start_time() != 0 ? line.job->start_time() : INT64_MAX;
 }
+// First by the partition's tier, where a job has a line for each of its partitions.
+int64_t priority(const JobLine& line, const Context&) {
+  return (int64_t{line.partition_tier} << 32) + line.job->priority();
+}
 std::string_view partition(const JobLine& line) {
   return line.partition;
 }
@@ -117,6 +121,7 @@ std::optional<JobSortKey> job_sort_key(char letter) {
     case 'o':
       return by(spec_text<&JobSpec::command>);
     case 'p':
+      return by(priority);
     case 'Q':
       return by(record_number<&JobRecord::priority>);
     case 'q':

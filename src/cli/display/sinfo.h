@@ -45,6 +45,7 @@ struct SinfoOptions {
   bool reservations = false;  // -T: these, not nodes
   bool summarize = false;
   bool no_header = false;
+  bool verbose = false;
   unsigned iterate_seconds = 0;
   std::optional<DocumentFormat> document;  // --json, --yaml
 };

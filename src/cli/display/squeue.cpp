@@ -78,8 +78,8 @@ TaskSelection select_tasks(const model::JobRecord& job, const SqueueOptions& opt
   return selection;
 }
 
-void add_per_partition(const JobLine& line, bool per_partition, std::vector<JobLine>& lines) {
-  if (!per_partition || line.job->state() != model::JOB_PENDING) {
+void add_per_partition(const JobLine& line, const SqueueOptions& options, std::vector<JobLine>& lines) {
+  if (!options.per_partition || line.job->state() != model::JOB_PENDING) {
     lines.push_back(line);
     return;
   }
@@ -88,6 +88,8 @@ void add_per_partition(const JobLine& line, bool per_partition, std::vector<JobL
     size_t comma = rest.find(',');
     JobLine one = line;
     one.partition = rest.substr(0, comma);
+    const auto tier = options.partition_tiers.find(one.partition);
+    if (tier != options.partition_tiers.end()) one.partition_tier = tier->second;
     lines.push_back(one);
     if (comma == std::string_view::npos) return;
     rest.remove_prefix(comma + 1);
@@ -99,20 +101,20 @@ void add_lines(const model::JobRecord& job, const SqueueOptions& options, std::v
   if (!selection.named) return;
   JobLine line = JobLine::of(job);
   if (job.has_array_task_id()) {
-    if (selection.selects(job.array_task_id())) add_per_partition(line, options.per_partition, lines);
+    if (selection.selects(job.array_task_id())) add_per_partition(line, options, lines);
     return;
   }
   bool one_by_one = job.array_job_id() != 0 && job.array_pending().ranges_size() > 0 &&
                     (options.array || !selection.all_tasks);
   if (!one_by_one) {
-    if (selection.all_tasks) add_per_partition(line, options.per_partition, lines);
+    if (selection.all_tasks) add_per_partition(line, options, lines);
     return;
   }
   for (const model::IndexRange& range : job.array_pending().ranges()) {
     for (uint64_t task = range.first(); task <= range.last(); task += std::max(1u, range.step())) {
       if (!selection.selects(static_cast<uint32_t>(task))) continue;
       line.waiting_task = static_cast<uint32_t>(task);
-      add_per_partition(line, options.per_partition, lines);
+      add_per_partition(line, options, lines);
     }
   }
 }

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,13 +43,15 @@ struct SqueueOptions {
   bool filter_states = false;     // any named
   bool show_steps = false;
   bool array = false;
-  bool per_partition = false;
+  bool per_partition = false;                                    // --priority
+  std::map<std::string, uint32_t, std::less<>> partition_tiers;  // with per_partition, by the command
   bool long_list = false;
   bool start = false;
   bool no_header = false;
   bool no_convert = false;
   bool only_job_state = false;
   bool me = false;
+  bool verbose = false;
   std::optional<uint32_t> not_uid;         // --notme
   unsigned iterate_seconds = 0;            // 0: once
   std::optional<DocumentFormat> document;  // --json, --yaml

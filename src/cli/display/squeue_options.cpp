@@ -216,8 +216,10 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
       case 'M':
         options.clusters = optarg;
         break;
-      case 'a':
       case 'v':
+        options.verbose = true;
+        break;
+      case 'a':
       case kHide:
       case kIgnored:
         break;  // one cluster, with nothing hidden

@@ -217,6 +217,12 @@ TEST_F(Squeue, PartitionListsMatchEachOfTheirNames) {
   options.partitions = {"main", "short"};
   options.jobs.emplace_back().set_job_id(29);
   EXPECT_EQ(listing(options), "29 main\n29 short\n");
+  // By priority, the tier of the partition counts before the job's own.
+  options.sort = "p";
+  options.partition_tiers = {{"main", 2}, {"short", 1}};
+  EXPECT_EQ(listing(options), "29 short\n29 main\n");
+  options.partition_tiers = {{"main", 1}, {"short", 2}};
+  EXPECT_EQ(listing(options), "29 main\n29 short\n");
 }
 
 TEST_F(Squeue, StatesFilter) {

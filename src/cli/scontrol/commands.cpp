@@ -115,7 +115,7 @@ int Scontrol::run(const Words& words) {
   }
   if (is_keyword(word, "wait_job", 4))
     return arguments == 0 ? too_few() : arguments > 1 ? too_many() : wait_job(words[1]);
-  if (is_keyword(word, "write", 5)) return arguments == 0 ? too_few() : write_script(words);
+  if (is_keyword(word, "write", 5)) return arguments == 0 ? too_few() : write(words);
   if (const auto status = run_action(words)) return *status;
   for (std::string_view refused : kRefused)
     if (text::equals_ignoring_case(word, refused))
@@ -311,8 +311,26 @@ int Scontrol::wait_job(const std::string& id) {
   return 0;
 }
 
+int Scontrol::write(const Words& words) {
+  if (is_keyword(words[1], "batch_script", 5)) return write_script(words);
+  if (!is_keyword(words[1], "config", 5)) return complain("invalid write argument:" + words[1]);
+  if (words.size() > 3) return complain("too many arguments for keyword:write config");
+  return write_configuration(words.size() > 2 ? words[2] : "");
+}
+
+Status Scontrol::save(const std::string& path, const std::string& text, mode_t mode) {
+  os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (!file) return failure("failed to open file `" + path + "': " + std::strerror(errno));
+  for (size_t written = 0; written < text.size();) {
+    ssize_t more = ::write(file.get(), text.data() + written, text.size() - written);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return failure("failed to write file `" + path + "': " + std::strerror(errno));
+    written += static_cast<size_t>(more);
+  }
+  return {};
+}
+
 int Scontrol::write_script(const Words& words) {
-  if (!is_keyword(words[1], "batch_script", 5)) return complain("invalid write argument:" + words[1]);
   if (words.size() < 3) return complain("too few arguments for keyword:write batch_script");
   if (words.size() > 4) return complain("too many arguments for keyword:write batch_script");
   auto job = text::parse_job_id(words[2]);
@@ -330,14 +348,7 @@ int Scontrol::write_script(const Words& words) {
     return 0;
   }
   std::string path = words.size() == 4 ? words[3] : "slurm-" + words[2] + ".sh";
-  os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700));
-  if (file.get() < 0) return complain("failed to open file `" + path + "': " + std::strerror(errno));
-  for (size_t written = 0; written < script.size();) {
-    ssize_t more = ::write(file.get(), script.data() + written, script.size() - written);
-    if (more < 0 && errno == EINTR) continue;
-    if (more < 0) return complain("failed to write file `" + path + "': " + std::strerror(errno));
-    written += static_cast<size_t>(more);
-  }
+  if (const Status saved = save(path, script, 0700); !saved) return complain(saved.error().message);
   if (!quiet_) write_out("batch script for job " + words[2] + " written to " + path + "\n");
   return 0;
 }

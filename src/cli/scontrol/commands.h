@@ -44,6 +44,7 @@ class Scontrol {
   int show_partitions(const std::string& name);
   int show_reservations(const std::string& name);
   int show_configuration();
+  int show_slurmd();
   int show_hosts(const std::string& entity, std::optional<std::string> argument);
 
   int change_hold(const Words& words, rpc::HoldRequest::Kind kind);
@@ -55,7 +56,10 @@ class Scontrol {
   int ping();
   int reconfigure();
   int wait_job(const std::string& id);
+  int write(const Words& words);
   int write_script(const Words& words);
+  int write_configuration(std::string path);
+  static Status save(const std::string& path, const std::string& text, mode_t mode);
 
   // Connects once; nullptr, with the reason printed, where that fails.
   Client* client();

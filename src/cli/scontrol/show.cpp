@@ -63,14 +63,14 @@ int Scontrol::show(const Words& words) {
     write_out("slurmctld slurmd\n");
     return 0;
   }
-  if (is_entity(entity, "jobs", 1)) return show_jobs(id);
+  if (is_entity(entity, "jobs", 1) || is_entity(entity, "jobid", 1)) return show_jobs(id);
   if (is_entity(entity, "licenses", 2)) return show_licenses(id);
   if (is_entity(entity, "nodes", 1)) return show_nodes(id);
-  if (is_entity(entity, "partitions", 1)) return show_partitions(id);
-  if (is_entity(entity, "reservations", 1)) {
+  if (is_entity(entity, "partitions", 1) || is_entity(entity, "partitionname", 1)) return show_partitions(id);
+  if (is_entity(entity, "reservations", 1) || is_entity(entity, "reservationname", 1))
     return show_reservations(id);
-  }
-  if (is_entity(entity, "steps", 2)) return show_steps(id);
+  if (is_entity(entity, "slurmd", 2)) return show_slurmd();
+  if (is_entity(entity, "steps", 2) || is_entity(entity, "stepid", 5)) return show_steps(id);
   return complain("invalid entity:" + entity + " for keyword:" + words[0] + " ");
 }
 

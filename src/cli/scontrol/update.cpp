@@ -74,6 +74,7 @@ constexpr Name kPartitionNames[] = {{"AllocNodes", 6},
                                     {"OverSubscribe", 5},
                                     {"OverTimeLimit", 5},
                                     {"PreemptMode", 3},
+                                    {"Priority", 3},
                                     {"PriorityJobFactor", 9},
                                     {"PriorityTier", 9},
                                     {"QoS", 3},
@@ -172,6 +173,27 @@ Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bo
   return result;
 }
 
+// Of a job's running steps, or of one, the time limit alone can change.
+Result<UpdateRequests> update_steps(const Word& steps, const std::vector<Word>& words) {
+  const auto reference = text::parse_job_id(steps.value);
+  const bool whole = reference && (!reference->step || reference->step->kind == model::STEP_NORMAL);
+  if (!whole) return failure("Invalid job id specified for job " + steps.value);
+  rpc::UpdateJobRequest update;
+  update.set_steps(true);
+  if (reference->step) update.set_step_id(reference->step->step_id);
+  *update.mutable_job() = selector_of(*reference);
+  constexpr Name kStepNames[] = {{"TimeLimit", 5}};
+  if (Status status = add_fields(words, kStepNames, false, update.mutable_fields()); !status)
+    return failure(status.error());
+  for (const rpc::Field& field : update.fields()) {
+    if (!text::parse_minutes(field.value())) return failure("scontrol: error: Invalid TimeLimit value");
+  }
+  UpdateRequests result;
+  result.names.push_back(steps.value);
+  *result.messages.emplace_back().mutable_update_job() = std::move(update);
+  return result;
+}
+
 bool is_yes_or_no(std::string_view value) {
   return text::equals_ignoring_case(value, "YES") || text::equals_ignoring_case(value, "NO");
 }
@@ -241,6 +263,7 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
     std::vector<Word> others = words;
     others.erase(others.begin() + static_cast<ptrdiff_t>(i));
     if (means(entity.name, {"JobId", 3})) return update_jobs(entity, others, false);
+    if (means(entity.name, {"StepId", 4})) return update_steps(entity, others);
     if (means(entity.name, {"NodeName", 3})) {
       UpdateRequests result;
       rpc::UpdateNodeRequest& update = *result.messages.emplace_back().mutable_update_node();

@@ -50,6 +50,7 @@ class Actions {
   void bring_back(const Selectors& selectors, std::function<void()> then);
   Status admits_update(const Job& job, const model::JobSpec& spec, uint32_t uid) const;
   Status update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid);
+  Status update_steps(const Job& job, const rpc::UpdateJobRequest& request);
   bool filter_matches(const rpc::JobFilter& filter, const Job& job);
 
   Core& core_;

@@ -14,11 +14,24 @@
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/steps.h"
 #include "submit/update.h"
+#include "text/duration.h"
 
 namespace minke::engine {
 
 using namespace model;
+
+Status Actions::update_steps(const Job& job, const rpc::UpdateJobRequest& request) {
+  for (const rpc::Field& field : request.fields()) {
+    const auto minutes = text::parse_minutes(field.value());
+    if (field.name() != "TimeLimit" || !minutes)
+      return failure("a step's " + field.name() + " cannot be changed", kNotSupported);
+    const auto step = request.has_step_id() ? std::optional(request.step_id()) : std::nullopt;
+    if (const Status set = core_.steps->set_time_limit(job.id, step, *minutes); !set) return set;
+  }
+  return {};
+}
 
 // What users may not do to their own jobs: raise them.
 Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid) const {
@@ -32,6 +45,7 @@ Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid)
 }
 
 Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid) {
+  if (request.steps()) return update_steps(job, request);
   if (job.ended()) return failure("", kJobFinished);
   JobSpec spec = job.submission->spec();
   // The limit in force stands for the one asked for, so that "+10" counts from it.

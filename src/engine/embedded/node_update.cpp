@@ -77,7 +77,8 @@ Status apply_node_field(NodeRecord& node, const rpc::Field& field, bool busy) {
         return failure("node " + node.name() + " has no feature " + feature, kActiveFeatureNotSubset);
     }
   } else {
-    return failure("a node's " + name + " is what the machine offers: minke.toml says it", kNotSupported);
+    return failure("a node's " + name + " is what the machine offers: minke.toml says it",
+                   is(name, "Gres") ? kInvalidGres : kNotSupported);
   }
   return {};
 }

@@ -144,12 +144,14 @@ Status apply_partition_field(PartitionRecord& partition, const rpc::Field& field
   if (is(name, "DisableRootJobs"))
     return set_flag(field, [&](bool yes) { partition.set_disable_root_jobs(yes); });
   if (is(name, "ReqResv")) return set_flag(field, [&](bool yes) { partition.set_reservation_required(yes); });
-  if (is(name, "PriorityTier") || is(name, "PriorityJobFactor") || is(name, "GraceTime")) {
+  // "Priority" is the older name of both.
+  if (is(name, "PriorityTier") || is(name, "PriorityJobFactor") || is(name, "Priority") ||
+      is(name, "GraceTime")) {
     const auto number = text::parse_unsigned(value, is(name, "GraceTime") ? 0xfffffffe : 65533);
     if (!number) return invalid(field);
     const auto small = static_cast<uint32_t>(*number);
-    if (is(name, "PriorityTier")) partition.set_priority_tier(small);
-    if (is(name, "PriorityJobFactor")) partition.set_priority_job_factor(small);
+    if (is(name, "PriorityTier") || is(name, "Priority")) partition.set_priority_tier(small);
+    if (is(name, "PriorityJobFactor") || is(name, "Priority")) partition.set_priority_job_factor(small);
     if (is(name, "GraceTime")) partition.set_grace_time_seconds(small);
     return {};
   }

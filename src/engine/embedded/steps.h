@@ -56,6 +56,9 @@ class Steps {
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
   // Ends it: SIGCONT and SIGTERM now, SIGKILL after KillWait.
   void cancel(const Job& job, uint32_t step_id);
+  // Changes the time limit of a running step, or of all of the job's; until a restart, after which the one
+  // they began with holds again. Fails where no such step runs.
+  Status set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes);
   std::vector<model::StepRecord> of_job(uint32_t job_id) const;
   // What the running steps of a job use now.
   void add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const;

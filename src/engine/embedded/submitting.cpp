@@ -191,7 +191,8 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
     return reply(failure("a job that is to start at once can neither be held nor wait", kDependency));
   if (request.immediate()) {
     const auto expected = core_.scheduling->forecast_submission(specs);
-    if (!expected || expected->start > core_.now()) return reply(failure("", kCannotStartImmediately));
+    if (!expected || expected->start > core_.now())
+      return reply(failure("", in_down_partition(first) ? kPartitionDown : kCannotStartImmediately));
   }
   const uint64_t tasks = specs.front().has_array() ? TaskSet(specs.front().array()).size() : specs.size();
   if (tasks > core_.config.max_job_count || core_.state.jobs().size() + tasks > core_.config.max_job_count) {
@@ -257,6 +258,13 @@ std::unique_ptr<Job> Submitting::make_job(const rpc::SubmitRequest& request, con
   return made;
 }
 
+bool Submitting::in_down_partition(const JobSpec& spec) const {
+  const std::string& name = spec.partition();
+  const PartitionRecord* partition =
+      name.empty() ? &core_.nodes->default_partition() : core_.nodes->find_partition(name);
+  return partition != nullptr && partition->state() == "DOWN";
+}
+
 void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& key, Status outcome) {
   const auto replies = std::move(in_flight_.extract(key).mapped());
   if (!outcome) {
@@ -285,6 +293,9 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
   if (const Job* first = core_.state.find(ids.front());
       first != nullptr && first->submission->mail_types != 0 && !core_.mail->configured())
     answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
+  if (const Job* first = core_.state.find(ids.front());
+      first != nullptr && first->submission->interactive && in_down_partition(first->submission->spec()))
+    answer.add_notes(std::string(slurm_error_text(kPartitionDown)));
   for (const Reply& reply : replies) reply(answer);
 }
 

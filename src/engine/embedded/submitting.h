@@ -38,6 +38,7 @@ class Submitting {
   Result<rpc::SubmitReply> test(const std::vector<model::JobSpec>& specs) const;
   std::unique_ptr<Job> make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, store::Batch& batch);
+  bool in_down_partition(const model::JobSpec& spec) const;  // the only one it asks for
   void committed(const std::vector<uint32_t>& job_ids, const std::string& key, Status outcome);
 
   Core& core_;
