@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "cli/srun/launch_environment.h"
 #include "engine/embedded/job_environment.h"
 #include "model/error.h"
-#include "text/state.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -27,16 +27,32 @@ extern "C" void end_waiting(int) {
   ::_exit(1);  // the daemon takes back what belonged to this process
 }
 
+// The end of --immediate=SECONDS.
+char too_late[128];
+size_t too_late_size = 0;
+
+extern "C" void give_up_waiting(int) {
+  (void)!::write(STDERR_FILENO, too_late, too_late_size);
+  ::_exit(1);
+}
+
 // While it lives, the signals that end a command give up the allocation that is waited for, as Slurm's
 // commands do.
 class EndableWait {
  public:
-  EndableWait(submit::Command command, uint32_t job_id, bool quiet) {
+  EndableWait(submit::Command command, uint32_t job_id, bool quiet, uint32_t seconds) {
     const std::string id = std::to_string(job_id);
     const std::string words =
         command == submit::Command::kSalloc
             ? "salloc: Job allocation " + id + " has been revoked.\nsalloc: Job aborted due to signal\n"
             : "srun: Job allocation " + id + " has been revoked\nsrun: Force Terminated JobId=" + id + "\n";
+    too_late_size = (std::string(submit::command_name(command)) +
+                     ": error: Unable to allocate resources: Connection timed out\n")
+                        .copy(too_late, sizeof too_late);
+    if (seconds != 0) {
+      std::signal(SIGALRM, give_up_waiting);
+      ::alarm(seconds);
+    }
     last_words_size = quiet ? 0 : words.copy(last_words, sizeof last_words);
     for (size_t i = 0; i < std::size(kEnding); ++i) {
       before_[i] = std::signal(kEnding[i], end_waiting);
@@ -44,6 +60,7 @@ class EndableWait {
     }
   }
   ~EndableWait() {
+    ::alarm(0);
     for (size_t i = 0; i < std::size(kEnding); ++i) std::signal(kEnding[i], before_[i]);
   }
   EndableWait(const EndableWait&) = delete;
@@ -64,7 +81,7 @@ rpc::ClientMessage make_submission(submit::JobRequest& request, const std::strin
   put_specs(request, submission);
   submission.set_environment(environment);
   submission.set_test_only(request.test_only);
-  submission.set_immediate(request.immediate_seconds.has_value());
+  submission.set_immediate(request.immediate_seconds.has_value() && *request.immediate_seconds <= 1);
   return message;
 }
 
@@ -99,28 +116,37 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   if (!answer) return failure(answer.error());
   const uint32_t id = answer->submit().job_id();
   for (const std::string& note : answer->submit().notes()) say(note);
-  const EndableWait endable(invocation.command, id, request.quiet);
+  if (request.verbose > 1) say("debug:  Entering _msg_thr_internal");  // Slurm's word for: it waits now
+  const uint32_t seconds = request.immediate_seconds.value_or(0);
+  const EndableWait endable(invocation.command, id, request.quiet, seconds > 1 ? seconds : 0);
 
   rpc::ClientMessage wait;
   wait.mutable_wait_job()->set_job_id(id);
   wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
   Allocation allocation;
   bool told = false;
+  const auto tell_waiting = [&] {
+    if (std::exchange(told, true)) return;
+    if (request.spec.hold()) say("Job is in held state, pending scheduler release");
+    if (invocation.command == submit::Command::kSalloc) say("Pending job allocation " + std::to_string(id));
+    say("job " + std::to_string(id) + " queued and waiting for resources");
+  };
+  // Heterogeneous jobs never start at the moment of their submission in Slurm: what drives them awaits this.
+  if (!request.het_components.empty()) tell_waiting();
   const Status waited = client.stream(wait, [&](rpc::ServerMessage& reply) -> Status {
     allocation.job = reply.wait_job().job();
     allocation.environment.assign(reply.wait_job().environment().begin(),
                                   reply.wait_job().environment().end());
-    if (allocation.job.state() == model::JOB_PENDING && !told) {
-      told = true;
-      if (invocation.command == submit::Command::kSalloc) say("Pending job allocation " + std::to_string(id));
-      say("job " + std::to_string(id) + " queued and waiting for resources");
-    }
+    if (allocation.job.state() == model::JOB_PENDING) tell_waiting();
     return {};
   });
   if (!waited) return failure(waited.error());
   if (allocation.job.state() != model::JOB_RUNNING) {
-    return failure("Job allocation " + std::to_string(id) + " has been revoked (" +
-                   std::string(text::job_state_name(allocation.job.state())) + ")");
+    tell_waiting();
+    say("Job has been cancelled");
+    if (invocation.command == submit::Command::kSalloc)
+      say("Job allocation " + std::to_string(id) + " has been revoked.");
+    return failure(std::string(model::slurm_error_text(model::kAlreadyDone)), model::kAlreadyDone);
   }
   for (std::string& variable : engine::virtual_node_environment(allocation.job.nodes_size(), environment))
     allocation.environment.push_back(std::move(variable));

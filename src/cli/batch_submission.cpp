@@ -90,9 +90,8 @@ Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& 
   submission.set_test_only(request.test_only);
   auto answer = client.call(message);
   if (!answer) {
-    if (answer.error().code == model::kInvalidGres)
-      return failure(answer.error());  // Slurm's command finds it itself
-    return failure((request.test_only ? "" : failed) + answer.error().message, answer.error().code);
+    return failure(refusal_text(request, request.test_only ? "" : failed, answer.error()),
+                   answer.error().code);
   }
   return std::move(*answer->mutable_submit());
 }

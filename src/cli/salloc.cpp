@@ -160,7 +160,8 @@ int salloc_main(int argc, char** argv) {
   if (!client) return complain("Job submit/allocate failed: " + client.error().message);
   if (const auto status = answer_before_submission(*client, "salloc", *request)) return *status;
   auto allocation = allocate(*client, invocation, *request, *environment);
-  if (!allocation) return give_up_allocation(invocation, "Job submit/allocate failed: ", allocation.error());
+  if (!allocation)
+    return give_up_allocation(invocation, *request, "Job submit/allocate failed: ", allocation.error());
   const uint32_t id = allocation->job.job_id();
   if (!request->quiet) std::fprintf(stderr, "salloc: Granted job allocation %u\n", id);
   if (!request->quiet && request->wait_all_nodes) {

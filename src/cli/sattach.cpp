@@ -4,6 +4,7 @@
 // filters are made here.
 #include <getopt.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -53,6 +54,7 @@ enum LongOption { kInputFilter = 256, kOutputFilter, kErrorFilter, kLayout, kPty
 struct Arguments {
   std::optional<uint32_t> input_filter, output_filter, error_filter;
   bool label = false, layout = false, pty = false;
+  unsigned verbose = 0;
   text::JobReference job;
   uint32_t step_id = 0;
 };
@@ -124,8 +126,10 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
       case kPty:
         arguments.pty = true;
         break;
-      case 'Q':
       case 'v':
+        ++arguments.verbose;
+        break;
+      case 'Q':
         break;
       case 'h':
         write_out(std::string(kUsage) + kHelp);
@@ -150,6 +154,17 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
     return status;
   }
   return read_step(argv[optind], arguments);
+}
+
+void tell_options(const Arguments& arguments, const model::StepRecord& step) {
+  const passwd* user = ::getpwuid(::getuid());
+  std::fprintf(
+      stderr,
+      "sattach: defined options for program `sattach'\nsattach: --------------- ---------------------\n"
+      "sattach: job ID         : %u\nsattach: step ID        : %u\nsattach: user           : `%s'\n"
+      "sattach: uid            : %u\nsattach: gid            : %u\nsattach: verbose        : %u\n",
+      step.job_id(), step.step_id(), user == nullptr ? "" : user->pw_name, ::getuid(), ::getgid(),
+      arguments.verbose);
 }
 
 void show_layout(const rpc::StepUsage& step) {
@@ -306,6 +321,7 @@ int sattach_main(int argc, char** argv) {
     show_layout(*step);
     return 0;
   }
+  if (arguments.verbose > 0) tell_options(arguments, step->step());
   auto socket = meet(*client, step->step());
   if (!socket) return fail("Could not attach to the step: " + socket.error().message);
   if (arguments.pty) make_terminal_raw();

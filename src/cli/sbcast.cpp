@@ -17,7 +17,7 @@
 #include "base/version.h"
 #include "cli/client.h"
 #include "cli/commands.h"
-#include "os/fd.h"
+#include "cli/copy_file.h"
 
 namespace minke::cli {
 namespace {
@@ -64,41 +64,6 @@ constexpr char kSgatherUsage[] =
 int complain(const Options& options, const std::string& text) {
   std::fprintf(stderr, "%s: error: %s\n", options.command, text.c_str());
   return 1;
-}
-
-// Copies one regular file with the caller's rights. Errors: errno as the code.
-Status copy_file(const std::string& from, const std::string& to, const Options& options) {
-  const os::UniqueFd source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (!source || ::fstat(source.get(), &status) != 0) return failure_from_errno(from, errno);
-  if (!S_ISREG(status.st_mode)) return failure(from + ": not a regular file", EINVAL);
-  if (options.force && ::unlink(to.c_str()) != 0 && errno != ENOENT) return failure_from_errno(to, errno);
-  const os::UniqueFd target(
-      ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0777));
-  if (!target) return failure_from_errno(to, errno);
-  std::vector<char> buffer(1 << 20);
-  for (;;) {
-    const ssize_t got = ::read(source.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure_from_errno(from, errno);
-    if (got == 0) break;
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t written = ::write(target.get(), buffer.data() + done, static_cast<size_t>(got - done));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) {
-        const int error = errno;
-        ::unlink(to.c_str());
-        return failure_from_errno(to, error);
-      }
-      done += written;
-    }
-  }
-  if (options.preserve) {
-    const timespec times[] = {status.st_atim, status.st_mtim};
-    if (::fchmod(target.get(), status.st_mode & 07777) != 0 || ::futimens(target.get(), times) != 0)
-      return failure_from_errno(to, errno);
-  }
-  return {};
 }
 
 // The job that the command runs in, or --jobid's. Its nodes.
@@ -175,7 +140,7 @@ std::optional<int> read_options(int argc, char** argv, bool gather, Options& opt
         std::fputs(gather ? kSgatherUsage : kSbcastUsage, stdout);
         return 0;
       case 'V':
-        std::printf("slurm %s\n", kSlurmVersion);
+        std::printf("%s %s\n", gather ? "sgather" : "slurm", kSlurmVersion);
         return 0;
       case '?':
         std::fprintf(stderr, "Try \"%s --help\" for more information\n", options.command);
@@ -227,7 +192,7 @@ int sbcast_main(int argc, char** argv) {
     if (from.st_dev == to.st_dev && from.st_ino == to.st_ino) return 0;  // it is there already
   }
   if (from.st_size == 0) std::fprintf(stderr, "sbcast: Warning: file `%s` is empty.\n", source.c_str());
-  if (const Status copied = copy_file(source, target, options); !copied) {
+  if (const Status copied = copy_file(source, target, {options.force, options.preserve}); !copied) {
     const std::string node = nodes->empty() ? "" : nodes->front();
     return complain(options, "REQUEST_FILE_BCAST(" + node + "): " + std::strerror(copied.error().code));
   }
@@ -248,7 +213,7 @@ int sgather_main(int argc, char** argv) {
   }
   for (const std::string& node : *nodes) {
     const std::string target = with_name(options.names[1], source) + "." + node;
-    if (const Status copied = copy_file(source, target, options); !copied)
+    if (const Status copied = copy_file(source, target, {options.force, options.preserve}); !copied)
       return complain(options, copied.error().message);
   }
   if (!options.keep && ::unlink(source.c_str()) != 0)

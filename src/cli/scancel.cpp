@@ -304,15 +304,19 @@ int act_on(Client& client, const Options& options, const text::JobReference& id)
   return send(client, options, request);
 }
 
-// --interactive and --verbose speak of each job: those that the filters mean, one by one.
+// --interactive and --verbose speak of each job: those that the filters mean, one by one. `any_lives`:
+// whether there is one that has not ended.
 Result<std::vector<text::JobReference>> find_jobs(Client& client, const Options& options,
-                                                  const std::vector<text::JobReference>& ids) {
+                                                  const std::vector<text::JobReference>& ids,
+                                                  bool& any_lives) {
   rpc::JobFilter filter = options.request.filter();
   for (const text::JobReference& id : ids) *filter.add_jobs() = selector_of(id);
   const auto jobs = fetch_jobs(client, filter);
   if (!jobs) return failure(jobs.error());
   std::vector<text::JobReference> found;
   for (const model::JobRecord* job : jobs->records) {
+    if (job->completing()) continue;  // it has ended; its processes are being cleared away
+    any_lives = true;
     const auto reference = text::parse_job_id(text::format_job_id(*job, ~size_t{0}));
     if (!reference) continue;
     const std::string question = (options.request.signal() == 0 ? "Cancel" : "Signal") +
@@ -354,13 +358,15 @@ int scancel_main(int argc, char** argv) {
       return !confirmed("Cancel " + std::string(id.step ? "step_id=" : "job_id=") + text::format_job_id(id));
     });
   } else if (options.interactive || ids.empty()) {
-    auto found = find_jobs(*client, options, ids);
+    bool any_lives = false;
+    auto found = find_jobs(*client, options, ids, any_lives);
     if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
     const bool none = !found || found->empty();
     // Of jobs that were named, Slurm says so only when it asks.
-    if (!found && options.interactive && !ids.empty()) {
-      return complain("Kill job error on job id " + text::format_job_id(ids.front()) + ": " +
-                      found.error().message);
+    if (!any_lives && options.interactive && !ids.empty()) {
+      return complain(
+          "Kill job error on job id " + text::format_job_id(ids.front()) + ": " +
+          (found ? std::string(model::slurm_error_text(model::kAlreadyDone)) : found.error().message));
     }
     if (none && ids.empty() && options.verbose && !options.interactive)
       complain("No active jobs match ALL job filters, including: " + filters_text(options.request.filter()));

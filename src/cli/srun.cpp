@@ -17,6 +17,7 @@
 #include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/copy_file.h"
 #include "cli/srun/components.h"
 #include "cli/srun/launch_environment.h"
 #include "cli/srun/step_io.h"
@@ -29,6 +30,7 @@
 #include "rpc/frame.h"
 #include "submit/job_request.h"
 #include "submit/option_table.h"
+#include "text/file_pattern.h"
 #include "text/number.h"
 #include "text/state.h"
 
@@ -104,6 +106,17 @@ std::optional<int> find_job(Client& client, const submit::Invocation& invocation
   return std::nullopt;
 }
 
+// --bcast: one copy, which all nodes see.
+Status broadcast_program(std::string target, rpc::StepSpec& spec) {
+  const std::string program = find_program(spec.argv(0), spec.work_dir());
+  if (target.front() != '/') target = spec.work_dir() + "/" + target;
+  if (target.ends_with('/')) target += program.substr(program.rfind('/') + 1);
+  if (const Status copied = copy_file(program, target, {.replace = true, .preserve = true}); !copied)
+    return failure("--bcast: " + copied.error().message);
+  *spec.mutable_argv(0) = target;
+  return {};
+}
+
 // `told`: see StepRun::tell_step_id().
 int run_step(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
              const model::JobRecord& job, rpc::StepSpec spec, int told) {
@@ -112,10 +125,10 @@ int run_step(Client& client, const submit::Invocation& invocation, submit::JobRe
   };
   const uint32_t tasks = spec.ntasks();
   StepIo::Part part{0, tasks, tasks};
-  if (spec.has_het()) part = {spec.het().first_task(), tasks, spec.het().tasks()};
+  if (spec.has_het()) part = {spec.het().first_task(), tasks, spec.het().tasks(), spec.het().first_node()};
   const bool first = part.first_task == 0;
   std::unique_ptr<mpi::Server> mpi_server;
-  TaskOptions task{"", spec.cpu_bind(), request.task_prolog, request.task_epilog, {}};
+  TaskOptions task{"", spec.cpu_bind(), request.task_prolog, request.task_epilog, {}, request.debugger_test};
   if (request.mpi == "pmi2" || request.mpi == "pmix") {
     if (spec.has_het()) return fail("--mpi=" + request.mpi + " serves one component of a job only");
     auto started = mpi::Server::start(request.mpi == "pmix" ? mpi::Kind::kPmix : mpi::Kind::kPmi);
@@ -133,6 +146,9 @@ int run_step(Client& client, const submit::Invocation& invocation, submit::JobRe
     for (const std::string& word : task_command(task)) spec.add_wrapper(word);
   }
   os::raise_descriptor_limit();  // the tasks have the limits that were read before
+  // Components that share a file: the first one's srun empties it.
+  for (const std::string* path : {&request.spec.stdout_path(), &request.spec.stderr_path()})
+    if (!first && !path->empty() && !text::differs_by_task(*path)) spec.set_open_mode(model::OPEN_APPEND);
   // The first component's srun is the one that reads.
   if (!first && (request.spec.stdin_path().empty() || request.spec.stdin_path() == "all"))
     request.spec.set_stdin_path("none");
@@ -145,8 +161,12 @@ int run_step(Client& client, const submit::Invocation& invocation, submit::JobRe
         "the streams of that many tasks need more descriptors than can be passed on; use "
         "--output=FILE%t --input=none");
   }
+  if (!request.bcast.empty() && !request.multi_prog) {
+    if (const Status copied = broadcast_program(request.bcast, spec); !copied)
+      return fail(copied.error().message);
+  }
   if (first) run_beside(request.prolog, std::to_string(job.job_id()));
-  StepRun run(client, request, invocation, job.job_id(), tasks, std::move(mpi_server));
+  StepRun run(client, request, invocation, job, tasks, std::move(mpi_server));
   run.tell_step_id(told);
   const int status = run.run(std::move(spec), std::move(descriptors), io);
   if (first) run_beside(request.epilog, std::to_string(job.job_id()));
@@ -158,15 +178,42 @@ int wait_status_of(int exit_status) {
   return exit_status > 128 ? exit_status - 128 : exit_status << 8;
 }
 
-// One request for each line, and what its tasks are to be.
-std::optional<int> make_parts(Client& client, const submit::Invocation& invocation,
-                              std::vector<submit::CommandLine> lines, int argc, char** argv,
+// Several components in a job that has but one: each takes nodes of its own, one after the other.
+Status take_nodes(HetStepPart& part, uint32_t& taken) {
+  submit::JobRequest& request = part.request;
+  const auto of_job = static_cast<uint32_t>(std::max(1, part.job.nodes_size()));
+  if (!request.spec.has_min_nodes())
+    request.spec.set_min_nodes(request.spec.has_ntasks() ? std::min(request.spec.ntasks(), of_job) : 1);
+  const uint32_t nodes = request.spec.min_nodes();
+  if (taken + nodes > of_job) {
+    return failure("Allocation failure of " + std::to_string(nodes) + " nodes: job size of " +
+                   std::to_string(of_job) + ", already allocated " + std::to_string(taken) +
+                   " nodes to previous components.");
+  }
+  request.relative_node = taken;
+  taken += nodes;
+  return {};
+}
+
+// One request for each line, and what its tasks are to be. `plain`: the job is no heterogeneous one.
+std::optional<int> make_parts(Client& client, submit::Invocation invocation,
+                              std::vector<submit::CommandLine> lines, int argc, char** argv, bool plain,
                               std::vector<HetStepPart>& parts) {
   const auto complain = [&](const std::string& message) {
     return give_up(submit::refuse(invocation, message, 1));
   };
+  uint32_t nodes_taken = 0;
+  if (plain) {  // the job's size is not that of a component
+    std::erase_if(invocation.environment, [](const std::string& variable) {
+      const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
+      return name == "SLURM_NNODES" || name == "SLURM_JOB_NUM_NODES" || name == "SLURM_NTASKS" ||
+             name == "SLURM_NPROCS";
+    });
+  }
   for (submit::CommandLine& line : lines) {
     HetStepPart& part = parts.emplace_back();
+    const auto group = text::parse_unsigned(line.components.front().back().value.value_or(""), 127);
+    if (plain) line.components.front().pop_back();  // the number that split_components() gave it
     auto request = submit::make_job_request(invocation, line);
     if (!request) return give_up(request.error());
     part.request = std::move(*request);
@@ -175,10 +222,12 @@ std::optional<int> make_parts(Client& client, const submit::Invocation& invocati
     if (!environment) return complain(environment.error().message);
     rpc::WaitJobReply found;
     if (const auto status = find_job(client, invocation, part.request, found)) return *status;
-    const auto group = text::parse_unsigned(line.components.front().back().value.value_or(""), 127);
-    part.job = group && static_cast<int>(*group) < found.het_components_size()
+    part.job = !plain && group && static_cast<int>(*group) < found.het_components_size()
                    ? found.het_components(static_cast<int>(*group))
                    : found.job();
+    if (plain) {
+      if (const Status room = take_nodes(part, nodes_taken); !room) return complain(room.error().message);
+    }
     if (!invocation.variable("SLURM_JOB_ID")) {
       *environment =
           add_to_environment(*environment, {found.environment().begin(), found.environment().end()});
@@ -212,20 +261,22 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
     if (request->test_only) return report_test(invocation, test_allocation(*client, *request, *environment));
     auto allocation = allocate(*client, invocation, *request, *environment);
     if (!allocation)
-      return give_up_allocation(invocation, "Unable to allocate resources: ", allocation.error());
+      return give_up_allocation(invocation, *request, "Unable to allocate resources: ", allocation.error());
     own_job = allocation->job.job_id();
     // From here on, srun is within its job.
     invocation.environment.insert(invocation.environment.begin(), allocation->environment.begin(),
                                   allocation->environment.end());
   }
   const auto size = text::parse_unsigned(invocation.variable("SLURM_HET_SIZE").value_or("1"), 128);
-  const auto lines = submit::Outcome<std::vector<submit::CommandLine>>(
-      split_components(invocation, line, static_cast<uint32_t>(size.value_or(1))));
+  const bool plain =
+      !invocation.variable("SLURM_HET_SIZE") && line.components.size() > 1 && !names_groups(line);
+  const auto lines = submit::Outcome<std::vector<submit::CommandLine>>(split_components(
+      invocation, line, static_cast<uint32_t>(plain ? line.components.size() : size.value_or(1))));
   std::vector<HetStepPart> parts;
   int status = 1;
   if (!lines) {
     status = give_up(lines.error());
-  } else if (const auto refused = make_parts(*client, invocation, *lines, argc, argv, parts)) {
+  } else if (const auto refused = make_parts(*client, invocation, *lines, argc, argv, plain, parts)) {
     status = *refused;
   } else {
     status = run_parts(parts, [&](size_t number, int told) {
@@ -273,7 +324,7 @@ int srun_main(int argc, char** argv) {
   if (own_allocation) {
     auto allocation = allocate(*client, invocation, *request, *environment);
     if (!allocation)
-      return give_up_allocation(invocation, "Unable to allocate resources: ", allocation.error());
+      return give_up_allocation(invocation, *request, "Unable to allocate resources: ", allocation.error());
     job = allocation->job;
     *environment = add_to_environment(*environment, allocation->environment);
   } else {

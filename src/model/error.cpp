@@ -134,6 +134,8 @@ std::string_view slurm_error_text(int code) {
       return "Slurm internal error, contact system administrator";
     case kInvalidTres:
       return "Invalid Trackable RESource (TRES) specification";
+    case kInvalidTimeMin:
+      return "Invalid time-min specification (exceeds job's time or other limits)";
     case kInvalidNice:
       return "Invalid --nice value";
     default:

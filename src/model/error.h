@@ -72,6 +72,7 @@ enum SlurmError : int {
   kInvalidTres = 2115,
   kReservationNoSkip = 2128,
   kInvalidNice = 2123,
+  kInvalidTimeMin = 2124,
   kInsufficientGres = 2134,
 };
 

@@ -58,8 +58,7 @@ class Maker {
       }
     }
     if (spec_.has_time_min_minutes() && spec_.time_min_minutes() > limit) {
-      return failure("--time-min is above the time limit of " + minutes_text(limit),
-                     model::kInvalidTimeLimit);
+      return failure("--time-min is above the time limit of " + minutes_text(limit), model::kInvalidTimeMin);
     }
     request_.time_limit_minutes = std::min(limit, most);
     if (spec_.has_time_min_minutes() && spec_.time_min_minutes() > 0 &&
@@ -125,7 +124,9 @@ class Maker {
   }
 
   Status tasks() {
-    for (const std::uint32_t count : {spec_.ntasks(), spec_.ntasks_per_node(), spec_.min_nodes()}) {
+    if (spec_.min_nodes() > kMaxCount)
+      return failure("--nodes=" + std::to_string(spec_.min_nodes()), model::kTooManyCpus);
+    for (const std::uint32_t count : {spec_.ntasks(), spec_.ntasks_per_node()}) {
       if (count > kMaxCount) return failure(std::to_string(count) + " is out of range", model::kBadTaskCount);
     }
     if (spec_.has_ntasks() && spec_.ntasks() == 0) {

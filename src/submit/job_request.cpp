@@ -99,6 +99,9 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
     if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
     spec.set_ntasks(static_cast<uint32_t>(tasks));
   }
+  // srun takes the file for the place of each task without being told to.
+  if (request.command == Command::kSrun && spec.node_list().empty() && invocation.variable("SLURM_HOSTFILE"))
+    spec.set_distribution("arbitrary");
   if (!(request.command == Command::kSrun && request.job_id)) {
     const auto hosts = invocation.variable("SLURM_HOSTFILE");
     if (hosts && spec.node_list().empty() &&

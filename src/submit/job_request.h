@@ -144,6 +144,9 @@ struct JobRequest {
   bool disable_status = false;
   std::string mpi;  // none, pmi2, pmix, list; empty: none
   bool multi_prog = false;
+  bool debugger_test = false;
+  std::string bcast;                     // --bcast=PATH; empty: the program is run where it is
+  std::optional<uint32_t> slurmd_debug;  // 0: quiet, 1: fatal, 2: error, 3: info …
   bool preserve_env = false;
   std::string prolog, epilog;            // that srun runs itself
   std::string task_prolog, task_epilog;  // beside each task

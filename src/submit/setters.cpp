@@ -106,6 +106,11 @@ Status no_bell(const Assignment& to) {
 Status burst_buffer_file(const Assignment& to) {
   auto content = read_file(to);
   if (!content) return failure("Invalid --bbf specification", kFailureStatus);
+  // As in Slurm it becomes the beginning of the script, behind the line that names the interpreter.
+  if (std::string& script = to.request.script; !script.empty()) {
+    if (!content->ends_with('\n')) *content += '\n';
+    script.insert(std::min(script.size(), script.find('\n') + 1), *content);
+  }
   to.request.spec.set_burst_buffer(std::move(*content));
   return {};
 }

@@ -128,6 +128,7 @@ Status relative(const Assignment& to);
 Status reserved_for_system(const Assignment& to);
 Status resv_ports(const Assignment& to);
 Status signal(const Assignment& to);
+Status slurmd_debug(const Assignment& to);
 Status stderr_path(const Assignment& to);
 Status stdin_path(const Assignment& to);
 Status stdout_path(const Assignment& to);

@@ -2,6 +2,7 @@
 // switches. They are checked as Slurm checks them, and kept with the job.
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 
 #include "submit/setters.h"
 #include "text/duration.h"
@@ -147,6 +148,15 @@ Status power(const Assignment& to) {
 Status reserved_for_system(const Assignment& to) {
   auto value = whole_number(to, 0);
   if (!value) return failure(value.error());
+  const auto core = to.request.given.find("core-spec"), thread = to.request.given.find("thread-spec");
+  if (core != to.request.given.end() && thread != to.request.given.end() && core->second == thread->second) {
+    return failure(
+        core->second == Source::kEnvironment
+            ? "fatal: Both --core-spec and --thread-spec set using environment variables. Those "
+              "options are mutually exclusive."
+            : "fatal: -S/--core-spec and --thred-spec options are mutually exclusive",  // as Slurm spells
+        kFailureStatus);
+  }
   std::string name = to.option.name == "core-spec" ? "-S" : "--" + std::string(to.option.name);
   to.request.notes.push_back("error: Ignoring " + name +
                              " since it's not allowed by configuration (AllowSpecResourcesUsage = No)");
@@ -161,6 +171,17 @@ Status resv_ports(const Assignment& to) {
   auto value = whole_number(to, 0);
   if (!value) return failure(value.error());
   to.request.spec.set_resv_ports(*value);
+  return {};
+}
+
+Status slurmd_debug(const Assignment& to) {
+  constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
+                                          "debug", "debug2", "debug3", "debug4", "debug5"};
+  auto level = text::parse_unsigned(to.text(), std::size(kLevels) - 1);
+  for (size_t i = 0; i < std::size(kLevels); ++i)
+    if (text::equals_ignoring_case(to.text(), kLevels[i])) level = i;
+  if (!level) return invalid(to);
+  to.request.slurmd_debug = static_cast<uint32_t>(*level);
   return {};
 }
 

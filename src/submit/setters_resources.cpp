@@ -104,6 +104,7 @@ Status distribution(const Assignment& to) {
   }
   auto parts = text::split(rest, ':');
   if (parts.size() > 3) return invalid(to);
+  std::string kept, before;
   for (std::string_view part : parts) {
     bool known = part == "*";
     for (std::string_view word : {"block", "cyclic", "fcyclic", "arbitrary", "pack", "nopack"}) {
@@ -116,8 +117,13 @@ Status distribution(const Assignment& to) {
     if (text::starts_with_ignoring_case(part, "plane="))
       known = text::parse_unsigned(part.substr(6), kMaxNumber).has_value();
     if (!known) return invalid(to);
+    // "*" is the default of its place: block for nodes, cyclic for sockets, for cores as for sockets.
+    std::string word = text::lower_case(part);
+    if (word == "*") word = kept.empty() ? "block" : before == "" ? "cyclic" : before;
+    if (!kept.empty()) before = word;
+    kept.append(kept.empty() ? "" : ":").append(word);
   }
-  to.request.spec.set_distribution(std::string(to.text()));
+  to.request.spec.set_distribution(kept + text::lower_case(to.text().substr(rest.size())));
   return {};
 }
 
@@ -192,7 +198,7 @@ Status gpus_per_node(const Assignment& to) {
   }
   const std::string before = tres_per_node_of(to.request.spec);
   std::string given = as_given(to.text(), "gpu:", {});
-  if (!before.empty()) given = before + "," + given;
+  if (!before.empty()) given += "," + before;
   kept.insert(kept.end(), list->begin(), list->end());
   assign(to.request.spec.mutable_gres_per_node(), kept);
   to.request.spec.set_gpus_per_node(std::string(to.text()));
@@ -211,7 +217,7 @@ Status gres(const Assignment& to) {
   if (to.request.is_given("gpus-per-node")) {  // listings tell both
     const std::string before = tres_per_node_of(to.request.spec);
     given = as_given(to.text(), "", {});
-    if (!before.empty()) given.append(given.empty() ? "" : ",").append(before);
+    if (!before.empty()) given = given.empty() ? before : before + "," + given;
   }
   assign(to.request.spec.mutable_gres_per_node(), *list);
   to.request.spec.set_tres_per_node(given);

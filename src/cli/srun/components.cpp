@@ -9,7 +9,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <set>
+#include <iterator>
+#include <map>
 
 #include "engine/embedded/job_environment.h"
 #include "os/fd.h"
@@ -39,6 +40,14 @@ Result<std::vector<uint32_t>> parse_groups(std::string_view text) {
   return groups;
 }
 
+// What the first component is given of these holds for all of them: there is one srun.
+bool is_of_srun(const submit::Setting& setting) {
+  constexpr std::string_view kNames[] = {
+      "disable-status", "error", "input",       "kill-on-bad-exit", "label",      "mpi",     "open-mode",
+      "output",         "quiet", "task-epilog", "task-prolog",      "unbuffered", "verbose", "wait"};
+  return std::find(std::begin(kNames), std::end(kNames), setting.option->name) != std::end(kNames);
+}
+
 // Tasks of the nodes of one component's step, as far as they can be known before it is laid out.
 std::vector<uint32_t> tasks_of_nodes(uint32_t tasks, uint32_t nodes) {
   std::vector<uint32_t> counts(nodes, tasks / nodes);
@@ -56,14 +65,19 @@ bool names_several_components(const submit::CommandLine& line) {
          });
 }
 
+bool names_groups(const submit::CommandLine& line) {
+  return std::any_of(line.components.begin(), line.components.end(), [](const auto& settings) {
+    return std::any_of(settings.begin(), settings.end(), names_group);
+  });
+}
+
 submit::Outcome<std::vector<submit::CommandLine>> split_components(const submit::Invocation& invocation,
                                                                    const submit::CommandLine& line,
                                                                    uint32_t size) {
   const auto refuse = [&](const std::string& message) {
     return tl::unexpected(submit::refuse(invocation, message, 1));
   };
-  std::vector<submit::CommandLine> lines;
-  std::set<uint32_t> taken;
+  std::map<uint32_t, submit::CommandLine> by_group;  // tasks are numbered in the groups' order
   for (size_t i = 0; i < line.components.size(); ++i) {
     submit::CommandLine one;
     one.positional =
@@ -80,9 +94,12 @@ submit::Outcome<std::vector<submit::CommandLine>> split_components(const submit:
         return refuse("Attempt to run a job step with het group value of " + std::to_string(group) +
                       ", but the job allocation has maximum value of " + std::to_string(size - 1));
       }
-      if (!taken.insert(group).second)
+      if (by_group.count(group) != 0)
         return refuse("fatal: Duplicate het groups in single srun not supported");
       std::vector<submit::Setting> settings;
+      for (const submit::Setting& setting : line.components.front()) {
+        if (i > 0 && is_of_srun(setting)) settings.push_back(setting);
+      }
       for (const submit::Setting& setting : line.components[i]) {
         if (!names_group(setting)) settings.push_back(setting);
       }
@@ -90,12 +107,24 @@ submit::Outcome<std::vector<submit::CommandLine>> split_components(const submit:
       const auto option = std::find_if(options.begin(), options.end(),
                                        [](const submit::Option& one) { return one.name == "het-group"; });
       settings.push_back({&*option, std::to_string(group), submit::Source::kCommandLine});
-      lines.push_back(one);
-      lines.back().components = {std::move(settings)};
+      one.components = {std::move(settings)};
+      by_group.emplace(group, one);
     }
   }
+  std::vector<submit::CommandLine> lines;
+  for (auto& [group, one] : by_group) lines.push_back(std::move(one));
   return lines;
 }
+
+namespace {
+
+bool of_one_job(const std::vector<HetStepPart>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [&](const HetStepPart& part) {
+    return part.job.job_id() == parts.front().job.job_id();
+  });
+}
+
+}  // namespace
 
 void join_parts(std::vector<HetStepPart>& parts) {
   rpc::HetStep whole;
@@ -116,8 +145,10 @@ void join_parts(std::vector<HetStepPart>& parts) {
       job_names.push_back(node.node());
       cpus.push_back(node.cpus());
     }
-    for (uint32_t i = 0; i < nodes && static_cast<int>(i) < part.job.nodes_size(); ++i)
-      names.push_back(part.job.nodes(static_cast<int>(i)).node());
+    for (uint32_t i = part.request.relative_node; i < part.request.relative_node + nodes; ++i) {
+      if (static_cast<int>(i) < part.job.nodes_size())
+        names.push_back(part.job.nodes(static_cast<int>(i)).node());
+    }
   }
   const auto set = [](std::string& environment, const std::vector<std::string>& variables) {
     environment = engine::merge_environment(environment, variables, "");
@@ -129,6 +160,7 @@ void join_parts(std::vector<HetStepPart>& parts) {
     own.set_nodes(whole.nodes());
     own.set_node_list(text::compress_hostlist_sorted(names));
     own.set_tasks_per_node(engine::counts_per_node(tasks));
+    if (of_one_job(parts)) continue;
     set(*part.spec.mutable_environment(), {"SLURM_JOB_NODELIST=" + of_jobs, "SLURM_NODELIST=" + of_jobs,
                                            "SLURM_JOB_NUM_NODES=" + std::to_string(cpus.size()),
                                            "SLURM_JOB_CPUS_PER_NODE=" + engine::counts_per_node(cpus)});
@@ -164,7 +196,7 @@ int run_parts(std::vector<HetStepPart>& parts, const std::function<int(size_t pa
   } while (got < 0 && errno == EINTR);
   // Nothing told: the first one has not begun, and said why.
   for (size_t part = 1; got == sizeof(step_id) && part < parts.size() && complete; ++part) {
-    parts[part].spec.mutable_het()->set_step_id(step_id);
+    if (!of_one_job(parts)) parts[part].spec.mutable_het()->set_step_id(step_id);
     complete = start(part, -1);
   }
   const auto pass_on = [&](int number) {

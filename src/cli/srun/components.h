@@ -1,6 +1,7 @@
 // srun over several components of a heterogeneous job: `srun a : b`, `srun --het-group=0,1 a`.
 //
-// Each component is a step of its own job, with one number for all of them. A process each lives through one;
+// Each component is a step of its own job, with one number for all of them (within a job that has but one
+// component, each is a step with a number of its own, on nodes of its own). A process each lives through one;
 // the tasks see one step: their numbers go on from component to component. One thread.
 #pragma once
 
@@ -24,6 +25,8 @@ struct HetStepPart {
 
 // Whether the command line names more than one component.
 bool names_several_components(const submit::CommandLine& line);
+// Whether any of them says which components of the job it means.
+bool names_groups(const submit::CommandLine& line);
 // A line of its own for each of them. `size`: components of the job.
 submit::Outcome<std::vector<submit::CommandLine>> split_components(const submit::Invocation& invocation,
                                                                    const submit::CommandLine& line,

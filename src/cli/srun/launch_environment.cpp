@@ -230,10 +230,24 @@ std::string submit_line(int argc, char** argv) {
   return line;
 }
 
-int give_up_allocation(const submit::Invocation& invocation, const std::string& message, const Error& error) {
+std::string refusal_text(const submit::JobRequest& request, const std::string& before, const Error& error) {
   // What is wrong with generic resources Slurm's commands find themselves.
-  const bool own = error.code == model::kInvalidGres;
-  submit::Refusal refusal = submit::refuse(invocation, (own ? "" : message) + error.message, 1);
+  if (error.code == model::kInvalidGres) return error.message;
+  if (error.code != model::kInvalidPartitionName) return before + error.message;
+  // Slurm's commands name the one that is not there in a line of its own.
+  constexpr std::string_view kMissing = "(there is no partition ";
+  std::string name = request.spec.partition();
+  if (const size_t at = error.message.find(kMissing); at != std::string::npos) {
+    name = error.message.substr(at + kMissing.size());
+    if (name.ends_with(')')) name.pop_back();
+  }
+  return "invalid partition specified: " + name + "\n" + before +
+         std::string(model::slurm_error_text(error.code));
+}
+
+int give_up_allocation(const submit::Invocation& invocation, const submit::JobRequest& request,
+                       const std::string& before, const Error& error) {
+  submit::Refusal refusal = submit::refuse(invocation, refusal_text(request, before, error), 1);
   const auto status = invocation.variable("SLURM_EXIT_IMMEDIATE");
   if (status && error.code == model::kCannotStartImmediately) {
     if (const auto value = text::parse_unsigned(*status, 255)) refusal.exit_status = static_cast<int>(*value);

@@ -38,10 +38,15 @@ int show(submit::Command command, submit::ShowOnly what);
 
 // What an allocation that was not granted ends with: SLURM_EXIT_IMMEDIATE counts where --immediate was the
 // reason.
-int give_up_allocation(const submit::Invocation& invocation, const std::string& message, const Error& error);
+int give_up_allocation(const submit::Invocation& invocation, const submit::JobRequest& request,
+                       const std::string& before, const Error& error);
 
 // Writes a refusal, or notes, to stderr; returns the exit status.
 int give_up(const submit::Refusal& refusal);
+
+// What Slurm's commands say of a submission that was refused, `before` being what stands in front of the
+// reason: "Batch job submission failed: ".
+std::string refusal_text(const submit::JobRequest& request, const std::string& before, const Error& error);
 void print_notes(const submit::JobRequest& request);
 
 }  // namespace minke::cli

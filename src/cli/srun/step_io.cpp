@@ -6,8 +6,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -47,6 +49,54 @@ Status StepIo::pipe_output(const submit::JobRequest& request, const Part& part, 
     pump_.add_output(os::UniqueFd(ends[0]), task, is_error,
                      LineWriter(to, request.label ? task_label(task, part.all_tasks) : "", lines));
   }
+  return {};
+}
+
+Status StepIo::pipe_to_file(const submit::JobRequest& request, const Part& part, const std::string& pattern,
+                            bool is_error, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
+  const std::string path = pattern.starts_with('/') ? pattern : request.spec.work_dir() + "/" + pattern;
+  // Components of a heterogeneous job share a file, which the first one's srun has opened before.
+  const bool shared = part.first_task != 0 && !text::differs_by_task(pattern);
+  stream.set_first_descriptor(static_cast<uint32_t>(to_send.size()));
+  stream.set_descriptors(part.tasks);
+  for (uint32_t task = part.first_task; task < part.first_task + part.tasks; ++task) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+    to_send.emplace_back(ends[1]);
+    pump_.add_output(os::UniqueFd(ends[0]), task, is_error,
+                     LineWriter(-1, task_label(task, part.all_tasks), true));
+    labelled_files_.push_back(
+        {task, is_error, path, shared || request.spec.open_mode() == model::OPEN_APPEND});
+  }
+  return {};
+}
+
+Status StepIo::open_files(text::FilePatternValues values, const rpc::StepStarted& started) {
+  values.step = std::to_string(started.step_id());
+  std::vector<std::string> nodes;
+  for (const LabelledFile& file : labelled_files_) {
+    const uint32_t rank = file.task - part_.first_task;
+    values.task_rank = file.task;
+    if (rank < static_cast<uint32_t>(started.node_of_task_size())) {
+      values.host_name = started.node_of_task(static_cast<int>(rank));
+      const auto known = std::find(nodes.begin(), nodes.end(), values.host_name);
+      values.node_index = part_.first_node + static_cast<uint32_t>(known - nodes.begin());
+      if (known == nodes.end()) nodes.push_back(values.host_name);
+    }
+    const std::string path = text::expand_file_pattern(file.pattern, values);
+    os::UniqueFd& target = files_[path];
+    if (!target) {
+      target.reset(::open(path.c_str(),
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | (file.append ? 0 : O_TRUNC),
+                          0666));
+    }
+    if (!target) {
+      return failure(std::string("Could not open ") + (file.is_error ? "stderr" : "stdout") +
+                     " file: " + std::strerror(errno));
+    }
+    pump_.direct(file.task, file.is_error, target.get());
+  }
+  labelled_files_.clear();
   return {};
 }
 
@@ -104,6 +154,7 @@ void StepIo::resize() {
 Status StepIo::set_up(const submit::JobRequest& request, const Part& part, rpc::StepSpec& spec,
                       std::vector<os::UniqueFd>& to_send) {
   if (request.pty) return open_terminal(spec, to_send);
+  part_ = part;
   const model::JobSpec& job = request.spec;
   // --output=none and a task's number have their own meaning; anything else is a file for the tasks to open.
   const auto is_number = [](const std::string& text) {
@@ -138,6 +189,8 @@ Status StepIo::set_up(const submit::JobRequest& request, const Part& part, rpc::
       return pipe_output(request, *one, fd, is_error, stream, to_send);
     }
     if (path.empty() || path == "all") return pipe_output(request, part, fd, is_error, stream, to_send);
+    if (request.label && path != "none" && path != "/dev/null")
+      return pipe_to_file(request, part, path, is_error, stream, to_send);
     stream.set_path(path == "none" ? "/dev/null" : path);
     return {};
   };
@@ -145,6 +198,8 @@ Status StepIo::set_up(const submit::JobRequest& request, const Part& part, rpc::
     return done;
   // With a file for the output and none for errors, errors go to that file too.
   if (job.stderr_path().empty() && !spec.stdout().path().empty()) return {};
+  if (job.stderr_path().empty() && !labelled_files_.empty())
+    return output(job.stdout_path(), STDERR_FILENO, *spec.mutable_stderr());
   return output(job.stderr_path(), STDERR_FILENO, *spec.mutable_stderr());
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "os/fd.h"
 #include "rpc/messages.pb.h"
 #include "submit/job_request.h"
+#include "text/file_pattern.h"
 
 namespace minke::cli {
 
@@ -23,12 +25,15 @@ class StepIo {
 
   // Which tasks of the whole step a component has: all of them, but where it is of a heterogeneous job.
   struct Part {
-    uint32_t first_task = 0, tasks = 1, all_tasks = 1;
+    uint32_t first_task = 0, tasks = 1, all_tasks = 1, first_node = 0;
   };
   // Fills in the streams of `spec`; the descriptors that go with it are appended to `to_send`.
   Status set_up(const submit::JobRequest& request, const Part& part, rpc::StepSpec& spec,
                 std::vector<os::UniqueFd>& to_send);
   void start() { pump_.start(); }
+  // Files with labelled lines are srun's own to write; their names depend on the step. `values`: of the job.
+  // An error is for behind "srun: error: ".
+  Status open_files(text::FilePatternValues values, const rpc::StepStarted& started);
   void attach(const std::string& socket_path) { pump_.attach(socket_path); }
   void task_ended(const rpc::StepTaskExit& exit) { pump_.task_ended(exit); }
   // srun's terminal has another size now.
@@ -40,8 +45,19 @@ class StepIo {
   Status open_terminal(rpc::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
   Status pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
                      rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
+  Status pipe_to_file(const submit::JobRequest& request, const Part& part, const std::string& pattern,
+                      bool is_error, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
   Status pipe_input(const Part& part, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
 
+  struct LabelledFile {
+    uint32_t task = 0;
+    bool is_error = false;
+    std::string pattern;  // absolute
+    bool append = false;
+  };
+  std::vector<LabelledFile> labelled_files_;
+  Part part_;
+  std::map<std::string, os::UniqueFd> files_;  // by path; outlives the pump's thread, which writes to them
   StepPump pump_;
   os::UniqueFd terminal_;  // of --pty: the tasks' side is the other one
   bool raw_terminal_ = false;

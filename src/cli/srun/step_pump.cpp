@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
 constexpr size_t kLongestLine = 64 << 10;  // a longer one is passed on in pieces
+// What a sattach is told of the output before it: so many of the last pieces, if they are not larger.
+constexpr size_t kRecentPieces = 128, kRecentBytes = 256 << 10;
 // A sattach that reads nothing for this long is left behind: the tasks' output must not wait for it.
 constexpr timeval kAttachedPatience = {2, 0};
 // A terminal that is not ours to read just now is looked at again after this.
@@ -109,10 +111,23 @@ void StepPump::attach(std::string socket_path) {
     if (uid != ::geteuid() && uid != 0) return;
     ::setsockopt(socket->get(), SOL_SOCKET, SO_SNDTIMEO, &kAttachedPatience, sizeof(kAttachedPatience));
     attached_.push_back({rpc::Channel(std::move(*socket))});
+    const auto tell = [this](const rpc::AttachMessage& message) {
+      attached_.back().gone = attached_.back().gone || !attached_.back().channel.send(message);
+    };
+    for (const rpc::AttachMessage& message : recent_) tell(message);
     for (const rpc::StepTaskExit& exit : exits_) {
       rpc::AttachMessage message;
       *message.mutable_exit() = exit;
-      attached_.back().gone = attached_.back().gone || !attached_.back().channel.send(message);
+      tell(message);
+    }
+  });
+}
+
+void StepPump::direct(uint32_t task, bool is_error, int fd) {
+  post([this, task, is_error, fd] {
+    for (Output& output : outputs_) {
+      if (output.task == task && output.is_error == is_error && !output.to.has_target())
+        output.to.set_target(fd);
     }
   });
 }
@@ -159,7 +174,8 @@ void StepPump::run() {
     std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
     const bool background = input_is_wanted() && is_in_background(input_);
     waiting.push_back({input_is_wanted() && !background ? input_ : -1, POLLIN, 0});
-    for (const Output& output : outputs_) waiting.push_back({output.from.get(), POLLIN, 0});
+    for (const Output& output : outputs_)
+      waiting.push_back({output.to.has_target() ? output.from.get() : -1, POLLIN, 0});
     for (const Input& input : inputs_)
       waiting.push_back({input.waiting.empty() ? -1 : input.to.get(), POLLOUT, 0});
     for (const Attached& attached : attached_) waiting.push_back({attached.channel.fd(), POLLIN, 0});
@@ -193,7 +209,17 @@ void StepPump::run() {
   }
 }
 
+void StepPump::remember(const rpc::AttachMessage& message) {
+  recent_.push_back(message);
+  recent_bytes_ += message.output().data().size();
+  while (recent_.size() > kRecentPieces || recent_bytes_ > kRecentBytes) {
+    recent_bytes_ -= recent_.front().output().data().size();
+    recent_.pop_front();
+  }
+}
+
 bool StepPump::read_output(Output& output) {
+  if (!output.to.has_target()) return true;
   char buffer[kBufferBytes];
   for (;;) {
     const ssize_t got = ::read(output.from.get(), buffer, sizeof(buffer));
@@ -202,13 +228,12 @@ bool StepPump::read_output(Output& output) {
     if (got <= 0) return false;  // EIO: the last holder of a terminal's other side is gone
     const std::string_view bytes(buffer, static_cast<size_t>(got));
     output.to.write(bytes);
-    if (!attached_.empty()) {
-      rpc::AttachMessage message;
-      message.mutable_output()->set_rank(output.task);
-      message.mutable_output()->set_is_error(output.is_error);
-      message.mutable_output()->set_data(bytes.data(), bytes.size());
-      tell_attached(message);
-    }
+    rpc::AttachMessage message;
+    message.mutable_output()->set_rank(output.task);
+    message.mutable_output()->set_is_error(output.is_error);
+    message.mutable_output()->set_data(bytes.data(), bytes.size());
+    tell_attached(message);
+    remember(message);
     if (bytes.size() < sizeof(buffer) && !finishing_) return true;
   }
 }

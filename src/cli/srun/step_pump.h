@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -31,6 +32,9 @@ class LineWriter {
       : to_(to), label_(std::move(label)), whole_lines_(whole_lines || !label_.empty()) {}
   void write(std::string_view bytes);
   void finish();  // what has no end of line yet
+  // Negative at first: it is not known yet.
+  bool has_target() const { return to_ >= 0; }
+  void set_target(int to) { to_ = to; }
 
  private:
   int to_;
@@ -52,6 +56,9 @@ class StepPump {
   void read_input_from(int fd) { input_ = fd; }
 
   void start();
+  // Where the output of a task goes that was added without a target; until then it waits in its pipe. `fd` is
+  // the caller's, and stays open until finish().
+  void direct(uint32_t task, bool is_error, int fd);
   // A sattach waits at this socket for a connection.
   void attach(std::string socket_path);
   void task_ended(const rpc::StepTaskExit& exit);
@@ -80,6 +87,7 @@ class StepPump {
   void post(std::function<void()> what);
   void do_posted();
   bool read_output(Output& output);  // false: there is no more
+  void remember(const rpc::AttachMessage& message);
   void read_input();
   void end_input();
   void write_input(Input& input);
@@ -91,6 +99,8 @@ class StepPump {
   std::list<Input> inputs_;
   std::list<Attached> attached_;
   std::vector<rpc::StepTaskExit> exits_;
+  std::deque<rpc::AttachMessage> recent_;  // output, for who attaches now
+  size_t recent_bytes_ = 0;
   int input_ = -1;
   std::thread thread_;
   os::UniqueFd wake_;

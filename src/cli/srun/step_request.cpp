@@ -1,5 +1,8 @@
 #include "cli/srun/step_request.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -35,10 +38,34 @@ Result<std::string> read_host_file(const std::string& path) {
 }
 
 // How many tasks a step in this job has. Slurm's defaults: one a node; with --ntasks-per-node that many a
-// node.
-uint32_t count_tasks(const submit::JobRequest& request, uint32_t nodes) {
+// node; where srun itself is given --cpus-per-task, as many as the job's CPUs there serve.
+uint32_t count_tasks(const submit::JobRequest& request, const model::JobRecord& job, uint32_t nodes) {
   if (request.spec.has_ntasks()) return request.spec.ntasks();
-  return nodes * (request.spec.has_ntasks_per_node() ? request.spec.ntasks_per_node() : 1);
+  if (request.spec.has_ntasks_per_node()) return nodes * request.spec.ntasks_per_node();
+  const uint32_t each = std::max(1U, request.spec.cpus_per_task());
+  if (!on_command_line(request, "cpus-per-task") || request.is_given("gpus-per-task")) return nodes;
+  const auto named = text::expand_hostlist(request.spec.node_list());
+  uint32_t tasks = 0, counted = 0;
+  for (int i = static_cast<int>(request.relative_node); i < job.nodes_size() && counted < nodes; ++i) {
+    const std::string& name = job.nodes(i).node();
+    if (named && !named->empty() && std::find(named->begin(), named->end(), name) == named->end()) continue;
+    tasks += std::max(1U, job.nodes(i).cpus() / each);
+    ++counted;
+  }
+  return std::max(tasks, nodes);
+}
+
+// Slurm's srun listens at a port of its own, whose number its tasks are told. Here nobody speaks to srun that
+// way; the number is one that nobody else has while this process lives.
+uint16_t own_port() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);  // closed when srun ends
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (fd < 0 || ::bind(fd, any, size) != 0 || ::getsockname(fd, any, &size) != 0) return 0;
+  return ntohs(address.sin_port);
 }
 
 Status check_nodes(const submit::JobRequest& request, uint32_t nodes, uint32_t of_job) {
@@ -99,6 +126,10 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   const auto add = [&](const char* name, const std::string& value) {
     variables.push_back(std::string(name) + "=" + value);
   };
+  if (const uint16_t port = own_port(); port != 0) {
+    add("SLURM_SRUN_COMM_PORT", std::to_string(port));
+    add("SLURM_STEP_LAUNCHER_PORT", std::to_string(port));
+  }
   if (!spec.name().empty()) add("SLURM_JOB_NAME", spec.name());
   if (!request.mpi.empty()) add("SLURM_MPI_TYPE", request.mpi);
   if (!spec.distribution().empty()) {
@@ -149,7 +180,7 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
     if (!list) return failure(list.error());
     spec.set_node_list(*list);
   }
-  uint32_t tasks = count_tasks(request, nodes);
+  uint32_t tasks = count_tasks(request, job, nodes);
   if (arbitrary && !spec.node_list().empty() && !on_command_line(request, "ntasks")) {
     if (const auto names = text::expand_hostlist(spec.node_list()))
       tasks = static_cast<uint32_t>(names->size());

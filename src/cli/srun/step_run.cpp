@@ -9,11 +9,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <iterator>
 #include <map>
 
 #include "cli/srun/launch_environment.h"
+#include "engine/embedded/job_paths.h"
 #include "model/error.h"
 #include "os/fd.h"
+#include "text/timestamp.h"
 
 namespace minke::cli {
 
@@ -28,11 +32,12 @@ constexpr auto kAfterInterrupt = std::chrono::milliseconds(200);
 }  // namespace
 
 StepRun::StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation,
-                 uint32_t job_id, uint32_t tasks, std::unique_ptr<mpi::Server> mpi)
+                 const model::JobRecord& job, uint32_t tasks, std::unique_ptr<mpi::Server> mpi)
     : client_(client),
       request_(request),
       invocation_(invocation),
-      job_id_(job_id),
+      job_(job),
+      job_id_(job.job_id()),
       tasks_(tasks),
       mpi_(std::move(mpi)) {
   sigemptyset(&signals_);
@@ -89,8 +94,13 @@ int StepRun::run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, Step
       for (const rpc::Field& field : reply.config().values()) {
         if (field.name() == "KillWait") seconds = std::atoi(field.value().c_str());
       }
-      say("Job step aborted: Waiting up to " + std::to_string(seconds + 2) +
-          " seconds for job step to finish.");
+      if (aborting_) {
+        told_abort_ = true;
+        say("Job step aborted: Waiting up to " + std::to_string(seconds + 2) +
+            " seconds for job step to finish.");
+      } else {
+        kill_at_ = Clock::now() + std::chrono::seconds(seconds);
+      }
     }
     if (reply.request_id() != kStepRequest) continue;
     if (reply.has_error()) {
@@ -101,7 +111,8 @@ int StepRun::run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, Step
   }
   io.finish();
   tell_tasks();
-  if (record_.state() == model::JOB_TIMEOUT) say("Force Terminated " + step_name());
+  if (record_.state() == model::JOB_TIMEOUT || (tasks_.any_terminated() && !told_abort_))
+    say("Force Terminated " + step_name());
   return exit_status();
 }
 
@@ -128,7 +139,9 @@ void StepRun::handle(const rpc::StepEvent& event) {
       break;
     case rpc::StepEvent::kNote:
       // The words of a step's own daemon in Slurm come as they are.
-      if (event.note().starts_with("slurmstepd: ")) {
+      if (event.note().starts_with("Job step aborted")) {
+        if (!std::exchange(told_abort_, true)) say(event.note());
+      } else if (event.note().starts_with("slurmstepd: ")) {
         std::fprintf(stderr, "%s\n", event.note().c_str());
       } else {
         say(event.note());
@@ -159,11 +172,19 @@ void StepRun::on_started(const rpc::StepStarted& started) {
   waited_ = false;
   step_id_ = started.step_id();
   if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
+  pids_.assign(started.pids().begin(), started.pids().end());
+  if (const Status open = io_->open_files(engine::pattern_values(job_), started); !open) {
+    complain(open.error().message);
+    abort_code_ = 1;
+    send_signal(0);
+  }
   if (told_ >= 0) {
     [[maybe_unused]] const ssize_t written = ::write(told_, &step_id_, sizeof(step_id_));
   }
   descriptors_.clear();  // the tasks have them: their ends are seen now
   if (request_.verbose > 0) tell_launch(started);
+  if (request_.slurmd_debug) tell_node_log(started);
+  if (request_.debugger_test) tell_processes(started);
   if (!mpi_) return;
   mpi::StepMap map;
   map.job_id = std::to_string(job_id_) + "." + std::to_string(step_id_);
@@ -197,7 +218,41 @@ void StepRun::tell_launch(const rpc::StepStarted& started) const {
   }
 }
 
+// The messages of the step's own daemon in Slurm, which --slurmd-debug brings to srun.
+void StepRun::tell_node_log(const rpc::StepStarted& started) const {
+  constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
+                                          "debug", "debug2", "debug3", "debug4", "debug5"};
+  const auto level = std::min<size_t>(*request_.slurmd_debug + 2, std::size(kLevels) - 1);
+  std::map<std::string, int> tasks;
+  for (const std::string& node : started.node_of_task()) ++tasks[node];
+  const std::string now = text::format_time(std::time(nullptr));
+  for (const auto& [node, count] : tasks) {
+    std::fprintf(stderr, "slurmstepd: debug levels are stderr='%s', logfile='info', syslog='quiet'\n",
+                 std::string(kLevels[level]).c_str());
+    std::fprintf(stderr, "slurmstepd: starting %d tasks\n", count);
+  }
+  for (size_t rank = 0; rank < pids_.size(); ++rank)
+    std::fprintf(stderr, "slurmstepd: task %zu (%u) started %s\n", rank, pids_[rank], now.c_str());
+}
+
+void StepRun::tell_processes(const rpc::StepStarted& started) const {
+  for (int rank = 0; rank < started.pids_size() && rank < started.node_of_task_size(); ++rank) {
+    const rpc::StepSpec& spec = message_.create_step().spec();
+    std::string program = spec.argv(0);
+    if (rank < spec.programs_size()) program = spec.programs(rank).argv(0);
+    say("task:" + std::to_string(rank) + ", host:" + started.node_of_task(rank) + ", pid:" +
+        std::to_string(started.pids(rank)) + ", executable:" + program.substr(program.rfind('/') + 1));
+  }
+}
+
 void StepRun::on_task_exit(const rpc::StepTaskExit& task) {
+  if (request_.slurmd_debug && task.rank() < pids_.size()) {
+    const int status = task.status();
+    const std::string end = WIFSIGNALED(status) ? " by signal " + std::to_string(WTERMSIG(status))
+                                                : " with exit code " + std::to_string(WEXITSTATUS(status));
+    std::fprintf(stderr, "slurmstepd: task %u (%u) exited%s.\n", task.rank(), pids_[task.rank()],
+                 end.c_str());
+  }
   if (request_.verbose > 0) {
     char status[16];
     std::snprintf(status, sizeof status, "0x%04x", static_cast<unsigned>(task.status()));
@@ -223,17 +278,23 @@ void StepRun::terminate() {
   if (std::exchange(terminating_, true)) return;
   tell_tasks();
   say("launch/slurm: _step_signal: Terminating " + step_name());
-  send_signal(0);
+  send_signal(SIGTERM);
+  ask_kill_wait();
+}
+
+// The answer sets when what does not end by itself is killed, or is told to the user.
+void StepRun::ask_kill_wait() {
+  rpc::ClientMessage message;
+  message.set_request_id(kConfigRequest);
+  message.mutable_query_config();
+  (void)client_.channel().send(message);
 }
 
 // Slurm's order of events: the tasks get the signal, then the step is killed.
 void StepRun::abort_step() {
   if (std::exchange(aborting_, true)) return;
   say("forcing job termination");
-  rpc::ClientMessage message;
-  message.set_request_id(kConfigRequest);
-  message.mutable_query_config();
-  (void)client_.channel().send(message);
+  ask_kill_wait();
 }
 
 void StepRun::on_abort() {
@@ -258,9 +319,9 @@ void StepRun::on_time() {
     say("First task exited " + std::to_string(*request_.wait_seconds) + "s ago");
     for (const std::string& line : tasks_.states(step_name())) std::fprintf(stderr, "%s\n", line.c_str());
     if (!std::exchange(terminating_, true)) say("launch/slurm: _step_signal: Terminating " + step_name());
-    send_signal(SIGKILL);
+    send_signal(0);
   }
-  if (due(kill_at_)) send_signal(SIGKILL);
+  if (due(kill_at_)) send_signal(0);
 }
 
 int StepRun::milliseconds_to_wait() const {
@@ -304,22 +365,23 @@ void StepRun::on_signal() {
   if (!ends) return send_signal(number);
   if (number != SIGINT) {
     abort_step();
-    return send_signal(SIGKILL);
-  }
-  if (request_.disable_status) {
-    std::fprintf(stderr, "srun: sending Ctrl-C to %s\n", step_name().c_str());
-    return send_signal(SIGINT);
+    return send_signal(0);
   }
   // The first asks for a second one, unless --quit-on-interrupt.
   const auto now = Clock::now();
   const bool second = last_interrupt_ && now - *last_interrupt_ <= std::chrono::seconds(1);
+  if (request_.disable_status && !second) {
+    std::fprintf(stderr, "srun: sending Ctrl-C to %s\n", step_name().c_str());
+    last_interrupt_ = now;
+    return send_signal(SIGINT);
+  }
   if (!request_.quit_on_interrupt && !second) {
     std::fprintf(stderr, "srun: interrupt (one more within 1 sec to abort)\n");
     for (const std::string& line : tasks_.states(step_name())) std::fprintf(stderr, "%s\n", line.c_str());
     last_interrupt_ = now;
     return;
   }
-  if (aborting_) return send_signal(SIGKILL);
+  if (aborting_) return send_signal(0);
   std::fprintf(stderr, "srun: sending Ctrl-C to %s\n", step_name().c_str());
   send_signal(SIGINT);
   abort_step();

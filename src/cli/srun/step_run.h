@@ -24,7 +24,7 @@ class StepRun {
  public:
   // `mpi`: may be null. `tasks`: how many the step has.
   StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation,
-          uint32_t job_id, uint32_t tasks, std::unique_ptr<mpi::Server> mpi);
+          const model::JobRecord& job, uint32_t tasks, std::unique_ptr<mpi::Server> mpi);
 
   // Runs the step to its end; the exit status of srun.
   int run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io);
@@ -41,7 +41,9 @@ class StepRun {
   void wait();
   void handle(const rpc::StepEvent& event);
   void on_started(const rpc::StepStarted& started);
-  void tell_launch(const rpc::StepStarted& started) const;  // --verbose
+  void tell_launch(const rpc::StepStarted& started) const;     // --verbose
+  void tell_node_log(const rpc::StepStarted& started) const;   // --slurmd-debug
+  void tell_processes(const rpc::StepStarted& started) const;  // --debugger-test
   void on_task_exit(const rpc::StepTaskExit& task);
   void on_signal();
   void on_abort();
@@ -50,13 +52,15 @@ class StepRun {
   void tell_tasks();
   void send_signal(int number);  // 0: end the step, as scancel does
   void terminate();              // says so, and ends the step
-  void abort_step();             // kills it
+  void abort_step();             // says that it is killed, which is the caller's to do
+  void ask_kill_wait();
   std::string step_name() const;
   int exit_status() const;
 
   Client& client_;
   const submit::JobRequest& request_;
   const submit::Invocation& invocation_;
+  const model::JobRecord& job_;
   uint32_t job_id_;
   TaskTable tasks_;
   StepIo* io_ = nullptr;
@@ -67,7 +71,8 @@ class StepRun {
   sigset_t signals_;
   os::UniqueFd signal_fd_;
   bool lost_ = false, waited_ = false, started_ = false, ended_ = false;
-  bool terminating_ = false, aborting_ = false;
+  bool terminating_ = false, aborting_ = false, told_abort_ = false;
+  std::vector<uint32_t> pids_;  // by rank
   uint32_t step_id_ = 0;
   std::optional<int> abort_code_;
   Moment last_interrupt_, tell_at_, wait_until_, kill_at_;

@@ -31,7 +31,7 @@ constexpr auto kEpilogTime = std::chrono::seconds(5);  // then it is killed
 constexpr size_t kMostPrologOutput = size_t{1} << 20;
 
 constexpr char kMpi[] = "--mpi=", kBind[] = "--cpu-bind=", kProlog[] = "--prolog=", kEpilog[] = "--epilog=",
-               kSet[] = "--set=";
+               kSet[] = "--set=", kStopped[] = "--stopped";
 
 void say_error(const std::string& text) {
   std::fprintf(stderr, "slurmstepd: error: %s\n", text.c_str());
@@ -160,7 +160,7 @@ Status run_prolog(const std::string& program) {
 }
 
 void run_epilog(const std::string& program) {
-  if (!check_program(program, "task_epilog")) return;
+  if (!check_program(program, "task_epilog")) return say_error("TaskEpilog failed status=-1");
   const pid_t child = ::fork();
   if (child == 0) {
     ::setpgid(0, 0);
@@ -177,6 +177,7 @@ void run_epilog(const std::string& program) {
     }
     ::poll(nullptr, 0, 5);
   }
+  if (status != 0) say_error("TaskEpilog failed status=" + std::to_string(status));
 }
 
 [[noreturn]] void execute(char** argv) {
@@ -228,6 +229,7 @@ std::vector<std::string> task_command(const TaskOptions& options) {
   add(kProlog, options.prolog);
   add(kEpilog, options.epilog);
   for (const std::string& variable : options.variables) add(kSet, variable);
+  if (options.stopped) command.emplace_back(kStopped);
   command.push_back("--");
   return command;
 }
@@ -244,6 +246,7 @@ int task_main(int argc, char** argv) {
     take(kBind, options.cpu_bind);
     take(kProlog, options.prolog);
     take(kEpilog, options.epilog);
+    options.stopped = options.stopped || word == kStopped;
     std::string variable;
     take(kSet, variable);
     if (const size_t equals = variable.find('='); equals != std::string::npos)
@@ -266,6 +269,7 @@ int task_main(int argc, char** argv) {
       return 1;
     }
   }
+  if (options.stopped) std::raise(SIGSTOP);
   if (!options.epilog.empty()) return run_with_epilog(argv + at + 1, options.epilog);
   execute(argv + at + 1);
 }

@@ -13,10 +13,11 @@ struct TaskOptions {
   std::string cpu_bind;     // as given; empty: none
   std::string prolog, epilog;
   std::vector<std::string> variables;  // NAME=VALUE that win over the step's own
+  bool stopped = false;                // the program waits, stopped, for a debugger
 
   bool needed() const {
     return !mpi_address.empty() || !cpu_bind.empty() || !prolog.empty() || !epilog.empty() ||
-           !variables.empty();
+           !variables.empty() || stopped;
   }
 };
 

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include "text/state.h"
@@ -41,6 +42,7 @@ void TaskTable::collect(uint32_t rank, const std::string& node, int32_t status) 
     exit_code_ = std::max(exit_code_, 128 + text::signal_of(status));
   } else if (WIFSIGNALED(status)) {
     words = ::strsignal(WTERMSIG(status));
+    if (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL) any_terminated_ = true;
     if (WCOREDUMP(status)) words += " (core dumped)";
     exit_code_ = std::max(exit_code_, 128 + WTERMSIG(status));
   } else {

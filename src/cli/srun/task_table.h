@@ -30,12 +30,15 @@ class TaskTable {
   std::vector<std::string> states(const std::string& step) const;
   // The highest exit code; 128 and the signal's number for a task that a signal ended.
   int exit_code() const { return exit_code_; }
+  // Whether SIGTERM or SIGKILL ended any of them.
+  bool any_terminated() const { return any_terminated_; }
 
  private:
   std::vector<bool> ended_;
   std::vector<bool> failed_;  // ended with a status that is not 0
   uint32_t ended_count_ = 0;
   int exit_code_ = 0;
+  bool any_terminated_ = false;
   std::map<std::pair<std::string, std::string>, std::vector<uint32_t>> news_;  // by node and words
   std::vector<std::pair<std::string, std::string>> order_;
 };

@@ -186,7 +186,10 @@ std::vector<std::string> component_environment(const model::JobRecord& record, c
   std::vector<std::string> variables;
   for (const std::string& line : allocation_environment(record, around)) {
     const std::string name = line.substr(0, line.find('='));
-    if (std::find(std::begin(kOfComponents), std::end(kOfComponents), name) == std::end(kOfComponents))
+    // salloc and srun tell some by their names of old, too.
+    const bool old = name == "SLURM_JOBID" || name == "SLURM_NNODES" || name == "SLURM_NODELIST";
+    if (!(old && record.spec().interactive()) &&
+        std::find(std::begin(kOfComponents), std::end(kOfComponents), name) == std::end(kOfComponents))
       continue;
     for (const char* group : {"_HET_GROUP_", "_PACK_GROUP_"})  // the second is its name of old
       variables.push_back(name + group + std::to_string(offset) + line.substr(name.size()));

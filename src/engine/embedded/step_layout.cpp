@@ -20,6 +20,7 @@ struct Choice {
   uint32_t cpus_per_task = 1;
   Distribution distribution = Distribution::kBlock;
   uint32_t plane_size = 1;
+  bool pack = false;  // fill node after node, where tasks may outnumber CPUs
 };
 
 size_t find_node(const std::vector<StepNode>& nodes, const std::string& name) {
@@ -69,6 +70,7 @@ Result<Choice> choose(const rpc::StepSpec& spec, const std::vector<StepNode>& no
   Choice choice;
   const std::string distribution = text::lower_case(spec.distribution());
   if (distribution.starts_with("arbitrary")) choice.distribution = Distribution::kArbitrary;
+  choice.pack = distribution == "pack" || distribution.ends_with(",pack");
   if (distribution.starts_with("cyclic")) choice.distribution = Distribution::kCyclic;
   if (distribution.starts_with("plane=")) {
     choice.distribution = Distribution::kPlane;
@@ -250,13 +252,16 @@ class Attempt {
     uint32_t job_tasks = 0, left = choice_.tasks;
     for (const StepNode& node : nodes_) job_tasks += node.tasks;
     // As the job itself was laid out, where the step is the whole job.
-    const bool as_the_job = job_tasks == choice_.tasks && chosen.size() == nodes_.size();
+    const bool as_the_job =
+        job_tasks == choice_.tasks && chosen.size() == nodes_.size() && !spec_.overcommit();
     for (size_t i = 0; i < chosen.size(); ++i) {
       const auto& [node, room] = chosen[i];
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
       uint32_t here = std::min(room, left - nodes_after);  // each of the nodes to come gets one at least
       if (as_the_job && nodes_[node].tasks > 0) {
         here = std::min(here, nodes_[node].tasks);
+      } else if (unbounded_ && choice_.pack) {
+        if (nodes_after > 0) here = std::min(here, nodes_[node].cpus);
       } else if (unbounded_ && room == UINT32_MAX) {  // more tasks than CPUs are spread evenly
         here = std::min(here, (left + nodes_after) / (nodes_after + 1));
       }

@@ -456,13 +456,17 @@ bool Steps::abort(const Job& job, const std::string& why) {
   if (steps == jobs_.end()) return false;
   for (auto& [id, step] : steps->second.running) {
     step.killed = true;
-    rpc::StepEvent event;
-    event.set_note("Job step aborted: Waiting up to " + std::to_string(core_.config.kill_wait_seconds + 2) +
-                   " seconds for job step to finish.");
-    report(step, event);
+    tell_abort(step);
     announce(step, why);
   }
   return !steps->second.running.empty();
+}
+
+void Steps::tell_abort(Step& step) {
+  rpc::StepEvent event;
+  event.set_note("Job step aborted: Waiting up to " + std::to_string(core_.config.kill_wait_seconds + 2) +
+                 " seconds for job step to finish.");
+  report(step, event);
 }
 
 // The line that Slurm writes when it ends a step.
@@ -478,11 +482,12 @@ void Steps::announce(Step& step, const std::string& why) {
 }
 
 void Steps::signal(const Job& job, uint32_t step_id, uint32_t signal) {
-  if (const auto steps = jobs_.find(job.id); steps != jobs_.end() && signal == SIGKILL) {
+  const auto steps = jobs_.find(job.id);
+  if (steps != jobs_.end() && (signal == SIGKILL || signal == SIGTERM)) {
     const auto step = steps->second.running.find(step_id);
     if (step != steps->second.running.end()) {
-      step->second.killed = true;
-      announce(step->second);
+      step->second.killed = step->second.killed || signal == SIGKILL;
+      if (signal == SIGTERM) announce(step->second);
     }
   }
   core_.launching->signal(job, signal, node::SignalOrder::ONE_STEP, step_id);
@@ -493,9 +498,9 @@ void Steps::cancel(const Job& job, uint32_t step_id) {
   if (steps == jobs_.end()) return;
   const auto step = steps->second.running.find(step_id);
   if (step == steps->second.running.end()) return;
-  step->second.killed = true;
   announce(step->second);
-  terminate(job, step_id, step->second);
+  tell_abort(step->second);
+  signal(job, step_id, SIGKILL);
 }
 
 void Steps::terminate(const Job& job, uint32_t step_id, Step& step) {

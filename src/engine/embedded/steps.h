@@ -110,6 +110,7 @@ class Steps {
   void time_out(uint32_t job_id, uint32_t step_id);
   void terminate(const Job& job, uint32_t step_id, Step& step);
   void announce(Step& step, const std::string& why = "");
+  void tell_abort(Step& step);
   Step* find(const node::LaunchId& id);
   static rpc::StepEvent started_event(const Step& step);
   void report(Step& step, const rpc::StepEvent& event);

@@ -94,11 +94,10 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   }
   if (spec.deadline() != 0 && spec.deadline() <= core_.now())
     return failure("the deadline has passed", kInvalidTimeLimit);
-  if (spec.deadline() != 0) {
-    const uint32_t least = spec.time_min_minutes() != 0 ? spec.time_min_minutes() : spec.time_limit_minutes();
+  // A --time that is too long for the deadline is accepted, and the job ends with it, as in Slurm.
+  if (spec.deadline() != 0 && spec.time_min_minutes() != 0 && spec.time_min_minutes() != text::kUnlimited) {
     const int64_t begin = std::max(core_.now(), spec.begin_time());
-    if (least != text::kUnlimited && spec.deadline() < begin + int64_t{least} * 60)
-      return failure("", kInvalidTimeLimit);
+    if (spec.deadline() < begin + int64_t{60} * spec.time_min_minutes()) return failure("", kInvalidTimeMin);
   }
   if (const Status admitted = core_.rights->admits(uid, spec); !admitted) return admitted;
   if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
@@ -188,7 +187,7 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   const JobSpec& first = specs.front();
   if (request.immediate() &&
       (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0))
-    return reply(failure("a job that is to start at once can neither be held nor wait", kDependency));
+    return reply(failure("", kDependency));
   if (request.immediate()) {
     const auto expected = core_.scheduling->forecast_submission(specs);
     if (!expected || expected->start > core_.now())
