@@ -20,6 +20,7 @@
 #include "cli/links.h"
 #include "cli/minke.h"
 #include "cli/simulate.h"
+#include "cli/why.h"
 #include "engine/embedded/daemon.h"
 #include "node/launcher.h"
 #include "os/files.h"
@@ -331,6 +332,13 @@ int minke_main(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion_command->callback([&] { exit_code = completion(shell); });
+
+  auto* why_command =
+      app.add_subcommand("why", "why a job waits, when it will start, and what would start sooner");
+  std::string why_job;
+  why_command->add_option("job", why_job, "job id; of an array's task: 12_3")->required();
+  why_command->add_flag("--json", json, "as JSON");
+  why_command->callback([&] { exit_code = why(why_job, json); });
 
   SimulateOptions replay;
   auto* simulate_command =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -21,7 +22,15 @@ class Simulation {
   }
 
   void add(const PendingEntry& entry, const Request& request) {
-    if (!queue_.find(entry.id)) queue_.insert(entry, request);
+    if (queue_.find(entry.id) || job_of(entry.id) == changed_) return;
+    queue_.insert(entry, request);
+    if (options_.partition_bits != 0) entries_of_job_[job_of(entry.id)].push_back(entry.id);
+  }
+
+  // What the queue has of this job in any partition counts no more.
+  void add_changed(const PendingEntry& entry, const Request& request) {
+    add(entry, request);
+    changed_ = job_of(entry.id);
   }
 
   // Until `wanted` has started, if given, or nothing more can be said.
@@ -33,8 +42,9 @@ class Simulation {
       pass_options.max_starts = static_cast<std::uint32_t>(options_.max_starts - starts);
       const PassResult result = run_pass(machine_, queue_, running_, now, pass_options,
                                          [&](EntryId entry, const Placement& placement, std::int64_t end) {
-                                           if (seen_.insert(entry).second)
+                                           if (started_.insert(job_of(entry)).second)
                                              expected_.push_back({entry, now, placement});
+                                           start_once(entry);
                                            if (options_.believed_seconds)
                                              end = std::min(end, now + options_.believed_seconds(entry));
                                            ends_.insert({end, ++next_key_});
@@ -44,8 +54,8 @@ class Simulation {
       tests += result.tested;
       const auto change = machine_.holds() == nullptr ? std::nullopt : machine_.holds()->next_change(now);
       if (starts >= options_.max_starts || queue_.size() == 0 || (running_.size() == 0 && !change)) break;
-      if (wanted && seen_.contains(*wanted)) break;
-      std::int64_t next = ends_.empty() ? *change : ends_.begin()->time;
+      if (wanted && started_.contains(job_of(*wanted))) break;
+      std::int64_t next = ends_.empty() ? change.value_or(now) : ends_.begin()->time;
       if (change && *change <= next) {
         next = *change;
         machine_.hold_changed();
@@ -58,13 +68,27 @@ class Simulation {
   }
 
  private:
+  EntryId job_of(EntryId entry) const { return entry >> options_.partition_bits; }
+
+  // What has started in one partition does not wait in the others.
+  void start_once(EntryId entry) {
+    const auto of_job = entries_of_job_.find(job_of(entry));
+    if (of_job == entries_of_job_.end() || of_job->second.size() == 1) return;
+    const auto left = queue_.find(entry);
+    for (const EntryId other : of_job->second) {
+      if (other != entry) queue_.set_startable(other, left ? left->startable : 0);
+    }
+  }
+
   Machine machine_;
   RunningSet running_;
   PendingQueue queue_;
   const ForecastOptions& options_;
-  std::set<RunningSet::End> ends_;  // believed
+  std::optional<EntryId> changed_;                                    // job
+  std::unordered_map<EntryId, std::vector<EntryId>> entries_of_job_;  // looked up only
+  std::set<RunningSet::End> ends_;                                    // believed
   RunKey next_key_ = 0;
-  std::unordered_set<EntryId> seen_;  // looked up only
+  std::unordered_set<EntryId> started_;  // jobs; looked up only
   std::vector<ExpectedStart> expected_;
 };
 
@@ -77,9 +101,10 @@ void add_first_entries(Simulation& simulation, const PendingQueue& queue, std::u
   }
 }
 
-std::optional<ExpectedStart> start_of(EntryId entry, std::vector<ExpectedStart> expected) {
+std::optional<ExpectedStart> start_of(EntryId entry, std::vector<ExpectedStart> expected,
+                                      const ForecastOptions& options) {
   for (auto& start : expected) {
-    if (start.entry == entry) return std::move(start);
+    if (start.entry >> options.partition_bits == entry >> options.partition_bits) return std::move(start);
   }
   return std::nullopt;
 }
@@ -102,7 +127,19 @@ std::optional<ExpectedStart> forecast_entry(const Machine& machine, const Pendin
   Simulation simulation(machine, running, options);
   add_first_entries(simulation, queue, options.max_entries);
   simulation.add(*wanted, *queue.request_of(entry));
-  return start_of(entry, simulation.run(now, entry));
+  return start_of(entry, simulation.run(now, entry), options);
+}
+
+std::optional<ExpectedStart> forecast_changed(const Machine& machine, const PendingQueue& queue,
+                                              const RunningSet& running, EntryId entry,
+                                              const Request& request, std::int64_t now,
+                                              const ForecastOptions& options) {
+  const auto wanted = queue.find(entry);
+  MINKE_CHECK(wanted.has_value());
+  Simulation simulation(machine, running, options);
+  simulation.add_changed(*wanted, request);
+  add_first_entries(simulation, queue, options.max_entries);
+  return start_of(entry, simulation.run(now, entry), options);
 }
 
 std::optional<ExpectedStart> forecast_request(const Machine& machine, const PendingQueue& queue,
@@ -114,7 +151,7 @@ std::optional<ExpectedStart> forecast_request(const Machine& machine, const Pend
   Simulation simulation(machine, running, options);
   add_first_entries(simulation, queue, options.max_entries);
   simulation.add({kHypothetical, priority, ~std::uint64_t{0}, 1}, request);
-  return start_of(kHypothetical, simulation.run(now, kHypothetical));
+  return start_of(kHypothetical, simulation.run(now, kHypothetical), options);
 }
 
 }  // namespace minke::sched

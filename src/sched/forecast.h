@@ -28,6 +28,8 @@ struct ForecastOptions {
   // up its limit.
   std::function<std::int64_t(RunKey)> believed_end;
   std::function<std::int64_t(EntryId)> believed_seconds;
+  // Entries whose ids differ in these lowest bits alone are one job in several partitions: it starts once.
+  std::uint32_t partition_bits = 0;
 };
 
 struct ExpectedStart {
@@ -42,10 +44,17 @@ std::vector<ExpectedStart> forecast(const Machine& machine, const PendingQueue& 
                                     const RunningSet& running, std::int64_t now,
                                     const ForecastOptions& options = {});
 
-// For one entry of the queue, however far behind (what lies beyond max_entries before it is left out).
+// For one entry of the queue (or the job in whichever of its partitions starts first), however far behind
+// (what lies beyond max_entries before it is left out).
 std::optional<ExpectedStart> forecast_entry(const Machine& machine, const PendingQueue& queue,
                                             const RunningSet& running, EntryId entry, std::int64_t now,
                                             const ForecastOptions& options = {});
+
+// The same if it asked for `request` instead, all else as it stands. The queue has the entry.
+std::optional<ExpectedStart> forecast_changed(const Machine& machine, const PendingQueue& queue,
+                                              const RunningSet& running, EntryId entry,
+                                              const Request& request, std::int64_t now,
+                                              const ForecastOptions& options = {});
 
 // For a job that is not in the queue (sbatch --test-only), as if submitted last with this priority.
 std::optional<ExpectedStart> forecast_request(const Machine& machine, const PendingQueue& queue,

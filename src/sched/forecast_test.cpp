@@ -39,6 +39,28 @@ struct World {
   RunKey last_key = 0;
 };
 
+// A job in two partitions starts once, where it can first.
+TEST(Forecast, AJobInSeveralPartitionsStartsOnce) {
+  Machine machine = testing::uniform_machine(1, 4, 1000);
+  PendingQueue queue;
+  RunningSet running;
+  ForecastOptions options;
+  options.partition_bits = 8;
+  queue.insert({(1 << 8) | 0, 1, 1, 1}, job(4, 10));
+  queue.insert({(1 << 8) | 1, 1, 1, 1}, job(4, 10));
+  queue.insert({(2 << 8) | 0, 1, 2, 1}, job(4, 10));
+  const auto second = forecast_entry(machine, queue, running, 2 << 8, 0, options);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->start, 600);
+  EXPECT_EQ(forecast(machine, queue, running, 0, options).size(), 2);
+  // With a request that it might have made instead.
+  EXPECT_EQ(forecast_changed(machine, queue, running, 1 << 8, job(2, 10), 0, options)->start, 0);
+  running.add(7, 300, machine.place(job(2, 5)).value());
+  machine.allocate(machine.place(job(2, 5)).value());
+  EXPECT_EQ(forecast_entry(machine, queue, running, (1 << 8) | 1, 0, options)->start, 300);
+  EXPECT_EQ(forecast_changed(machine, queue, running, (1 << 8) | 1, job(2, 10), 0, options)->start, 0);
+}
+
 // When every job runs to its limit and nobody submits more, the forecast comes true, to the second.
 TEST(Forecast, ComesTrueWhenNothingUnforeseenHappens) {
   std::size_t compared = 0;

@@ -4,6 +4,7 @@
 
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/history.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
@@ -32,6 +33,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       accounts(std::make_unique<Accounts>(*this)),
       priorities(std::make_unique<Priorities>(*this)),
       reservations(std::make_unique<Reservations>(*this)),
+      history(std::make_unique<History>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       launching(std::make_unique<Launching>(*this)),
       lifecycle(std::make_unique<Lifecycle>(*this)),

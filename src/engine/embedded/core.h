@@ -23,6 +23,7 @@ namespace minke::engine {
 
 class Accounts;
 class Dependencies;
+class History;
 class Launching;
 class Lifecycle;
 class Mail;
@@ -55,6 +56,7 @@ struct Core {
   std::unique_ptr<Reservations> reservations;
   std::unique_ptr<Accounts> accounts;
   std::unique_ptr<Priorities> priorities;
+  std::unique_ptr<History> history;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Launching> launching;
   std::unique_ptr<Lifecycle> lifecycle;

@@ -19,6 +19,7 @@
 #include "engine/embedded/config.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/history.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
@@ -237,6 +238,7 @@ Status Daemon::load() {
     group->ended = outcome->ended;
     group->succeeded = outcome->succeeded;
   }
+  core_->history->load();
   return {};
 }
 

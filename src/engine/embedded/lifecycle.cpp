@@ -9,6 +9,7 @@
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/history.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
@@ -50,6 +51,7 @@ void Lifecycle::started(Job& job) {
   core_.accounts->started(job);
   core_.committer.job_changed(job.id);
   set_alarm(job);
+  core_.history->started(job);
   core_.dependencies->started(job);
   if (job.has_script()) {
     core_.launching->launch(job);
@@ -132,7 +134,12 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   job.completing = false;
   job.exit_code = exit_code;
   job.end_time = std::max(end_time, job.start_time);
-  if (!was_running) job.start_time = 0;
+  if (was_running) {
+    core_.history->ended(job);
+  } else {
+    core_.history->forgotten(job);
+    job.start_time = 0;
+  }
   if (was_running && job.array_job_id != 0) {
     --core_.state.find_array(job.array_job_id)->running;
     if (core_.state.find_array(job.array_job_id)->max_running != 0)

@@ -7,6 +7,7 @@
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/history.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/priorities.h"
@@ -21,6 +22,7 @@ namespace minke::engine {
 namespace {
 
 constexpr size_t kMaxPartitionsOfJob = 255;  // the lower byte of an entry's id
+constexpr int64_t kForecastKeptSeconds = 10;
 
 }  // namespace
 
@@ -161,6 +163,7 @@ void Scheduling::update(Job& job) {
   }
   job.reason = WAIT_NO_REASON;
   core_.priorities->something_waits();
+  core_.history->queued(job);
   request_pass();
 }
 
@@ -288,10 +291,12 @@ void Scheduling::remove(Job& job) {
   Job* queued = &job;
   if (job.het_job_id != 0 && !job.is_het_leader()) queued = core_.state.find(job.het_job_id);
   if (queued == nullptr || !std::exchange(queued->queued, false)) return;
+  forecast_.time = 0;
   for (size_t i = 0; i < queued->submission->partitions.size(); ++i) queue_.remove(entry_of(queued->id, i));
 }
 
 void Scheduling::request_pass() {
+  forecast_.time = 0;
   if (pass_scheduled_ || paused_) return;
   pass_scheduled_ = true;
   core_.loop.defer([this] {
@@ -320,7 +325,12 @@ void Scheduling::pass() {
   core_.diagnostics.pass_made(
       result, queue_length,
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
-  if (result.more) core_.loop.post([this] { request_pass(); });
+  if (result.started > 0) forecast_.time = 0;
+  if (result.more) {
+    core_.loop.post([this] { request_pass(); });
+  } else {
+    core_.loop.post([this] { core_.history->after_pass(); });
+  }
 }
 
 void Scheduling::take_place(Job& job, const std::string& partition, const sched::Placement& placement,
@@ -516,10 +526,35 @@ void Scheduling::rebuild() {
   request_pass();
 }
 
-std::vector<sched::ExpectedStart> Scheduling::forecast() const {
-  sched::ForecastOptions options;
-  options.pass.gate = core_.accounts->gate();
-  return sched::forecast(machine_, queue_, running_, core_.now(), options);
+const std::vector<sched::ExpectedStart>& Scheduling::forecast() const {
+  const int64_t now = core_.now();
+  if (forecast_.time == 0 || now - forecast_.time > kForecastKeptSeconds || now < forecast_.time) {
+    forecast_.starts = sched::forecast(machine_, queue_, running_, now, core_.history->beliefs());
+    forecast_.time = now;
+  }
+  return forecast_.starts;
+}
+
+std::optional<sched::EntryId> Scheduling::first_entry(const Job& job) const {
+  for (size_t i = 0; job.queued && i < job.submission->partitions.size(); ++i) {
+    if (queue_.find(entry_of(job.id, i))) return entry_of(job.id, i);
+  }
+  return std::nullopt;
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_job(const Job& job,
+                                                             const sched::ForecastOptions& options) const {
+  const auto entry = first_entry(job);
+  if (!entry) return std::nullopt;
+  return sched::forecast_entry(machine_, queue_, running_, *entry, core_.now(), options);
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_changed(const Job& job,
+                                                                 const sched::Request& request) const {
+  const auto entry = first_entry(job);
+  if (!entry) return std::nullopt;
+  return sched::forecast_changed(machine_, queue_, running_, *entry, request, core_.now(),
+                                 core_.history->beliefs());
 }
 
 Status Scheduling::check_together(const std::vector<model::JobSpec>& specs) const {
@@ -548,7 +583,8 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
   std::optional<sched::ExpectedStart> best;
   const auto consider = [&](const Result<sched::Request>& request) {
     if (!request) return;
-    const auto expected = sched::forecast_request(machine_, queue_, running_, *request, 0, core_.now());
+    const auto expected = sched::forecast_request(machine_, queue_, running_, *request, 0, core_.now(),
+                                                  core_.history->beliefs());
     if (expected && (!best || expected->start < best->start)) best = expected;
   };
   if (specs.size() > 1) {

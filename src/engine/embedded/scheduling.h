@@ -72,7 +72,13 @@ class Scheduling {
 
   uint32_t time_limit_of(const model::JobSpec& spec) const;  // minutes; of its first partition
 
-  std::vector<sched::ExpectedStart> forecast() const;
+  // Of the first ones of the queue. Kept until the state changes, or for some seconds.
+  const std::vector<sched::ExpectedStart>& forecast() const;
+  // Of a job in the queue, in whichever of its partitions.
+  std::optional<sched::ExpectedStart> forecast_job(const Job& job,
+                                                   const sched::ForecastOptions& options) const;
+  // The same if it asked for something else, in one partition.
+  std::optional<sched::ExpectedStart> forecast_changed(const Job& job, const sched::Request& request) const;
   // Of a job, or of a heterogeneous one's components; where it starts is said of the first.
   std::optional<sched::ExpectedStart> forecast_submission(const std::vector<model::JobSpec>& specs) const;
   sched::WaitReasons wait_reasons() const;
@@ -84,7 +90,12 @@ class Scheduling {
   const sched::Request* queued_request(const Job& job) const;
 
   const sched::Machine& machine() const { return machine_; }
-  static uint32_t job_of_entry(sched::EntryId entry) { return static_cast<uint32_t>(entry >> 8); }
+  const sched::PendingQueue& queue() const { return queue_; }
+  const sched::RunningSet& running() const { return running_; }
+  static constexpr uint32_t kPartitionBits = 8;  // the lower part of an entry's id
+  static uint32_t job_of_entry(sched::EntryId entry) {
+    return static_cast<uint32_t>(entry >> kPartitionBits);
+  }
   size_t queued() const { return queue_.size(); }
 
  private:
@@ -105,7 +116,7 @@ class Scheduling {
   void pass();
   sched::RunKey start(sched::EntryId entry, const sched::Placement& placement, int64_t expected_end);
   static sched::EntryId entry_of(uint32_t job_id, size_t partition) {
-    return (uint64_t{job_id} << 8) | partition;
+    return (uint64_t{job_id} << kPartitionBits) | partition;
   }
   uint32_t startable(const Job& job) const;
   uint32_t priority_in(const Job& job, const std::string& partition) const;
@@ -117,6 +128,12 @@ class Scheduling {
   sched::RunningSet running_;
   bool pass_scheduled_ = false;
   bool paused_ = true;
+  std::optional<sched::EntryId> first_entry(const Job& job) const;  // of those in the queue
+  struct Forecast {
+    int64_t time = 0;  // at which it was made; 0: none, or the state has changed
+    std::vector<sched::ExpectedStart> starts;
+  };
+  mutable Forecast forecast_;
 };
 
 // A cluster with nothing on it. Nodes and partitions have been checked.

@@ -65,6 +65,7 @@ Server::Server(Core& core, os::UniqueFd listener, Hooks hooks)
       hooks_(std::move(hooks)),
       submitting_(core),
       queries_(core),
+      explaining_(core, queries_),
       actions_(core, queries_) {}
 
 Server::~Server() = default;
@@ -325,6 +326,8 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       if (message.query_diagnostics().reset() && !rights.is_operator(uid))
         return client->send_error(id, Error{kAccessDenied, {}});
       return queries_.diagnostics(message.query_diagnostics(), clients_.size(), part);
+    case rpc::ClientMessage::kExplainJob:
+      return explaining_.explain(message.explain_job(), part);
     case rpc::ClientMessage::kStatus: {
       rpc::ServerMessage answer;
       *answer.mutable_status() = hooks_.status();

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "engine/embedded/actions.h"
+#include "engine/embedded/explaining.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/submitting.h"
 #include "os/event_loop.h"
@@ -55,6 +56,7 @@ class Server {
   Hooks hooks_;
   Submitting submitting_;
   Queries queries_;
+  Explaining explaining_;
   Actions actions_;
   std::unique_ptr<os::EventLoop::Watch> accepting_;
   std::unordered_map<Client*, std::shared_ptr<Client>> clients_;

@@ -1,0 +1,158 @@
+"""minke why: what a job waits for, when it will start, and what would start sooner."""
+import json
+import re
+
+import pytest
+
+from cluster import poll
+
+MINKE_ONLY = True
+
+
+def why(cluster, job, *options) -> str:
+    return cluster.run("minke", "why", *options, str(job), check=0).stdout
+
+
+def told(cluster, job) -> dict:
+    return json.loads(why(cluster, job, "--json"))
+
+
+@pytest.fixture
+def full(cluster):
+    """A cluster whose one node is full for an hour."""
+    cluster.holder = cluster.submit("sleep 1000", "--time=60", "--cpus-per-task=2", "--gpus=2", "--job-name=holder")
+    cluster.wait_state(cluster.holder, "RUNNING")
+    return cluster
+
+
+@pytest.mark.machine(nodes=1, cpus=2, gpus="a100:2")
+def test_resources_and_priority(full):
+    first = full.submit("true", "--time=4:00:00")
+    second = full.submit("true", "--time=10")
+    text = why(full, first)
+    assert f"Job {first} (job.sh)" in text and "PENDING" in text
+    assert "It is the next of its partition, and waits until what it asks for is free." in text
+    line = rf"Running where it will start:\n  {full.holder} of \S+: 2 CPUs, 2 GPUs on \S+, expected to end in about"
+    assert re.search(line, text), text
+    answer = told(full, second)
+    assert answer["reason"] == "Priority" and answer["jobs_before"] == 1
+    assert [one["job"] for one in answer["jobs"]] == [str(first), str(full.holder)]
+    holder = full.job(full.holder)
+    assert answer["jobs"][1]["time_limit_end"] - answer["now"] == pytest.approx(3600, abs=30), holder
+    assert answer["expected_start"] == answer["jobs"][1]["time_limit_end"]
+    assert f"Before it:\n  {first} of " in why(full, second)
+
+
+@pytest.mark.machine(nodes=1, cpus=2, gpus="a100:2")
+def test_the_forecast_is_that_of_squeue(full):
+    job = full.submit("true", "--time=5")
+    start = told(full, job)["expected_start"]
+    shown = full.run("squeue", "--start", "-h", "-j", job, "-o", "%S", env={"SLURM_TIME_FORMAT": "%s"}, check=0)
+    assert abs(int(shown.stdout) - start) <= 1
+
+
+@pytest.mark.machine(nodes=1, cpus=4)
+def test_a_smaller_request_starts_sooner(cluster):
+    """Half of the node is free for an hour: a short job fits before the big one, and one CPU fits now."""
+    holder = cluster.submit("sleep 1000", "--time=50", "--cpus-per-task=2")
+    cluster.wait_state(holder, "RUNNING")
+    big = cluster.submit("true", "--time=60", "--cpus-per-task=4")
+    late = cluster.submit("true", "--time=4:00:00", "--cpus-per-task=2")
+    answer = told(cluster, late)
+    smaller = {one["options"]: one for one in answer["smaller"]}
+    limits = [one for one in answer["smaller"] if one["options"].startswith("--time=")]
+    assert limits and limits[0]["instead_of"] == "--time=04:00:00"
+    assert limits[0]["options"] == "--time=00:45:00", answer
+    assert limits[0]["expected_start"] <= answer["now"] + 1 < answer["expected_start"], answer
+    wide = told(cluster, big)
+    fewer = {one["options"] for one in wide["smaller"]}
+    assert "--cpus-per-task=2" in fewer, (wide, smaller)
+    assert "It would start sooner with\n" in why(cluster, big)
+    # And so it does.
+    cluster.run("scontrol", "update", f"jobid={late}", "timelimit=45", check=0)
+    cluster.wait_state(late, "RUNNING", "COMPLETED")
+
+
+def test_hold_begin_time_and_dependency(cluster):
+    held = cluster.submit("true", "--hold")
+    assert f"It is held. To let it go: scontrol release {held}" in why(cluster, held)
+    later = cluster.submit("true", "--begin=now+2hours")
+    assert re.search(r"It may not begin before 20\S+, in about 2 h\.", why(cluster, later)), why(cluster, later)
+    child = cluster.submit("true", f"--dependency=afterok:{held}")
+    assert f"It waits for other jobs: afterok:{held}(unfulfilled)." in why(cluster, child)
+    cluster.run("scancel", held, check=0)
+    never = poll(lambda: "will never start" in (text := why(cluster, child)) and text)
+    assert f"scancel {child}" in never
+
+
+def test_array_and_its_tasks(cluster):
+    array = cluster.submit("sleep 1000", "--array=0-5%1")
+    cluster.wait_state(f"{array}_0", "RUNNING")
+    text = why(cluster, f"{array}_4")
+    assert text.startswith(f"Job {array}_4 ") and "as its % allows" in text
+    assert "It runs on " in why(cluster, f"{array}_0")
+
+
+@pytest.mark.machine(nodes=1)
+def test_nodes_that_take_no_jobs(cluster):
+    node = cluster.run("sinfo", "-h", "-o", "%N", check=0).stdout.strip()
+    cluster.run("scontrol", "update", f"nodename={node}", "state=drain", "reason=broken fan", check=0)
+    job = cluster.submit("true")
+    text = why(cluster, job)
+    assert "Nodes that it needs are down or drained." in text
+    assert re.search(rf"  {node}: drained \(broken fan.*\)", text)
+
+
+def test_partition_switched_off(cluster):
+    partition = cluster.run("sinfo", "-h", "-o", "%R", check=0).stdout.split()[0]
+    cluster.run("scontrol", "update", f"partitionname={partition}", "state=down", check=0)
+    assert "is switched off" in why(cluster, cluster.submit("true"))
+
+
+@pytest.mark.machine(extra="[licenses]\nfluent = 1\n")
+def test_licenses(cluster):
+    holder = cluster.submit("sleep 1000", "--licenses=fluent")
+    cluster.wait_state(holder, "RUNNING")
+    assert "It waits for licenses that others hold: fluent" in why(cluster, cluster.submit("true", "--licenses=fluent"))
+
+
+def test_running_and_ended_jobs(cluster):
+    job = cluster.submit("sleep 1000", "--time=30")
+    cluster.wait_state(job, "RUNNING")
+    assert "Its time limit ends in about 30 min" in why(cluster, job)
+    cluster.run("scancel", job, check=0)
+    cluster.wait_end(job)
+    assert "It was cancelled by " in poll(lambda: "CANCELLED" in (text := why(cluster, job)) and text)
+    failed = cluster.submit("exit 3")
+    cluster.wait_end(failed)
+    assert "Its script ended with exit code 3." in poll(lambda: "FAILED" in (text := why(cluster, failed)) and text)
+    good = cluster.submit("true")
+    cluster.wait_end(good)
+    assert "exit code 0" in poll(lambda: "COMPLETED" in (text := why(cluster, good)) and text)
+    assert json.loads(why(cluster, good, "--json"))["state"] == "COMPLETED"
+
+
+def test_unknown_jobs(cluster):
+    done = cluster.run("minke", "why", "4711")
+    assert done.returncode == 1 and done.stderr == "minke: error: there is no job 4711\n"
+    assert "is no job id" in cluster.run("minke", "why", "x").stderr
+
+
+@pytest.mark.machine(nodes=1, cpus=1)
+def test_run_times_are_learned_and_outlast_the_daemon(cluster):
+    """Jobs with a limit of an hour that end at once: the next one is expected to end at once too."""
+    for _ in range(5):
+        cluster.wait_end(cluster.submit("true", "--time=60"))
+    holder = cluster.submit("sleep 1000", "--time=60")
+    cluster.wait_state(holder, "RUNNING")
+    first = cluster.submit("true", "--time=60")
+    job = cluster.submit("true", "--time=60")
+
+    def learned():
+        answer = told(cluster, job)
+        assert answer["expected_start_by_time_limits"] - answer["now"] > 7000, answer
+        soon = 0 < answer["expected_start"] - answer["now"] < 3700
+        return soon and answer["evidence"]["runs_of_user"] == 5 and answer
+    assert poll(learned)["jobs_before"] == 1 and first
+    cluster.kill()
+    poll(learned)
