@@ -8,19 +8,39 @@
 #include "sched/placer.h"
 
 namespace minke::sched {
+namespace {
+
+// Keeps sets of those with at least 2^i: one member has `now` instead of `before`.
+void set_level(std::vector<RankSet>& sets, std::uint32_t rank, std::int64_t before, std::int64_t now) {
+  const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(now)));
+  auto level = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(before)));
+  for (; level < levels; ++level) sets[level].set(rank);
+  for (; level > levels; --level) sets[level - 1].clear(rank);
+}
+
+}  // namespace
 
 Machine::Machine(MachineLayout layout)
     : layout_(std::make_shared<const MachineLayout>(std::move(layout))), growth_(layout_->nodes().size()) {
   nodes_.resize(layout_->nodes().size());
   std::uint32_t most_cpus = 1;
   for (const LayoutNode& node : layout_->nodes()) most_cpus = std::max(most_cpus, node.cpus);
+  std::uint64_t most_devices = 1;
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    std::uint64_t devices = 0;
+    for (const GresPool& pool : layout_->pools_of(id))
+      devices += static_cast<std::uint64_t>(std::popcount(pool.devices));
+    most_devices = std::max(most_devices, devices);
+  }
   with_free_cpus_.assign(static_cast<std::size_t>(std::bit_width(most_cpus)), RankSet(nodes_.size()));
+  with_free_devices_.assign(static_cast<std::size_t>(std::bit_width(most_devices)), RankSet(nodes_.size()));
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     nodes_[id].free_cpus = layout_->nodes()[id].cpus;
     nodes_[id].free_memory_mib = static_cast<std::int64_t>(layout_->nodes()[id].memory_mib);
     count_cpus(id);
     for (const GresPool& pool : layout_->pools_of(id)) {
       free_devices_.push_back(0);
+      free_device_counts_.push_back(0);
       set_free_devices(id, free_devices_.size() - 1, pool.devices);
     }
   }
@@ -162,9 +182,13 @@ std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
 }
 
 void Machine::set_free_devices(NodeId node, std::size_t pool, std::uint64_t devices) {
-  const std::int64_t more = std::popcount(devices) - std::popcount(free_devices_[pool]);
+  const std::int32_t count = std::popcount(devices);
+  const std::int64_t more = count - free_device_counts_[pool];
   free_devices_[pool] = devices;
-  nodes_[node].free_devices += more;
+  free_device_counts_[pool] = count;
+  std::int64_t& of_node = nodes_[node].free_devices;
+  set_level(with_free_devices_, layout_->nodes()[node].rank, of_node, of_node + more);
+  of_node += more;
   free_devices_in_all_ += more;
 }
 
@@ -173,10 +197,7 @@ void Machine::count_cpus(NodeId id) {
   NodeState& node = nodes_[id];
   const std::int64_t cpus = node.available ? std::max<std::int64_t>(0, node.free_cpus) : 0;
   free_cpus_in_all_ += cpus - node.counted_cpus;
-  const auto levels = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(cpus)));
-  auto level = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(node.counted_cpus)));
-  for (; level < levels; ++level) with_free_cpus_[level].set(rank);
-  for (; level > levels; --level) with_free_cpus_[level - 1].clear(rank);
+  set_level(with_free_cpus_, rank, node.counted_cpus, cpus);
   node.counted_cpus = cpus;
 }
 

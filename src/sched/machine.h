@@ -68,6 +68,7 @@ class Machine {
   std::int64_t free_cpus(NodeId node) const { return nodes_[node].free_cpus; }
   std::int64_t free_memory_mib(NodeId node) const { return nodes_[node].free_memory_mib; }
   std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
+  std::int32_t free_device_count(std::size_t pool) const { return free_device_counts_[pool]; }
   std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
   bool has_licenses(const Request& request) const;  // as many as it asks for are free
   std::int64_t free_devices_of(NodeId node) const { return nodes_[node].free_devices; }
@@ -82,6 +83,12 @@ class Machine {
     return with_free_cpus_[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(cpus | 1)),
                                                  with_free_cpus_.size()) -
                            1];
+  }
+  // The same of free devices, of all names together; available or not.
+  const RankSet& with_free_devices(std::uint64_t devices) const {
+    return with_free_devices_[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(devices | 1)),
+                                                    with_free_devices_.size()) -
+                              1];
   }
   std::size_t words() const { return with_free_cpus_.front().word_count(); }  // of such a set
   // Grows whenever something becomes free or available: what did not fit at one value cannot fit later
@@ -113,10 +120,12 @@ class Machine {
   std::shared_ptr<const MachineLayout> layout_;
   std::vector<NodeState> nodes_;
   std::vector<std::uint64_t> free_devices_;
+  std::vector<std::int32_t> free_device_counts_;
   std::vector<std::int64_t> free_licenses_;
   std::shared_ptr<const Holds> holds_;
   std::vector<std::int64_t> held_in_use_;
-  std::vector<RankSet> with_free_cpus_;  // [i]: nodes with at least 2^i
+  std::vector<RankSet> with_free_cpus_;     // [i]: nodes with at least 2^i
+  std::vector<RankSet> with_free_devices_;  // the same
   std::vector<std::uint8_t> schedulable_;
   std::int64_t free_cpus_in_all_ = 0;
   std::int64_t free_devices_in_all_ = 0;

@@ -148,9 +148,14 @@ class Pass {
       }
     }
     if (grown.all_at() > growth) return kNoBound;
-    // The first that did not grow since: what precedes it did.
-    const auto first = std::partition_point(bounds_.begin(), bounds_.end(),
-                                            [&](const NodeBound& bound) { return bound.at > growth; });
+    // The first that did not grow since: what precedes it did. Mostly it is one of the first.
+    auto first = bounds_.begin();
+    for (std::size_t step = 0; first != bounds_.end() && first->at > growth; ++step, ++first) {
+      if (step < 4) continue;
+      first = std::partition_point(first, bounds_.end(),
+                                   [&](const NodeBound& bound) { return bound.at > growth; });
+      break;
+    }
     if (first == bounds_.begin()) return kNothing;
     return first == bounds_.end() && bounds_.size() == kMany ? kNoBound : *(first - 1);
   }

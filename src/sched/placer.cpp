@@ -98,7 +98,7 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
     // Devices are counted for those who ask for some; caps lower all counts.
     const std::uint32_t counted = request.gres.empty() && caps_ == nullptr ? 0 : node.pool_count;
     for (std::uint32_t i = 0; i < counted; ++i) {
-      supply.counts[i] = std::popcount(machine_.free_devices(node.first_pool + i));
+      supply.counts[i] = machine_.free_device_count(node.first_pool + i);
     }
   } else {
     if (view_ == View::kIdleAvailable && !machine_.available(id)) return false;
@@ -176,9 +176,13 @@ bool Placer::capacity(NodeId id, const Request& request, Capacity& result) const
   return true;
 }
 
-std::uint64_t Placer::suitable_word(const Request& request, std::size_t word, std::uint64_t cpus) const {
+std::uint64_t Placer::suitable_word(const Request& request, std::size_t word, std::uint64_t cpus,
+                                    std::uint64_t devices) const {
   std::uint64_t set = layout_.partitions()[request.partition].members.word(word);
-  if (view_ == View::kFree) set &= machine_.with_free_cpus(cpus).word(word);
+  if (view_ == View::kFree) {
+    set &= machine_.with_free_cpus(cpus).word(word);
+    if (devices > 0) set &= machine_.with_free_devices(devices).word(word);
+  }
   if (set == 0 || request.any_of.empty()) return set;
   std::uint64_t featured = 0;
   for (const auto& all_of : request.any_of) {
@@ -276,8 +280,10 @@ bool Placer::select_one(std::uint32_t first_rank) {
   const std::size_t words = machine_.words();
   const std::uint64_t cpus = std::max<std::uint64_t>(
       std::uint64_t{request.overcommit ? 1 : tasks} * request.cpus_per_task, request.min_cpus_per_node);
+  std::uint64_t devices = 0;
+  for (const GresDemand& demand : request.gres) devices += demanded(demand, tasks, job_gres_);
   for (std::size_t word = first_rank / 64; word < words; ++word) {
-    std::uint64_t set = suitable_word(request, word, cpus);
+    std::uint64_t set = suitable_word(request, word, cpus, devices);
     if (word == first_rank / 64) set &= ~std::uint64_t{0} << (first_rank % 64);
     for (; set != 0; set &= set - 1) {
       const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));

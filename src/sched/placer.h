@@ -50,8 +50,9 @@ class Placer {
   };
   bool capacity(NodeId node, const Request& request, Capacity& result) const;
   // The set of ranks that partition and constraint leave, word by word; on View::kFree without most of those
-  // that have fewer free CPUs.
-  std::uint64_t suitable_word(const Request& request, std::size_t word, std::uint64_t cpus = 1) const;
+  // that have fewer free CPUs, or fewer free devices.
+  std::uint64_t suitable_word(const Request& request, std::size_t word, std::uint64_t cpus = 1,
+                              std::uint64_t devices = 0) const;
 
   static constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
 

@@ -47,13 +47,14 @@ bool Placer::gather_candidates() {
   required_.clear();
   candidates_.clear();
   const std::uint64_t cpus = least_cpus_on_a_node(request);
+  const std::uint64_t devices = least_gres_on_a_node(request);
   std::uint32_t suitable = 0;
   for (std::size_t word = 0; word < machine_.words(); ++word) {
-    suitable += static_cast<std::uint32_t>(std::popcount(suitable_word(request, word, cpus)));
+    suitable += static_cast<std::uint32_t>(std::popcount(suitable_word(request, word, cpus, devices)));
   }
   if (suitable < request.min_nodes) return false;
   for (std::size_t word = 0; word < machine_.words(); ++word) {
-    for (std::uint64_t set = suitable_word(request, word, cpus); set != 0; set &= set - 1) {
+    for (std::uint64_t set = suitable_word(request, word, cpus, devices); set != 0; set &= set - 1) {
       const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
       if (std::binary_search(request.excluded.begin(), request.excluded.end(), node)) continue;
       Capacity found;
