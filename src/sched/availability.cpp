@@ -1,6 +1,7 @@
 #include "sched/availability.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/result.h"
 
@@ -51,18 +52,33 @@ std::size_t last_at_or_before(std::size_t count, NotBehind not_behind) {
 
 }  // namespace
 
-Availability::Position Availability::find(std::int64_t time) const {
-  std::size_t index = hint_ < blocks_.size() ? hint_ : 0;
-  const bool here =
-      blocks_[index].first <= time && (index + 1 == blocks_.size() || blocks_[index + 1].first > time);
-  if (!here) {
-    index = last_at_or_before(blocks_.size(), [&](std::size_t i) { return blocks_[i].first <= time; });
-    hint_ = index;
+// Where blocks have come or gone. Times in between are guessed evenly; find() walks the rest of the way.
+void Availability::index_blocks() {
+  if (blocks_.size() < 2) return;
+  index_begin_ = blocks_[1].first;
+  const auto span = static_cast<std::uint64_t>(blocks_.back().first - index_begin_);
+  index_shift_ = std::max(0, static_cast<int>(std::bit_width(span)) - kIndexBits);
+  std::size_t block = 0;
+  for (std::size_t i = 0; i < index_.size(); ++i) {
+    const std::int64_t time = index_begin_ + static_cast<std::int64_t>(i << index_shift_);
+    while (block + 1 < blocks_.size() && blocks_[block + 1].first <= time) ++block;
+    index_[i] = static_cast<std::uint32_t>(block);
   }
-  const Steps& steps = *blocks_[index].steps;
+}
+
+Availability::Position Availability::find(std::int64_t time) const {
+  std::size_t block = 0;
+  if (blocks_.size() > 1 && time >= index_begin_) {
+    const std::uint64_t slot = static_cast<std::uint64_t>(time - index_begin_) >> index_shift_;
+    block =
+        std::min<std::size_t>(index_[std::min<std::uint64_t>(slot, index_.size() - 1)], blocks_.size() - 1);
+  }
+  while (block + 1 < blocks_.size() && blocks_[block + 1].first <= time) ++block;
+  while (block > 0 && blocks_[block].first > time) --block;
+  const Steps& steps = *blocks_[block].steps;
   const std::size_t step =
-      last_at_or_before(blocks_[index].count, [&](std::size_t i) { return steps.time[i] <= time; });
-  return {index, static_cast<std::uint32_t>(step)};
+      last_at_or_before(blocks_[block].count, [&](std::size_t i) { return steps.time[i] <= time; });
+  return {block, static_cast<std::uint32_t>(step)};
 }
 
 std::int32_t Availability::free_at(std::int64_t time) const {
@@ -85,6 +101,7 @@ void Availability::split(std::size_t index) {
   summarize(lower);
   summarize(upper);
   blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(upper));
+  index_blocks();
 }
 
 Availability::Position Availability::cut(std::int64_t time) {
@@ -120,6 +137,7 @@ void Availability::remove_step(Position at) {
   Block& block = blocks_[at.block];
   if (block.count == 1) {
     blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at.block));
+    index_blocks();
     return;
   }
   Steps& steps = *block.steps;
@@ -158,7 +176,7 @@ void Availability::forget_before(std::int64_t now) {
   while (past + 1 < blocks_.size() && blocks_[past + 1].first <= now) ++past;
   if (past == 0) return;
   blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(past));
-  hint_ = 0;
+  index_blocks();
 }
 
 // ---- searches -------------------------------------------------------------------------------------

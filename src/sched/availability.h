@@ -80,10 +80,15 @@ class Availability {
   void join(Position at);           // takes the step away if it does not differ from the one before
   void remove_step(Position at);
   void split(std::size_t block);
+  void index_blocks();
   static void summarize(Block& block);
 
   std::vector<Block> blocks_;
-  mutable std::size_t hint_ = 0;  // the block of the last search
+  // The block at evenly spread times, as far as the last one's begin.
+  static constexpr int kIndexBits = 9;
+  std::array<std::uint32_t, 1 << kIndexBits> index_{};
+  std::int64_t index_begin_ = 0;
+  int index_shift_ = 0;
 };
 
 }  // namespace minke::sched

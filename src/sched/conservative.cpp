@@ -22,6 +22,7 @@ void ConservativePlan::end(std::int32_t processors, std::int64_t planned_end, st
   free_.forget_before(now);
   if (planned_end > now) free_.add(now, planned_end, processors);
   active_.clear();
+  candidates_.clear();
   std::vector<Gain> old;
   old.swap(old_gains_);
   if (waiting_ == 0) return;
@@ -54,8 +55,10 @@ void ConservativePlan::set_leaf(std::uint32_t position, const Node& leaf) {
   while ((node /= 2) > 0) {
     const Node& a = tree_[node * 2];
     const Node& b = tree_[node * 2 + 1];
-    tree_[node] = {std::min(a.first_start, b.first_start), std::max(a.last_start, b.last_start),
-                   std::min(a.shortest, b.shortest), std::min(a.narrowest, b.narrowest)};
+    const Node joined{std::min(a.first_start, b.first_start), std::max(a.last_start, b.last_start),
+                      std::min(a.shortest, b.shortest), std::min(a.narrowest, b.narrowest)};
+    if (joined == tree_[node]) return;
+    tree_[node] = joined;
   }
 }
 
@@ -128,54 +131,59 @@ bool ConservativePlan::measure(Active& active, std::int64_t now) const {
   return active.width >= narrowest;
 }
 
+void ConservativePlan::remove_active(std::size_t from, std::size_t to) {
+  active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(from),
+                active_.begin() + static_cast<std::ptrdiff_t>(to));
+  candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(from),
+                    candidates_.begin() + static_cast<std::ptrdiff_t>(to));
+}
+
 void ConservativePlan::add_gain(Gain gain, std::uint32_t next, std::int64_t now) {
-  Active added{gain, 0, 0, 0, kDone};
+  Active added{gain, 0, 0, 0};
   if (!measure(added, now)) return;
-  auto first = std::lower_bound(active_.begin(), active_.end(), added.from,
-                                [](const Active& a, std::int64_t from) { return a.until < from; });
-  auto last = first;
-  for (; last != active_.end() && last->from <= added.until; ++last) {
-    added.gain.begin = std::min(added.gain.begin, last->gain.begin);
-    added.gain.end = std::max(added.gain.end, last->gain.end);
-    added.gain.limit = std::max(added.gain.limit, last->gain.limit);
+  std::size_t first = 0;
+  while (first < active_.size() && active_[first].until < added.from) ++first;
+  std::size_t last = first;
+  for (; last < active_.size() && active_[last].from <= added.until; ++last) {
+    const Gain& other = active_[last].gain;
+    added.gain = {std::min(added.gain.begin, other.begin), std::max(added.gain.end, other.end),
+                  std::max(added.gain.limit, other.limit)};
   }
-  if (first != last) {
-    measure(added, now);
-    added.candidate = next_candidate(added, next);
-    *first = added;
-    active_.erase(first + 1, last);
+  if (first != last) measure(added, now);
+  const std::uint32_t candidate = next_candidate(added, next);
+  if (candidate == kDone) return remove_active(first, last);
+  if (first == last) {
+    active_.insert(active_.begin() + static_cast<std::ptrdiff_t>(first), added);
+    candidates_.insert(candidates_.begin() + static_cast<std::ptrdiff_t>(first), candidate);
   } else {
-    added.candidate = next_candidate(added, next);
-    active_.insert(first, added);
+    active_[first] = added;
+    candidates_[first] = candidate;
+    remove_active(first + 1, last);
   }
 }
 
 void ConservativePlan::compress(std::int64_t now) {
   for (;;) {
     std::uint32_t position = kDone;
-    for (const Active& active : active_) position = std::min(position, active.candidate);
+    for (const std::uint32_t candidate : candidates_) position = std::min(position, candidate);
     if (position == kDone) return;
     const Node job = leaf(position);
     std::int64_t start = job.first_start;
     ++looks_;
-    for (const Active& active : active_) {
-      if (active.candidate != position) continue;
-      const std::int64_t from = std::max(now, active.gain.begin - job.shortest);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i] != position) continue;
+      const Gain& gain = active_[i].gain;
+      const std::int64_t from = std::max(now, gain.begin - job.shortest);
       start = std::min(start, free_.earliest(from, job.narrowest, job.shortest, job.first_start,
-                                             std::min(active.gain.end, start)));
+                                             std::min(gain.end, start)));
     }
     const bool moves = start < job.first_start;
     const Gain gained = moves ? move(position, start) : Gain{};
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-      Active active = active_[i];
-      if (active.candidate == position) {
-        if (moves && !measure(active, now)) continue;
-        active.candidate = next_candidate(active, position + 1);
-      }
-      if (active.candidate != kDone) active_[kept++] = active;
+    for (std::size_t i = candidates_.size(); i-- > 0;) {
+      if (candidates_[i] != position) continue;
+      candidates_[i] = moves && !measure(active_[i], now) ? kDone : next_candidate(active_[i], position + 1);
+      if (candidates_[i] == kDone) remove_active(i, i + 1);
     }
-    active_.resize(kept);
     if (moves) add_gain(gained, position + 1, now);
   }
 }

@@ -53,6 +53,7 @@ class ConservativePlan {
     std::int64_t last_start = Availability::kBegin;
     std::int64_t shortest = kNever;
     std::int32_t narrowest = 0x7fffffff;
+    bool operator==(const Node&) const = default;
   };
   // [begin, end) has got more free processors; news to the positions below `limit`.
   struct Gain {
@@ -66,12 +67,12 @@ class ConservativePlan {
     Gain gain;
     std::int64_t from = 0;  // of the stretch
     std::int64_t until = 0;
-    std::int32_t width = 0;       // free processors, at most
-    std::uint32_t candidate = 0;  // the next position it might move; kDone: none any more
+    std::int32_t width = 0;  // free processors, at most
   };
   static constexpr std::uint32_t kDone = 0xffffffff;
 
   void compress(std::int64_t now);
+  void remove_active(std::size_t from, std::size_t to);
   void add_gain(Gain gain, std::uint32_t next, std::int64_t now);
   bool measure(Active& active, std::int64_t now) const;
   std::uint32_t next_candidate(const Active& active, std::uint32_t next) const;
@@ -86,8 +87,9 @@ class ConservativePlan {
   std::uint32_t capacity_ = 0;  // of positions, a power of two
   std::uint32_t used_ = 0;      // positions given out, in the order of submission
   std::size_t waiting_ = 0;
-  std::vector<Active> active_;   // of the pass at work, in the order of time
-  std::vector<Gain> old_gains_;  // of the pass before: news to those that it had passed already
+  std::vector<Active> active_;             // of the pass at work, in the order of time
+  std::vector<std::uint32_t> candidates_;  // of each, the next position it might move
+  std::vector<Gain> old_gains_;            // of the pass before: news to those that it had passed already
   std::uint64_t moves_ = 0;
   std::uint64_t looks_ = 0;
 };
