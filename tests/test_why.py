@@ -85,11 +85,74 @@ def test_hold_begin_time_and_dependency(cluster):
     assert f"scancel {child}" in never
 
 
+@pytest.mark.machine(nodes=1, cpus=1)
+def test_when_what_waits_for_other_jobs_will_start(cluster):
+    """A chain: the second waits for a running job, the third for the second, the fourth for a time."""
+    first = cluster.submit("sleep 1000", "--time=10")
+    cluster.wait_state(first, "RUNNING")
+    second = cluster.submit("true", "--time=20", f"--dependency=afterany:{first}")
+    third = cluster.submit("true", "--time=30", f"--dependency=afterok:{second}")
+    answer = told(cluster, second)
+    end = answer["jobs"][0]["expected_end"]
+    assert answer["jobs"][0]["job"] == str(first) and answer["expected_start"] == end
+    last = told(cluster, third)
+    assert last["jobs"][0]["job"] == str(second) and not last["jobs"][0]["running"]
+    assert last["expected_start"] == last["jobs"][0]["expected_end"] == end + 20 * 60
+    later = cluster.submit("true", "--begin=now+2hours", "--time=5")
+    answer = told(cluster, later)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(7200, abs=10)
+    # Nobody can say when somebody will release a job, nor what waits for that.
+    held = cluster.submit("true", "--hold")
+    assert told(cluster, held)["expected_start"] == 0
+    assert told(cluster, cluster.submit("true", f"--dependency=afterany:{held}"))["expected_start"] == 0
+
+
+@pytest.mark.machine(nodes=2, cpus=4)
+def test_reservations(cluster):
+    nodes = cluster.run("scontrol", "show", "hostnames",
+                        cluster.run("sinfo", "-h", "-o", "%N", check=0).stdout.strip(), check=0).stdout.split()
+    cluster.run("scontrol", "create", "reservation", "reservationname=fix", "starttime=now+20minutes", "duration=60",
+                f"nodes={nodes[0]}", "flags=maint", "users=root", check=0)
+    cluster.run("scontrol", "create", "reservation", "reservationname=course", "starttime=now+30minutes", "duration=60",
+                f"nodes={nodes[1]}", f"users={cluster.run('id', '-un').stdout.strip()}", check=0)
+    into = cluster.submit("true", "--time=60", f"--nodelist={nodes[0]}")
+    text = why(cluster, into)
+    assert "Nodes that it needs are reserved for maintenance before it could end." in text
+    answer = told(cluster, into)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(80 * 60, abs=10)
+    assert ("--time=00:15:00", True) in [(one["options"], one["expected_start"] <= answer["now"] + 1)
+                                         for one in answer["smaller"]]
+    both = cluster.submit("true", "--time=60")
+    assert "Nodes that it needs are reserved" in why(cluster, both)
+    own = cluster.submit("true", "--time=10", "--reservation=course")
+    assert "It waits for its reservation, course." in why(cluster, own)
+    answer = told(cluster, own)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(30 * 60, abs=10)
+
+
+@pytest.mark.machine(nodes=2, cpus=2, gpus="a100:2")
+def test_what_is_free_and_who_is_before_it(cluster):
+    """A job that is before it and starts after it does not hold it up, and is not shown."""
+    cluster.wait_state(cluster.submit("sleep 1000", "--time=30", "--gpus=1"), "RUNNING")
+    cluster.wait_state(cluster.submit("sleep 1000", "--time=60", "--gpus=2"), "RUNNING")
+    wide = cluster.submit("true", "--time=10", "--nodes=2", "--gpus-per-node=2")
+    narrow = cluster.submit("true", "--time=40", "--gpus=2")
+    answer = told(cluster, narrow)
+    assert answer["free_now"].startswith("2 of 4 CPUs, ") and answer["free_now"].endswith(", 1 of 4 GPUs")
+    assert answer["jobs_before"] == 1 and answer["expected_start"] - answer["now"] > 30 * 60
+    assert told(cluster, wide)["expected_start"] < answer["expected_start"]
+    assert [one["job"] for one in answer["jobs"] if not one["running"]] == [str(wide)]
+    short = told(cluster, cluster.submit("true", "--time=20", "--gpus=2"))
+    assert short["expected_start"] < told(cluster, wide)["expected_start"] and short["jobs_before"] == 2
+    assert [one["job"] for one in short["jobs"] if not one["running"]] == []
+
+
 def test_array_and_its_tasks(cluster):
-    array = cluster.submit("sleep 1000", "--array=0-5%1")
+    array = cluster.submit("sleep 1000", "--array=0-5%1", "--time=10")
     cluster.wait_state(f"{array}_0", "RUNNING")
     text = why(cluster, f"{array}_4")
     assert text.startswith(f"Job {array}_4 ") and "as its % allows" in text
+    assert "Expected start: in about" in text  # when the task that runs is expected to end
     assert "It runs on " in why(cluster, f"{array}_0")
 
 
@@ -113,7 +176,9 @@ def test_partition_switched_off(cluster):
 def test_licenses(cluster):
     holder = cluster.submit("sleep 1000", "--licenses=fluent")
     cluster.wait_state(holder, "RUNNING")
-    assert "It waits for licenses that others hold: fluent" in why(cluster, cluster.submit("true", "--licenses=fluent"))
+    text = why(cluster, cluster.submit("true", "--licenses=fluent"))
+    assert "It waits for licenses that others hold: fluent" in text
+    assert f"These have them:\n  {holder} of " in text
 
 
 def test_running_and_ended_jobs(cluster):

@@ -1,6 +1,7 @@
 #include "sched/forecast.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,11 +34,19 @@ class Simulation {
     changed_ = job_of(entry.id);
   }
 
+  void add_later(std::int64_t from, const PendingEntry& entry, const Request& request) {
+    later_ = Later{from, entry, request};
+  }
+
   // Until `wanted` has started, if given, or nothing more can be said.
   std::vector<ExpectedStart> run(std::int64_t now, std::optional<EntryId> wanted) {
     std::uint64_t starts = 0;
     std::uint64_t tests = 0;
     for (std::uint32_t pass = 0; pass < options_.max_passes && tests < options_.max_tests; ++pass) {
+      if (later_ && later_->from <= now) {
+        add(later_->entry, later_->request);
+        later_.reset();
+      }
       PassOptions pass_options = options_.pass;
       pass_options.max_starts = static_cast<std::uint32_t>(options_.max_starts - starts);
       const PassResult result = run_pass(machine_, queue_, running_, now, pass_options,
@@ -52,12 +61,14 @@ class Simulation {
                                          });
       starts += result.started;
       tests += result.tested;
-      const auto change = machine_.holds() == nullptr ? std::nullopt : machine_.holds()->next_change(now);
-      if (starts >= options_.max_starts || queue_.size() == 0 || (running_.size() == 0 && !change)) break;
-      if (wanted && started_.contains(job_of(*wanted))) break;
-      std::int64_t next = ends_.empty() ? change.value_or(now) : ends_.begin()->time;
-      if (change && *change <= next) {
-        next = *change;
+      const std::int64_t change =
+          machine_.holds() == nullptr ? kNever : machine_.holds()->next_change(now).value_or(kNever);
+      if (starts >= options_.max_starts || (wanted && started_.contains(job_of(*wanted)))) break;
+      if (!later_ && (queue_.size() == 0 || (running_.size() == 0 && change == kNever))) break;
+      std::int64_t next = ends_.empty() ? kNever : ends_.begin()->time;
+      if (later_) next = std::min(next, later_->from);
+      if (change <= next && change != kNever) {
+        next = change;
         machine_.hold_changed();
       }
       now = std::max(now + 1, next);
@@ -68,6 +79,13 @@ class Simulation {
   }
 
  private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  struct Later {
+    std::int64_t from = 0;
+    PendingEntry entry;
+    Request request;
+  };
+
   EntryId job_of(EntryId entry) const { return entry >> options_.partition_bits; }
 
   // What has started in one partition does not wait in the others.
@@ -84,6 +102,7 @@ class Simulation {
   RunningSet running_;
   PendingQueue queue_;
   const ForecastOptions& options_;
+  std::optional<Later> later_;
   std::optional<EntryId> changed_;                                    // job
   std::unordered_map<EntryId, std::vector<EntryId>> entries_of_job_;  // looked up only
   std::set<RunningSet::End> ends_;                                    // believed
@@ -140,6 +159,16 @@ std::optional<ExpectedStart> forecast_changed(const Machine& machine, const Pend
   simulation.add_changed(*wanted, request);
   add_first_entries(simulation, queue, options.max_entries);
   return start_of(entry, simulation.run(now, entry), options);
+}
+
+std::optional<ExpectedStart> forecast_later(const Machine& machine, const PendingQueue& queue,
+                                            const RunningSet& running, const PendingEntry& entry,
+                                            const Request& request, std::int64_t from, std::int64_t now,
+                                            const ForecastOptions& options) {
+  Simulation simulation(machine, running, options);
+  add_first_entries(simulation, queue, options.max_entries);
+  simulation.add_later(std::max(from, now), entry, request);
+  return start_of(entry.id, simulation.run(now, entry.id), options);
 }
 
 std::optional<ExpectedStart> forecast_request(const Machine& machine, const PendingQueue& queue,

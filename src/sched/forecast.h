@@ -56,6 +56,12 @@ std::optional<ExpectedStart> forecast_changed(const Machine& machine, const Pend
                                               const Request& request, std::int64_t now,
                                               const ForecastOptions& options = {});
 
+// For a job that is not in the queue yet, and enters it at `from` (s since the epoch).
+std::optional<ExpectedStart> forecast_later(const Machine& machine, const PendingQueue& queue,
+                                            const RunningSet& running, const PendingEntry& entry,
+                                            const Request& request, std::int64_t from, std::int64_t now,
+                                            const ForecastOptions& options = {});
+
 // For a job that is not in the queue (sbatch --test-only), as if submitted last with this priority.
 std::optional<ExpectedStart> forecast_request(const Machine& machine, const PendingQueue& queue,
                                               const RunningSet& running, const Request& request,

@@ -61,6 +61,20 @@ TEST(Forecast, AJobInSeveralPartitionsStartsOnce) {
   EXPECT_EQ(forecast_changed(machine, queue, running, (1 << 8) | 1, job(2, 10), 0, options)->start, 0);
 }
 
+// One that enters the queue later starts then at the earliest, and passes those that it outranks.
+TEST(Forecast, OfAJobThatEntersTheQueueLater) {
+  Machine machine = testing::uniform_machine(1, 4, 1000);
+  PendingQueue queue;
+  RunningSet running;
+  queue.insert({1, 1, 1, 1}, job(4, 10));
+  queue.insert({2, 1, 2, 1}, job(4, 10));
+  EXPECT_EQ(forecast_later(machine, queue, running, {3, 1, 3, 1}, job(4, 10), 300, 0)->start, 1200);
+  EXPECT_EQ(forecast_later(machine, queue, running, {3, 2, 3, 1}, job(4, 10), 300, 0)->start, 600);
+  EXPECT_EQ(forecast_later(machine, queue, running, {3, 1, 3, 1}, job(4, 10), 5000, 0)->start, 5000);
+  PendingQueue empty;
+  EXPECT_EQ(forecast_later(machine, empty, running, {3, 1, 3, 1}, job(4, 10), 700, 0)->start, 700);
+}
+
 // When every job runs to its limit and nobody submits more, the forecast comes true, to the second.
 TEST(Forecast, ComesTrueWhenNothingUnforeseenHappens) {
   std::size_t compared = 0;

@@ -100,6 +100,10 @@ std::string waits_for(const rpc::ExplainJobReply& reply, const DisplayContext& c
     case WAIT_PART_INACTIVE:
       return "Its partition (" + job.partition() + ") is switched off: nothing starts there for now.";
     case WAIT_NODE_NOT_AVAIL:
+      if (job.reason_detail().find("maintenance") != std::string::npos)
+        return "Nodes that it needs are reserved for maintenance before it could end.";
+      if (job.reason_detail().find("eserved") != std::string::npos)
+        return "Nodes that it needs are reserved for others before it could end.";
       return "Nodes that it needs are down or drained.";
     case WAIT_RESERVATION:
       return "It waits for its reservation, " + job.spec().reservation() + ".";
@@ -111,6 +115,7 @@ std::string waits_for(const rpc::ExplainJobReply& reply, const DisplayContext& c
     case WAIT_NO_REASON:
       return "It has just been submitted, or is about to start.";
     default:
+      if (!reply.limit().empty()) return reply.limit();
       return "It waits because of " + std::string(reason_text(job)) + ".";
   }
 }
@@ -122,27 +127,38 @@ std::string size_of(const rpc::JobInTheWay& job) {
   return text + (job.num_nodes() > 1 ? " on " + count_of(job.num_nodes(), "node") : "");
 }
 
-void append_jobs(std::string& out, const rpc::ExplainJobReply& reply, bool running,
+void append_job(std::string& out, const rpc::JobInTheWay& job, bool with_priority,
+                const DisplayContext& context) {
+  out += "  " + name_of(job) + " of " + job.user() + ": " + size_of(job);
+  if (!job.running() && with_priority) out += ", priority " + std::to_string(job.priority());
+  if (!job.running() && job.start_time() != 0)
+    out += ", expected to start " + when(job.start_time(), context);
+  if (job.end_time() != 0) out += ", expected to end " + when(job.end_time(), context);
+  if (job.running() && job.limit_end() != 0) out += ", at the latest " + moment(job.limit_end(), context);
+  out += "\n";
+}
+
+void append_jobs(std::string& out, const rpc::ExplainJobReply& reply, bool running, const char* heading,
                  const DisplayContext& context) {
   bool first = true;
   for (const rpc::JobInTheWay& job : reply.jobs()) {
     if (job.running() != running) continue;
-    if (first) out += running ? "\nRunning where it will start:\n" : "\nBefore it:\n";
-    first = false;
-    out += "  " + name_of(job) + " of " + job.user() + ": " + size_of(job);
-    if (running) {
-      out += ", expected to end " + when(job.end_time(), context);
-      if (job.limit_end() != 0) out += ", at the latest " + moment(job.limit_end(), context);
-    } else {
-      out += ", priority " + std::to_string(job.priority());
-      if (job.start_time() != 0) out += ", expected to start " + when(job.start_time(), context);
-    }
-    out += "\n";
+    if (std::exchange(first, false)) out += heading;
+    append_job(out, job, true, context);
   }
-  const auto waiting =
-      std::count_if(reply.jobs().begin(), reply.jobs().end(), [](const auto& job) { return !job.running(); });
-  if (!running && reply.ahead() > static_cast<uint32_t>(waiting))
-    out += "  … and " + std::to_string(reply.ahead() - waiting) + " more\n";
+}
+
+void append_jobs(std::string& out, const rpc::ExplainJobReply& reply, const DisplayContext& context) {
+  switch (reply.job().reason()) {
+    case WAIT_DEPENDENCY:
+      for (const rpc::JobInTheWay& job : reply.jobs()) append_job(out, job, false, context);
+      return;
+    case WAIT_LICENSES:
+      return append_jobs(out, reply, true, "\nThese have them:\n", context);
+    default:
+      append_jobs(out, reply, false, "\nBefore it:\n", context);
+      append_jobs(out, reply, true, "\nRunning where it will start:\n", context);
+  }
 }
 
 std::string evidence(const rpc::ExplainJobReply& reply) {
@@ -228,16 +244,16 @@ std::string why_report(const rpc::ExplainJobReply& reply, const DisplayContext& 
     return out;
   }
   out += waits_for(reply, context) + "\n";
+  if (!reply.free_now().empty()) out += "Free now in " + job.partition() + ": " + reply.free_now() + ".\n";
   if (!reply.never().empty()) out += reply.never() + "\n";
   if (reply.unavailable_nodes_size() > 0) {
     out += "\nNodes of its partition that take no jobs:\n";
     for (const std::string& node : reply.unavailable_nodes()) out += "  " + node + "\n";
   }
-  const bool in_queue = reply.ahead() > 0 || reply.start_time() != 0 || job.reason() == WAIT_RESOURCES ||
-                        job.reason() == WAIT_PRIORITY;
+  const bool in_queue = reply.ahead() > 0 || reply.start_time() != 0 || reply.jobs_size() > 0 ||
+                        job.reason() == WAIT_RESOURCES || job.reason() == WAIT_PRIORITY;
   if (!in_queue) return out;
-  append_jobs(out, reply, false, context);
-  append_jobs(out, reply, true, context);
+  append_jobs(out, reply, context);
   append_start(out, reply, context);
   if (reply.smaller_size() > 0) out += "\nIt would start sooner with\n";
   for (const rpc::SmallerRequest& smaller : reply.smaller())
@@ -263,6 +279,7 @@ std::string why_json(const rpc::ExplainJobReply& reply, const DisplayContext& co
     return dump(value);
   }
   value["waits_for"] = waits_for(reply, context);
+  value["free_now"] = reply.free_now();
   value["expected_start"] = reply.start_time();
   value["nodes"] = reply.start_nodes();
   value["range"] = {

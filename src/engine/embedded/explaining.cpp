@@ -1,6 +1,7 @@
 #include "engine/embedded/explaining.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/history.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/outlook.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "text/hostlist.h"
@@ -101,7 +103,7 @@ void Explaining::add_forecast(const Job& job, rpc::ExplainJobReply& reply,
                               std::vector<std::string>& nodes) const {
   const int64_t now = core_.now();
   sched::ForecastOptions beliefs = core_.history->beliefs();
-  const auto expected = core_.scheduling->forecast_job(job, beliefs);
+  const auto expected = Outlook(core_, beliefs).start(job);
   if (!expected) return;
   reply.set_start_time(std::max(now, expected->start));
   for (const sched::NodeShare& share : expected->placement.nodes)
@@ -119,27 +121,103 @@ void Explaining::add_forecast(const Job& job, rpc::ExplainJobReply& reply,
   }
   beliefs.believed_end = nullptr;
   beliefs.believed_seconds = nullptr;
-  if (const auto by_limits = core_.scheduling->forecast_job(job, beliefs))
+  if (const auto by_limits = Outlook(core_, beliefs).start(job))
     reply.set_start_by_limits(std::max(now, by_limits->start));
 }
 
+void Explaining::add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) const {
+  if (!job.details) return;
+  sched::ForecastOptions beliefs = core_.history->beliefs();
+  Outlook outlook(core_, beliefs);
+  std::unordered_set<uint32_t> seen;
+  for (const Dependency& term : job.details->dependencies) {
+    if (term.status() != DEPENDENCY_UNFULFILLED || term.job_id() == 0) continue;
+    const Job* other = term.has_array_task_id() ? core_.state.find_task(term.job_id(), term.array_task_id())
+                                                : core_.state.find(term.job_id());
+    if (const ArrayGroup* group = core_.state.find_array(term.job_id()); other == nullptr && group != nullptr)
+      other = group->jobs.empty() ? nullptr : core_.state.find(*group->jobs.begin());
+    if (other == nullptr || !seen.insert(other->id).second || seen.size() > kShown) continue;
+    rpc::JobInTheWay& shown = *reply.add_jobs();
+    shown = describe(*other);
+    if (shown.running()) continue;
+    if (const auto start = outlook.start(*other)) shown.set_start_time(std::max(core_.now(), start->start));
+    if (const auto end = outlook.end(*other)) shown.set_end_time(*end);
+  }
+}
+
+void Explaining::add_license_holders(const Job& job, rpc::ExplainJobReply& reply) const {
+  const sched::Request* request = core_.scheduling->queued_request(job);
+  if (request == nullptr) return;
+  size_t count = 0;
+  for (const auto& [end, placement] : core_.scheduling->running().by_end()) {
+    const bool holds =
+        std::any_of(placement.licenses.begin(), placement.licenses.end(), [&](const auto& held) {
+          return std::any_of(request->licenses.begin(), request->licenses.end(),
+                             [&](const auto& wanted) { return wanted.license == held.license; });
+        });
+    const Job* other = holds ? core_.state.find(static_cast<uint32_t>(end.key)) : nullptr;
+    if (other == nullptr) continue;
+    *reply.add_jobs() = describe(*other);
+    if (++count == kShown) return;
+  }
+}
+
+// Of the first of its partitions, what nodes that are available have.
+std::string Explaining::free_now(const Job& job) const {
+  const sched::Machine& machine = core_.scheduling->machine();
+  const sched::MachineLayout& layout = machine.layout();
+  const auto partition = layout.find_partition(job.submission->partitions.front());
+  if (!partition) return "";
+  int64_t free_cpus = 0, cpus = 0, free_memory = 0, memory = 0, free_gpus = 0, gpus = 0;
+  for (sched::NodeId id = 0; id < layout.nodes().size(); ++id) {
+    const sched::LayoutNode& node = layout.nodes()[id];
+    if (!layout.partitions()[*partition].members.test(node.rank) || !machine.available(id)) continue;
+    free_cpus += std::max<int64_t>(0, machine.free_cpus(id));
+    cpus += node.cpus;
+    free_memory += std::max<int64_t>(0, machine.free_memory_mib(id));
+    memory += static_cast<int64_t>(node.memory_mib);
+    for (uint32_t pool = node.first_pool; pool < node.first_pool + node.pool_count; ++pool) {
+      if (layout.pools()[pool].name != layout.gpu_name()) continue;
+      free_gpus += machine.free_device_count(pool);
+      gpus += std::popcount(layout.pools()[pool].devices);
+    }
+  }
+  const auto of = [](int64_t part, int64_t all) {
+    return std::to_string(part) + " of " + std::to_string(all);
+  };
+  std::string text =
+      of(free_cpus, cpus) + " CPUs, " + of(free_memory / 1024, memory / 1024) + " GiB of memory";
+  if (gpus > 0) text += ", " + of(free_gpus, gpus) + " GPUs";
+  return text;
+}
+
+// Those that outrank it and wait for their turn as it does; shown are those that are not to start after it:
+// what is before it and starts later does not hold it up.
 void Explaining::add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) const {
   const sched::PendingQueue& queue = core_.scheduling->queue();
+  const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
   const sched::Request* own = core_.scheduling->queued_request(job);
   std::unordered_map<uint32_t, int64_t> starts;
   for (const auto& expected : core_.scheduling->forecast())
     starts.try_emplace(Scheduling::job_of_entry(expected.entry), expected.start);
   std::unordered_set<uint32_t> seen;
+  size_t shown = 0;
   sched::PendingQueue::Cursor cursor(queue);
   while (const auto item = cursor.next()) {
     const uint32_t id = Scheduling::job_of_entry(item->entry.id);
     if (id == job.id || seen.size() >= kMostAhead) break;
-    if (queue.request(item->class_id).partition != own->partition || !seen.insert(id).second) continue;
+    if (queue.request(item->class_id).partition != own->partition) continue;
+    const StateReason reason = reasons.of(item->entry.id);
+    if (reason != WAIT_RESOURCES && reason != WAIT_PRIORITY) continue;
+    if (!seen.insert(id).second) continue;
     const Job* other = core_.state.find(id);
-    if (other == nullptr || seen.size() > kShown) continue;
-    rpc::JobInTheWay& shown = *reply.add_jobs();
-    shown = describe(*other);
-    if (const auto start = starts.find(id); start != starts.end()) shown.set_start_time(start->second);
+    if (other == nullptr || shown == kShown) continue;
+    const auto start = starts.find(id);
+    if (start != starts.end() && reply.start_time() != 0 && start->second > reply.start_time()) continue;
+    rpc::JobInTheWay& added = *reply.add_jobs();
+    added = describe(*other);
+    if (start != starts.end()) added.set_start_time(start->second);
+    ++shown;
   }
   reply.set_ahead(static_cast<uint32_t>(seen.size()));
 }
@@ -182,7 +260,10 @@ void Explaining::explain(const rpc::ExplainJobRequest& request, const Queries::P
   inquiry->part = part;
   reply.set_now(core_.now());
   *reply.mutable_job() = queries_.full_record(*job);
-  reply.mutable_job()->set_reason(core_.scheduling->reason_of(core_.scheduling->wait_reasons(), *job));
+  const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
+  reply.mutable_job()->set_reason(core_.scheduling->reason_of(reasons, *job));
+  if (std::string more = core_.scheduling->reason_detail_of(reasons, *job); !more.empty())
+    reply.mutable_job()->set_reason_detail(std::move(more));
   if (job->holds_nodes()) {
     reply.set_end_time(core_.history->expected_end(*job));
     reply.set_runs_of_user(core_.history->runs_of(job->uid));
@@ -192,15 +273,23 @@ void Explaining::explain(const rpc::ExplainJobRequest& request, const Queries::P
   add_unavailable_nodes(*job, reply);
   const Job* asked = job;
   if (job->het_job_id != 0 && !job->is_het_leader()) job = core_.state.find(job->het_job_id);
+  std::vector<std::string> nodes;
   if (job == nullptr || !job->queued) {
     if (asked->details) reply.set_never(asked->details->reason_detail);
+    if (job == nullptr) return part(inquiry->message, true);
+    if (job->reason == WAIT_DEPENDENCY) add_awaited_jobs(*job, reply);
+    add_forecast(*job, reply, nodes);
     return part(inquiry->message, true);
   }
   inquiry->job_id = job->id;
-  std::vector<std::string> nodes;
+  reply.set_free_now(free_now(*job));
   add_forecast(*job, reply, nodes);
-  add_jobs_before(*job, reply);
-  add_jobs_at(*job, nodes, reply);
+  if (reply.job().reason() == WAIT_LICENSES) {
+    add_license_holders(*job, reply);
+  } else {
+    add_jobs_before(*job, reply);
+    add_jobs_at(*job, nodes, reply);
+  }
   if (job->het_job_id == 0 && (reply.start_time() == 0 || reply.start_time() > reply.now())) {
     JobSpec spec = job->submission->spec();
     std::vector<std::string> others;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/embedded/queries.h"
@@ -30,6 +31,9 @@ class Explaining {
   const Job* find(const rpc::JobSelector& selector, rpc::ExplainJobReply& reply) const;
   void add_unavailable_nodes(const Job& job, rpc::ExplainJobReply& reply) const;
   void add_forecast(const Job& job, rpc::ExplainJobReply& reply, std::vector<std::string>& nodes) const;
+  void add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) const;
+  void add_license_holders(const Job& job, rpc::ExplainJobReply& reply) const;
+  std::string free_now(const Job& job) const;
   void add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) const;
   void add_jobs_at(const Job& job, const std::vector<std::string>& nodes, rpc::ExplainJobReply& reply) const;
   rpc::JobInTheWay describe(const Job& job) const;

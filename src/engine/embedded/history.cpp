@@ -133,6 +133,10 @@ int64_t History::expected_end(const Job& job) const {
          seconds(job.uid, sched::limit_seconds(job.time_limit_minutes), cpus_of(job), elapsed);
 }
 
+int64_t History::expected_seconds(const Job& job, const sched::Request& request) const {
+  return seconds(job.uid, sched::limit_seconds(job.time_limit_minutes), cpus_of(request), 0);
+}
+
 uint32_t History::runs_of(uint32_t uid) const {
   const auto found = runs_of_user_.find(uid);
   return found == runs_of_user_.end() ? 0 : found->second;

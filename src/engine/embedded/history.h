@@ -34,6 +34,8 @@ class History {
   // What is believed of all that runs and waits now. Valid until the state changes.
   sched::ForecastOptions beliefs() const;
   int64_t expected_end(const Job& job) const;  // of a job that runs; s since the epoch
+  // Of one that waits, from its start on.
+  int64_t expected_seconds(const Job& job, const sched::Request& request) const;
   sched::WaitRanges::Range range(int64_t wait) const { return ranges_.range(wait); }
   uint32_t judged() const { return judged_; }
   uint32_t runs_of(uint32_t uid) const;

@@ -549,6 +549,30 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_job(const Job& job,
   return sched::forecast_entry(machine_, queue_, running_, *entry, core_.now(), options);
 }
 
+int64_t Scheduling::expected_seconds(const Job& job) const {
+  if (const sched::Request* request = queued_request(job))
+    return core_.history->expected_seconds(job, *request);
+  const auto request =
+      first_request(job.submission->spec(), job.submission->partitions, job.time_limit_minutes);
+  return request ? core_.history->expected_seconds(job, *request)
+                 : sched::limit_seconds(job.time_limit_minutes);
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, int64_t from,
+                                                               const sched::ForecastOptions& options) const {
+  if (first_entry(job)) return forecast_job(job, options);
+  const auto request =
+      first_request(job.submission->spec(), job.submission->partitions, job.time_limit_minutes);
+  if (!request || job.het_job_id != 0) return std::nullopt;
+  const std::string& name = machine_.layout().partitions()[request->partition].name;
+  const sched::PendingEntry entry{
+      .id = entry_of(job.id, 0),
+      .priority = (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | job.priority,
+      .order = job.id,
+      .startable = 1};
+  return sched::forecast_later(machine_, queue_, running_, entry, *request, from, core_.now(), options);
+}
+
 std::optional<sched::ExpectedStart> Scheduling::forecast_changed(const Job& job,
                                                                  const sched::Request& request) const {
   const auto entry = first_entry(job);

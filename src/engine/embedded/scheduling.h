@@ -77,6 +77,10 @@ class Scheduling {
   // Of a job in the queue, in whichever of its partitions.
   std::optional<sched::ExpectedStart> forecast_job(const Job& job,
                                                    const sched::ForecastOptions& options) const;
+  int64_t expected_seconds(const Job& job) const;  // that a job which waits will run
+  // Of one that will enter the queue at `from`, or is in it already; not of a heterogeneous job's component.
+  std::optional<sched::ExpectedStart> forecast_later(const Job& job, int64_t from,
+                                                     const sched::ForecastOptions& options) const;
   // The same if it asked for something else, in one partition.
   std::optional<sched::ExpectedStart> forecast_changed(const Job& job, const sched::Request& request) const;
   // Of a job, or of a heterogeneous one's components; where it starts is said of the first.

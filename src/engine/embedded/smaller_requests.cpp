@@ -14,7 +14,6 @@ namespace {
 // Limits that people choose, in minutes.
 constexpr uint32_t kUsualLimits[] = {10080, 4320, 2880, 1440, 720, 480, 360, 240, 180,
                                      120,   60,   45,   30,   20,  15,  10,  5,   1};
-constexpr size_t kMostLimits = 7;
 
 std::string memory(uint64_t mib) {
   return mib % 1024 == 0 ? std::to_string(mib / 1024) + "G" : std::to_string(mib) + "M";
@@ -33,9 +32,8 @@ class Choices {
 
   void shorter() {
     ++kind_;
-    size_t count = 0;
     for (const uint32_t minutes : kUsualLimits) {
-      if (minutes >= limit_ || ++count > kMostLimits) continue;
+      if (minutes >= limit_) continue;
       add("--time=" + text::format_minutes(minutes), "--time=" + text::format_minutes(limit_),
           [&](model::JobSpec& spec) { spec.set_time_limit_minutes(minutes); });
       found_.back().time_limit_minutes = minutes;
