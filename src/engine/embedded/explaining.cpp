@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/history.h"
 #include "engine/embedded/nodes.h"
@@ -325,6 +326,7 @@ void Explaining::try_next(const std::shared_ptr<Inquiry>& inquiry) {
     for (const std::string& partition : choice->partitions) {
       auto made = core_.scheduling->request_for(choice->spec, partition, choice->time_limit_minutes);
       if (!made) continue;
+      made->limit_group = core_.accounts->limit_group(*job, choice->spec, *made);
       const sched::Request* own = core_.scheduling->queued_request(*job);
       if (own != nullptr && *made == *own) continue;
       request = std::move(*made);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling.h"
 #include "os/log.h"
@@ -145,6 +146,7 @@ uint32_t History::runs_of(uint32_t uid) const {
 sched::ForecastOptions History::beliefs() const {
   sched::ForecastOptions options;
   options.partition_bits = Scheduling::kPartitionBits;
+  options.pass.gate = core_.accounts->gate();
   if (runs_ == 0) return options;
   // Like jobs are asked about once: a list of a thousand jobs is mostly of a few kinds.
   using Key = std::tuple<uint32_t, int64_t, uint32_t, int64_t>;

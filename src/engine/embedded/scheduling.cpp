@@ -561,13 +561,15 @@ int64_t Scheduling::expected_seconds(const Job& job) const {
 std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, int64_t from,
                                                                const sched::ForecastOptions& options) const {
   if (first_entry(job)) return forecast_job(job, options);
-  const auto request =
-      first_request(job.submission->spec(), job.submission->partitions, job.time_limit_minutes);
+  const model::JobSpec spec = job.submission->spec();
+  auto request = first_request(spec, job.submission->partitions, job.time_limit_minutes);
   if (!request || job.het_job_id != 0) return std::nullopt;
+  request->limit_group = core_.accounts->limit_group(job, spec, *request);
   const std::string& name = machine_.layout().partitions()[request->partition].name;
   const sched::PendingEntry entry{
       .id = entry_of(job.id, 0),
-      .priority = (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | job.priority,
+      .priority =
+          (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | priority_in(job, name),
       .order = job.id,
       .startable = 1};
   return sched::forecast_later(machine_, queue_, running_, entry, *request, from, core_.now(), options);
