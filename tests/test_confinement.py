@@ -209,3 +209,33 @@ def test_daemon_started_within_a_job_outlives_it(confined):
     confined.run("sinfo", check=0)
     assert confined.pid() == daemon
     assert "job_" not in pathlib.Path(f"/proc/{daemon}/cgroup").read_text()
+
+
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+@pytest.mark.machine(nodes=1, cpus=len(CPUS), memory=2000)
+@pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one processor")
+def test_job_is_bound_to_its_cpus(cluster):
+    """Two jobs of one processor get two processors, and one of all of them all."""
+    jobs = [cluster.submit("nproc; taskset -cp $$\nwhile [ ! -e go ]; do sleep 0.05; done", "-n1") for _ in range(2)]
+    for job in jobs:
+        cluster.wait_state(job, "RUNNING")
+    assert cluster.run("srun", "--jobid", jobs[0], "--overlap", "nproc", check=0).stdout == "1\n"
+    (cluster.work / "go").touch()
+    outputs = [cluster.output(job).splitlines() for job in jobs]
+    assert [lines[0] for lines in outputs] == ["1", "1"]
+    assert len({lines[1].rsplit(" ", 1)[1] for lines in outputs}) == 2
+    assert cluster.run("srun", "-n1", f"-c{len(CPUS)}", "nproc", check=0).stdout == f"{len(CPUS)}\n"
+
+
+@pytest.mark.machine(nodes=1, cpus=1000, memory=2000)
+def test_more_cpus_than_the_machine_has_bind_nothing(cluster):
+    assert cluster.run("srun", "-c900", "nproc", check=0).stdout == f"{len(CPUS)}\n"
+
+
+@pytest.mark.machine(nodes=1, cpus=1, memory=2000)
+def test_cpus_are_not_bound_where_the_file_says_so(cluster):
+    path = pathlib.Path(cluster.environment["MINKE_CONFIG"])
+    path.write_text("bind_cpus = false\n" + path.read_text())
+    assert cluster.output(cluster.submit("nproc")) == f"{len(CPUS)}\n"

@@ -9,12 +9,13 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
 import pytest
 
-from cluster import Commands, Machine, ROOT, configuration, has_ended, plain_environment, poll
+from cluster import Commands, Machine, ROOT, configuration, plain_environment, poll
 from wire import frame, generated, greeting
 
 MINKE_ONLY = True
@@ -196,7 +197,8 @@ def test_private_jobs(private):
     job = private.alice.submit("sleep 100", "--job-name=secret")
     private.alice.wait_state(job, "RUNNING")
     for command in (["squeue", "-h"], ["sacct", "-n", "-a"], ["scontrol", "show", "job", job],
-                    ["sacct", "-n", "-j", job], ["squeue", "-h", "-u", private.alice.name], ["squeue", "-h", "-s"], ["sstat", "-n", "-a", job]):
+                    ["sacct", "-n", "-j", job], ["squeue", "-h", "-u", private.alice.name], ["squeue", "-h", "-s"],
+                    ["sstat", "-n", "-a", job]):
         done = private.bob.run(*command)
         assert "secret" not in done.stdout and private.alice.name not in done.stdout, (command, done.stdout)
     for user in (private.alice, private.otto):
@@ -210,7 +212,8 @@ def test_private_jobs(private):
 # What others may not do to a job of alice's. Each is refused, and the job goes on.
 MEDDLING = [
     "scancel {job}", "scancel -s KILL {job}", "scancel -b -s TERM {job}", "scontrol hold {job}",
-    "scontrol suspend {job}", "scontrol requeue {job}", "scontrol requeuehold {job}", "scontrol update JobId={job} TimeLimit=1",
+    "scontrol suspend {job}", "scontrol requeue {job}", "scontrol requeuehold {job}",
+    "scontrol update JobId={job} TimeLimit=1",
     "scontrol update JobId={job} Comment=mine", "scontrol top {job}", "scontrol notify {job} hello",
     "scontrol write batch_script {job} -", "srun --overlap --jobid={job} id", "sattach {job}.0",
     "scancel -u {alice}", "scancel --me -u {alice}",
@@ -238,7 +241,8 @@ def test_a_job_is_its_owners_alone(shared, command):
 # What only operators may do, and administrators.
 OPERATING = ["scontrol update NodeName=n1 State=DRAIN Reason=mine", "scontrol update PartitionName=main State=DOWN",
              "scontrol create reservation=r starttime=now duration=1 nodes=ALL user={bob}",
-             "scontrol reconfigure", "minke down --cancel-jobs", "scontrol shutdown", "minke up", "minke up --shared"]
+             "scontrol reconfigure", "minke down --cancel-jobs", "scontrol shutdown", "minke up", "minke up --shared",
+             "sacctmgr -i add account mine", "sacctmgr -i modify user {bob} set adminlevel=administrator"]
 
 
 @pytest.mark.parametrize("command", OPERATING)
@@ -268,6 +272,21 @@ def test_operators_operate(shared):
     shared.otto.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=looking", check=0)
     shared.otto.run("scontrol", "update", "NodeName=n2", "State=RESUME", check=0)
     assert shared.otto.run("minke", "down").returncode != 0  # an administrator's to do
+
+
+def test_admin_levels(shared):
+    """Who has one may operate; only administrators give them away."""
+    assert shared.otto.run("sacctmgr", "-i", "add", "account", "lab").returncode == 0
+    for user, level in ((shared.otto.name, "administrator"), (shared.bob.name, "operator")):
+        shared.otto.run("sacctmgr", "-i", "add", "user", user, "account=lab")
+        shared.otto.run("sacctmgr", "-i", "modify", "user", user, "set", f"adminlevel={level}")
+    assert shared.otto.run("minke", "down").returncode != 0
+    assert shared.bob.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=x").returncode != 0
+    shared.root_run("sacctmgr", "-i", "modify", "user", shared.bob.name, "set", "adminlevel=operator")
+    shared.bob.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=x", check=0)
+    shared.bob.run("scontrol", "update", "NodeName=n2", "State=RESUME", check=0)
+    shared.root_run("sacctmgr", "-i", "modify", "user", shared.bob.name, "set", "adminlevel=none")
+    assert shared.bob.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=x").returncode != 0
 
 
 def test_hold_by_an_operator_is_not_the_users_to_release(shared):
@@ -661,6 +680,7 @@ def test_log_keeps_its_lines(shared):
 ESCAPES = {
     "control group": "for f in $(find /sys/fs/cgroup -name cgroup.procs 2>/dev/null); do echo $$ > $f && echo in $f\n"
                      "done 2>/dev/null",
+    "other processors": "taskset -p ffffffff $$ >/dev/null 2>&1; [ $(nproc) -gt $SLURM_CPUS_ON_NODE ] && echo in",
     "ptrace": "python3 - <<'P'\nimport ctypes, os, sys\nfor pid in map(int, os.environ['PIDS'].split()):\n"
               "    if ctypes.CDLL(None).ptrace(16, pid, 0, 0) == 0: print('in', pid)\nP",
     "signal": "for p in $PIDS; do kill -0 $p 2>/dev/null && echo in $p; done",
@@ -671,7 +691,8 @@ ESCAPES = {
     "set user": "python3 -c 'import os; os.setuid(0)' 2>/dev/null && echo in",
     "set groups": "python3 -c 'import os; os.setgroups([0])' 2>/dev/null && echo in",
     "nice": "nice -n -5 sh -c '[ $(nice) -lt 0 ]' 2>/dev/null && echo in",
-    "descriptors": "for f in /proc/self/fd/*; do case $(readlink $f) in *journal*|*.db*|*socket*|*launcher*) echo in $f;;\n"
+    "descriptors": "for f in /proc/self/fd/*; do case $(readlink $f) in *journal*|*.db*|*socket*|*launcher*)\n"
+                   "echo in $f;;\n"
                    "esac; done",
 }
 
@@ -692,13 +713,18 @@ def test_unreadable_directory_stays_unreadable(shared):
     assert done.returncode != 0 or done.stdout == "/tmp\n"
 
 
+def nobody_listens(path) -> bool:
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(str(path)) != 0
+
+
 def test_jobs_survive_the_daemon():
     one = Shared()
     try:
         job = one.alice.submit("while [ ! -e go ]; do sleep 0.05; done; id -u")
         one.alice.wait_state(job, "RUNNING")
         os.kill(one.pid(), signal.SIGKILL)
-        poll(lambda: has_ended(one.pid()))
+        poll(lambda: nobody_listens(one.home / "minked.sock"))
         done = one.alice.run("squeue")
         assert done.returncode != 0 and "an administrator can start it" in done.stderr
         one.minke("up", "--shared")

@@ -16,7 +16,7 @@
 namespace minke::node {
 namespace {
 
-constexpr const char* kUsed[] = {"memory", "pids"};
+constexpr const char* kUsed[] = {"cpuset", "memory", "pids"};
 constexpr char kPrefix[] = "/minke-";
 // Where the processes of a group that was handed over go, so that it may give its controllers to others.
 constexpr char kServiceLeaf[] = "/service";
@@ -136,10 +136,11 @@ Status remove_tree(const std::string& directory) {
 
 }  // namespace
 
-Result<ControlGroups> ControlGroups::find(const std::string& name, const std::string& root) {
+Result<ControlGroups> ControlGroups::find(const std::string& name, bool with_cpus, const std::string& root) {
   ControlGroups groups;
   const std::vector<Mount> mounts = read_mounts(root);
   for (const char* controller : kUsed) {
+    if (!with_cpus && controller == kUsed[0]) continue;
     for (const Mount& mount : mounts) {
       if (mount.type != "cgroup" || !has_word(mount.options, controller, ',')) continue;
       groups.version_ = 1;
@@ -156,12 +157,12 @@ Result<ControlGroups> ControlGroups::find(const std::string& name, const std::st
     std::string offered = read_text(parent + "/cgroup.controllers");
     std::replace(offered.begin(), offered.end(), '\n', ' ');
     for (const char* controller : kUsed) {
-      if (!has_word(offered, controller, ' ')) continue;
+      if (!has_word(offered, controller, ' ') || (!with_cpus && controller == kUsed[0])) continue;
       groups.version_ = 2;
       groups.bases_[controller] = parent + kPrefix + name;
     }
   }
-  if (groups.bases_.empty())
+  if (!groups.bases_.contains("memory") && !groups.bases_.contains("pids"))
     return failure("this kernel offers no control groups for memory or processes", ENOTSUP);
   for (const auto& [controller, base] : groups.bases_) {
     const std::string parent = base.substr(0, base.rfind('/'));
@@ -203,18 +204,26 @@ std::string ControlGroups::path(const std::string& controller, const std::string
 std::vector<std::string> ControlGroups::directories(const std::string& group) const {
   std::vector<std::string> all;
   for (const auto& [controller, base] : bases_) {
+    const bool nested = group.find('/') != std::string::npos;
+    if (version_ == 1 && nested && base != divided()) continue;
     all.push_back(base + "/" + group);
-    if (version_ == 2 || group.find('/') != std::string::npos) break;
+    if (version_ == 2) break;
   }
   return all;
+}
+
+const std::string& ControlGroups::divided() const {
+  const auto memory = bases_.find("memory");
+  return (memory != bases_.end() ? memory : bases_.find("pids"))->second;
 }
 
 std::vector<std::string> ControlGroups::process_directories(const std::string& group) const {
   std::vector<std::string> all = directories(group);
   const std::string top = group.substr(0, group.find('/'));
   if (version_ == 2 || top == group) return all;
-  for (std::string& directory : directories(top)) all.push_back(std::move(directory));
-  all.erase(all.begin() + 1);  // of the controller that `group` divides
+  for (const auto& [controller, base] : bases_) {
+    if (base != divided()) all.push_back(base + "/" + top);
+  }
   return all;
 }
 
@@ -240,6 +249,11 @@ Status ControlGroups::prepare() {
   }
   for (const auto& [controller, base] : bases_) {
     if (::mkdir(base.c_str(), 0755) != 0 && errno != EEXIST) return failure_from_errno(base, errno);
+    if (version_ == 2 || controller != "cpuset") continue;
+    for (const char* file : {"/cpuset.cpus", "/cpuset.mems"}) {  // empty at first, and then nothing can enter
+      const std::string above = base.substr(0, base.rfind('/')) + file;
+      if (auto set = write_text(base + file, read_text(above)); !set) return set;
+    }
   }
   return version_ == 2 ? give_controllers(bases_.begin()->second) : Status();
 }
@@ -284,8 +298,15 @@ Status ControlGroups::set_limits(const std::string& group, const GroupLimits& li
       if (auto limited = write_text(swap, first ? bytes : "0"); !limited) return limited;
     }
   }
-  if (limits.pids == 0) return {};
-  return write_text(path("pids", group, "pids.max"), std::to_string(limits.pids));
+  if (limits.pids != 0) {
+    if (auto set = write_text(path("pids", group, "pids.max"), std::to_string(limits.pids)); !set) return set;
+  }
+  const bool nested = group.find('/') != std::string::npos;
+  const auto cpus = bases_.find("cpuset");
+  if (cpus == bases_.end() || nested || (!first && limits.cpus.empty())) return {};
+  const std::string list = limits.cpus.empty() ? read_text(cpus->second + "/cpuset.cpus") : limits.cpus;
+  if (auto set = write_text(path("cpuset", group, "cpuset.cpus"), list); !set || !first) return set;
+  return write_text(path("cpuset", group, "cpuset.mems"), read_text(cpus->second + "/cpuset.mems"));
 }
 
 Result<GroupEntry> ControlGroups::open(const std::string& group) const {

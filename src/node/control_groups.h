@@ -28,6 +28,7 @@ namespace minke::node {
 struct GroupLimits {
   uint64_t memory_bytes = 0;  // together, swap too where the kernel counts it; 0: none
   uint64_t pids = 0;          // processes and threads at a time; 0: none
+  std::string cpus;           // as the kernel writes lists, "0-3,8"; empty: all. Where the kernel has them
 };
 
 // How a process that is being started comes into a group.
@@ -40,7 +41,9 @@ class ControlGroups {
  public:
   // `root`: put before every path that is read, for tests on a tree of their own. `name`: of the directory
   // that the groups are made in. Errors: no controller that confines is mounted, or it is not ours to write.
-  static Result<ControlGroups> find(const std::string& name, const std::string& root = "");
+  // `with_cpus`: that hold to CPUs as well, where the kernel offers it.
+  static Result<ControlGroups> find(const std::string& name, bool with_cpus = false,
+                                    const std::string& root = "");
 
   // Takes the calling process out of any group that some ControlGroups made: a daemon that was started from
   // within a job must not end with it.
@@ -75,6 +78,8 @@ class ControlGroups {
 
  private:
   std::string path(const std::string& controller, const std::string& group, const char* file) const;
+  const std::string& divided()
+      const;  // version 1: the base of the controller that groups below others divide
   Status give_controllers(const std::string& directory) const;
   Status set_limits(const std::string& group, const GroupLimits& limits) const;
   std::vector<std::string> directories(const std::string& group) const;          // that it has itself

@@ -1,8 +1,10 @@
 #include "node/control_groups.h"
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -29,7 +31,7 @@ TEST(ControlGroupsFind, VersionOneBelowItsOwnGroup) {
               "4:memory:/outer/one\n1:pids:/\n0::/\n");
   std::filesystem::create_directories(root / "cg/memory/outer/one");
   std::filesystem::create_directories(root / "cg/pids");
-  const auto groups = ControlGroups::find("t", root.path());
+  const auto groups = ControlGroups::find("t", false, root.path());
   ASSERT_TRUE(groups) << groups.error().message;
   EXPECT_EQ(groups->version(), 1);
   EXPECT_EQ(groups->controllers(), (std::vector<std::string>{"memory", "pids"}));
@@ -45,7 +47,7 @@ TEST(ControlGroupsFind, FromWithinAJobAsFromOutside) {
   fake_kernel(root, "30 1 0:1 / /cg/memory rw - cgroup cgroup rw,memory\n",
               "4:memory:/outer/minke-t/job_1.0/batch.0\n");
   std::filesystem::create_directories(root / "cg/memory/outer/minke-t/seen");
-  const auto groups = ControlGroups::find("t", root.path());
+  const auto groups = ControlGroups::find("t", false, root.path());
   ASSERT_TRUE(groups) << groups.error().message;
   EXPECT_EQ(groups->groups(), (std::vector<std::string>{"seen"}));
 }
@@ -57,7 +59,7 @@ TEST(ControlGroupsFind, VersionTwo) {
   write_whole(root / "cg/cgroup.controllers", "cpuset cpu io memory pids\n");
   write_whole(root / "cg/cgroup.subtree_control", "");
   write_whole(root / "cg/minke-t/cgroup.subtree_control", "");
-  auto groups = ControlGroups::find("t", root.path());
+  auto groups = ControlGroups::find("t", false, root.path());
   ASSERT_TRUE(groups) << groups.error().message;
   EXPECT_EQ(groups->version(), 2);
   EXPECT_EQ(groups->controllers(), (std::vector<std::string>{"memory", "pids"}));
@@ -78,13 +80,13 @@ TEST(ControlGroupsFind, VersionTwo) {
 TEST(ControlGroupsFind, NoneIsSaid) {
   TemporaryDirectory root;
   fake_kernel(root, "1 0 0:1 / / rw - ext4 /dev/vda rw\n", "0::/\n");
-  EXPECT_EQ(ControlGroups::find("t", root.path()).error().code, ENOTSUP);
+  EXPECT_EQ(ControlGroups::find("t", false, root.path()).error().code, ENOTSUP);
 }
 
 class ControlGroupsReal : public testing::Test {
  protected:
   void SetUp() override {
-    auto found = ControlGroups::find("test-" + std::to_string(::getpid()));
+    auto found = ControlGroups::find("test-" + std::to_string(::getpid()), true);
     if (!found) GTEST_SKIP() << found.error().message;
     groups_ = std::make_unique<ControlGroups>(std::move(*found));
     Status made = groups_->prepare();
@@ -121,7 +123,7 @@ class ControlGroupsReal : public testing::Test {
 
 TEST_F(ControlGroupsReal, MemoryBeyondTheLimitIsKilledAndCounted) {
   constexpr size_t kLimit = size_t{16} << 20;
-  ASSERT_TRUE(groups_->create("a", {.memory_bytes = kLimit, .pids = 0}));
+  ASSERT_TRUE(groups_->create("a", {.memory_bytes = kLimit, .pids = 0, .cpus = ""}));
   const int status = run_in_group([] {
     volatile char* memory = new char[kLimit * 4];
     for (size_t at = 0; at < kLimit * 4; at += 1024) memory[at] = 1;
@@ -133,7 +135,7 @@ TEST_F(ControlGroupsReal, MemoryBeyondTheLimitIsKilledAndCounted) {
 
 TEST_F(ControlGroupsReal, GroupsBelowShareTheLimit) {
   constexpr size_t kLimit = size_t{16} << 20;
-  ASSERT_TRUE(groups_->create("a", {.memory_bytes = kLimit, .pids = 0}));
+  ASSERT_TRUE(groups_->create("a", {.memory_bytes = kLimit, .pids = 0, .cpus = ""}));
   ASSERT_TRUE(groups_->create("a/b", {}));
   const auto entry = groups_->open("a/b");
   ASSERT_TRUE(entry);
@@ -155,7 +157,7 @@ TEST_F(ControlGroupsReal, GroupsBelowShareTheLimit) {
 }
 
 TEST_F(ControlGroupsReal, NoMoreProcessesThanAllowed) {
-  ASSERT_TRUE(groups_->create("a", {.memory_bytes = 0, .pids = 3}));
+  ASSERT_TRUE(groups_->create("a", {.memory_bytes = 0, .pids = 3, .cpus = ""}));
   const int status = run_in_group([] {
     int started = 0;
     for (int i = 0; i < 10; ++i) {
@@ -170,6 +172,28 @@ TEST_F(ControlGroupsReal, NoMoreProcessesThanAllowed) {
     return started;
   });
   EXPECT_EQ(WEXITSTATUS(status), 2);
+}
+
+TEST_F(ControlGroupsReal, HeldToItsCpus) {
+  const std::vector<std::string> offered = groups_->controllers();
+  if (std::find(offered.begin(), offered.end(), "cpuset") == offered.end()) GTEST_SKIP() << "no cpuset";
+  ASSERT_TRUE(groups_->create("a", {.memory_bytes = 0, .pids = 0, .cpus = "0"}));
+  ASSERT_TRUE(groups_->create("a/b", {}));
+  const auto entry = groups_->open("a/b");
+  ASSERT_TRUE(entry);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    for (const os::UniqueFd& file : entry->files) {
+      if (::write(file.get(), "0", 1) != 1) ::_exit(99);
+    }
+    cpu_set_t all, allowed;
+    std::memset(&all, 0xff, sizeof all);
+    ::sched_setaffinity(0, sizeof all, &all);
+    ::_exit(::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 98);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
 TEST_F(ControlGroupsReal, NothingEscapesTheKill) {
@@ -189,7 +213,7 @@ TEST_F(ControlGroupsReal, NothingEscapesTheKill) {
 }
 
 TEST_F(ControlGroupsReal, ALimitThatTheKernelRefusesLeavesNoGroup) {
-  EXPECT_FALSE(groups_->create("a", {.memory_bytes = 0, .pids = UINT64_MAX}));
+  EXPECT_FALSE(groups_->create("a", {.memory_bytes = 0, .pids = UINT64_MAX, .cpus = ""}));
   EXPECT_TRUE(groups_->groups().empty());
 }
 

@@ -4,8 +4,22 @@
 
 namespace minke::node {
 
-JobGroups::JobGroups(const std::string& name) {
-  auto found = ControlGroups::find(name);
+namespace {
+
+// As the kernel reads lists; empty where some node's processes are not bound.
+std::string cpu_list(const std::vector<std::vector<uint32_t>>& cpus) {
+  std::string list;
+  for (const std::vector<uint32_t>& numbers : cpus) {
+    if (numbers.empty()) return "";
+    for (const uint32_t number : numbers) list += (list.empty() ? "" : ",") + std::to_string(number);
+  }
+  return list;
+}
+
+}  // namespace
+
+JobGroups::JobGroups(const std::string& name, bool with_cpus) {
+  auto found = ControlGroups::find(name, with_cpus);
   if (!found) {
     problem_ = found.error().message;
     return;
@@ -34,7 +48,8 @@ std::string JobGroups::name_of(const LaunchKey& launch) {
   return "step_" + std::to_string(launch.step_id);
 }
 
-Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order) {
+Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
+                                                const std::vector<std::vector<uint32_t>>& job_cpus) {
   std::vector<GroupEntry> entries;
   if (!groups_) return entries;
   const LaunchKey key = LaunchKey::of(order.id());
@@ -43,7 +58,8 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order) {
   if (is_new) {
     std::erase(stale_, job_name);
     [[maybe_unused]] const Status removed = groups_->remove(job_name);  // a run of this name that was lost
-    const auto made = groups_->create(job_name, {order.job_memory_bytes(), order.job_pids()});
+    const auto made =
+        groups_->create(job_name, {order.job_memory_bytes(), order.job_pids(), cpu_list(job_cpus)});
     if (!made) {
       jobs_.erase(job);
       return failure(made.error());
@@ -56,7 +72,7 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order) {
       [[maybe_unused]] const Status removed =
           groups_->remove(group);  // of one that could not be started before
       const uint64_t memory = i < order.places_size() ? order.places(i).memory_bytes() : 0;
-      if (auto made = groups_->create(group, {memory, 0}); !made) return failure(made.error());
+      if (auto made = groups_->create(group, {memory, 0, ""}); !made) return failure(made.error());
     }
     launch.groups.push_back(group);
     auto entry = groups_->open(group);

@@ -25,14 +25,16 @@ namespace minke::node {
 class JobGroups {
  public:
   // `name`: tells this launcher's groups from another's.
-  explicit JobGroups(const std::string& name);
+  // `with_cpus`: jobs are held to their CPUs.
+  JobGroups(const std::string& name, bool with_cpus);
   ~JobGroups();
 
   const std::string& problem() const { return problem_; }  // why there are no groups; empty: there are
 
   // Makes the groups of a launch, and its job's with the first one. By place of the order, or, where the job
   // has no groups, nothing. Errors: the kernel refuses; then the launch has none.
-  Result<std::vector<GroupEntry>> make(const LaunchOrder& order);
+  Result<std::vector<GroupEntry>> make(const LaunchOrder& order,
+                                       const std::vector<std::vector<uint32_t>>& job_cpus);
   bool has(const JobKey& job) const { return jobs_.contains(name_of(job)); }
 
   // Of the launch's processes, those that the kernel killed for want of memory since the last call.

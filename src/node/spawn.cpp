@@ -150,6 +150,7 @@ struct Spawner::Start {
   std::vector<ChildLimit> limits;
   std::vector<gid_t> supplementary;  // groups of the order's identity
   std::vector<GroupEntry> groups;
+  std::vector<cpu_set_t> cpu_masks;           // by place
   std::vector<std::vector<int>> group_files;  // of `groups`
   std::vector<TaskStart> tasks;               // never resized once started
 
@@ -232,7 +233,8 @@ Spawner::~Spawner() {
 }
 
 std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::UniqueFd> descriptors,
-                                  std::vector<GroupEntry> groups) {
+                                  std::vector<GroupEntry> groups,
+                                  const std::vector<std::vector<uint32_t>>& cpus) {
   sweep();
   auto start = std::make_unique<Start>();
   start->groups = std::move(groups);
@@ -245,6 +247,11 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
   start->marker = marker_ + std::to_string(order.id().job_id()) + "." + std::to_string(order.id().run());
   start->prepare_limits();
   start->supplementary.assign(order.identity().groups().begin(), order.identity().groups().end());
+  for (const std::vector<uint32_t>& numbers : cpus) {
+    cpu_set_t& mask = start->cpu_masks.emplace_back();
+    CPU_ZERO(&mask);
+    for (const uint32_t number : numbers) CPU_SET(number, &mask);
+  }
   start->tasks = std::vector<TaskStart>(order.tasks_size());
   for (int i = 0; i < order.tasks_size(); ++i) {
     TaskStart& task = start->tasks[i];
@@ -258,6 +265,10 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
     task.block.null = null_.get();
     task.block.work_dir = order.work_dir().c_str();
     task.block.umask = order.umask();
+    if (const uint32_t place = order.tasks(i).place(); place < cpus.size() && !cpus[place].empty()) {
+      task.block.cpu_mask = &start->cpu_masks[place];
+      task.block.cpu_mask_bytes = sizeof(cpu_set_t);
+    }
     task.block.has_identity = order.has_identity();
     task.block.uid = order.identity().uid();
     task.block.gid = order.identity().gid();

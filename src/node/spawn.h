@@ -41,9 +41,10 @@ class Spawner {
 
   // Starts all tasks; returns their pids by position, or the negated errno for a task that could not be
   // forked. The order must be valid: a program, and descriptors and places within range. `groups`: by place,
-  // where the tasks are to be in control groups.
+  // where the tasks are to be in control groups. `cpus`: by place, what they are bound to; none or empty: not
+  // bound.
   std::vector<pid_t> spawn(LaunchOrder order, std::vector<os::UniqueFd> descriptors,
-                           std::vector<GroupEntry> groups);
+                           std::vector<GroupEntry> groups, const std::vector<std::vector<uint32_t>>& cpus);
 
   // Why the task's program was never executed: its streams or its directory could not be had. Nothing where
   // it was, or where executing it failed (which its standard error and its exit status tell). To be called

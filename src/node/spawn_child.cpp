@@ -200,6 +200,8 @@ MINKE_SHARED_MEMORY int run_child(void* child_block) {
   ChildBlock& child = *static_cast<ChildBlock*>(child_block);
   die_with_launcher(child);
   enter_group(child);
+  if (child.cpu_mask != nullptr)  // best done, not needed to run
+    raw_syscall(SYS_sched_setaffinity, 0, static_cast<long>(child.cpu_mask_bytes), address(child.cpu_mask));
   raw_syscall(SYS_setsid);
   reset_signals();
   if (child.after != nullptr) wait_for(child.after);

@@ -44,6 +44,8 @@ struct ChildBlock {
   gid_t gid = 0;
   const gid_t* groups = nullptr;
   size_t group_count = 0;
+  const void* cpu_mask = nullptr;  // of sched_setaffinity(2); null: not bound
+  size_t cpu_mask_bytes = 0;
   const int* group_files = nullptr;  // its own pid is to be written to them
   size_t group_file_count = 0;
 

@@ -141,7 +141,8 @@ Supervisor::Supervisor(os::EventLoop& loop, Options options, Journal journal, La
       spawner_(std::string(kLaunchMarker) + "=" + options_.home_id + "/"),
       child_list_(options_.use_kernel_child_list),
       tmp_dirs_(options_.home_id),
-      groups_(options_.home_id),
+      groups_(options_.home_id, options_.enforce_cpus),
+      cpus_(CpuPool::of_machine()),
       timer_(loop.make_timer([this] { schedule_clearing(); })),
       idle_timer_(loop.make_timer([this] {
         if (jobs_.empty()) tmp_dirs_.remove_spares();
@@ -190,7 +191,10 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, std::ve
     if (!made) return made;
     job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
   }
-  auto made = groups_.make(order);
+  if (job.cpus.empty()) {
+    for (const uint32_t count : order.job_cpus()) job.cpus.push_back(cpus_.take(count));
+  }
+  auto made = groups_.make(order, job.cpus);
   if (!made) return failure("no control group: " + made.error().message, made.error().code);
   groups = std::move(*made);
   if (order.id().kind() == model::STEP_BATCH) remember_streams(order);
@@ -233,7 +237,8 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
 void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
                              std::vector<GroupEntry> groups) {
   Job& job = jobs_.at(launch.key.job);
-  std::vector<pid_t> pids = spawner_.spawn(std::move(order), std::move(descriptors), std::move(groups));
+  std::vector<pid_t> pids =
+      spawner_.spawn(std::move(order), std::move(descriptors), std::move(groups), job.cpus);
   JournalRecord record_of_pids;
   Running& running = *record_of_pids.mutable_running();
   *running.mutable_id() = launch.key.id();

@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "node/cpu_pool.h"
 #include "node/job_groups.h"
 #include "node/journal.h"
 #include "node/launch_table.h"
@@ -38,6 +39,7 @@ class Supervisor {
     std::string journal_path;
     std::string home_id;
     bool use_kernel_child_list = true;
+    bool enforce_cpus = false;  // by control groups, where there are any
   };
   // Recovers from the journal: launches of an earlier launcher that had not ended are cleared away and then
   // lost. The process must be a child subreaper already. Errors: the journal cannot be read or written.
@@ -76,6 +78,7 @@ class Supervisor {
     std::string batch_stderr;    // path; empty: none, or not known
     std::string message_prefix;  // before our own words there
     std::optional<Identity> identity;
+    std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
   };
   // A child of the launcher that it did not start.
   struct Orphan {
@@ -134,6 +137,7 @@ class Supervisor {
   ChildList child_list_;
   TmpDirPool tmp_dirs_;
   JobGroups groups_;
+  CpuPool cpus_;
   Sink sink_;
   pid_t daemon_ = 0;
 

@@ -250,6 +250,7 @@ void Supervisor::finish(Job& job) {
     auto found = sessions_.find(session);
     if (found != sessions_.end() && found->second == job.key) sessions_.erase(found);
   }
+  for (const std::vector<uint32_t>& cpus : job.cpus) cpus_.give_back(cpus);
   ending_.erase(job.key);
   jobs_.erase(job.key);
   if (jobs_.empty() && !tmp_dirs_.empty()) idle_timer_->set_after(kIdleBeforeTidying);

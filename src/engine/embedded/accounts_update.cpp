@@ -9,6 +9,7 @@
 
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "text/number.h"
@@ -154,9 +155,14 @@ Status Accounts::check_update(const rpc::UpdateAccountsRequest& request,
 }
 
 Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid) {
-  const UserRecord* user = book_.user(core_.state.user_name(uid));
-  if (uid != 0 && uid != geteuid() && (user == nullptr || user->admin_level() == ADMIN_NONE))
+  if (!core_.rights->is_operator(uid))
     return failure("only operators and administrators may change accounts", kAccessDenied);
+  for (const UserRecord& user : request.users()) {
+    const UserRecord* before = book_.user(user.name());
+    if (user.admin_level() != (before == nullptr ? ADMIN_NONE : before->admin_level()) &&
+        !core_.rights->is_administrator(uid))
+      return failure("only administrators may change an admin level", kAccessDenied);
+  }
   sched::AccountsChange change;
   change.accounts = values(request.accounts());
   change.users = values(request.users());

@@ -243,6 +243,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.text("operators", config.operators);
   table.text("administrators", config.administrators);
   table.boolean("private_jobs", [&](bool v) { config.private_jobs = v; });
+  table.boolean("bind_cpus", [&](bool v) { config.bind_cpus = v; });
   table.boolean("constrain_memory", [&](bool v) { config.constrain_memory = v; });
   table.number("max_pids", 0, 4194304, [&](int64_t v) { config.max_pids = static_cast<uint32_t>(v); });
   table.section("licenses", [&](const std::string& name, int64_t count) {

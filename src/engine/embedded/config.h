@@ -35,6 +35,7 @@ struct Configuration {
   uint32_t max_array_size = 4000002;   // largest index + 1
   uint32_t max_job_count = 10000000;   // pending and running, tasks counted singly
   bool requeue_by_default = true;      // JobRequeue
+  bool bind_cpus = true;               // jobs' processes to as many CPUs as they have
   bool constrain_memory = true;        // where the kernel offers control groups
   bool shared = false;                 // serves all users of this machine, as root (os/minke_home.h)
   std::string operators;               // groups of users (engine/embedded/rights.h); empty: root alone

@@ -269,6 +269,9 @@ void Launching::send(Job& job) {
   core_.rights->set_identity(job.uid, job.gid, order);
   order.set_job_memory_bytes(memory_limit_of(job));
   order.set_job_pids(core_.config.max_pids);
+  if (core_.config.bind_cpus) {
+    for (const NodeAllocation& node : job.details->nodes) order.add_job_cpus(node.cpus());
+  }
   order.add_places()->set_memory_bytes(memory_limit_of(job.details->nodes.Get(0)));
   order.set_ends_job(true);
   order.set_script_error_prefix(kErrorPrefix);

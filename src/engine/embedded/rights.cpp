@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "model/error.h"
 
@@ -73,13 +74,19 @@ bool Rights::may_connect(uint32_t uid) const {
   return core_.config.shared || uid == ::geteuid() || uid == 0;
 }
 
+// What sacctmgr says of the user.
+model::AdminLevel Rights::level_of(uint32_t uid) const {
+  const model::UserRecord* user = core_.accounts->book().user(core_.state.user_name(uid));
+  return user == nullptr ? model::ADMIN_NONE : user->admin_level();
+}
+
 bool Rights::is_administrator(uint32_t uid) {
-  if (uid == 0 || uid == ::geteuid()) return true;
+  if (uid == 0 || uid == ::geteuid() || level_of(uid) == model::ADMIN_ADMINISTRATOR) return true;
   return core_.config.shared && known(uid, primary_group_of(uid)).is_administrator;
 }
 
 bool Rights::is_operator(uint32_t uid) {
-  if (uid == 0 || uid == ::geteuid()) return true;
+  if (uid == 0 || uid == ::geteuid() || level_of(uid) != model::ADMIN_NONE) return true;
   return core_.config.shared && known(uid, primary_group_of(uid)).is_operator;
 }
 
@@ -104,6 +111,7 @@ Status Rights::admits(uint32_t uid, rpc::ClientMessage::BodyCase kind) {
     case rpc::ClientMessage::kUpdateNode:
     case rpc::ClientMessage::kUpdatePartition:
     case rpc::ClientMessage::kUpdateReservation:
+    case rpc::ClientMessage::kUpdateAccounts:
       if (!is_operator(uid)) return failure("", model::kAccessDenied);
       return {};
     default:

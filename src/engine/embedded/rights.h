@@ -2,8 +2,8 @@
 //
 // A user may do with his own jobs what he likes; operators with everybody's, and they change nodes,
 // partitions and reservations; administrators stop the cluster and have it read its configuration. In
-// personal mode the daemon's user is all of that. In shared mode root is, and the members of the groups that
-// the configuration names.
+// personal mode the daemon's user is all of that. In shared mode root is, the members of the groups that the
+// configuration names, and whom sacctmgr gave an admin level.
 //
 // State's thread. Asks the name service, and keeps the answers for a while.
 #pragma once
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/accounts.pb.h"
 #include "model/job.pb.h"
 #include "node/launch.pb.h"
 #include "rpc/messages.pb.h"
@@ -49,6 +50,7 @@ class Rights {
     bool is_administrator = false;
     bool is_operator = false;
   };
+  model::AdminLevel level_of(uint32_t uid) const;
   const Known& known(uint32_t uid, uint32_t gid);
 
   Core& core_;

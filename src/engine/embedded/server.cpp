@@ -361,6 +361,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kUpdateAccounts:
       return changed(core_.accounts->update(message.update_accounts(), client->peer.uid));
     case rpc::ClientMessage::kQueryPriorities: {
+      rights.narrow(uid, *message.mutable_query_priorities()->mutable_filter());
       rpc::ServerMessage answer;
       core_.priorities->query(message.query_priorities(), *answer.mutable_priorities());
       return client->send(answer, id, true);

@@ -56,6 +56,9 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   core_.rights->set_identity(job.uid, job.gid, order);
   order.set_job_memory_bytes(core_.launching->memory_limit_of(job));
   order.set_job_pids(core_.config.max_pids);
+  if (core_.config.bind_cpus) {
+    for (const NodeAllocation& node : job.details->nodes) order.add_job_cpus(node.cpus());
+  }
   for (size_t i = 0; i < layout.tasks.size(); ++i) {
     NodeAllocation node = job.details->nodes.Get(static_cast<int>(i));
     if (layout.memory_mib[i] != 0) node.set_memory_mib(layout.memory_mib[i]);
