@@ -90,3 +90,11 @@ def test_layout(cluster, step):
 def test_refusals(cluster, arguments, says):
     done = cluster.run("sattach", *arguments)
     assert (done.returncode, done.stderr) == (1, says)
+
+
+def test_what_was_written_before(cluster, step):
+    (cluster.work / "go").touch()
+    job = step.split(".")[0]
+    poll(lambda: "out 1" in (cluster.work / f"slurm-{job}.out").read_text())
+    code, out, _ = end(cluster, attached(cluster, "--label", "--output-filter=1", "-v", step))
+    assert (code, out) == (3, ["1: out 1"])

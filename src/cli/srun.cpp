@@ -31,6 +31,7 @@
 #include "submit/job_request.h"
 #include "submit/option_table.h"
 #include "text/file_pattern.h"
+#include "text/hostlist.h"
 #include "text/number.h"
 #include "text/state.h"
 
@@ -178,20 +179,41 @@ int wait_status_of(int exit_status) {
   return exit_status > 128 ? exit_status - 128 : exit_status << 8;
 }
 
+// --het-group=NUMBER.
+std::optional<uint64_t> component_of(const submit::CommandLine& line) {
+  for (const submit::Setting& setting : line.components.front()) {
+    if (setting.option->name == "het-group" || setting.option->name == "pack-group")
+      return text::parse_unsigned(setting.value.value_or(""), 127);
+  }
+  return std::nullopt;
+}
+
 // Several components in a job that has but one: each takes nodes of its own, one after the other.
-Status take_nodes(HetStepPart& part, uint32_t& taken) {
-  submit::JobRequest& request = part.request;
+Status take_nodes(HetStepPart& part, std::vector<std::string>& taken) {
+  model::JobSpec& spec = part.request.spec;
   const auto of_job = static_cast<uint32_t>(std::max(1, part.job.nodes_size()));
-  if (!request.spec.has_min_nodes())
-    request.spec.set_min_nodes(request.spec.has_ntasks() ? std::min(request.spec.ntasks(), of_job) : 1);
-  const uint32_t nodes = request.spec.min_nodes();
-  if (taken + nodes > of_job) {
-    return failure("Allocation failure of " + std::to_string(nodes) + " nodes: job size of " +
-                   std::to_string(of_job) + ", already allocated " + std::to_string(taken) +
+  const auto is_taken = [&](const std::string& name) {
+    return std::find(taken.begin(), taken.end(), name) != taken.end();
+  };
+  if (!spec.has_min_nodes()) spec.set_min_nodes(spec.has_ntasks() ? std::min(spec.ntasks(), of_job) : 1);
+  std::vector<std::string> names;
+  if (auto asked = text::expand_hostlist(spec.node_list()); asked) names = std::move(*asked);
+  for (const std::string& name : names) {
+    if (!is_taken(name)) continue;
+    return failure("Requested nodelist " + spec.node_list() + " overlaps with excluded " +
+                   text::compress_hostlist_sorted(taken) + ".\nJob not submitted.");
+  }
+  for (const auto& node : part.job.nodes()) {
+    const bool named = std::find(names.begin(), names.end(), node.node()) != names.end();
+    if (names.size() < spec.min_nodes() && !named && !is_taken(node.node())) names.push_back(node.node());
+  }
+  if (names.size() < spec.min_nodes()) {
+    return failure("Allocation failure of " + std::to_string(spec.min_nodes()) + " nodes: job size of " +
+                   std::to_string(of_job) + ", already allocated " + std::to_string(taken.size()) +
                    " nodes to previous components.");
   }
-  request.relative_node = taken;
-  taken += nodes;
+  taken.insert(taken.end(), names.begin(), names.end());
+  spec.set_node_list(text::compress_hostlist_sorted(names));
   return {};
 }
 
@@ -202,7 +224,7 @@ std::optional<int> make_parts(Client& client, submit::Invocation invocation,
   const auto complain = [&](const std::string& message) {
     return give_up(submit::refuse(invocation, message, 1));
   };
-  uint32_t nodes_taken = 0;
+  std::vector<std::string> nodes_taken;
   if (plain) {  // the job's size is not that of a component
     std::erase_if(invocation.environment, [](const std::string& variable) {
       const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
@@ -331,6 +353,9 @@ int srun_main(int argc, char** argv) {
     rpc::WaitJobReply found;
     if (const auto status = find_job(*client, invocation, *request, found)) return *status;
     job = found.job();
+    if (const auto group = component_of(*line); group && !invocation.variable("SLURM_HET_SIZE") &&
+                                                *group < static_cast<uint64_t>(found.het_components_size()))
+      job = found.het_components(static_cast<int>(*group));
     // Called from outside of the job: its tasks get the job's variables all the same.
     if (!invocation.variable("SLURM_JOB_ID"))
       *environment =

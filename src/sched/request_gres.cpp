@@ -190,6 +190,10 @@ class Resolver {
       any = any || known.per_node + known.per_task + known.per_job > 0;
     }
     if (spec_.has_ntasks()) {
+      // A node's GPUs serve so many tasks and no more.
+      if (on_each > 0)
+        terms_.tasks_per_node =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(on_each * per_gpu, kMaxCount));
       if (any) return {};
       demand(*layout_.gpu_name(), kAnyKind).per_job =
           static_cast<std::uint32_t>((spec_.ntasks() + per_gpu - 1) / per_gpu);

@@ -193,6 +193,8 @@ Status het_group(const Assignment& to) {
                    kFailureStatus);
   }
   if (!group) return invalid(to);
+  // Outside of a job the daemon knows what components there are; without any, there is but one.
+  if (!to.invocation.variable("SLURM_JOB_ID")) return {};
   if (*group >= size.value_or(1)) {
     return failure("Attempt to run a job step with het group value of " + std::string(to.text()) +
                        ", but the job allocation has maximum value of " +

@@ -29,6 +29,7 @@ class TimeReader {
     while (true) {
       skip_spaces();
       if (at_end()) break;
+      if (date_seen_ || clock_seen_) at_ += before_word().value_or(0);
       if (date_seen_ && peek_is_time_mark()) {
         ++at_;
         continue;
@@ -54,6 +55,14 @@ class TimeReader {
   }
   bool peek_is_time_mark() const {
     return to_upper(peek()) == 'T' && (is_digit(peek(1)) || at_ + 1 == text_.size());
+  }
+  // "noon-tomorrow", "noontomorrow": the length of what stands between two words, nothing where none follows.
+  std::optional<size_t> before_word() const {
+    const size_t between = peek() == '-' ? 1 : 0;
+    for (const std::string_view word : {"today", "tomorrow", "midnight", "noon", "fika", "teatime"})
+      if (starts_with_ignoring_case(text_.substr(std::min(text_.size(), at_ + between)), word))
+        return between;
+    return std::nullopt;
   }
   bool take_word(std::string_view word) {
     if (!starts_with_ignoring_case(text_.substr(at_), word)) return false;
@@ -117,7 +126,8 @@ class TimeReader {
       good = !date_seen_ && !clock_seen_ && read_offset();
     }
     // A word ends where letters end; only the T before a time of day may follow a day.
-    if (good && std::isalpha(static_cast<unsigned char>(peek())) && !(date_seen_ && peek_is_time_mark())) {
+    if (good && std::isalpha(static_cast<unsigned char>(peek())) && !(date_seen_ && peek_is_time_mark()) &&
+        !before_word()) {
       good = false;
     }
     if (!good) at_ = start;
@@ -187,7 +197,7 @@ class TimeReader {
     } else {
       at_ = after;
     }
-    if (*hour > 23 || (!at_end() && peek() != ' ' && peek() != '\t')) return fail();
+    if (*hour > 23 || (!at_end() && peek() != ' ' && peek() != '\t' && !before_word())) return fail();
     return set_clock(*hour, *minute, *second) || fail();
   }
 

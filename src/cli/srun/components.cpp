@@ -145,10 +145,13 @@ void join_parts(std::vector<HetStepPart>& parts) {
       job_names.push_back(node.node());
       cpus.push_back(node.cpus());
     }
-    for (uint32_t i = part.request.relative_node; i < part.request.relative_node + nodes; ++i) {
-      if (static_cast<int>(i) < part.job.nodes_size())
-        names.push_back(part.job.nodes(static_cast<int>(i)).node());
+    const auto named = text::expand_hostlist(part.spec.node_list());
+    if (of_one_job(parts) && named) {
+      names.insert(names.end(), named->begin(), named->end());
+      continue;
     }
+    for (uint32_t i = 0; i < nodes && static_cast<int>(i) < part.job.nodes_size(); ++i)
+      names.push_back(part.job.nodes(static_cast<int>(i)).node());
   }
   const auto set = [](std::string& environment, const std::vector<std::string>& variables) {
     environment = engine::merge_environment(environment, variables, "");

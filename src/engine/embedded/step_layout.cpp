@@ -289,8 +289,7 @@ class Attempt {
         if (spec_.has_mem_per_node_mib()) return false;
         wanted = node.memory_mib;
       }
-      if (spec_.overlap()) continue;
-      if (leave_used_ && wanted + node.memory_used_mib > node.memory_mib) return false;
+      if (!spec_.overlap() && leave_used_ && wanted + node.memory_used_mib > node.memory_mib) return false;
       layout_.memory_mib[i] = wanted;
     }
     return true;

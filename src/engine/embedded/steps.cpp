@@ -199,7 +199,9 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
     names.push_back(name);
     cpus += layout.cpus[i];
     if (layout.cpus[i] != 0) (*step.tag.mutable_cpus())[name] = layout.cpus[i];
-    if (layout.memory_mib[i] != 0) (*step.tag.mutable_memory_mib())[name] = layout.memory_mib[i];
+    // What steps share is told, and taken from nobody.
+    if (layout.memory_mib[i] != 0 && !spec.overlap())
+      (*step.tag.mutable_memory_mib())[name] = layout.memory_mib[i];
     memory += layout.memory_mib[i];
     gpus += layout.gpus[i].size();
     if (!layout.holds_gpus) continue;

@@ -1,0 +1,235 @@
+"""srun and its kin at their edges: what Slurm's own programs say and do there, as scripts have come to rely on."""
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from cluster import poll
+
+
+def test_labels_in_output_files(cluster):
+    cluster.run("srun", "-n2", "-l", "-o", "each.%t", "echo", "hi", check=0)
+    assert [(cluster.work / f"each.{task}").read_text() for task in (0, 1)] == ["0: hi\n", "1: hi\n"]
+    cluster.run("srun", "-n2", "-l", "-o", "shared", "sh", "-c", "echo out; echo err >&2", check=0)
+    assert sorted((cluster.work / "shared").read_text().splitlines()) == ["0: err", "0: out", "1: err", "1: out"]
+    again = cluster.run("srun", "-l", "-o", "/nosuch/directory/file", "true")
+    assert again.returncode != 0 and "srun: error: Could not open stdout file: No such file or directory" in again.stderr
+
+
+@pytest.mark.minke_only
+def test_components_share_options_and_files(cluster):
+    done = cluster.run("srun", "-n1", "-l", "-o", "both", "echo", "one", ":", "-n1", "echo", "two", check=0)
+    assert sorted((cluster.work / "both").read_text().splitlines()) == ["0: one", "1: two"]
+    [job] = re.findall(r"srun: job (\d+) queued and waiting for resources\n", done.stderr)
+    assert f"srun: job {job} has been allocated resources\n" in done.stderr
+
+
+@pytest.mark.machine(nodes=2, cpus=4)
+def test_components_within_a_plain_job(cluster):
+    def run(*line):
+        return cluster.run("salloc", "-Q", "-N2", "srun", "-l", *line)
+    assert sorted(run("echo", "a", ":", "echo", "b").stdout.splitlines()) == ["0: a", "1: b"]
+    name = ("printenv", "SLURMD_NODENAME")
+    assert sorted(run("-w", "n2", *name, ":", *name).stdout.splitlines()) == ["0: n2", "1: n1"]
+    assert "Allocation failure of 2 nodes: job size of 2, already allocated 1 nodes to previous components." in (
+        run("-n1", "true", ":", "-n2", "true").stderr)
+    assert "Requested nodelist n1 overlaps with excluded n1." in run("-w", "n1", "true", ":", "-w", "n1", "true").stderr
+
+
+@pytest.mark.machine(nodes=2, cpus=4)
+def test_as_many_tasks_as_the_cpus_serve(cluster):
+    def tasks(*command):
+        return len(cluster.run(*command, "printenv", "SLURM_PROCID", check=0).stdout.split())
+    assert tasks("srun", "-Q", "-N1", "--exclusive", "-c2") == 2
+    assert tasks("srun", "-Q", "-N2", "--exclusive", "-c2") == 4
+    assert tasks("srun", "-Q", "-N1", "-c2") == 1
+    assert tasks("salloc", "-Q", "-N1", "-c4", "srun", "-c1") == 4
+    assert tasks("salloc", "-Q", "-N1", "-c4", "srun") == 1
+    assert tasks("salloc", "-Q", "-N1", "-n1", "-c4", "srun", "-c2") == 1
+
+
+@pytest.mark.machine(nodes=2, cpus=4)
+def test_pack_and_nopack(cluster):
+    def nodes(*options):
+        done = cluster.run("srun", "-O", "-N2", "--exclusive", "-l", *options, "printenv", "SLURM_NODEID", check=0)
+        return [line.split()[1] for line in sorted(done.stdout.splitlines())]
+    assert nodes("-n4", "-m", "pack") == ["0", "0", "0", "1"]
+    assert nodes("-n6", "-m", "block,pack") == ["0", "0", "0", "0", "1", "1"]
+    assert nodes("-n4", "-m", "nopack") == nodes("-n4", "-m", "block") == ["0", "0", "1", "1"]
+
+
+@pytest.mark.parametrize("asked, told", [
+    ("*", "block"), ("*:*", "block:cyclic"), ("*:*:*", "block:cyclic:cyclic"), ("*:block:*", "block:block:block"),
+    ("*,pack", "block,pack"), ("cyclic,NoPack", "cyclic,nopack")])
+def test_distribution_in_full(cluster, asked, told):
+    done = cluster.run("srun", "-n1", "-m", asked, "printenv", "SLURM_DISTRIBUTION", check=0)
+    assert done.stdout == told + "\n"
+
+
+@pytest.mark.machine(nodes=3, cpus=2)
+def test_host_file_alone_places_the_tasks(cluster):
+    (cluster.work / "hosts").write_text("n3\nn1\nn2\n")
+    done = cluster.run("salloc", "-Q", "-N3", "srun", "-l", "-O", "printenv", "SLURMD_NODENAME",
+                       env={"SLURM_HOSTFILE": cluster.work / "hosts"}, check=0)
+    assert sorted(done.stdout.splitlines()) == ["0: n3", "1: n1", "2: n2"]
+
+
+def test_bcast_runs_a_copy(cluster):
+    script = cluster.script("echo $0", "original")
+    script.chmod(0o755)
+    copy = cluster.work / "copy"
+    for _ in range(2):  # it replaces what is there
+        assert cluster.run("srun", f"--bcast={copy}", script, check=0).stdout == f"{copy}\n"
+    assert copy.read_text() == script.read_text() and os.access(copy, os.X_OK)
+
+
+@pytest.mark.minke_only
+def test_debugger_test_tells_and_stops_the_tasks(cluster):
+    process = cluster.start("srun", "-n2", "--overcommit", "--debugger-test", "touch", "ran")
+    lines = [process.stderr.readline() for _ in range(2)]
+    found = [re.fullmatch(rf"srun: task:{rank}, host:n1, pid:(\d+), executable:touch\n", line)
+             for rank, line in enumerate(lines)]
+    assert all(found), lines
+    for one in found:
+        status = f"/proc/{one[1]}/stat"
+        poll(lambda: open(status).read().rsplit(")", 1)[1].split()[0] == "T", 10, "a stopped task")
+    process.terminate()
+    assert process.wait(30) == 137 and not (cluster.work / "ran").exists()
+
+
+def test_messages_of_the_node(cluster):
+    told = cluster.run("srun", "--slurmd-debug=error", "sh", "-c", "exit 3").stderr
+    told = re.sub(r"slurmstepd-n\d:", "slurmstepd:", told)
+    for line in (r"slurmstepd: debug levels are stderr='verbose', logfile='info', syslog='quiet'",
+                 r"slurmstepd: starting 1 tasks", r"slurmstepd: task 0 \(\d+\) started \S+",
+                 r"slurmstepd: task 0 \(\d+\) exited with exit code 3\."):
+        assert re.search(f"^{line}$", told, re.MULTILINE), told
+
+
+def test_tasks_know_a_port_of_sruns(cluster):
+    done = cluster.run("srun", "sh", "-c", "echo $SLURM_SRUN_COMM_PORT $SLURM_STEP_LAUNCHER_PORT", check=0)
+    first, second = map(int, done.stdout.split())
+    assert 0 < first < 65536 and first == second
+
+
+@pytest.mark.parametrize("end, code, lines", [
+    ("kill -9 $$", 137, ["task 0: Killed", "Force Terminated StepId="]),
+    ("kill -TERM $$", 143, ["task 0: Terminated", "Force Terminated StepId="])])
+def test_a_step_that_was_killed(cluster, end, code, lines):
+    done = cluster.run("srun", "sh", "-c", end)
+    assert done.returncode == code
+    assert all(line in told for line, told in zip(lines, done.stderr.splitlines(), strict=True))
+
+
+@pytest.mark.minke_only  # on Slurm the order of the lines is not always the same
+@pytest.mark.machine(nodes=1, cpus=2)
+def test_what_ends_a_step_before_its_tasks(cluster):
+    done = cluster.run("srun", "-n2", "-K", "sh", "-c", "test $SLURM_PROCID = 0 && exec sleep 60; exit 3")
+    assert done.returncode == 143
+    order = ["task 1: Exited with exit code 3", "_step_signal: Terminating", "*** STEP", "task 0: Terminated",
+             "Force Terminated StepId="]
+    assert all(line in told for line, told in zip(order, done.stderr.splitlines(), strict=True)), done.stderr
+    done = cluster.run("srun", "-n2", "-W1", "sh", "-c", "test $SLURM_PROCID = 0 || exec sleep 60")
+    assert done.returncode == 137
+    order = ["First task exited 1s ago", "task 1: running", "task 0: exited", "_step_signal: Terminating", "*** STEP",
+             "Job step aborted: Waiting up to", "task 1: Killed"]
+    assert all(line in told for line, told in zip(order, done.stderr.splitlines(), strict=True)), done.stderr
+
+
+def test_scancel_of_a_step_kills_it(cluster):
+    job = cluster.submit("srun sh -c \"trap 'echo never' TERM; touch up; while :; do sleep 0.1; done\"; echo status $?")
+    poll((cluster.work / "up").exists)
+    cluster.run("scancel", f"{job}.0", check=0)
+    text = cluster.output(job)
+    assert "task 0: Killed" in text and "status 137" in text and "never" not in text
+
+
+def test_two_interrupts_at_once_end_a_step_that_gets_them_itself(cluster):
+    process = cluster.start("srun", "-X", "sh", "-c", "trap 'touch got' INT; touch up; while :; do sleep 0.1; done")
+    poll((cluster.work / "up").exists)
+    process.send_signal(signal.SIGINT)
+    poll((cluster.work / "got").exists)
+    time.sleep(1.2)  # the next ones are no second one to the first
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=30)[1]
+    assert process.returncode != 0 and "forcing job termination" in told
+
+
+def test_epilog_that_fails_is_told(cluster):
+    epilog = cluster.script("exit 3", "epilog")
+    epilog.chmod(0o755)
+    done = cluster.run("srun", f"--task-epilog={epilog}", "true")
+    assert done.returncode == 0 and "error: TaskEpilog failed status=768" in done.stderr
+
+
+@pytest.mark.parametrize("command, words", [
+    (("sbatch", "-t5", "--time-min=10", "--wrap=true"), "Batch job submission failed: Invalid time-min specification"),
+    (("sbatch", "--deadline=now+1hour", "--time-min=120", "--wrap=true"), "Invalid time-min specification"),
+    (("srun", "-t5", "--time-min=10", "true"), "Invalid time-min specification"),
+    (("sbatch", "-p", "nosuch", "--wrap=true"), "error: invalid partition specified: nosuch\n"),
+    (("srun", "-p", "nosuch", "true"), "srun: error: Unable to allocate resources: Invalid partition name specified\n"),
+    (("salloc", "-p", "nosuch", "true"), "salloc: error: invalid partition specified: nosuch\n"),
+    (("sbatch", "-S1", "--thread-spec=1", "--wrap=true"), "sbatch: fatal: -S/--core-spec and "),
+    (("salloc", "-H", "-I", "true"), "salloc: error: Job submit/allocate failed: Job dependency problem\n"),
+    (("salloc", "-H", "-I3", "true"), "salloc: error: Unable to allocate resources: Connection timed out\n")])
+def test_refused_in_slurms_words(cluster, command, words):
+    done = cluster.run(*command)
+    assert done.returncode == 1 and words in done.stderr
+
+
+@pytest.mark.minke_only  # Slurm refuses it where EnforcePartLimits is set
+def test_more_nodes_than_anybody_has(cluster):
+    done = cluster.run("sbatch", "-N1000000k", "--wrap=true")
+    assert done.returncode == 1 and "More processors requested than permitted" in done.stderr
+
+
+def test_deadline_that_the_limit_does_not_keep(cluster):
+    """Accepted, and over."""
+    job = cluster.sbatch("--deadline=now+1hour", "-t120", "--wrap=true")
+    cluster.wait_state(job, "DEADLINE", seconds=90)
+
+
+@pytest.mark.minke_only  # Slurm has removed it after a minute at most
+def test_salloc_whose_job_is_removed_while_it_waits(cluster):
+    done = cluster.run("salloc", "--deadline=now+1hour", "-t120", "true")
+    assert done.returncode == 1 and "salloc: Job has been cancelled\n" in done.stderr
+    assert done.stderr.endswith("salloc: error: Job submit/allocate failed: Job/step already completing or completed\n")
+
+
+def test_burst_buffer_file_begins_the_script(cluster):
+    (cluster.work / "before").write_text("echo before\n")
+    job = cluster.submit("echo after", "--bbf=before")
+    assert cluster.output(job) == "before\nafter\n"
+
+
+@pytest.mark.parametrize("words", ["noon-tomorrow", "tomorrownoon", "12:00-tomorrow"])
+def test_day_and_time_in_one_word(cluster, words):
+    job = cluster.sbatch("-H", f"--begin={words}", "--wrap=true")
+    assert cluster.job(job)["EligibleTime"].endswith("T12:00:00")
+
+
+@pytest.mark.minke_only  # the reference has no GPUs
+@pytest.mark.machine(nodes=2, cpus=4, gpus="a100:1")
+def test_no_more_tasks_than_a_nodes_gpus_serve(cluster):
+    done = cluster.run("salloc", "-Q", "-N2", "--ntasks-per-gpu=2", "--gres=gpu:1", "printenv", "SLURM_TASKS_PER_NODE")
+    assert done.stdout == "2(x2)\n"
+
+
+def test_interactive_scancel_of_what_is_over(cluster):
+    job = cluster.submit("sleep 60")
+    cluster.wait_state(job, "RUNNING")
+    assert "Cancel job_id=" in cluster.run("scancel", "-i", job, input="n\n").stdout
+    assert cluster.state(job) == "RUNNING"
+    cluster.run("scancel", "-i", job, input="y\n", check=0)
+    cluster.wait_state(job, "CANCELLED")
+    assert f"Kill job error on job id {job}" in cluster.run("scancel", "-i", job, input="y\n").stderr
+
+
+def test_components_of_an_allocation_by_their_old_names(cluster):
+    done = cluster.run("salloc", "-Q", "-N1", ":", "-N1", "env", check=0)
+    for name in ("JOBID", "NNODES", "NODELIST"):
+        assert f"\nSLURM_{name}_HET_GROUP_1=" in done.stdout
