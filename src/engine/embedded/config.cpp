@@ -13,6 +13,7 @@
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/memory.h"
+#include "text/number.h"
 #include "text/tres.h"
 
 namespace minke::engine {
@@ -116,6 +117,13 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   table.mib("default_mem_per_node", [&](uint64_t value) { partition.set_default_mem_per_node_mib(value); });
   table.number("priority_job_factor", 0, 65533,
                [&](int64_t value) { partition.set_priority_job_factor(static_cast<uint32_t>(value)); });
+  table.number("grace_time", 0, 86400,
+               [&](int64_t value) { partition.set_grace_time_seconds(static_cast<uint32_t>(value)); });
+  table.text("preempt_mode", [&](const std::string& given) -> Status {
+    if (!parse_preempt_mode(given)) return failure("must be off, cancel, requeue or suspend");
+    partition.set_preempt_mode(text::upper_case(given));
+    return {};
+  });
   sched::TresWeights weights;
   table.text("billing_weights", [&](const std::string& given) -> Status {
     auto parsed = sched::parse_tres_weights(given);
@@ -249,6 +257,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.section("licenses", [&](const std::string& name, int64_t count) {
     config.licenses.emplace_back(name, static_cast<uint32_t>(count));
   });
+  table.sub_table("preemption", [&](Table& section) { read_preemption(section, config.preemption); });
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
   table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
   table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });

@@ -48,6 +48,7 @@ struct Configuration {
   std::optional<MailConfiguration> mail;                   // absent: no mail is sent
   AccountingPolicy accounting;
   PriorityPolicy priority;
+  PreemptionPolicy preemption;
   std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
   uint32_t first_job_id = 1;                                        // of a cluster that has had no job yet
 };

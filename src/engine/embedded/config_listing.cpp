@@ -124,6 +124,7 @@ constexpr Parameter kParameters[] = {
     {"EpilogSlurmctld", ""},
     {"ExtSensorsType", "ext_sensors/none"},
     {"ExtSensorsFreq", "0 sec"},
+    {"FairShareDampeningFactor", "1", nullptr, true},
     {"FederationParameters", ""},
     {"FirstJobId", nullptr,
      [](const ListingFacts& f) -> std::string { return std::to_string(f.config.first_job_id); }},
@@ -191,8 +192,13 @@ constexpr Parameter kParameters[] = {
     {"PlugStackConfig", ""},
     {"PowerParameters", ""},
     {"PowerPlugin", ""},
-    {"PreemptMode", "OFF"},
-    {"PreemptType", "preempt/none"},
+    {"PreemptMode", nullptr,
+     [](const ListingFacts& f) { return preempt_mode_name(f.config.preemption.mode); }},
+    {"PreemptType", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       constexpr const char* kTypes[] = {"preempt/none", "preempt/qos", "preempt/partition_prio"};
+       return kTypes[static_cast<size_t>(f.config.preemption.type)];
+     }},
     {"PreemptExemptTime", "00:00:00"},
     {"PrEpParameters", ""},
     {"PrEpPlugins", "prep/script"},

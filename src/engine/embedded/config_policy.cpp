@@ -7,6 +7,39 @@
 
 namespace minke::engine {
 
+std::optional<PreemptMode> parse_preempt_mode(std::string word) {
+  for (char& c : word) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  if (word == "off") return PreemptMode::kOff;
+  if (word == "cancel") return PreemptMode::kCancel;
+  if (word == "requeue") return PreemptMode::kRequeue;
+  if (word == "suspend") return PreemptMode::kSuspend;
+  return std::nullopt;
+}
+
+std::string preempt_mode_name(PreemptMode mode) {
+  constexpr const char* kNames[] = {"OFF", "CANCEL", "REQUEUE", "GANG,SUSPEND"};
+  return kNames[static_cast<size_t>(mode)];
+}
+
+void read_preemption(Table& table, PreemptionPolicy& policy) {
+  table.text("type", [&](const std::string& word) -> Status {
+    if (word != "none" && word != "qos" && word != "partition")
+      return failure("must be none, qos or partition");
+    policy.type = word == "qos"         ? PreemptType::kQos
+                  : word == "partition" ? PreemptType::kPartition
+                                        : PreemptType::kNone;
+    return {};
+  });
+  table.text("mode", [&](const std::string& word) -> Status {
+    const auto mode = parse_preempt_mode(word);
+    if (!mode) return failure("must be off, cancel, requeue or suspend");
+    policy.mode = *mode;
+    return {};
+  });
+  if (policy.type != PreemptType::kNone && policy.mode == PreemptMode::kOff)
+    table.fail(table.table(), "mode", "must be cancel, requeue or suspend where jobs may be preempted");
+}
+
 void read_accounting(Table& table, AccountingPolicy& policy) {
   table.texts("enforce", [&](const std::string& word) -> Status {
     if (word == "associations") {

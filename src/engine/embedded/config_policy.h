@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,13 +33,26 @@ struct PriorityPolicy {
   bool multifactor = false;  // else by submission
   sched::PriorityWeights weights;
   sched::TresWeights tres;
-  std::string tres_text;  // as it was given
+  std::string tres_text;                   // as it was given
   int64_t half_life = int64_t{7} * 86400;  // s, of usage; 0: it does not decay
   int64_t calc_period = 300;               // s between two calculations
   UsageReset reset = UsageReset::kNone;
 };
 
+enum class PreemptType { kNone, kQos, kPartition };
+enum class PreemptMode { kOff, kCancel, kRequeue, kSuspend };
+
+struct PreemptionPolicy {
+  PreemptType type = PreemptType::kNone;
+  PreemptMode mode = PreemptMode::kOff;  // where neither QOS nor partition says
+};
+
+// "cancel", in any case; nothing where it is not one.
+std::optional<PreemptMode> parse_preempt_mode(std::string word);
+std::string preempt_mode_name(PreemptMode mode);  // as Slurm writes it
+
 void read_accounting(Table& table, AccountingPolicy& policy);
 void read_priority(Table& table, PriorityPolicy& policy);
+void read_preemption(Table& table, PreemptionPolicy& policy);
 
 }  // namespace minke::engine

@@ -9,6 +9,7 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
@@ -32,6 +33,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       nodes(std::make_unique<Nodes>(*this)),
       accounts(std::make_unique<Accounts>(*this)),
       priorities(std::make_unique<Priorities>(*this)),
+      preemption(std::make_unique<Preemption>(*this)),
       reservations(std::make_unique<Reservations>(*this)),
       history(std::make_unique<History>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),

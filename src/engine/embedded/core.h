@@ -28,6 +28,7 @@ class Launching;
 class Lifecycle;
 class Mail;
 class Nodes;
+class Preemption;
 class Priorities;
 class Reservations;
 class Rights;
@@ -57,6 +58,7 @@ struct Core {
   std::unique_ptr<Accounts> accounts;
   std::unique_ptr<Priorities> priorities;
   std::unique_ptr<History> history;
+  std::unique_ptr<Preemption> preemption;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Launching> launching;
   std::unique_ptr<Lifecycle> lifecycle;

@@ -24,6 +24,7 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
@@ -189,6 +190,7 @@ Status Daemon::load() {
   core_->nodes->restore(loaded->settings);
   settings_ = loaded->settings;
   core_->accounts->restore(loaded->settings);
+  core_->preemption->restore(loaded->settings);
   const std::string boot = boot_id();
   std::string previous_boot;
   for (const auto& [name, value] : loaded->settings) {
@@ -221,7 +223,8 @@ Status Daemon::load() {
     if (job.completing) {
       details.ending_as = job.state;
       details.ending_reason = job.reason;
-      details.requeue_when_ended = job.state == JOB_REQUEUED;
+      details.requeue_when_ended =
+          job.state == JOB_REQUEUED || (job.state == JOB_PREEMPTED && core_->preemption->requeues(job));
     }
     if (const Status adopted = core_->scheduling->adopt(job); !adopted) {
       os::log_warning("job " + std::to_string(job.id) +

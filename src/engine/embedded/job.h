@@ -109,6 +109,7 @@ struct Details {
   int64_t suspend_time = 0;
   int64_t pre_suspend_seconds = 0;
   int64_t suspended_seconds = 0;
+  int64_t preempt_time = 0;     // when it was told that it has to give way; not stored; 0: it was not
   int64_t kill_time = 0;        // SIGKILL is due; 0: not being killed
   bool warned = false;          // --signal has been sent
   uint32_t mailed_percent = 0;  // of the time limit: the last mark that a mail told of

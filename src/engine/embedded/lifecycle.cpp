@@ -14,6 +14,7 @@
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/owner_watch.h"
+#include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
@@ -104,6 +105,21 @@ void Lifecycle::time_out(Job& job) {
   if (job.completing || !job.holds_nodes()) return;
   if (job.has_script()) core_.launching->announce(job, "DUE TO TIME LIMIT");
   stop(job, JOB_TIMEOUT, FAIL_TIMEOUT, false);
+}
+
+void Lifecycle::asked_to_give_way(Job& job) {
+  MINKE_CHECK(job.state == JOB_RUNNING && !job.completing);
+  if (core_.preemption->grace_end(job) <= core_.now()) return give_way(job);
+  core_.committer.job_changed(job.id);
+  core_.launching->signal(job, SIGCONT, node::SignalOrder::STEPS);
+  core_.launching->signal(job, SIGTERM, node::SignalOrder::STEPS);
+  set_alarm(job);
+}
+
+void Lifecycle::give_way(Job& job) {
+  job.details->requeue_when_ended = core_.preemption->requeues(job);
+  if (job.has_script()) core_.launching->announce(job, "DUE TO PREEMPTION");
+  stop(job, JOB_PREEMPTED, WAIT_NO_REASON, false);
 }
 
 void Lifecycle::count_in_array(const Job& job) {
@@ -427,6 +443,9 @@ void Lifecycle::set_alarm(Job& job) {
     if (const int64_t latest = last_start(job); latest != 0) consider(latest + 1);
   } else if (job.completing) {
     consider(job.details->kill_time);
+  } else if (job.state == JOB_RUNNING && core_.preemption->grace_end(job) != 0) {
+    consider(std::max(core_.now(), core_.preemption->grace_end(job)));
+    if (job.time_limit_minutes != kUnlimited) consider(job.limit_end());
   } else if (job.state == JOB_RUNNING && job.time_limit_minutes != kUnlimited) {
     const int64_t end = job.limit_end();
     consider(end);
@@ -465,7 +484,10 @@ void Lifecycle::alarm(uint32_t job_id) {
     set_alarm(*job);
     return;
   }
-  if (job->state != JOB_RUNNING || job->time_limit_minutes == kUnlimited) return;
+  if (job->state != JOB_RUNNING) return;
+  if (const int64_t grace = core_.preemption->grace_end(*job); grace != 0 && now >= grace)
+    return give_way(*job);
+  if (job->time_limit_minutes == kUnlimited) return;
   core_.mail->tell_mark(*job);
   const int64_t end = job->limit_end();
   if (now >= end) return time_out(*job);

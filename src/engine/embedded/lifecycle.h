@@ -29,6 +29,8 @@ class Lifecycle {
   // A node of a running job was taken down: the job ends with NODE_FAIL, or goes back to the queue where that
   // is allowed. With --no-kill, one of several nodes does not end it.
   void node_failed(Job& job, const std::string& node);
+  // Another needs what it has: after its GraceTime, which SIGCONT and SIGTERM tell it of, it is PREEMPTED.
+  void asked_to_give_way(Job& job);
   // Its time limit is over, or the reservation that it runs in.
   void time_out(Job& job);
 
@@ -57,6 +59,7 @@ class Lifecycle {
  private:
   void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
               int64_t end_time);
+  void give_way(Job& job);
   void back_to_queue(Job& job);
   void end_components(const Job& leader);  // of a heterogeneous job: they end with the first, and like it
   void requeue_components(const Job& leader);

@@ -7,6 +7,7 @@
 #include "engine/embedded/config_listing.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/preemption.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
@@ -85,6 +86,8 @@ void Queries::partitions(const Part& part) {
   for (const PartitionRecord& configured : core_.nodes->partitions()) {
     PartitionRecord& record = *message.mutable_partitions()->add_partitions();
     record = configured;
+    if (record.preempt_mode().empty() && core_.preemption->enabled())
+      record.set_preempt_mode(preempt_mode_name(core_.config.preemption.mode));
     const auto names = text::expand_hostlist(record.nodes());
     for (const NodeRecord& node : core_.nodes->nodes()) {
       if (!names || std::find(names->begin(), names->end(), node.name()) == names->end()) continue;

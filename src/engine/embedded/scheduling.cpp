@@ -10,6 +10,7 @@
 #include "engine/embedded/history.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/reservations.h"
@@ -314,6 +315,7 @@ void Scheduling::pass() {
   // Bounded, so that commands are answered between the passes of a very long burst.
   sched::PassOptions options{.max_starts = 5000};
   options.gate = core_.accounts->gate();
+  core_.preemption->let_go_on(machine_, true);
   const size_t queue_length = queue_.size();
   const auto begin = std::chrono::steady_clock::now();
   const auto result =
@@ -329,6 +331,8 @@ void Scheduling::pass() {
   if (result.more) {
     core_.loop.post([this] { request_pass(); });
   } else {
+    core_.preemption->make_room(machine_, queue_, running_, options.gate);
+    core_.preemption->let_go_on(machine_, false);
     core_.loop.post([this] { core_.history->after_pass(); });
   }
 }

@@ -100,6 +100,9 @@ class Scheduling {
   static uint32_t job_of_entry(sched::EntryId entry) {
     return static_cast<uint32_t>(entry >> kPartitionBits);
   }
+  static sched::EntryId entry_of(uint32_t job_id, size_t partition) {
+    return (uint64_t{job_id} << kPartitionBits) | partition;
+  }
   size_t queued() const { return queue_.size(); }
 
  private:
@@ -119,9 +122,6 @@ class Scheduling {
                   int64_t expected_end);
   void pass();
   sched::RunKey start(sched::EntryId entry, const sched::Placement& placement, int64_t expected_end);
-  static sched::EntryId entry_of(uint32_t job_id, size_t partition) {
-    return (uint64_t{job_id} << kPartitionBits) | partition;
-  }
   uint32_t startable(const Job& job) const;
   uint32_t priority_in(const Job& job, const std::string& partition) const;
   std::vector<sched::LicenseShare> licenses_of(const Job& job) const;

@@ -1,0 +1,232 @@
+#include "engine/embedded/preemption.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "engine/embedded/accounts.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/scheduling.h"
+#include "sched/placer.h"
+#include "sched/preemption.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr size_t kMostTested = 200;  // that wait, for each pass
+constexpr uint64_t kFirstOfAll = ~uint64_t{0};
+constexpr char kSetting[] = "suspended_for_others";
+
+}  // namespace
+
+void Preemption::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
+  for (const auto& [name, value] : settings) {
+    if (name != kSetting) continue;
+    std::istringstream ids(value);
+    for (uint32_t id = 0; ids >> id;) suspended_.insert(id);
+  }
+}
+
+void Preemption::remember_suspended() {
+  std::string ids;
+  for (const uint32_t id : suspended_) ids += std::to_string(id) + " ";
+  core_.committer.setting_changed(kSetting, ids);
+}
+
+bool Preemption::enabled() const {
+  return core_.config.preemption.type != PreemptType::kNone;
+}
+
+PreemptMode Preemption::mode_of(const Job& running) const {
+  const PreemptionPolicy& policy = core_.config.preemption;
+  std::string own;
+  if (policy.type == PreemptType::kQos) {
+    if (const QosRecord* qos = core_.accounts->book().qos(running.qos)) own = qos->preempt_mode();
+  } else if (const PartitionRecord* partition = core_.nodes->find_partition(running.details->partition)) {
+    own = partition->preempt_mode();
+  }
+  const auto mode = parse_preempt_mode(own);
+  return mode ? *mode : policy.mode;
+}
+
+uint32_t Preemption::grace_seconds(const Job& running) const {
+  if (core_.config.preemption.type == PreemptType::kQos) {
+    const QosRecord* qos = core_.accounts->book().qos(running.qos);
+    return qos == nullptr ? 0 : qos->grace_seconds();
+  }
+  const PartitionRecord* partition = core_.nodes->find_partition(running.details->partition);
+  return partition == nullptr ? 0 : partition->grace_time_seconds();
+}
+
+int64_t Preemption::grace_end(const Job& running) const {
+  const int64_t asked = running.details ? running.details->preempt_time : 0;
+  return asked == 0 ? 0 : asked + grace_seconds(running);
+}
+
+bool Preemption::requeues(const Job& running) const {
+  return mode_of(running) == PreemptMode::kRequeue && running.requeue_allowed && running.has_script();
+}
+
+uint64_t Preemption::rank_of(const Job& running) const {
+  if (core_.config.preemption.type == PreemptType::kQos) {
+    const QosRecord* qos = core_.accounts->book().qos(running.qos);
+    return qos == nullptr ? 0 : qos->priority();
+  }
+  const PartitionRecord* partition = core_.nodes->find_partition(running.details->partition);
+  return partition == nullptr ? 0 : partition->priority_tier();
+}
+
+bool Preemption::may_preempt(const Job& waiting, const std::string& partition, const Job& running) const {
+  if (core_.config.preemption.type == PreemptType::kQos) {
+    const QosRecord* own = core_.accounts->book().qos(waiting.qos);
+    const QosRecord* other = core_.accounts->book().qos(running.qos);
+    return own != nullptr && other != nullptr &&
+           std::find(own->preempt().begin(), own->preempt().end(), other->name()) != own->preempt().end();
+  }
+  const PartitionRecord* own = core_.nodes->find_partition(partition);
+  const PartitionRecord* other = core_.nodes->find_partition(running.details->partition);
+  return own != nullptr && other != nullptr && own->priority_tier() > other->priority_tier();
+}
+
+bool Preemption::would_be_stopped_again(const Job& suspended, bool by_anybody) const {
+  const auto& jobs = core_.state.jobs();
+  return std::any_of(jobs.begin(), jobs.end(), [&](const auto& entry) {
+    const Job& waiting = *entry.second;
+    const auto& names = waiting.submission->partitions;
+    return waiting.queued && (by_anybody || served_.contains(waiting.id)) &&
+           std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return may_preempt(waiting, name, suspended); });
+  });
+}
+
+void Preemption::let_go_on(const sched::Machine& machine, bool before_pass) {
+  if (suspended_.empty()) return;
+  std::vector<Job*> waiting;
+  // Somebody may have ended it, or let it go on.
+  const size_t gone = std::erase_if(suspended_, [&](uint32_t id) {
+    Job* job = core_.state.find(id);
+    if (job == nullptr || job->state != JOB_SUSPENDED || job->completing) return true;
+    waiting.push_back(job);
+    return false;
+  });
+  if (gone > 0) remember_suspended();
+  std::sort(waiting.begin(), waiting.end(), [&](const Job* a, const Job* b) {
+    return std::tuple(~rank_of(*a), a->start_time, a->id) < std::tuple(~rank_of(*b), b->start_time, b->id);
+  });
+  for (Job* job : waiting) {
+    const auto& nodes = job->details->nodes;
+    const bool free = std::all_of(nodes.begin(), nodes.end(), [&](const NodeAllocation& share) {
+      const auto node = machine.layout().find_node(share.node());
+      return node && machine.available(*node) && machine.free_cpus(*node) >= int64_t{share.cpus()};
+    });
+    if (!free || would_be_stopped_again(*job, before_pass)) continue;
+    (void)core_.lifecycle->resume(*job);
+    suspended_.erase(job->id);
+    remember_suspended();
+  }
+}
+
+void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& queue,
+                           const sched::RunningSet& running, const sched::LimitGate& gate) {
+  served_.clear();
+  if (!enabled() || queue.size() == 0) return;
+  sched::Machine later = machine;  // once those are gone that are leaving
+  std::vector<Running> candidates;
+  for (const auto& [end, placement] : running.by_end()) {
+    Job* job = core_.state.find(static_cast<uint32_t>(end.key));
+    if (job == nullptr) continue;
+    if (job->completing || (job->state == JOB_RUNNING && job->details->preempt_time != 0)) {
+      later.release(placement);
+      continue;
+    }
+    const PreemptMode mode = mode_of(*job);
+    const bool component = job->het_job_id != 0;  // would take the others with it
+    if (job->state != JOB_RUNNING || mode == PreemptMode::kOff || component) continue;
+    Running one{job, placement, rank_of(*job)};
+    if (mode == PreemptMode::kSuspend) {
+      one.frees.licenses.clear();
+      for (sched::NodeShare& share : one.frees.nodes) {
+        share.memory_mib = 0;
+        share.gres.clear();
+      }
+    }
+    candidates.push_back(std::move(one));
+  }
+  // The smaller and the younger of two that are equal: less is lost.
+  std::sort(candidates.begin(), candidates.end(), [](const Running& a, const Running& b) {
+    return std::tuple(a.rank, a.frees.nodes.size(), -a.job->start_time, ~a.job->id) <
+           std::tuple(b.rank, b.frees.nodes.size(), -b.job->start_time, ~b.job->id);
+  });
+
+  std::vector<std::tuple<uint64_t, uint64_t, Job*, sched::EntryId>> asking;  // the first has most priority
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (!job->queued) continue;
+    for (size_t i = 0; i < job->submission->partitions.size(); ++i) {
+      const sched::EntryId entry = Scheduling::entry_of(id, i);
+      const auto found = queue.find(entry);
+      if (!found) continue;
+      const std::string& partition = job->submission->partitions[i];
+      const bool any = std::any_of(candidates.begin(), candidates.end(), [&](const Running& one) {
+        return may_preempt(*job, partition, *one.job);
+      });
+      if (any || found->priority == kFirstOfAll) asking.emplace_back(~found->priority, id, job.get(), entry);
+    }
+  }
+  std::sort(asking.begin(), asking.end());
+  if (asking.size() > kMostTested) asking.resize(kMostTested);
+
+  std::set<std::tuple<sched::PendingQueue::ClassId, uint32_t>> in_vain;  // with the QOS
+  for (const auto& [priority, id, job, entry] : asking) {
+    const auto class_id = queue.class_of(entry);
+    const sched::Request& request = queue.request(*class_id);
+    if (served_.contains(job->id) || in_vain.contains({*class_id, job->qos}) ||
+        !machine.schedulable(request.partition) || sched::refused(gate, request))
+      continue;
+    const std::string& partition = machine.layout().partitions()[request.partition].name;
+    std::vector<sched::Placement> freed;
+    std::vector<size_t> which;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (!may_preempt(*job, partition, *candidates[i].job)) continue;
+      freed.push_back(candidates[i].frees);
+      which.push_back(i);
+    }
+    const auto chosen = sched::choose_victims(later, request, freed, core_.now());
+    if (!chosen) {
+      in_vain.emplace(*class_id, job->qos);
+      continue;
+    }
+    served_.insert(job->id);
+    std::vector<Job*> victims;
+    for (auto index = chosen->rbegin(); index != chosen->rend(); ++index) {
+      later.release(freed[*index]);
+      victims.insert(victims.begin(), candidates[which[*index]].job);
+      candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(which[*index]));
+    }
+    if (const auto place = sched::place_together(later, request, nullptr, core_.now(),
+                                                 core_.now() + request.planned_seconds()))
+      later.adopt(*place);
+    queue.set_priority(entry, kFirstOfAll);
+    for (Job* victim : victims) ask(*victim);
+  }
+}
+
+void Preemption::ask(Job& running) {
+  if (mode_of(running) == PreemptMode::kSuspend) {
+    suspended_.insert(running.id);
+    remember_suspended();
+    (void)core_.lifecycle->suspend(running);
+    return;
+  }
+  running.details->preempt_time = core_.now();
+  core_.lifecycle->asked_to_give_way(running);
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,64 @@
+// Preemption: jobs that run give way to ones that wait, where the configuration lets them.
+//
+// Who may ask whom goes by QOS or by the partitions' PriorityTier; what becomes of the one that gives way
+// (PreemptMode) and how long it is left (GraceTime) is said by its own QOS or partition, else by the
+// configuration. A job is asked only when another that waits will fit without it and those that are leaving
+// anyway; as few as possible are, the least important first. What it is asked for stays for the one that
+// asked. A suspended job goes on when its processors are free again. State's thread.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/embedded/config_policy.h"
+#include "engine/embedded/job.h"
+#include "sched/machine.h"
+#include "sched/pending_queue.h"
+#include "sched/request.h"
+#include "sched/running_set.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Preemption {
+ public:
+  explicit Preemption(Core& core) : core_(core) {}
+
+  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  bool enabled() const;
+  PreemptMode mode_of(const Job& running) const;
+  // s since the epoch at which a job that has been asked must be gone; 0: it has not been asked.
+  int64_t grace_end(const Job& running) const;
+  bool requeues(const Job& running) const;  // it would go back to the queue
+
+  // What is suspended and may go on, goes on: before a pass only where nothing that waits would stop it
+  // again, after it where nothing does that room has just been made for.
+  void let_go_on(const sched::Machine& machine, bool before_pass);
+  // For what the pass could not start. Those that asked are put first in the queue.
+  void make_room(const sched::Machine& machine, sched::PendingQueue& queue, const sched::RunningSet& running,
+                 const sched::LimitGate& gate);
+
+ private:
+  struct Running {
+    Job* job = nullptr;
+    sched::Placement frees;
+    uint64_t rank = 0;  // the lower, the sooner it is asked
+  };
+  uint32_t grace_seconds(const Job& running) const;
+  uint64_t rank_of(const Job& running) const;
+  bool may_preempt(const Job& waiting, const std::string& partition, const Job& running) const;
+  bool would_be_stopped_again(const Job& suspended, bool by_anybody) const;
+  void ask(Job& running);
+
+  void remember_suspended();
+
+  Core& core_;
+  std::set<uint32_t> served_;     // jobs that room was made for after the last pass
+  std::set<uint32_t> suspended_;  // stopped for others, as stored
+};
+
+}  // namespace minke::engine
