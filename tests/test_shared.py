@@ -293,6 +293,23 @@ def test_hold_by_an_operator_is_not_the_users_to_release(shared):
     job = shared.alice.submit("true", "--begin=now+1hour")
     shared.otto.run("scontrol", "hold", job, check=0)
     assert shared.alice.job(job)["Reason"] == "JobHeldAdmin"
+    assert "denied" in shared.alice.run("scontrol", "release", job, check=1).stderr
+    assert "denied" in shared.alice.run("scontrol", "update", f"jobid={job}", "priority=100", check=1).stderr
+    assert shared.alice.job(job)["Reason"] == "JobHeldAdmin"
+    shared.otto.run("scontrol", "release", job, check=0)
+    shared.alice.run("scontrol", "hold", job, check=0)
+    shared.alice.run("scontrol", "release", job, check=0)
+    shared.alice.run("scancel", job, check=0)
+
+
+def test_what_would_take_from_others_is_the_operators(shared):
+    job = shared.alice.submit("sleep 100", "--time=5")
+    shared.alice.wait_state(job, "RUNNING")
+    assert "denied" in shared.alice.run("scontrol", "suspend", job, check=1).stderr
+    assert "denied" in shared.alice.run("scontrol", "update", f"jobid={job}", "timelimit=60", check=1).stderr
+    shared.alice.run("scontrol", "update", f"jobid={job}", "timelimit=4", check=0)
+    shared.otto.run("scontrol", "update", f"jobid={job}", "timelimit=60", check=0)
+    assert shared.alice.job(job)["TimeLimit"] == "01:00:00"
     shared.alice.run("scancel", job, check=0)
 
 

@@ -223,7 +223,12 @@ void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply
         selectors.Get(0).tasks().empty()) {
       return {};
     }
-    if (request.kind() == rpc::HoldRequest::RELEASE) return core_.lifecycle->release(job);
+    if (request.kind() == rpc::HoldRequest::RELEASE) {
+      // Who held it decides who may release it.
+      if (job.priority == 0 && job.reason == WAIT_HELD && !core_.rights->is_operator(peer.uid))
+        return failure("an operator holds it", kAccessDenied);
+      return core_.lifecycle->release(job);
+    }
     return core_.lifecycle->hold(
         job, request.kind() == rpc::HoldRequest::USER_HOLD || !core_.rights->is_operator(peer.uid));
   });
@@ -231,6 +236,8 @@ void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply
 
 void Actions::suspend(const rpc::SuspendRequest& request, const rpc::Peer& peer, Reply reply) {
   for_each(request.jobs(), peer, std::move(reply), [&](Job& job) -> Status {
+    // Its processors would be lent to others, and be missed when it goes on.
+    if (!core_.rights->is_operator(peer.uid)) return failure("", kAccessDenied);
     if (job.het_job_id != 0 && one_component(request, job)) return failure("", kNotWholeHetJob);
     // Of an array, what runs is meant.
     if (job.is_array_record() && core_.state.find_array(job.array_job_id)->running > 0) return {};

@@ -41,6 +41,11 @@ Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid)
     return failure("", kAccessDenied);
   const bool set = spec.has_priority() && (!before.has_priority() || spec.priority() != before.priority());
   if (set && spec.priority() > job.priority) return failure("", kAccessDenied);
+  // Others were promised what it leaves at its end.
+  const uint32_t limit = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0
+                             ? spec.time_limit_minutes()
+                             : kUnlimited;
+  if (job.holds_nodes() && limit > job.time_limit_minutes) return failure("", kAccessDenied);
   return {};
 }
 
