@@ -68,6 +68,10 @@ std::string host_name() {
   return full.substr(0, full.find('.'));
 }
 
+std::string nice_value() {
+  return std::to_string(::getpriority(PRIO_PROCESS, 0));
+}
+
 uint32_t current_umask() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -204,6 +208,7 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
     if (!entries) return failure(entries.error());
     block += *entries;
   }
+  block += "SLURM_PRIO_PROCESS=" + nice_value() + '\0';
   return block;
 }
 

@@ -15,7 +15,8 @@ namespace minke::cli {
 // directory.
 submit::Invocation current_invocation(submit::Command command, int argc, char** argv);
 
-std::string host_name();  // without the domain
+std::string host_name();   // without the domain
+std::string nice_value();  // of this process, which SLURM_PRIO_PROCESS tells jobs
 uint32_t current_umask();
 // Puts what the specs of the request, one for each component of a heterogeneous job, say about where and how
 // they were submitted: host, command line, umask, and the soft limits that are to be propagated. Then into

@@ -122,7 +122,8 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
                                        uint32_t nodes) {
   char mask[16];
   std::snprintf(mask, sizeof mask, "%04o", spec.umask());
-  std::vector<std::string> variables = {std::string("SLURM_UMASK=") + mask};
+  std::vector<std::string> variables = {std::string("SLURM_UMASK=") + mask,
+                                        "SLURM_PRIO_PROCESS=" + nice_value()};
   const auto add = [&](const char* name, const std::string& value) {
     variables.push_back(std::string(name) + "=" + value);
   };

@@ -222,7 +222,6 @@ std::vector<std::string> batch_environment(const model::JobRecord& record) {
   environment.set("SLURM_LOCALID", "0");
   environment.set("SLURM_NODEID", "0");
   environment.set("SLURM_PROCID", "0");
-  environment.set("SLURM_PRIO_PROCESS", "0");
   environment.set("SLURM_TOPOLOGY_ADDR", node.node());
   environment.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
   if (const std::string gpus = gpu_indices(node); !gpus.empty()) {

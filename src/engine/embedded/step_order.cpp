@@ -92,7 +92,6 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
       "SLURM_NTASKS=" + tasks,
       "SLURM_NPROCS=" + tasks,
       "SLURM_NNODES=" + std::to_string(whole.nodes()),
-      "SLURM_PRIO_PROCESS=0",
       "SLURM_TMPDIR=" + order.tmp_dir(),
       "SLURM_TOPOLOGY_ADDR_PATTERN=node",
       "SLURM_SRUN_COMM_HOST=127.0.0.1",
