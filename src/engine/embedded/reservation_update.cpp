@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <numeric>
 
 #include "engine/embedded/reservations.h"
 #include "model/error.h"
@@ -117,7 +118,7 @@ bool move_on(ReservationRecord& record, int64_t now) {
 }
 
 Status apply_reservation_field(ReservationRecord& record, const rpc::Field& field, int64_t now,
-                               std::string& nodes) {
+                               ReservationPlace& place) {
   const std::string& name = field.name();
   const std::string& value = field.value();
   if (is(name, "StartTime")) {
@@ -136,16 +137,22 @@ Status apply_reservation_field(ReservationRecord& record, const rpc::Field& fiel
   }
   if (is(name, "Duration")) return set_duration(record, value);
   if (is(name, "Nodes")) {
-    nodes = value;
+    place.nodes = value;
     return {};
   }
   if (is(name, "NodeCnt") || is(name, "CoreCnt")) {
-    const auto count = text::parse_unsigned(value, 1 << 20);
-    if (!count || *count == 0) return failure(name + "=" + value, kInvalidNodeCount);
+    std::vector<uint32_t> counts;
+    for (const std::string_view word : text::split(value, ',')) {
+      const auto count = text::parse_unsigned(word, 1 << 20);
+      if (!count || *count == 0) return failure(name + "=" + value, kInvalidNodeCount);
+      counts.push_back(static_cast<uint32_t>(*count));
+    }
+    if (is(name, "NodeCnt") && counts.size() > 1) return failure(name + "=" + value, kInvalidNodeCount);
     if (is(name, "NodeCnt")) {
-      record.set_node_count(static_cast<uint32_t>(*count));
+      record.set_node_count(counts.front());
     } else {
-      record.set_core_count(static_cast<uint32_t>(*count));
+      record.set_core_count(std::accumulate(counts.begin(), counts.end(), 0u));
+      if (counts.size() > 1) place.cores = std::move(counts);
     }
     return {};
   }

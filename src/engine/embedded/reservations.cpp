@@ -199,7 +199,9 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
   return free;
 }
 
-Status Reservations::choose_nodes(const std::vector<std::string>& named, ReservationRecord& record) const {
+Status Reservations::choose_nodes(const std::vector<std::string>& named,
+                                  const std::vector<uint32_t>& cores_of_each,
+                                  ReservationRecord& record) const {
   const uint32_t cores = record.core_count();
   uint32_t cores_left = cores;
   record.clear_shares();
@@ -212,12 +214,14 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named, Reserva
     cores_left -= taken;
   };
   if (!named.empty()) {
-    for (const std::string& name : named) {
-      const NodeRecord* node = core_.nodes->find_node(name);
-      if (node == nullptr) return failure("there is no node " + name, kInvalidNodeName);
+    for (size_t i = 0; i < named.size(); ++i) {
+      const NodeRecord* node = core_.nodes->find_node(named[i]);
+      if (node == nullptr) return failure("there is no node " + named[i], kInvalidNodeName);
       const Result<uint32_t> free = free_cpus(record, *node);
       if (!free) return failure(free.error());
-      if (cores == 0 || cores_left > 0) take(*node, *free);
+      const uint32_t most = cores_of_each.empty() ? *free : cores_of_each[i];
+      if (most > *free) return failure("node " + named[i] + " has not so many cores free", kNodesBusy);
+      if (cores == 0 || cores_left > 0) take(*node, most);
     }
     return cores_left == 0 ? Status() : failure("these nodes have not so many cores", kNodesBusy);
   }
@@ -245,7 +249,7 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named, Reserva
 }
 
 Status Reservations::apply(const rpc::UpdateReservationRequest& request, ReservationRecord& record) const {
-  std::string nodes;
+  ReservationPlace place;
   bool place_changed = record.shares().empty();
   int64_t start_before = record.start_time();
   // What is counted from the start comes after it.
@@ -256,7 +260,7 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
            text::equals_ignoring_case(field->name(), "Flags");
   });
   for (const rpc::Field* field : fields) {
-    if (const Status applied = apply_reservation_field(record, *field, core_.now(), nodes); !applied)
+    if (const Status applied = apply_reservation_field(record, *field, core_.now(), place); !applied)
       return applied;
     for (std::string_view name : {"NodeCnt", "CoreCnt", "Nodes"})
       place_changed = place_changed || text::equals_ignoring_case(field->name(), name);
@@ -268,6 +272,7 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
     return failure("its start has passed", kInvalidTimeValue);
   if (record.users().empty() && record.accounts().empty()) return failure("", kReservationEmpty);
   std::vector<std::string> named;
+  std::string& nodes = place.nodes;
   const bool part_nodes = has_flag(record, "PART_NODES") && !record.partition().empty();
   if (text::equals_ignoring_case(nodes, "ALL") && part_nodes) {
     const PartitionRecord* partition = core_.nodes->find_partition(record.partition());
@@ -285,15 +290,17 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
   }
   if (!record.partition().empty() && core_.nodes->find_partition(record.partition()) == nullptr)
     return failure("there is no partition " + record.partition(), kInvalidPartitionName);
-  if (named.size() > 1 && record.core_count() > 0)
-    return failure("CoreCnt goes with one node, or with none that is named", kInvalidCpuCount);
+  const bool of_each = !place.cores.empty();
+  if (of_each ? place.cores.size() != named.size() : named.size() > 1 && record.core_count() > 0)
+    return failure("CoreCnt says as many numbers as Nodes says nodes, or one where no node is named",
+                   kInvalidCpuCount);
   if (!named.empty() && !has_flag(record, "SPEC_NODES")) {
     rpc::Field spec_nodes;
     spec_nodes.set_name("Flags");
     spec_nodes.set_value("+SPEC_NODES");
-    if (const Status set = apply_reservation_field(record, spec_nodes, core_.now(), nodes); !set) return set;
+    if (const Status set = apply_reservation_field(record, spec_nodes, core_.now(), place); !set) return set;
   }
-  if (place_changed) return choose_nodes(named, record);
+  if (place_changed) return choose_nodes(named, place.cores, record);
   for (const ReservationRecord::Share& share : record.shares()) {
     const NodeRecord* node = core_.nodes->find_node(share.node());
     if (node == nullptr) continue;

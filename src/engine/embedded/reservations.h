@@ -55,7 +55,9 @@ class Reservations {
   Result<std::string> create(const rpc::UpdateReservationRequest& request, uint32_t uid);
   // Applies the fields, and finds nodes where none are named. The record is complete then.
   Status apply(const rpc::UpdateReservationRequest& request, model::ReservationRecord& record) const;
-  Status choose_nodes(const std::vector<std::string>& named, model::ReservationRecord& record) const;
+  // `cores`: of each of the nodes that are named, as many as there are; empty: what CoreCnt says, or all.
+  Status choose_nodes(const std::vector<std::string>& named, const std::vector<uint32_t>& cores,
+                      model::ReservationRecord& record) const;
   // Whether no other reservation has the node while this one is to hold it.
   Status check_free(const model::ReservationRecord& record, const std::string& node) const;
   // CPUs that the reservation could have there beside the jobs of others; fails where it could have none, and
@@ -70,10 +72,16 @@ class Reservations {
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };
 
-// One NAME=VALUE of scontrol applied to the record; `nodes` receives the value of Nodes. Pure, but for
-// looking up users.
+// Where a reservation is to be, as it was asked for.
+struct ReservationPlace {
+  std::string nodes;            // Nodes
+  std::vector<uint32_t> cores;  // CoreCnt=2,1: of each of them
+};
+
+// One NAME=VALUE of scontrol applied to the record; of Nodes, and of a list in CoreCnt, `place` receives the
+// value. Pure, but for looking up users.
 Status apply_reservation_field(model::ReservationRecord& record, const rpc::Field& field, int64_t now,
-                               std::string& nodes);
+                               ReservationPlace& place);
 bool has_flag(const model::ReservationRecord& record, std::string_view flag);
 // s between its occurrences; 0: it does not recur. WEEKDAY and WEEKEND recur daily, but not every day.
 int64_t period_of(const model::ReservationRecord& record);
