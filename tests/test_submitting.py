@@ -264,6 +264,7 @@ def test_gpus_are_counted_and_named(cluster_with_gpus):
     cluster.wait_state(one, "RUNNING")
     assert cluster.job(two)["Reason"] in ("Resources", "Priority", "None")
     assert "gres/gpu=3" in cluster.job(one)["TRES"]
+    poll(lambda: (cluster.work / "one.out").exists() and (cluster.work / "one.out").read_text())
     cluster.run("scancel", one, check=0)
     cluster.wait_state(two, "COMPLETED")
     assert (cluster.work / "one.out").read_text().splitlines()[0] == "3 0,1,2"

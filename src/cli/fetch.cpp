@@ -143,9 +143,14 @@ void write_out(std::string_view text) {
 }
 
 void print_error(std::string_view command, std::string_view message) {
-  for (const std::string_view line : text::split(message, '\n'))
+  for (const std::string_view line : text::split(message, '\n')) {
+    if (line.empty()) {
+      std::fputc('\n', stderr);
+      continue;
+    }
     std::fprintf(stderr, "%.*s: error: %.*s\n", static_cast<int>(command.size()), command.data(),
                  static_cast<int>(line.size()), line.data());
+  }
 }
 
 std::string date_line(int64_t now) {

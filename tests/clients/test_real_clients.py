@@ -180,7 +180,7 @@ def test_snakemake_runs_a_workflow(site):
         rule sum:
             input: expand("numbers-{i}.txt", i=[1, 2])
             output: "sum.txt"
-            resources: mem_mb=150, runtime=3
+            resources: mem_mb=500, runtime=3
             shell: "cut -d' ' -f1 {input} | paste -sd+ | bc > {output} || echo 3 > {output}"
         rule report:
             input: "sum.txt"
@@ -188,7 +188,7 @@ def test_snakemake_runs_a_workflow(site):
             shell: "sed 's/^/sum: /' {input} > {output}"
         """))
     done = site.run("snakemake", "--executor", "slurm", "--jobs", "4", "--default-resources", "slurm_account=root",
-                    "slurm_partition=main", "mem_mb=100", "runtime=5", "--latency-wait", "30",
+                    "slurm_partition=main", "mem_mb=500", "runtime=5", "--latency-wait", "30",
                     "--slurm-init-seconds-before-status-checks", "1", timeout=300)
     assert done.returncode == 0, f"{done.stderr}\n{logs(site.work)}"
     assert (site.work / "report.txt").read_text() == "sum: 3\n"

@@ -374,7 +374,8 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
 Status set_sacct_window(const SacctOptions& options, int64_t now, SacctQuestion& question) {
   const bool named = !question.jobs.empty() || !question.steps.empty();
   question.from = named ? 0 : question.filter_states ? now : midnight(now);
-  // Without --endtime, this very second is part of the window; named jobs are shown whatever is yet to begin.
+  // Now as an end is the end of this second, in which jobs here may have begun and ended; named jobs are
+  // shown whatever is yet to begin.
   const int64_t until_now = question.filter_states ? now : now + 1;
   question.until = named && !question.filter_states ? 0 : until_now;
   if (options.from) {
@@ -386,7 +387,7 @@ Status set_sacct_window(const SacctOptions& options, int64_t now, SacctQuestion&
   if (options.until) {
     auto time = text::parse_time(*options.until, now, true);
     if (!time) return failure(time.error());
-    question.until = *time;
+    question.until = *time == now && !question.filter_states ? until_now : *time;
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/job.pb.h"
+#include "os/event_loop.h"
 #include "store/store.h"
 #include "text/mail_type.h"
 
@@ -100,6 +101,7 @@ struct Details {
   double billing = 0;     // units of what it holds; 0: its CPUs
   Owner owner;
   std::unique_ptr<OwnerWatch> owner_watch;
+  std::unique_ptr<os::EventLoop::Timer> terminate_timer;  // when its processes are told to end
   uint32_t next_step_id = 0;
   int32_t batch_pid = 0;  // of the script's shell, while it runs
   bool launched = false;  // the launcher has been told, or has told us

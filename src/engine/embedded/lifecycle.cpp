@@ -32,6 +32,8 @@ constexpr char kRequeuedHeld[] = "job requeued in held state";  // Slurm's words
 // A requeued job begins again after this long, so that one that requeues itself at once keeps nobody busy.
 // (Slurm waits two minutes, for its credentials to expire.)
 constexpr int64_t kRequeueDelaySeconds = 2;
+// The command that requeues a job is often the job's own: it gets its answer before the processes are ended.
+constexpr std::chrono::milliseconds kRequeueGrace{200};
 
 uint32_t released_priority(const Priorities& priorities, const Job& job) {
   JobSpec spec = job.submission->spec();
@@ -213,7 +215,7 @@ void Lifecycle::back_to_queue(Job& job) {
   job.exit_code = job.derived_exit_code = 0;
   job.cancelled_by_uid = 0;
   job.submit_time = core_.now();
-  job.eligible_time = job.submit_time + kRequeueDelaySeconds;
+  job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : kRequeueDelaySeconds);
   auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
@@ -294,10 +296,21 @@ void Lifecycle::stop(Job& job, JobState ending_as, StateReason reason, bool at_o
     core_.launching->signal(job, SIGKILL, node::SignalOrder::ALL);
     return;
   }
-  core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
-  core_.launching->signal(job, SIGTERM, node::SignalOrder::ALL);
+  if (ending_as == JOB_REQUEUED) {
+    details.terminate_timer = core_.loop.make_timer([this, id = job.id] {
+      if (const Job* found = core_.state.find(id)) terminate(*found);
+    });
+    details.terminate_timer->set_after(kRequeueGrace);
+  } else {
+    terminate(job);
+  }
   if (details.kill_time == 0) details.kill_time = core_.now() + core_.config.kill_wait_seconds;
   set_alarm(job);
+}
+
+void Lifecycle::terminate(const Job& job) {
+  core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
+  core_.launching->signal(job, SIGTERM, node::SignalOrder::ALL);
 }
 
 void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bool steps_only) {

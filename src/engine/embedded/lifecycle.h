@@ -57,6 +57,7 @@ class Lifecycle {
   void set_alarm(Job& job);  // the next time at which something falls due for it
 
  private:
+  void terminate(const Job& job);  // SIGTERM to all of its processes
   void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
               int64_t end_time);
   void give_way(Job& job);
