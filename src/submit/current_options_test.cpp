@@ -91,7 +91,7 @@ TEST(CurrentOptions, NodeGeometry) {
   EXPECT_EQ(kept.ntasks(), 6u);
   EXPECT_EQ(spec({"-B1:2:1", "-N2"}).ntasks(), 4u);
   EXPECT_EQ(spec({"-B1:2:1", "-n1"}).ntasks(), 1u);
-  EXPECT_FALSE(spec({"-B1:2"}).has_ntasks());
+  EXPECT_EQ(spec({"-B1:2"}).ntasks(), 2u);
   EXPECT_FALSE(spec({"-B*:2"}).has_sockets_per_node());
   EXPECT_EQ(spec({"-B2-4"}).sockets_per_node(), 2u);
   EXPECT_EQ(refusal({"-Bx"}), "1: sbatch: error: Invalid numeric value \"x\" for first arg of -B.\n");

@@ -114,18 +114,19 @@ Status from_gpus(model::JobSpec& spec) {
   return {};
 }
 
-// -B S:C:T without -n: a task for each thread.
+// Sockets, cores and threads that are asked for of a known number of nodes, or together, without -n: a task
+// for each of them.
 Status from_geometry(model::JobSpec& spec) {
-  if (spec.has_ntasks() || !spec.has_sockets_per_node() || !spec.has_cores_per_socket() ||
-      !spec.has_threads_per_core()) {
-    return {};
-  }
+  const bool nodes = spec.has_max_nodes() && spec.min_nodes() == spec.max_nodes();
+  const bool together = !spec.has_max_nodes() && spec.has_sockets_per_node() && spec.has_cores_per_socket();
+  if (spec.has_ntasks() || !(nodes || together)) return {};
   uint64_t tasks = std::max(spec.min_nodes(), 1u);
-  for (uint64_t factor : {spec.sockets_per_node(), spec.cores_per_socket(), spec.threads_per_core()}) {
+  const uint64_t alone = tasks;
+  for (const uint64_t factor : {spec.sockets_per_node(), spec.cores_per_socket(), spec.threads_per_core()}) {
     if (factor > kMaxTasks / tasks) return refused("too many tasks: -B");
-    tasks *= factor;
+    tasks *= std::max<uint64_t>(factor, 1);
   }
-  return set_tasks(spec, tasks);
+  return tasks == alone ? Status() : set_tasks(spec, tasks);
 }
 
 void from_hint(model::JobSpec& spec) {

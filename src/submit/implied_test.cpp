@@ -70,6 +70,25 @@ TEST(Implied, GpusThatContradict) {
             "fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
 }
 
+TEST(Implied, TasksFromSocketsAndCores) {
+  const auto tasks = [](uint32_t nodes, uint32_t sockets, uint32_t cores) {
+    model::JobSpec spec;
+    if (nodes != 0) spec.set_min_nodes(nodes);
+    if (nodes != 0) spec.set_max_nodes(nodes);
+    if (sockets != 0) spec.set_sockets_per_node(sockets);
+    if (cores != 0) spec.set_cores_per_socket(cores);
+    EXPECT_TRUE(imply_amounts(spec));
+    return spec.ntasks();
+  };
+  EXPECT_EQ(tasks(2, 0, 4), 8);
+  EXPECT_EQ(tasks(2, 1, 2), 4);
+  EXPECT_EQ(tasks(1, 2, 0), 2);
+  EXPECT_EQ(tasks(0, 1, 2), 2);
+  EXPECT_EQ(tasks(0, 0, 4), 0);
+  EXPECT_EQ(tasks(0, 2, 0), 0);
+  EXPECT_EQ(tasks(2, 1, 1), 0);
+}
+
 TEST(Implied, NodesFromAList) {
   EXPECT_EQ(implied({.list = "n[1-3]"}), "3-0/0");
   EXPECT_EQ(implied({.list = "n1"}), "0-0/0");

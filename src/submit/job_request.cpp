@@ -116,10 +116,12 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
   }
   if (spec.has_time_min_minutes() && spec.has_time_limit_minutes() &&
       spec.time_min_minutes() > spec.time_limit_minutes()) {
-    return refuse(
-        invocation,
-        "Batch job submission failed: Invalid time-min specification (exceeds job's time or other limits)",
-        1);
+    const char* before = request.command == Command::kSbatch   ? "Batch job submission failed: "
+                         : request.command == Command::kSalloc ? "Job submit/allocate failed: "
+                                                               : "Unable to allocate resources: ";
+    return refuse(invocation,
+                  std::string(before) + "Invalid time-min specification (exceeds job's time or other limits)",
+                  1);
   }
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time())
     return refuse(invocation, "Incompatible begin and deadline time specification", 1);

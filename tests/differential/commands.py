@@ -68,6 +68,12 @@ srun bash -c 'echo out; echo err >&2'
 srun -u echo unbuffered
 srun -W 1 -n 2 sh -c 'test $SLURM_PROCID = 0 || sleep 20'
 srun -E nosuch true
+srun -N 1 -w n1 --exclusive -c 2 -l echo a
+srun -n 2 -l -o both echo a; sort both
+srun -Q -O -n 4 -N 2 -w n[1-2] --exclusive -l -m nopack printenv SLURM_NODEID
+srun -Q -O -n 6 -N 2 -w n[1-2] --exclusive -l -m pack printenv SLURM_NODEID
+srun -t 5 --time-min 10 true
+srun -n 1 -m '*:*:*,pack' printenv SLURM_DISTRIBUTION
 srun -r 1 true
 srun -A '' true
 srun --pty true
@@ -78,6 +84,11 @@ salloc false
 salloc sh -c 'exit 5'
 salloc nosuchprogram
 salloc -Q true
+salloc -N 1 : -N 1 true
+salloc -I2 -H true
+salloc -N 2 srun -l echo a : echo b
+salloc -N 1 srun -l echo a : echo b
+salloc -N 2 srun -l -w n1 echo a : -w n1 echo b
 salloc --no-shell -t 1
 salloc --no-shell -N 9
 salloc -N 2 srun -l sh -c 'echo $SLURM_NODEID'
@@ -100,6 +111,10 @@ sbatch --test-only -N 2 --wrap=true
 sbatch --test-only -N 9 --wrap=true
 sbatch -V
 sbatch nosuchfile
+sbatch -t 5 --time-min 10 --wrap=true
+sbatch --deadline now+1hour --time-min 120 --wrap=true
+sbatch -S1 --thread-spec=1 --wrap=true
+sbatch -p nosuch --wrap=true
 sbatch
 sbatch --wrap=true extra
 sbatch --parsable --test-only --wrap=true

@@ -131,6 +131,15 @@ SIZE = lines("size", """
 -B 2:4:1
 -B 1
 -B *:*:*
+-B 1:2
+-B 1:2 -N 2
+-B *:2 -N 2
+-B 2:4 -N 1
+-B 1:2 -N 1 -n 3
+--cores-per-socket=4 -N 2
+--cores-per-socket=2
+--sockets-per-node=2 -N 1
+--ntasks-per-socket=2 --cores-per-socket=2 --sockets-per-node=1 -N 2
 -B x
 --exclusive
 --exclusive=user
