@@ -62,8 +62,8 @@ class User(Commands):
         return path
 
 
-def passable_directory() -> pathlib.Path:
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="minke-shared-"))
+def passable_directory(parent: str = "/tmp") -> pathlib.Path:
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="minke-shared-", dir=parent))
     directory.chmod(0o755)
     return directory
 
@@ -71,9 +71,9 @@ def passable_directory() -> pathlib.Path:
 class Shared:
     """The cluster, and its users: alice, bob and otto, who is an operator."""
 
-    def __init__(self, extra: str = ""):
+    def __init__(self, extra: str = "", parent: str = "/tmp"):
         # Nobody else may pass through pytest's own.
-        self.directory = passable_directory()
+        self.directory = passable_directory(parent)
         self.accounts: list[str] = []
         self.group = f"mkops{os.getpid()}{next(NAMES)}"
         subprocess.run(["groupadd", self.group], check=True)
@@ -765,3 +765,51 @@ def test_time_limit_is_told_with_the_users_rights(shared):
     shared.bob.wait_end(job)
     assert target.read_text() == "root's\n"
     (shared.bob.work / "runs").unlink()
+
+
+@pytest.fixture
+def with_private_tmp():
+    one = Shared("private_tmp = true\n", parent="/var/tmp")
+    yield one
+    one.close()
+
+
+def test_private_directories(with_private_tmp):
+    """/tmp and /dev/shm are each job's own, the same to all its steps, and gone with it."""
+    one = with_private_tmp
+    marks = {directory: pathlib.Path(directory) / f"mark{os.getpid()}" for directory in ("/tmp", "/dev/shm")}
+    script = "\n".join(f"ls -A {directory}; echo hers > {mark}; srun cat {mark}; srun cp {mark} {mark}.step\n"
+                       f"cat {mark}.step; stat -c %U:%a {directory}" for directory, mark in marks.items())
+    job = one.alice.submit(script + "\ntouch there; while [ ! -e go ]; do sleep 0.05; done")
+    poll(lambda: (one.alice.work / "there").exists())
+    for directory, mark in marks.items():
+        assert not mark.exists()
+        assert one.bob.run("srun", "ls", "-A", directory, check=0).stdout == ""
+        assert one.alice.run("srun", "--overlap", f"--jobid={job}", "cat", mark, check=0).stdout == "hers\n"
+    for hidden in (one.home / "shm", one.home / "tmp" / f"job{job}.tmp"):
+        assert one.bob.run("ls", hidden).returncode != 0
+    (one.alice.work / "go").touch()
+    assert one.alice.output(job).splitlines() == ["hers", "hers", f"{one.alice.name}:700"] * 2
+    assert not list((one.home / "tmp").glob("job*")) and not list((one.home / "shm").iterdir())
+    assert one.bob.run("srun", "bash", "-c", "umount /tmp 2>/dev/null && echo in; true", check=0).stdout == ""
+
+
+def test_private_directories_are_removed_after_a_crash(with_private_tmp):
+    one = with_private_tmp
+    job = one.alice.submit("echo left > /tmp/left; echo left > /dev/shm/left; touch there; sleep 100", "--no-requeue")
+    poll(lambda: (one.alice.work / "there").exists())
+    os.kill(one.pid("launcher"), signal.SIGKILL)
+    assert one.alice.wait_end(job)["JobState"] == "NODE_FAIL"
+    assert not list((one.home / "tmp").glob("job*")) and not list((one.home / "shm").iterdir())
+    assert one.bob.run("srun", "ls", "-A", "/tmp", "/dev/shm", check=0).stdout == "/dev/shm:\n\n/tmp:\n"
+
+
+def test_home_below_a_private_tmp_is_refused():
+    directory = passable_directory()
+    (directory / "minke.toml").write_text("private_tmp = true\n")
+    environment = plain_environment() | {"MINKE_HOME": str(directory / "home"),
+                                         "MINKE_CONFIG": str(directory / "minke.toml")}
+    program = os.environ.get("MINKE", ROOT / "build/minke")
+    done = subprocess.run([program, "up", "--shared"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "neither the home nor tmp_root may be there" in done.stderr
+    shutil.rmtree(directory)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -198,6 +199,8 @@ int run_launcher(const LauncherOptions& options) {
   Supervisor::Options supervising;
   supervising.journal_path = launcher_journal_path(home);
   supervising.home_id = launcher_home_id(home);
+  supervising.shared = os::is_shared(home);
+  supervising.memory_dir = home + "/shm";
   supervising.enforce_cpus = os::is_shared(home);  // one's own user may bind his processes as he likes
   supervising.use_kernel_child_list = options.use_kernel_child_list;
   auto supervisor = Supervisor::create(loop, std::move(supervising));
@@ -208,6 +211,7 @@ int run_launcher(const LauncherOptions& options) {
   say_ready();
   loop.run();
   ::unlink(launcher_socket_path(home).c_str());
+  if (os::is_shared(home)) ::umount2((home + "/shm").c_str(), MNT_DETACH);  // where some job had it made
   return kLauncherStopped;
 }
 

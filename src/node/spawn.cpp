@@ -132,6 +132,8 @@ bool failed_before_execution(const ChildBlock& block) {
 
 std::string describe_failure(const ChildBlock& block) {
   std::string reason = std::strerror(block.error);
+  if (block.phase == static_cast<int>(StartPhase::kDirectories))
+    return "cannot have its own /tmp and /dev/shm: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kIdentity)) return "cannot run as its user: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kGroup)) return "cannot enter its control group: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kDirectory))
@@ -150,6 +152,8 @@ struct Spawner::Start {
   std::vector<ChildLimit> limits;
   std::vector<gid_t> supplementary;  // groups of the order's identity
   std::vector<GroupEntry> groups;
+  std::vector<std::pair<std::string, std::string>> bind_paths;
+  std::vector<ChildBind> binds;               // of `bind_paths`
   std::vector<cpu_set_t> cpu_masks;           // by place
   std::vector<std::vector<int>> group_files;  // of `groups`
   std::vector<TaskStart> tasks;               // never resized once started
@@ -233,11 +237,14 @@ Spawner::~Spawner() {
 }
 
 std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::UniqueFd> descriptors,
-                                  std::vector<GroupEntry> groups,
-                                  const std::vector<std::vector<uint32_t>>& cpus) {
+                                  Confinement confinement) {
   sweep();
   auto start = std::make_unique<Start>();
-  start->groups = std::move(groups);
+  const std::vector<std::vector<uint32_t>>& cpus = confinement.cpus;
+  start->groups = std::move(confinement.groups);
+  start->bind_paths = std::move(confinement.binds);
+  for (const auto& [source, target] : start->bind_paths)
+    start->binds.push_back({source.c_str(), target.c_str()});
   for (const GroupEntry& group : start->groups) {
     std::vector<int>& files = start->group_files.emplace_back();
     for (const os::UniqueFd& file : group.files) files.push_back(file.get());
@@ -269,6 +276,8 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
       task.block.cpu_mask = &start->cpu_masks[place];
       task.block.cpu_mask_bytes = sizeof(cpu_set_t);
     }
+    task.block.binds = start->binds.data();
+    task.block.bind_count = start->binds.size();
     task.block.has_identity = order.has_identity();
     task.block.uid = order.identity().uid();
     task.block.gid = order.identity().gid();

@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "node/control_groups.h"
@@ -30,6 +31,13 @@
 #include "os/fd.h"
 
 namespace minke::node {
+
+struct Confinement {
+  std::vector<GroupEntry> groups;           // by place; none: the tasks are not in control groups
+  std::vector<std::vector<uint32_t>> cpus;  // by place; none or empty: not bound
+  std::vector<std::pair<std::string, std::string>>
+      binds;  // directories, and in whose places the tasks see them
+};
 
 class Spawner {
  public:
@@ -40,11 +48,8 @@ class Spawner {
   Spawner& operator=(const Spawner&) = delete;
 
   // Starts all tasks; returns their pids by position, or the negated errno for a task that could not be
-  // forked. The order must be valid: a program, and descriptors and places within range. `groups`: by place,
-  // where the tasks are to be in control groups. `cpus`: by place, what they are bound to; none or empty: not
-  // bound.
-  std::vector<pid_t> spawn(LaunchOrder order, std::vector<os::UniqueFd> descriptors,
-                           std::vector<GroupEntry> groups, const std::vector<std::vector<uint32_t>>& cpus);
+  // forked. The order must be valid: a program, and descriptors and places within range.
+  std::vector<pid_t> spawn(LaunchOrder order, std::vector<os::UniqueFd> descriptors, Confinement confinement);
 
   // Why the task's program was never executed: its streams or its directory could not be had. Nothing where
   // it was, or where executing it failed (which its standard error and its exit status tell). To be called

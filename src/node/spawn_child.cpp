@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/keyctl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -75,6 +77,21 @@ MINKE_SHARED_MEMORY void enter_group(ChildBlock& child) {
     const long result = raw_syscall(SYS_write, child.group_files[i], address("0"), 1);
     if (result < 0) give_up(child, StartPhase::kGroup, static_cast<int>(-result));
   }
+}
+
+// What is mounted elsewhere later appears here too; what is mounted here stays here.
+MINKE_SHARED_MEMORY void take_private_directories(ChildBlock& child) {
+  if (child.bind_count == 0) return;
+  long result = raw_syscall(SYS_unshare, CLONE_NEWNS);
+  if (result == 0) result = raw_syscall(SYS_mount, 0, address("/"), 0, MS_REC | MS_SLAVE, 0);
+  for (size_t i = 0; result == 0 && i < child.bind_count; ++i) {
+    const ChildBind& bind = child.binds[i];
+    result = raw_syscall(SYS_mount, address(bind.source), address(bind.target), 0, MS_BIND, 0);
+    if (result != 0) break;
+    constexpr long kSafe = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV;
+    result = raw_syscall(SYS_mount, 0, address(bind.target), 0, kSafe, 0);
+  }
+  if (result < 0) give_up(child, StartPhase::kDirectories, static_cast<int>(-result));
 }
 
 // The one place where the launcher's rights are given up, for good: nothing that a user named is opened,
@@ -206,6 +223,7 @@ MINKE_SHARED_MEMORY int run_child(void* child_block) {
   reset_signals();
   if (child.after != nullptr) wait_for(child.after);
   keep_only_given_streams(child);
+  take_private_directories(child);
   take_identity(child);
   raw_syscall(SYS_umask, child.umask);
   open_streams(child);

@@ -15,12 +15,18 @@ struct ChildStream {
   bool same_as_stdout = false;
 };
 
+// A directory that the child sees in another's place.
+struct ChildBind {
+  const char* source = nullptr;
+  const char* target = nullptr;
+};
+
 struct ChildLimit {
   int resource = 0;
   uint64_t soft = 0;
 };
 
-enum class StartPhase : int { kGroup, kIdentity, kStreams, kDirectory, kExecute };
+enum class StartPhase : int { kGroup, kDirectories, kIdentity, kStreams, kDirectory, kExecute };
 
 // Prepared by the parent; all pointers stay valid while `alive` is not zero.
 struct ChildBlock {
@@ -44,6 +50,8 @@ struct ChildBlock {
   gid_t gid = 0;
   const gid_t* groups = nullptr;
   size_t group_count = 0;
+  const ChildBind* binds = nullptr;  // some: in a mount namespace of its own
+  size_t bind_count = 0;
   const void* cpu_mask = nullptr;  // of sched_setaffinity(2); null: not bound
   size_t cpu_mask_bytes = 0;
   const int* group_files = nullptr;  // its own pid is to be written to them

@@ -167,7 +167,7 @@ void Supervisor::record(const JournalRecord& record) {
   });
 }
 
-Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, std::vector<GroupEntry>& groups) {
+Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confinement& confinement) {
   const bool nothing = std::any_of(order.tasks().begin(), order.tasks().end(), [&](const TaskOrder& task) {
     return task.argv().empty() && order.argv().empty();
   });
@@ -183,22 +183,38 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, std::ve
     job.start = std::chrono::steady_clock::now();
   }
   if (order.has_identity()) job.identity = order.identity();
-  if (!order.tmp_dir().empty() && job.tmp_dir.empty()) {
-    const Status made =
-        order.has_identity()
-            ? make_tmp_dir(order.tmp_dir(), Owner{order.identity().uid(), order.identity().gid()})
-            : tmp_dirs_.make(order.tmp_dir());
-    if (!made) return made;
-    job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
-  }
+  if (const Status made = make_directories(order, job); !made) return made;
   if (job.cpus.empty()) {
     for (const uint32_t count : order.job_cpus()) job.cpus.push_back(cpus_.take(count));
   }
   auto made = groups_.make(order, job.cpus);
   if (!made) return failure("no control group: " + made.error().message, made.error().code);
-  groups = std::move(*made);
+  confinement = {std::move(*made), job.cpus, job.binds};
   if (order.id().kind() == model::STEP_BATCH) remember_streams(order);
   return {};
+}
+
+Status Supervisor::make_directories(const LaunchOrder& order, Job& job) {
+  if (order.tmp_dir().empty() || !job.tmp_dir.empty()) return {};
+  std::optional<Owner> owner;
+  if (order.has_identity()) owner = Owner{order.identity().uid(), order.identity().gid()};
+  if (auto made = owner ? make_tmp_dir(order.tmp_dir(), owner) : tmp_dirs_.make(order.tmp_dir()); !made)
+    return made;
+  job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
+  if (!order.private_directories() || !owner) return {};
+  const std::vector<std::string> own = private_directories(job);
+  if (auto made = make_memory_dir(options_.memory_dir); !made) return made;
+  const char* const targets[] = {"/dev/shm", "/tmp"};
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (auto made = make_tmp_dir(own[i], owner); !made) return made;
+    job.binds.emplace_back(own[i], targets[i]);
+  }
+  return {};
+}
+
+std::vector<std::string> Supervisor::private_directories(const Job& job) const {
+  const std::string name = std::to_string(job.key.job_id) + "." + std::to_string(job.key.run);
+  return {options_.memory_dir + "/" + name, job.tmp_dir + ".tmp"};
 }
 
 void Supervisor::remember_streams(const LaunchOrder& order) {
@@ -219,10 +235,10 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
   Status ready = journal_.append(launching);
   table_.apply(launching);
   LaunchState& launch = *table_.find(key);
-  std::vector<GroupEntry> groups;
-  if (ready) ready = prepare(order, descriptors.size(), groups);
+  Confinement confinement;
+  if (ready) ready = prepare(order, descriptors.size(), confinement);
   if (ready) {
-    start_tasks(launch, std::move(order), std::move(descriptors), std::move(groups));
+    start_tasks(launch, std::move(order), std::move(descriptors), std::move(confinement));
     return;
   }
   JournalRecord record_of_failure;
@@ -235,10 +251,9 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
 }
 
 void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
-                             std::vector<GroupEntry> groups) {
+                             Confinement confinement) {
   Job& job = jobs_.at(launch.key.job);
-  std::vector<pid_t> pids =
-      spawner_.spawn(std::move(order), std::move(descriptors), std::move(groups), job.cpus);
+  std::vector<pid_t> pids = spawner_.spawn(std::move(order), std::move(descriptors), std::move(confinement));
   JournalRecord record_of_pids;
   Running& running = *record_of_pids.mutable_running();
   *running.mutable_id() = launch.key.id();

@@ -39,6 +39,8 @@ class Supervisor {
     std::string journal_path;
     std::string home_id;
     bool use_kernel_child_list = true;
+    bool shared = false;        // serves all users, as root
+    std::string memory_dir;     // where what is mounted as jobs' /dev/shm is made
     bool enforce_cpus = false;  // by control groups, where there are any
   };
   // Recovers from the journal: launches of an earlier launcher that had not ended are cleared away and then
@@ -71,14 +73,15 @@ class Supervisor {
     std::chrono::steady_clock::time_point start;
     bool ending = false;
     bool of_earlier_launcher = false;
-    bool asked_to_end = false;     // the daemon waits for JobEnded
-    std::vector<LaunchKey> ended;  // to be told when the job is cleared away
-    pid_t removal = 0;             // the process that empties the temporary directory
-    bool tmp_dir_gone = false;
-    std::string batch_stderr;    // path; empty: none, or not known
-    std::string message_prefix;  // before our own words there
+    bool asked_to_end = false;             // the daemon waits for JobEnded
+    std::vector<LaunchKey> ended;          // to be told when the job is cleared away
+    std::vector<std::string> directories;  // to be removed with it: tmp_dir and others; the last one first
+    pid_t removal = 0;                     // the process that empties the last of them
+    std::string batch_stderr;              // path; empty: none, or not known
+    std::string message_prefix;            // before our own words there
     std::optional<Identity> identity;
     std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
+    std::vector<std::pair<std::string, std::string>> binds;
   };
   // A child of the launcher that it did not start.
   struct Orphan {
@@ -91,10 +94,12 @@ class Supervisor {
 
   // supervisor.cpp: orders
   void record(const JournalRecord& record);
-  Status prepare(const LaunchOrder& order, size_t descriptors, std::vector<GroupEntry>& groups);
+  Status prepare(const LaunchOrder& order, size_t descriptors, Confinement& confinement);
+  Status make_directories(const LaunchOrder& order, Job& job);
+  std::vector<std::string> private_directories(const Job& job) const;  // whether or not it has them
   void remember_streams(const LaunchOrder& order);
   void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
-                   std::vector<GroupEntry> groups);
+                   Confinement confinement);
   void task_failed(LaunchState& launch, uint32_t position, const std::string& error);
   void launch_ended(LaunchState& launch);
   void tell_started(const LaunchState& launch);
@@ -111,7 +116,7 @@ class Supervisor {
   bool processes_left(Job& job, const std::vector<pid_t>& orphans);
   bool kill_orphans(const Job& job, const std::vector<pid_t>& orphans);
   void kill_rest_of(const LaunchState& launch);
-  bool remove_tmp_dir_of(Job& job);
+  bool remove_directories_of(Job& job);
   void finish(Job& job);
 
   // supervisor_orphans.cpp: whose process is that?

@@ -64,9 +64,9 @@ void Supervisor::reap() {
     if (auto removal = removals_.extract(pid); !removal.empty()) {
       Job& job = jobs_.at(removal.mapped());
       job.removal = 0;
-      job.tmp_dir_gone = true;  // or as good as: the process has logged why not
-      if (!remove_empty_tmp_dir(job.tmp_dir) && job.identity)
-        log_line("something in " + job.tmp_dir + " is not its owner's to remove");
+      if (!remove_empty_tmp_dir(job.directories.back()) && options_.shared)
+        log_line("something in " + job.directories.back() + " is not its owner's to remove");
+      job.directories.pop_back();  // gone, or as good as: the process has logged why not
     }
   }
   if (!ending_.empty()) schedule_clearing();
@@ -149,7 +149,7 @@ void Supervisor::clear_jobs() {
       left = left || undecided;
       for (pid_t pid : survivors[key]) left = ::kill(pid, SIGKILL) == 0 || left;
     }
-    if (!left && remove_tmp_dir_of(job)) {
+    if (!left && remove_directories_of(job)) {
       finish(job);
     } else if (left || job.removal == 0) {  // 0: no process was to be had for the removal
       look_again = true;
@@ -214,17 +214,27 @@ void Supervisor::kill_rest_of(const LaunchState& launch) {
   for (pid_t orphan : tops) ::kill(orphan, SIGKILL);
 }
 
-// True when it is gone.
-bool Supervisor::remove_tmp_dir_of(Job& job) {
+// True when they are gone.
+bool Supervisor::remove_directories_of(Job& job) {
   if (job.removal != 0) return false;
-  if (job.tmp_dir_gone || job.tmp_dir.empty()) return true;
-  // One user's directory is never kept for another's job.
-  if (job.identity ? remove_empty_tmp_dir(job.tmp_dir) : tmp_dirs_.remove_if_empty(job.tmp_dir)) return true;
-  pid_t pid = fork_tmp_dir_removal(job.tmp_dir);
-  if (pid < 0) return false;
-  job.removal = pid;
-  removals_[pid] = job.key;
-  return false;
+  if (!job.tmp_dir.empty()) {  // the first time
+    if (options_.shared) job.directories = private_directories(job);
+    job.directories.push_back(std::exchange(job.tmp_dir, ""));
+  }
+  while (!job.directories.empty()) {
+    const std::string& directory = job.directories.back();
+    // One user's directory is never kept for another's job.
+    if (options_.shared ? remove_empty_tmp_dir(directory) : tmp_dirs_.remove_if_empty(directory)) {
+      job.directories.pop_back();
+      continue;
+    }
+    const pid_t pid = fork_tmp_dir_removal(directory);
+    if (pid < 0) return false;
+    job.removal = pid;
+    removals_[pid] = job.key;
+    return false;
+  }
+  return true;
 }
 
 void Supervisor::finish(Job& job) {

@@ -2,9 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -98,6 +101,15 @@ Status make_tmp_dir(const std::string& path, std::optional<Owner> owner) {
     return {};
   }
   return failure_from_errno("cannot make the temporary directory " + path, error);
+}
+
+Status make_memory_dir(const std::string& path) {
+  if (auto made = make_tmp_dir(path); !made) return made;
+  struct statfs info {};
+  if (::statfs(path.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC) return {};
+  if (::mount("tmpfs", path.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711") != 0)
+    return failure_from_errno("cannot mount a file system in memory at " + path, errno);
+  return {};
 }
 
 bool remove_empty_tmp_dir(const std::string& path) {

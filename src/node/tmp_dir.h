@@ -21,6 +21,10 @@ struct Owner {
 };
 Status make_tmp_dir(const std::string& path, std::optional<Owner> owner = std::nullopt);
 
+// A directory of root's in memory (a tmpfs of its own) that others may pass through, where it is not there
+// yet.
+Status make_memory_dir(const std::string& path);
+
 // True: it is gone (it was empty, or was not there). False: there is something in it. Does not block for
 // long.
 bool remove_empty_tmp_dir(const std::string& path);

@@ -250,6 +250,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
   table.text("operators", config.operators);
   table.text("administrators", config.administrators);
+  table.boolean("private_tmp", [&](bool v) { config.private_tmp = v; });
   table.boolean("private_jobs", [&](bool v) { config.private_jobs = v; });
   table.boolean("bind_cpus", [&](bool v) { config.bind_cpus = v; });
   table.boolean("constrain_memory", [&](bool v) { config.constrain_memory = v; });

@@ -40,6 +40,7 @@ struct Configuration {
   bool shared = false;                 // serves all users of this machine, as root (os/minke_home.h)
   std::string operators;               // groups of users (engine/embedded/rights.h); empty: root alone
   std::string administrators;
+  bool private_tmp = false;   // each job has a /tmp and a /dev/shm of its own
   bool private_jobs = false;  // users see their own only
   uint32_t max_pids = 0;      // processes and threads of a job at a time; 0: any number
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are

@@ -117,6 +117,10 @@ Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) cons
   if (!config) return config;
   config->shared = shared;
   constexpr uint32_t kSharedPids = 16384;  // a fork bomb must leave room for the others
+  if (shared && config->private_tmp &&
+      (config->home.starts_with("/tmp/") || config->tmp_root.starts_with("/tmp/")))
+    return failure(
+        "with private_tmp, jobs cannot see what is below /tmp: neither the home nor tmp_root may be there");
   if (shared && config->max_pids == 0) config->max_pids = kSharedPids;
   return config;
 }

@@ -135,6 +135,7 @@ void Rights::set_identity(uint32_t uid, uint32_t gid, node::LaunchOrder& order) 
   identity.set_uid(uid);
   identity.set_gid(gid);
   for (const uint32_t group : known(uid, gid).groups) identity.add_groups(group);
+  order.set_private_directories(core_.config.private_tmp);
 }
 
 }  // namespace minke::engine
