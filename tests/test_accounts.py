@@ -156,3 +156,19 @@ def test_nothing_changes_without_accounts(cluster):
     job = cluster.submit("true", "-A", "anything")
     cluster.wait_end(job)
     assert cluster.run("sacct", "-nXPj", job, "-o", "account").stdout.strip() == "anything"
+
+
+def test_a_job_changes_its_account_and_qos(shared):
+    assert sacctmgr(shared, "modify", "account", "chem", "set", "grptres=cpu=1").returncode == 0
+    assert sacctmgr(shared, "add", "qos", "narrow", "grptres=cpu=1").returncode == 0
+    assert sacctmgr(shared, "modify", "account", "root", "set", "qos=normal,narrow").returncode == 0
+    job, other = shared.submit("true", "-A", "chem", "-n2"), shared.submit("true", "-A", "theory", "--qos=narrow", "-n2")
+    poll(lambda: reason(shared, job) == "AssocGrpCpuLimit", 10, "its account's limit")
+    poll(lambda: reason(shared, other) == "QOSGrpCpuLimit", 10, "its QOS's limit")
+    refused = shared.run("scontrol", "update", f"jobid={job}", "account=physics")
+    assert refused.returncode == 1 and "Invalid account" in refused.stderr
+    assert shared.run("scontrol", "update", f"jobid={job}", "account=theory").returncode == 0
+    assert shared.run("scontrol", "update", f"jobid={other}", "qos=normal").returncode == 0
+    shared.wait_end(job)
+    shared.wait_end(other)
+    assert shared.run("sacct", "-nXPj", f"{job},{other}", "-o", "account,qos").stdout.split() == ["theory|normal"] * 2

@@ -36,9 +36,10 @@ def states(cluster, job):
 
 def test_cancel(by_partition):
     cluster = by_partition("cancel")
-    old, young = [cluster.submit("sleep 60", "-n4", "-p", "low") for _ in range(2)]
+    old, young = [cluster.submit("echo up; sleep 60", "-n4", "-p", "low") for _ in range(2)]
     for job in (old, young):
-        cluster.wait_state(job, "RUNNING")
+        file = cluster.work / f"slurm-{job}.out"
+        poll(lambda file=file: file.exists() and "up" in file.read_text(), 10, "its script")
     high = cluster.submit("true", "-p", "high", "-n3")
     cluster.wait_end(high)
     cluster.wait_end(young)  # one is enough: the one that has run for less

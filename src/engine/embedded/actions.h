@@ -50,6 +50,8 @@ class Actions {
   void bring_back(const Selectors& selectors, std::function<void()> then);
   Status admits_update(const Job& job, const model::JobSpec& spec, uint32_t uid) const;
   Status update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid);
+  // Another account, QOS or partition: the association may be another too.
+  Status charge_anew(Job& job, model::JobSpec& spec);
   Status update_steps(const Job& job, const rpc::UpdateJobRequest& request);
   bool filter_matches(const rpc::JobFilter& filter, const Job& job);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/actions.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
@@ -46,6 +47,21 @@ Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid)
                              ? spec.time_limit_minutes()
                              : kUnlimited;
   if (job.holds_nodes() && limit > job.time_limit_minutes) return failure("", kAccessDenied);
+  return {};
+}
+
+Status Actions::charge_anew(Job& job, JobSpec& spec) {
+  const JobSpec before = job.submission->spec();
+  const bool same = spec.account() == before.account() && spec.qos() == before.qos() &&
+                    spec.partition() == before.partition();
+  if (same || !core_.accounts->book().configured()) return {};
+  if (job.state != JOB_PENDING) return failure("", kJobNotPending);
+  const auto charge = core_.accounts->choose(spec, job.uid);
+  if (!charge) return failure(charge.error());
+  core_.accounts->left(job);
+  job.association = charge->association;
+  job.qos = charge->qos;
+  core_.accounts->submitted(job);
   return {};
 }
 
@@ -102,6 +118,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
     if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
     spec.set_partition(partitions);
   }
+  if (const Status charged = charge_anew(job, spec); !charged) return charged;
   core_.scheduling->remove(job);
   // Tasks of an array share their submission: the changed one gets its own, under its own id.
   auto changed =
