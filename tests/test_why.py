@@ -181,6 +181,43 @@ def test_licenses(cluster):
     assert f"These have them:\n  {holder} of " in text
 
 
+LIMITED = """
+[accounting]
+enforce = ["limits", "qos"]
+
+[priority]
+type = "multifactor"
+weight_fair_share = 100000
+weight_qos = 10000
+"""
+
+
+@pytest.mark.machine(nodes=1, cpus=8, extra=LIMITED)
+def test_limits_of_accounts_and_qos(cluster):
+    """There is room enough: the limit holds it up, until a job that it counts ends."""
+    user = cluster.run("id", "-un").stdout.strip()
+    for words in (["add", "qos", "quick"], ["modify", "qos", "quick", "set", "grpjobs=1"],
+                  ["add", "account", "physics", "grptres=cpu=2"], ["add", "account", "chem"],
+                  ["add", "user", user, "account=physics,chem", "qos=normal,quick"]):
+        cluster.run("sacctmgr", "-i", *words, check=0)
+    running = cluster.submit("sleep 1000", "--account=physics", "--cpus-per-task=2", "--time=30")
+    other = cluster.submit("sleep 1000", "--account=chem", "--qos=quick", "--time=40")
+    cluster.wait_state(running, "RUNNING")
+    cluster.wait_state(other, "RUNNING")
+    job = cluster.submit("true", "--account=physics", "--time=10")
+    text = why(cluster, job)
+    assert "A limit holds it up (AssocGrpCpuLimit). account physics: cpu 2 of 2." in text
+    assert f"Running under these limits:\n  {running} of " in text and f"  {other} of " not in text
+    answer = told(cluster, job)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(1800, abs=20)
+    waits = cluster.submit("true", "--account=chem", "--qos=quick", "--time=10")
+    text = why(cluster, waits)
+    assert "(QOSGrpJobsLimit). QOS quick: jobs 1 of 1." in text
+    answer = told(cluster, waits)
+    assert [one["job"] for one in answer["jobs"]] == [str(other)]
+    assert answer["expected_start"] - answer["now"] == pytest.approx(2400, abs=20)
+
+
 def test_running_and_ended_jobs(cluster):
     job = cluster.submit("sleep 1000", "--time=30")
     cluster.wait_state(job, "RUNNING")

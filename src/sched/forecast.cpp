@@ -20,11 +20,13 @@ class Simulation {
       const std::int64_t believed = options.believed_end ? options.believed_end(end.key) : end.time;
       ends_.insert({std::min(end.time, believed), end.key});
     }
+    if (options.limits) limits_ = options.limits();
   }
 
   void add(const PendingEntry& entry, const Request& request) {
     if (queue_.find(entry.id) || job_of(entry.id) == changed_) return;
     queue_.insert(entry, request);
+    if (limits_ && request.limit_group != 0) limit_groups_[entry.id] = request.limit_group;
     if (options_.partition_bits != 0) entries_of_job_[job_of(entry.id)].push_back(entry.id);
   }
 
@@ -48,17 +50,20 @@ class Simulation {
         later_.reset();
       }
       PassOptions pass_options = options_.pass;
+      if (limits_) pass_options.gate = [&](std::uint32_t group) { return limits_->refuse(group, now); };
       pass_options.max_starts = static_cast<std::uint32_t>(options_.max_starts - starts);
-      const PassResult result = run_pass(machine_, queue_, running_, now, pass_options,
-                                         [&](EntryId entry, const Placement& placement, std::int64_t end) {
-                                           if (started_.insert(job_of(entry)).second)
-                                             expected_.push_back({entry, now, placement});
-                                           start_once(entry);
-                                           if (options_.believed_seconds)
-                                             end = std::min(end, now + options_.believed_seconds(entry));
-                                           ends_.insert({end, ++next_key_});
-                                           return next_key_;
-                                         });
+      const PassResult result =
+          run_pass(machine_, queue_, running_, now, pass_options,
+                   [&](EntryId entry, const Placement& placement, std::int64_t end) {
+                     if (started_.insert(job_of(entry)).second) expected_.push_back({entry, now, placement});
+                     start_once(entry);
+                     if (options_.believed_seconds)
+                       end = std::min(end, now + options_.believed_seconds(entry));
+                     ends_.insert({end, ++next_key_});
+                     if (const auto group = limit_groups_.find(entry); group != limit_groups_.end())
+                       limits_->started(next_key_, group->second, now);
+                     return next_key_;
+                   });
       starts += result.started;
       tests += result.tested;
       const std::int64_t change =
@@ -72,8 +77,11 @@ class Simulation {
         machine_.hold_changed();
       }
       now = std::max(now + 1, next);
-      for (; !ends_.empty() && ends_.begin()->time <= now; ends_.erase(ends_.begin()))
+      for (; !ends_.empty() && ends_.begin()->time <= now; ends_.erase(ends_.begin())) {
         machine_.release(*running_.remove(ends_.begin()->key));
+        if (limits_) limits_->ended(ends_.begin()->key);
+      }
+      if (limits_) machine_.limits_changed();
     }
     return std::move(expected_);
   }
@@ -103,6 +111,8 @@ class Simulation {
   PendingQueue queue_;
   const ForecastOptions& options_;
   std::optional<Later> later_;
+  std::unique_ptr<ForeseenLimits> limits_;                            // null: there are none
+  std::unordered_map<EntryId, std::uint32_t> limit_groups_;           // looked up only
   std::optional<EntryId> changed_;                                    // job
   std::unordered_map<EntryId, std::vector<EntryId>> entries_of_job_;  // looked up only
   std::set<RunningSet::End> ends_;                                    // believed

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,15 @@
 #include "sched/running_set.h"
 
 namespace minke::sched {
+
+// Limits outside of the machine (see LimitGate), on a copy that follows what starts and ends in one forecast.
+class ForeseenLimits {
+ public:
+  virtual ~ForeseenLimits() = default;
+  virtual std::optional<model::StateReason> refuse(std::uint32_t limit_group, std::int64_t now) = 0;
+  virtual void started(RunKey key, std::uint32_t limit_group, std::int64_t now) = 0;
+  virtual void ended(RunKey key) = 0;  // also of those that run now
+};
 
 struct ForecastOptions {
   std::uint32_t max_entries = 1000;  // the first ones of the queue; those behind get no forecast
@@ -30,6 +40,8 @@ struct ForecastOptions {
   std::function<std::int64_t(EntryId)> believed_seconds;
   // Entries whose ids differ in these lowest bits alone are one job in several partitions: it starts once.
   std::uint32_t partition_bits = 0;
+  // Called once for each forecast; empty, or null: the gate of `pass` stays as it is now.
+  std::function<std::unique_ptr<ForeseenLimits>()> limits;
 };
 
 struct ExpectedStart {

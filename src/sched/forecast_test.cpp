@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
+#include <set>
+#include <utility>
 
 #include "sched/test_cluster.h"
 #include "sched/wait_reason.h"
@@ -59,6 +62,45 @@ TEST(Forecast, AJobInSeveralPartitionsStartsOnce) {
   machine.allocate(machine.place(job(2, 5)).value());
   EXPECT_EQ(forecast_entry(machine, queue, running, (1 << 8) | 1, 0, options)->start, 300);
   EXPECT_EQ(forecast_changed(machine, queue, running, (1 << 8) | 1, job(2, 10), 0, options)->start, 0);
+}
+
+// At most so many of a limit group at a time.
+class AtMost : public ForeseenLimits {
+ public:
+  AtMost(std::size_t most, std::set<RunKey> running) : most_(most), running_(std::move(running)) {}
+  std::optional<model::StateReason> refuse(std::uint32_t, std::int64_t) override {
+    if (running_.size() < most_) return std::nullopt;
+    return model::ASSOC_GRP_JOBS;
+  }
+  void started(RunKey key, std::uint32_t, std::int64_t) override { running_.insert(key); }
+  void ended(RunKey key) override { running_.erase(key); }
+
+ private:
+  std::size_t most_;
+  std::set<RunKey> running_;
+};
+
+// Where room is not what is lacking, a job waits for those that the same limits count.
+TEST(Forecast, FollowsLimitsThroughTheFuture) {
+  Machine machine = testing::uniform_machine(1, 8, 1000);
+  PendingQueue queue;
+  RunningSet running;
+  const auto placement = machine.place(job(1, 5)).value();
+  machine.allocate(placement);
+  running.add(7, 300, placement);
+  Request limited = job(1, 10);
+  limited.limit_group = 1;
+  for (EntryId id = 1; id <= 3; ++id) queue.insert({id, 1, id, 1}, limited);
+  queue.insert({4, 1, 4, 1}, job(1, 10));
+  ForecastOptions options;
+  options.limits = [] { return std::make_unique<AtMost>(2, std::set<RunKey>{7}); };
+  const auto start = [&](EntryId id) {
+    return forecast_entry(machine, queue, running, id, 0, options)->start;
+  };
+  EXPECT_EQ(start(1), 0);
+  EXPECT_EQ(start(2), 300);
+  EXPECT_EQ(start(3), 600);
+  EXPECT_EQ(start(4), 0);
 }
 
 // One that enters the queue later starts then at the earliest, and passes those that it outranks.

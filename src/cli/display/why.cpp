@@ -93,7 +93,8 @@ std::string waits_for(const rpc::ExplainJobReply& reply, const DisplayContext& c
       return "It is the next of its partition, and waits until what it asks for is free.";
     case WAIT_PRIORITY:
       return count_of(reply.ahead(), "job") + (reply.ahead() >= 10000 ? " or more" : "") +
-             (reply.ahead() == 1 ? " comes" : " come") + " before it.";
+             (reply.ahead() == 1 ? " comes" : " come") + " before it. Its priority is " +
+             std::to_string(job.priority()) + ".";
     case WAIT_LICENSES:
       return "It waits for licenses that others hold: " + job.spec().licenses() + ".";
     case WAIT_PART_DOWN:
@@ -115,7 +116,8 @@ std::string waits_for(const rpc::ExplainJobReply& reply, const DisplayContext& c
     case WAIT_NO_REASON:
       return "It has just been submitted, or is about to start.";
     default:
-      if (!reply.limit().empty()) return reply.limit();
+      if (!reply.limit().empty())
+        return "A limit holds it up (" + std::string(reason_text(job)) + "). " + reply.limit() + ".";
       return "It waits because of " + std::string(reason_text(job)) + ".";
   }
 }
@@ -157,7 +159,10 @@ void append_jobs(std::string& out, const rpc::ExplainJobReply& reply, const Disp
       return append_jobs(out, reply, true, "\nThese have them:\n", context);
     default:
       append_jobs(out, reply, false, "\nBefore it:\n", context);
-      append_jobs(out, reply, true, "\nRunning where it will start:\n", context);
+      append_jobs(
+          out, reply, true,
+          reply.limit().empty() ? "\nRunning where it will start:\n" : "\nRunning under these limits:\n",
+          context);
   }
 }
 
@@ -280,6 +285,7 @@ std::string why_json(const rpc::ExplainJobReply& reply, const DisplayContext& co
   }
   value["waits_for"] = waits_for(reply, context);
   value["free_now"] = reply.free_now();
+  value["limit"] = reply.limit();
   value["expected_start"] = reply.start_time();
   value["nodes"] = reply.start_nodes();
   value["range"] = {

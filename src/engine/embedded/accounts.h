@@ -22,6 +22,7 @@
 #include "rpc/socket.h"
 #include "sched/account_book.h"
 #include "sched/fair_tree.h"
+#include "sched/forecast.h"
 #include "sched/limit_ledger.h"
 #include "sched/request.h"
 #include "sched/tres_weights.h"
@@ -60,6 +61,12 @@ class Accounts {
   // For sched::Request::limit_group; 0 where no limit can matter.
   uint32_t limit_group(const Job& job, const model::JobSpec& spec, const sched::Request& request);
   const sched::LimitGate& gate() const { return gate_; }
+  // For a forecast; null where nothing is limited.
+  std::unique_ptr<sched::ForeseenLimits> foresee();
+  // For people: the limits of the QOS, or of the association and those above it, and what is used of them.
+  std::string limits_in_words(const Job& job, bool of_qos) const;
+  // Whether the limits that hold the one count the other too.
+  bool limited_together(const Job& job, const Job& other, bool of_qos) const;
 
   void query(const rpc::QueryAccountsRequest& request, rpc::AccountsReply& reply);
   Status update(const rpc::UpdateAccountsRequest& request, uint32_t uid);

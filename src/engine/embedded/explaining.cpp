@@ -28,6 +28,10 @@ constexpr size_t kMostSmaller = 6;
 constexpr size_t kOfOneKind = 2;
 constexpr int64_t kLeastGain = 60;  // s
 
+bool of_limits(StateReason reason) {
+  return reason >= ASSOC_GRP_CPU;
+}
+
 int64_t worth_it(int64_t start, int64_t now) {
   return start - std::max(kLeastGain, (start - now) / 10);
 }
@@ -163,6 +167,18 @@ void Explaining::add_license_holders(const Job& job, rpc::ExplainJobReply& reply
   }
 }
 
+void Explaining::add_limits(const Job& job, rpc::ExplainJobReply& reply) const {
+  const bool of_qos = reply.job().reason() >= QOS_GRP_CPU;
+  reply.set_limit(core_.accounts->limits_in_words(job, of_qos));
+  size_t count = 0;
+  for (const auto& [end, placement] : core_.scheduling->running().by_end()) {
+    const Job* other = core_.state.find(static_cast<uint32_t>(end.key));
+    if (other == nullptr || !core_.accounts->limited_together(job, *other, of_qos)) continue;
+    *reply.add_jobs() = describe(*other);
+    if (++count == kShown) return;
+  }
+}
+
 // Of the first of its partitions, what nodes that are available have.
 std::string Explaining::free_now(const Job& job) const {
   const sched::Machine& machine = core_.scheduling->machine();
@@ -287,6 +303,8 @@ void Explaining::explain(const rpc::ExplainJobRequest& request, const Queries::P
   add_forecast(*job, reply, nodes);
   if (reply.job().reason() == WAIT_LICENSES) {
     add_license_holders(*job, reply);
+  } else if (of_limits(reply.job().reason())) {
+    add_limits(*job, reply);
   } else {
     add_jobs_before(*job, reply);
     add_jobs_at(*job, nodes, reply);

@@ -33,6 +33,7 @@ class Explaining {
   void add_forecast(const Job& job, rpc::ExplainJobReply& reply, std::vector<std::string>& nodes) const;
   void add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) const;
   void add_license_holders(const Job& job, rpc::ExplainJobReply& reply) const;
+  void add_limits(const Job& job, rpc::ExplainJobReply& reply) const;
   std::string free_now(const Job& job) const;
   void add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) const;
   void add_jobs_at(const Job& job, const std::vector<std::string>& nodes, rpc::ExplainJobReply& reply) const;

@@ -147,6 +147,7 @@ sched::ForecastOptions History::beliefs() const {
   sched::ForecastOptions options;
   options.partition_bits = Scheduling::kPartitionBits;
   options.pass.gate = core_.accounts->gate();
+  options.limits = [this] { return core_.accounts->foresee(); };
   if (runs_ == 0) return options;
   // Like jobs are asked about once: a list of a thousand jobs is mostly of a few kinds.
   using Key = std::tuple<uint32_t, int64_t, uint32_t, int64_t>;
