@@ -162,7 +162,8 @@ def test_a_job_changes_its_account_and_qos(shared):
     assert sacctmgr(shared, "modify", "account", "chem", "set", "grptres=cpu=1").returncode == 0
     assert sacctmgr(shared, "add", "qos", "narrow", "grptres=cpu=1").returncode == 0
     assert sacctmgr(shared, "modify", "account", "root", "set", "qos=normal,narrow").returncode == 0
-    job, other = shared.submit("true", "-A", "chem", "-n2"), shared.submit("true", "-A", "theory", "--qos=narrow", "-n2")
+    job = shared.submit("true", "-A", "chem", "-n2")
+    other = shared.submit("true", "-A", "theory", "--qos=narrow", "-n2")
     poll(lambda: reason(shared, job) == "AssocGrpCpuLimit", 10, "its account's limit")
     poll(lambda: reason(shared, other) == "QOSGrpCpuLimit", 10, "its QOS's limit")
     refused = shared.run("scontrol", "update", f"jobid={job}", "account=physics")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cluster import poll
+from cluster import Machine, poll
 
 USER = getpass.getuser()
 pytestmark = pytest.mark.minke_only
@@ -170,3 +170,19 @@ def test_sreport_layout(cluster):
     assert cluster.run("sreport", "cluster", "foo").stderr.startswith("Not valid report foo\nValid cluster reports are, ")
     both = cluster.run("sreport", input="noheader\nparsable2\nuser top\nversion\nexit\n", check=0).stdout
     assert both == "slurm 22.05.8\n"
+
+
+def test_a_year_of_use(new_cluster):
+    cluster = new_cluster("year", Machine(nodes=1, cpus=4, gpus="a100:2"))
+    job = cluster.submit("sleep 1", "-n2", "--gpus=1", "-A", "lab")
+    cluster.wait_end(job)
+    seen = json.loads(cluster.run("minke", "usage", "--json", "--since", "now-30days", check=0).stdout)
+    (account,) = seen["accounts"]
+    assert account["account"] == "lab" and len(account["users"]) == 1
+    assert 2 <= account["core_years"] * 365 * 86400 <= 20
+    assert account["rgu_years"] == pytest.approx(account["core_years"] / 2 * 4)
+    assert account["projected_rgu_years"] > account["rgu_years"]
+    assert "lab" in cluster.run("minke", "usage", "--since", "now-30days").stdout
+    assert cluster.run("minke", "usage", "-A", "other", "--since", "now-30days").stdout.count("nothing was used") == 1
+    refused = cluster.run("minke", "usage", "--since", "soon")
+    assert refused.returncode == 1 and "minke: error:" in refused.stderr

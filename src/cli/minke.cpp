@@ -20,6 +20,7 @@
 #include "cli/links.h"
 #include "cli/minke.h"
 #include "cli/simulate.h"
+#include "cli/usage.h"
 #include "cli/why.h"
 #include "engine/embedded/daemon.h"
 #include "node/launcher.h"
@@ -339,6 +340,14 @@ int minke_main(int argc, char** argv) {
   why_command->add_option("job", why_job, "job id; of an array's task: 12_3")->required();
   why_command->add_flag("--json", json, "as JSON");
   why_command->callback([&] { exit_code = why(why_job, json); });
+
+  UsageOptions used;
+  auto* usage_command =
+      app.add_subcommand("usage", "core-years and RGU-years of each account, and what they will come to");
+  usage_command->add_option("--since", used.since, "the first day of the year: 2026-04-01");
+  usage_command->add_option("-A,--account", used.accounts, "only these")->delimiter(',');
+  usage_command->add_flag("--json", used.json, "as JSON");
+  usage_command->callback([&] { exit_code = usage(used); });
 
   SimulateOptions replay;
   auto* simulate_command =

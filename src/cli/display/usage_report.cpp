@@ -1,0 +1,135 @@
+#include "cli/display/usage_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/display/text.h"
+#include "sched/billing.h"
+#include "text/timestamp.h"
+
+namespace minke::cli {
+namespace {
+
+const char* const kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+std::string printable(const std::string& bytes) {
+  std::string shown;
+  for (const char c : bytes) shown += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? '?' : c;
+  return shown;
+}
+
+}  // namespace
+
+UsageReport::UsageReport(int64_t begin, int64_t now) : begin_(begin), now_(std::min(now, begin + kYear)) {}
+
+void UsageReport::Amount::add(const Amount& rate, double seconds) {
+  cores += rate.cores * seconds;
+  gpus += rate.gpus * seconds;
+  rgu += rate.rgu * seconds;
+}
+
+double UsageReport::seconds(const model::JobRecord& job, int64_t from, int64_t until) const {
+  const int64_t ended = is_finished(job.state()) ? job.end_time() : now_;
+  const int64_t run = std::min({ended, until, now_}) - std::max(job.start_time(), from);
+  if (run <= 0) return 0;
+  // When it was suspended is not known: the same part of all its time.
+  const auto whole = static_cast<double>(std::max<int64_t>(1, ended - job.start_time()));
+  const double suspended = std::min(whole, static_cast<double>(job.suspended_seconds()));
+  return static_cast<double>(run) * (1 - suspended / whole);
+}
+
+void UsageReport::add(const model::JobRecord& job) {
+  if (job.state() == model::JOB_PENDING || job.start_time() == 0) return;
+  if (seconds(job, begin_, now_) <= 0) return;
+  Amount rate;
+  rate.cores = job.num_cpus();
+  for (const model::Gres& gres : job.tres_gres()) {
+    if (gres.name() != "gpu") continue;
+    rate.gpus += gres.count();
+    if (const auto rgu = sched::rgu_of(gres.type())) {
+      rate.rgu += *rgu * gres.count();
+    } else {
+      unknown_types_.insert(gres.type().empty() ? "without a type" : gres.type());
+    }
+  }
+  const std::string account = job.account().empty() ? job.spec().account() : job.account();
+  for (Used* used : {&accounts_[account], &users_[{account, job.user_name()}]}) {
+    used->all.add(rate, seconds(job, begin_, now_));
+    used->recent.add(rate, seconds(job, std::max(begin_, now_ - kRecent), now_));
+    for (size_t part = 0; part < kParts; ++part) {
+      const int64_t from = begin_ + kYear * static_cast<int64_t>(part) / int64_t{kParts};
+      const int64_t until = begin_ + kYear * static_cast<int64_t>(part + 1) / int64_t{kParts};
+      used->parts[part] += (rate.rgu > 0 ? rate.rgu : rate.cores) * seconds(job, from, until);
+    }
+  }
+}
+
+double UsageReport::projected(double all, double recent) const {
+  const auto past = static_cast<double>(std::max<int64_t>(1, std::min(kRecent, now_ - begin_)));
+  return (all + recent / past * static_cast<double>(end() - now_)) / static_cast<double>(kYear);
+}
+
+std::string UsageReport::text() const {
+  constexpr double kOne = static_cast<double>(kYear);
+  std::string out = fmt::format("From {} to {}, {:.0f} % of the year\n\n", text::format_time(begin_),
+                                text::format_time(now_), 100.0 * static_cast<double>(now_ - begin_) / kOne);
+  out += fmt::format("{:<28} {:>12} {:>12} {:>12} {:>14} {:>14}\n", "Account / user", "core-years",
+                     "GPU-years", "RGU-years", "projected core", "projected RGU");
+  const auto line = [&](const std::string& name, const Used& used) {
+    out +=
+        fmt::format("{:<28} {:>12.4f} {:>12.4f} {:>12.4f} {:>14.4f} {:>14.4f}\n", printable(name),
+                    used.all.cores / kOne, used.all.gpus / kOne, used.all.rgu / kOne,
+                    projected(used.all.cores, used.recent.cores), projected(used.all.rgu, used.recent.rgu));
+  };
+  for (const auto& [account, used] : accounts_) {
+    line(account.empty() ? "(none)" : account, used);
+    for (auto user = users_.lower_bound({account, ""}); user != users_.end() && user->first.first == account;
+         ++user)
+      line("  " + user->first.second, user->second);
+  }
+  if (accounts_.empty()) out += "nothing was used\n";
+  for (const auto& [account, used] : accounts_) {
+    const double most = *std::max_element(used.parts.begin(), used.parts.end());
+    out += fmt::format("{}{:<28} |", &used == &accounts_.begin()->second ? "\n" : "",
+                       printable(account.empty() ? "(none)" : account));
+    for (const double part : used.parts)
+      out += kBlocks[most > 0 ? static_cast<size_t>(part / most * 8 + 0.5) : 0];
+    out += "| by twelfths of the year\n";
+  }
+  for (const std::string& type : unknown_types_)
+    out += "No RGU are known for GPUs " + printable(type) + ": not in RGU-years\n";
+  return out;
+}
+
+std::string UsageReport::json() const {
+  constexpr double kOne = static_cast<double>(kYear);
+  const auto amounts = [&](const Used& used) {
+    return nlohmann::ordered_json{{"core_years", used.all.cores / kOne},
+                                  {"gpu_years", used.all.gpus / kOne},
+                                  {"rgu_years", used.all.rgu / kOne},
+                                  {"projected_core_years", projected(used.all.cores, used.recent.cores)},
+                                  {"projected_gpu_years", projected(used.all.gpus, used.recent.gpus)},
+                                  {"projected_rgu_years", projected(used.all.rgu, used.recent.rgu)}};
+  };
+  nlohmann::ordered_json document{{"begin", begin_}, {"end", end()}, {"now", now_}};
+  document["accounts"] = nlohmann::ordered_json::array();
+  for (const auto& [account, used] : accounts_) {
+    nlohmann::ordered_json one = amounts(used);
+    one["account"] = account;
+    one["users"] = nlohmann::ordered_json::array();
+    for (auto user = users_.lower_bound({account, ""}); user != users_.end() && user->first.first == account;
+         ++user) {
+      nlohmann::ordered_json row = amounts(user->second);
+      row["user"] = user->first.second;
+      one["users"].push_back(std::move(row));
+    }
+    document["accounts"].push_back(std::move(one));
+  }
+  document["gpus_without_rgu"] = unknown_types_;
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,61 @@
+#include "cli/usage.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include "cli/client.h"
+#include "cli/display/text.h"
+#include "cli/display/usage_report.h"
+#include "cli/fetch.h"
+#include "text/timestamp.h"
+
+namespace minke::cli {
+namespace {
+
+int complain(const std::string& message) {
+  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
+  return 1;
+}
+
+// When allocations begin in Canada's research computing.
+int64_t last_first_of_april(int64_t now) {
+  const auto wall = static_cast<time_t>(now);
+  std::tm day{};
+  localtime_r(&wall, &day);
+  if (day.tm_mon < 3) --day.tm_year;
+  day.tm_mon = 3;
+  day.tm_mday = 1;
+  day.tm_hour = day.tm_min = day.tm_sec = 0;
+  day.tm_isdst = -1;
+  return std::mktime(&day);
+}
+
+}  // namespace
+
+int usage(const UsageOptions& options) {
+  const int64_t now = std::time(nullptr);
+  int64_t begin = last_first_of_april(now);
+  if (!options.since.empty()) {
+    const auto given = text::parse_time(options.since, now, true);
+    if (!given) return complain(given.error().message);
+    begin = *given;
+  }
+  if (begin >= now) return complain("the year has not begun yet");
+  auto client = Client::connect();
+  if (!client) return complain(client.error().message);
+  UsageReport report(begin, now);
+  rpc::QueryAccountingRequest query;
+  query.mutable_filter()->set_all_states(true);
+  for (const std::string& account : options.accounts) query.mutable_filter()->add_accounts(account);
+  query.set_from(begin);
+  query.set_until(std::min(now, report.end()));
+  query.set_duplicates(true);
+  const auto taken =
+      for_each_accounted(*client, query, [&](const rpc::AccountedJob& job) { report.add(job.job()); });
+  if (!taken) return complain(taken.error().message);
+  write_out(options.json ? report.json() : report.text());
+  return 0;
+}
+
+}  // namespace minke::cli

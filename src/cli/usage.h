@@ -1,0 +1,17 @@
+// minke usage: fetches what was used in an allocation year, and prints it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace minke::cli {
+
+struct UsageOptions {
+  std::string since;                  // the first day; empty: the last 1 April
+  std::vector<std::string> accounts;  // empty: all
+  bool json = false;
+};
+// The exit code. Messages go to standard error.
+int usage(const UsageOptions& options);
+
+}  // namespace minke::cli
