@@ -93,7 +93,8 @@ def accasim_seconds(trace: pathlib.Path, system: pathlib.Path, results: pathlib.
 def measure(context: Context, report: Report) -> None:
     minke = context.options.minke.resolve()
     jobs = context.options.simulated_jobs
-    with tempfile.TemporaryDirectory(dir=ROOT / ".minke") as name:
+    ACCASIM.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ACCASIM.parent) as name:
         folder = pathlib.Path(name)
         configuration(folder / "minke.toml")
         write_trace(folder / "large.swf", jobs, NODES * 64)
