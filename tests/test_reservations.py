@@ -213,3 +213,19 @@ def test_cpus_beside_those_of_a_running_job(cluster):
     assert many.returncode == 1 and "busy" in many.stderr
     whole = cluster.run("scontrol", "create", "reservation", "reservationname=rest", "starttime=now", "duration=30", "users=root", "nodes=n1")
     assert whole.returncode == 1 and f"job {beside} runs on node n1" in whole.stderr
+
+
+@pytest.mark.minke_only
+def test_several_share_the_processors_of_a_node(cluster):
+    cpus = int(cluster.run("sinfo", "-h", "-n", "n1", "-o", "%c", check=0).stdout)
+    create(cluster, "reservationname=a", "starttime=now", "duration=30", "users=root", "nodes=n1", "corecnt=1")
+    create(cluster, "reservationname=b", "starttime=now", "duration=30", "users=root", "nodes=n1", f"corecnt={cpus - 1}")
+    third = cluster.run("scontrol", "create", "reservation", "reservationname=c", "starttime=now", "duration=30", "users=root", "nodes=n1",
+                        "corecnt=1")
+    assert third.returncode == 1 and "overlaps with another reservation" in third.stderr
+    inside = cluster.submit("sleep 1000", "--reservation=a", "-n", "1")
+    cluster.wait_state(inside, "RUNNING")
+    outside = cluster.submit("sleep 1000", "-w", "n1", "-n", "1", "-t", "20")
+    beside = cluster.submit("sleep 1000", "--reservation=b", "-n", "1")
+    assert cluster.wait_state(beside, "RUNNING")["NodeList"] == "n1"
+    assert cluster.state(outside) == "PENDING"

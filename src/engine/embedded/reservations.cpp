@@ -160,33 +160,31 @@ std::vector<Job*> Reservations::jobs_in(const std::string& reservation, bool run
   return jobs;
 }
 
-Status Reservations::check_free(const ReservationRecord& record, const std::string& node) const {
-  for (const ReservationRecord& other : records_) {
-    if (other.id() == record.id() || may_overlap(record) || may_overlap(other)) continue;
-    for (const ReservationRecord::Share& share : other.shares()) {
-      const sched::Hold hold{
-          .start = other.start_time(), .end = other.end_time(), .period = period_of(other)};
-      const sched::Hold own{
-          .start = record.start_time(), .end = record.end_time(), .period = period_of(record)};
-      if (share.node() == node && (sched::overlaps(hold, record.start_time(), record.end_time()) ||
-                                   sched::overlaps(own, other.start_time(), other.end_time())))
-        return failure("reservation " + other.name() + " has node " + node, kReservationOverlap);
-    }
-  }
-  return {};
-}
-
 Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const NodeRecord& node) const {
-  if (const Status free = check_free(record, node.name()); !free) return failure(free.error());
   uint32_t used = 0;
   uint32_t by = 0;
+  for (const ReservationRecord& other : records_) {
+    if (other.id() == record.id() || may_overlap(record) || may_overlap(other)) continue;
+    const sched::Hold hold{.start = other.start_time(), .end = other.end_time(), .period = period_of(other)};
+    const sched::Hold own{
+        .start = record.start_time(), .end = record.end_time(), .period = period_of(record)};
+    if (!sched::overlaps(hold, record.start_time(), record.end_time()) &&
+        !sched::overlaps(own, other.start_time(), other.end_time()))
+      continue;
+    for (const ReservationRecord::Share& share : other.shares()) {
+      if (share.node() != node.name()) continue;
+      used += share.cpus() == 0 ? node.cpus() : share.cpus();
+      if (used >= node.cpus() || record.core_count() == 0)
+        return failure("reservation " + other.name() + " has node " + node.name(), kReservationOverlap);
+    }
+  }
   for (const auto& [id, job] : core_.state.jobs()) {
     if (has_flag(record, "IGNORE_JOBS")) break;
     if (!job->holds_nodes() || !job->details ||
         job->start_time + sched::limit_seconds(job->time_limit_minutes) <= record.start_time())
       continue;
-    const auto names = names_of(job->submission->spec().reservation());
-    if (std::find(names.begin(), names.end(), record.name()) != names.end()) continue;
+    // What runs in a reservation is part of that; what runs in this one is not in its way.
+    if (find(job->submission->spec().reservation()) != nullptr) continue;
     for (const NodeAllocation& allocation : job->details->nodes) {
       if (allocation.node() != node.name()) continue;
       used += allocation.cpus();

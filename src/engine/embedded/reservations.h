@@ -58,10 +58,8 @@ class Reservations {
   // `cores`: of each of the nodes that are named, as many as there are; empty: what CoreCnt says, or all.
   Status choose_nodes(const std::vector<std::string>& named, const std::vector<uint32_t>& cores,
                       model::ReservationRecord& record) const;
-  // Whether no other reservation has the node while this one is to hold it.
-  Status check_free(const model::ReservationRecord& record, const std::string& node) const;
-  // CPUs that the reservation could have there beside the jobs of others; fails where it could have none, and
-  // where it wants whole nodes and could have only some.
+  // CPUs that the reservation could have there beside other reservations and jobs; fails where it could have
+  // none, and where it wants whole nodes and could have only some.
   Result<uint32_t> free_cpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
   std::vector<Job*> jobs_in(const std::string& reservation, bool running) const;
   void keep(const model::ReservationRecord& record);
