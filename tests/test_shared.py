@@ -203,6 +203,11 @@ def test_private_jobs(private):
         assert "secret" not in done.stdout and private.alice.name not in done.stdout, (command, done.stdout)
     for user in (private.alice, private.otto):
         assert "secret" in user.run("squeue", "-h", "-j", job, "-o", "%j", check=0).stdout
+    waiting = private.bob.submit("true", "--exclusive", "-N2")
+    assert private.bob.run("minke", "why", job).returncode != 0
+    explained = private.bob.run("minke", "why", waiting, check=0).stdout
+    assert f"{waiting}" in explained and private.alice.name not in explained
+    private.bob.run("scancel", waiting, check=0)
     private.alice.run("scancel", job, check=0)
     private.alice.wait_end(job)
     assert "secret" not in private.bob.run("sacct", "-n", "-a", "-S", "now-1hour", "-o", "jobname").stdout

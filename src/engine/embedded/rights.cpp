@@ -102,6 +102,19 @@ void Rights::narrow(uint32_t uid, rpc::JobFilter& filter) {
   filter.add_uids(own ? uid : kNobody);  // nobody's
 }
 
+void Rights::redact(uint32_t uid, rpc::ServerMessage& answer) {
+  if (!core_.config.private_jobs || is_operator(uid) || !answer.has_explanation()) return;
+  if (answer.explanation().job().uid() != uid) {
+    answer.mutable_error()->set_code(model::kInvalidJobId);
+    answer.mutable_error()->set_message(std::string(model::slurm_error_text(model::kInvalidJobId)));
+    return;
+  }
+  const std::string own = core_.state.user_name(uid);
+  for (rpc::JobInTheWay& job : *answer.mutable_explanation()->mutable_jobs()) {
+    if (job.user() != own) job.clear_user();
+  }
+}
+
 Status Rights::admits(uint32_t uid, rpc::ClientMessage::BodyCase kind) {
   switch (kind) {
     case rpc::ClientMessage::kShutdown:

@@ -34,6 +34,9 @@ class Rights {
   // That it is there at all: PrivateData. `narrow` makes a filter pass only those jobs.
   bool may_see(uint32_t uid, uint32_t job_uid);
   void narrow(uint32_t uid, rpc::JobFilter& filter);
+  // Why a job waits, as this user may know it: nothing of another's job, and whose the jobs before it are
+  // only where they are his.
+  void redact(uint32_t uid, rpc::ServerMessage& answer);
 
   // Whether requests of this kind are for everybody: what is further to be asked, the request says itself.
   Status admits(uint32_t uid, rpc::ClientMessage::BodyCase kind);

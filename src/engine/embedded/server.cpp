@@ -327,7 +327,11 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
         return client->send_error(id, Error{kAccessDenied, {}});
       return queries_.diagnostics(message.query_diagnostics(), clients_.size(), part);
     case rpc::ClientMessage::kExplainJob:
-      return explaining_.explain(message.explain_job(), part);
+      return explaining_.explain(message.explain_job(),
+                                 [this, part, uid](rpc::ServerMessage& answer, bool last) {
+                                   core_.rights->redact(uid, answer);
+                                   part(answer, last);
+                                 });
     case rpc::ClientMessage::kStatus: {
       rpc::ServerMessage answer;
       *answer.mutable_status() = hooks_.status();
