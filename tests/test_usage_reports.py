@@ -186,3 +186,13 @@ def test_a_year_of_use(new_cluster):
     assert cluster.run("minke", "usage", "-A", "other", "--since", "now-30days").stdout.count("nothing was used") == 1
     refused = cluster.run("minke", "usage", "--since", "soon")
     assert refused.returncode == 1 and "minke: error:" in refused.stderr
+
+
+def test_sshare_tells_what_was_asked_for(cluster):
+    assert cluster.run("sshare", "-v").stderr == f"Users requested:\n\t: {USER}\nAccounts requested:\n\t: all\n"
+    told = cluster.run("sshare", "-va", "-A", "a,b").stderr
+    assert told == "Users requested:\n\t: all\nAccounts requested:\n\t: a\n\t: b\n"
+
+
+def test_sacctmgr_usage_is_its_help(cluster):
+    assert cluster.run("sacctmgr", "--usage").stdout == cluster.run("sacctmgr", "--help").stdout != ""

@@ -19,13 +19,19 @@
 namespace minke::cli {
 namespace {
 
-constexpr option kLongOptions[] = {
-    {"associations", no_argument, nullptr, 's'}, {"help", no_argument, nullptr, 'h'},
-    {"immediate", no_argument, nullptr, 'i'},    {"noheader", no_argument, nullptr, 'n'},
-    {"oneliner", no_argument, nullptr, 'o'},     {"parsable", no_argument, nullptr, 'p'},
-    {"parsable2", no_argument, nullptr, 'P'},    {"quiet", no_argument, nullptr, 'Q'},
-    {"readonly", no_argument, nullptr, 'r'},     {"verbose", no_argument, nullptr, 'v'},
-    {"version", no_argument, nullptr, 'V'},      {nullptr, 0, nullptr, 0}};
+constexpr option kLongOptions[] = {{"associations", no_argument, nullptr, 's'},
+                                   {"help", no_argument, nullptr, 'h'},
+                                   {"immediate", no_argument, nullptr, 'i'},
+                                   {"noheader", no_argument, nullptr, 'n'},
+                                   {"oneliner", no_argument, nullptr, 'o'},
+                                   {"parsable", no_argument, nullptr, 'p'},
+                                   {"parsable2", no_argument, nullptr, 'P'},
+                                   {"quiet", no_argument, nullptr, 'Q'},
+                                   {"readonly", no_argument, nullptr, 'r'},
+                                   {"usage", no_argument, nullptr, 'h'},
+                                   {"verbose", no_argument, nullptr, 'v'},
+                                   {"version", no_argument, nullptr, 'V'},
+                                   {nullptr, 0, nullptr, 0}};
 
 constexpr const char* kHelp =
     "Usage: sacctmgr [<OPTION>] [<COMMAND>]\n"

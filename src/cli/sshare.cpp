@@ -79,6 +79,7 @@ struct Arguments {
   bool users_only = false;
   bool all = false;
   bool no_header = false;
+  bool verbose = false;
   std::optional<std::string> clusters = clusters_from_environment();
   std::optional<DocumentFormat> document;
 };
@@ -95,6 +96,7 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.all = true;
         break;
       case 'v':
+        arguments.verbose = true;
         break;
       case 'A':
         arguments.accounts = split_list(optarg);
@@ -149,6 +151,13 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
   return std::nullopt;
 }
 
+// What was asked for, as Slurm's tells it.
+void tell_requested(const char* what, const std::vector<std::string>& names) {
+  std::fprintf(stderr, "%s requested:\n", what);
+  if (names.empty()) std::fputs("\t: all\n", stderr);
+  for (const std::string& name : names) std::fprintf(stderr, "\t: %s\n", name.c_str());
+}
+
 bool listed(const std::vector<std::string>& wanted, const std::string& name) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
 }
@@ -159,6 +168,11 @@ int sshare_main(int argc, char** argv) {
   const DocumentOrigin origin = document_origin(argc, argv);
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
+  if (arguments.verbose) {
+    const bool own = arguments.users.empty() && !arguments.all;
+    tell_requested("Users", own ? std::vector{user_name_of(getuid())} : arguments.users);
+    tell_requested("Accounts", arguments.accounts);
+  }
   auto columns = parse_print_format(share_fields(), arguments.format);
   if (!columns) return print_error("sshare", columns.error().message), 1;
   auto client = Client::connect();
