@@ -116,12 +116,14 @@ TEST(Features, OfOneCaseOnAllNodesOrCounted) {
   EXPECT_EQ(placement->nodes.at(0).node, 2u);
   EXPECT_EQ(placement->nodes.at(1).node, 3u);
   Request counted = small_job(1, 10, 2);
-  counted.feature_counts = {{0, 1}, {1, 1}};
+  counted.feature_counts = {{{0}, 1}, {{1}, 1}};
   placement = machine.place(counted);
   ASSERT_TRUE(placement);
   EXPECT_EQ(placement->nodes.at(0).node, 1u);
   EXPECT_EQ(placement->nodes.at(1).node, 2u);
-  counted.feature_counts = {{0, 2}};
+  counted.feature_counts = {{{0}, 2}};
+  EXPECT_FALSE(machine.place(counted));
+  counted.feature_counts = {{{0, 1}, 1}};  // no node has both
   EXPECT_FALSE(machine.place(counted));
 }
 

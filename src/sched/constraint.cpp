@@ -114,7 +114,9 @@ class Parser {
       if (!round) return same_on_all(depth + 1);
       auto cases = either(depth + 1);
       if (cases && !skip(')')) return unexpected();
-      return cases;
+      if (!cases || !skip('*')) return cases;
+      if (cases->size() != 1 || cases->front().size() != 1) return bad("what is counted has no alternatives");
+      return counted(cases->front().front());
     }
     const std::size_t end = std::min(text_.find_first_of("&,|()[]*", position_), text_.size());
     const std::string_view name = text_.substr(position_, end - position_);
@@ -123,13 +125,18 @@ class Parser {
     const auto feature = layout_.find_feature(name);
     if (!feature) return bad("no node has the feature " + std::string(name));
     if (!skip('*')) return Cases{{{*feature}}};
+    return counted({*feature});
+  }
+
+  // Behind "*".
+  Result<Cases> counted(std::vector<FeatureId> features) {
     std::uint32_t count = 0;
     for (; position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9'; ++position_) {
       count = count * 10 + static_cast<std::uint32_t>(text_[position_] - '0');
       if (count > kMaxNodes) return bad("a count of nodes is out of range");
     }
     if (count == 0) return bad("a count of nodes must follow *");
-    counts_.emplace_back(*feature, count);
+    counts_.push_back({std::move(features), count});
     return Cases{{{}}};  // no demand on each node
   }
 
@@ -153,7 +160,7 @@ class Parser {
   const std::string_view text_;
   const MachineLayout& layout_;
   std::size_t position_ = 0;
-  std::vector<std::pair<FeatureId, std::uint32_t>> counts_;
+  std::vector<FeatureCount> counts_;
 };
 
 }  // namespace

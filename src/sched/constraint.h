@@ -1,17 +1,16 @@
 // --constraint: an expression over node features, brought into normal form.
 //
 // Understood: names, `&` and `,` (both), `|` (either), parentheses; `&` binds more strongly than `|`.
-// Brackets around alternatives (`[a|b]`): the same one on all nodes. A count (`a*2`, `[a*2&b*1]`): on so many
-// nodes at least. Pure; any thread.
+// Brackets around alternatives (`[a|b]`): the same one on all nodes. A count (`a*2`, `[(a&b)*2&c*1]`): on so
+// many nodes at least. Pure; any thread.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "sched/layout.h"
+#include "sched/request.h"
 
 namespace minke::sched {
 
@@ -21,7 +20,7 @@ using FeatureTerms = std::vector<std::vector<FeatureId>>;
 
 struct Constraint {
   std::vector<FeatureTerms> cases;  // at least one: the first that will do for all nodes of the job counts
-  std::vector<std::pair<FeatureId, std::uint32_t>> counts;  // this feature on so many of the nodes
+  std::vector<FeatureCount> counts;
 };
 
 // Errors: 2029 "Invalid feature specification" for bad syntax and for a feature that no node has; bounded

@@ -147,7 +147,7 @@ class Maker {
   Status nodes() {
     auto named = static_cast<std::uint32_t>(request_.required.size());
     std::uint64_t counted = 0;
-    for (const auto& [feature, count] : request_.feature_counts) counted += count;
+    for (const FeatureCount& one : request_.feature_counts) counted += one.nodes;
     if (counted > kMaxCount) return bad_node_count("--constraint counts too many nodes");
     named = std::max(named, static_cast<std::uint32_t>(counted));
     const std::uint32_t most_allowed =
@@ -162,8 +162,9 @@ class Maker {
       most = spec_.max_nodes() > 0 ? spec_.max_nodes() : least;
       range = most > least;
       if (most < least) return bad_node_count("--nodes: the most is below the least");
-      if (named > most)
-        return bad_node_count("--nodelist or --constraint names more nodes than --nodes allows");
+      if (counted > most)
+        return failure("--constraint counts more nodes than --nodes allows", model::kNodeConfigUnavailable);
+      if (named > most) return bad_node_count("--nodelist names more nodes than --nodes allows");
       least = std::max(least, named);
     } else if (gres_.nodes) {
       least = most = std::max(*gres_.nodes, named);

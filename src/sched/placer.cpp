@@ -239,10 +239,11 @@ bool Placer::select_contiguous() {
 bool Placer::require_counted() {
   Request& request = *chosen_case_;
   std::vector<NodeId> taken;
-  for (const auto& [feature, count] : request.feature_counts) {
-    std::uint32_t left = count;
+  for (const FeatureCount& counted : request.feature_counts) {
+    std::uint32_t left = counted.nodes;
     for (std::size_t word = 0; word < machine_.words() && left > 0; ++word) {
-      std::uint64_t set = suitable_word(request, word) & layout_.nodes_with_feature(feature).word(word);
+      std::uint64_t set = suitable_word(request, word);
+      for (const FeatureId feature : counted.features) set &= layout_.nodes_with_feature(feature).word(word);
       for (; set != 0 && left > 0; set &= set - 1) {
         const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
         Capacity found;

@@ -72,7 +72,10 @@ std::size_t RequestHash::operator()(const Request& r) const {
     mixer.add(~std::uint64_t{0});
   }
   for (const LicenseDemand& d : r.licenses) mixer.add(std::uint64_t{d.license} << 32 | d.count);
-  for (const auto& [feature, count] : r.feature_counts) mixer.add(std::uint64_t{feature} << 32 | count);
+  for (const FeatureCount& one : r.feature_counts) {
+    for (const FeatureId feature : one.features) mixer.add(feature);
+    mixer.add(~std::uint64_t{one.nodes});
+  }
   mixer.add(r.cases.size() << 32 | r.time_min_minutes);
   mixer.add(r.limit_group);
   for (const Request& companion : r.companions) mixer.add((*this)(companion));

@@ -48,6 +48,13 @@ struct LicenseDemand {
   bool operator==(const LicenseDemand&) const = default;
 };
 
+// So many of the job's nodes must have all of these features.
+struct FeatureCount {
+  std::vector<FeatureId> features;
+  std::uint32_t nodes = 0;
+  bool operator==(const FeatureCount&) const = default;
+};
+
 struct Request {
   PartitionId partition = 0;
   std::uint32_t time_limit_minutes = kUnlimited;
@@ -71,7 +78,7 @@ struct Request {
       any_of;  // a node needs all features of one of these; empty: no constraint
   std::vector<std::vector<std::vector<FeatureId>>>
       cases;  // not empty: any_of is one of these, the first that will do for all nodes
-  std::vector<std::pair<FeatureId, std::uint32_t>> feature_counts;  // so many nodes must have the feature
+  std::vector<FeatureCount> feature_counts;
   std::vector<NodeId> required;         // ascending; all of them belong to the job
   std::vector<NodeId> excluded;         // ascending
   bool exclusive = false;               // whole idle nodes: all their CPUs and GRES, the memory asked for

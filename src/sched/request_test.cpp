@@ -273,8 +273,10 @@ TEST_F(MakeRequest, ConstraintExpressions) {
   EXPECT_EQ(parse("gpu&(fast|slow)").value().cases, (Cases{{{0, 1}, {0, 2}}}));
   EXPECT_EQ(parse("[fast|slow]").value().cases, (Cases{{{1}}, {{2}}}));
   EXPECT_EQ(parse("gpu&[fast|slow]").value().cases, (Cases{{{0, 1}}, {{0, 2}}}));
-  using Counts = std::vector<std::pair<FeatureId, std::uint32_t>>;
-  EXPECT_EQ(parse("[gpu*2&fast*1]").value().counts, (Counts{{0, 2}, {1, 1}}));
+  using Counts = std::vector<FeatureCount>;
+  EXPECT_EQ(parse("[gpu*2&fast*1]").value().counts, (Counts{{{0}, 2}, {{1}, 1}}));
+  EXPECT_EQ(parse("[(gpu&fast)*2&slow*1]").value().counts, (Counts{{{0, 1}, 2}, {{2}, 1}}));
+  EXPECT_FALSE(parse("[(gpu|fast)*2&slow*1]"));
   for (const char* bad : {"&", "gpu&", "gpu fast", "(gpu", "gpu)", "gpu*", "gpu*0", "[gpu|fast",
                           "[gpu*2|fast]", "gpu*2|fast", "", "()", "[]", "gpu||fast", "gpu*99999999999"}) {
     ASSERT_FALSE(parse(bad)) << bad;

@@ -382,6 +382,8 @@ GRES = lines("gres", """
 """)
 
 CONSTRAINT = lines("constraint", """
+-C '[(fast&big)*1&slow*1]' -N 2
+-C '[(fast&big)*2&slow*1]' -N 3
 -C fast
 -C 'fast&big'
 -C 'fast|slow'
