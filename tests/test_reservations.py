@@ -226,6 +226,6 @@ def test_several_share_the_processors_of_a_node(cluster):
     inside = cluster.submit("sleep 1000", "--reservation=a", "-n", "1")
     cluster.wait_state(inside, "RUNNING")
     outside = cluster.submit("sleep 1000", "-w", "n1", "-n", "1", "-t", "20")
-    beside = cluster.submit("sleep 1000", "--reservation=b", "-n", "1")
+    beside = cluster.submit("sleep 1000", "--reservation=b", "-n", "1", "-t", "10")
     assert cluster.wait_state(beside, "RUNNING")["NodeList"] == "n1"
     assert cluster.state(outside) == "PENDING"

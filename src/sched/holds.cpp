@@ -31,6 +31,7 @@ bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
   const auto first = std::lower_bound(holds_.begin(), holds_.end(), node,
                                       [](const Hold& hold, NodeId id) { return hold.node < id; });
   bool is_own = own == 0;
+  std::int64_t most = supply.cpus;  // that the job's own reservation leaves it
   for (auto hold = first; hold != holds_.end() && hold->node == node; ++hold) {
     const auto left =
         static_cast<std::int64_t>(hold->cpus) - used[static_cast<std::size_t>(hold - holds_.begin())];
@@ -39,13 +40,14 @@ bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
       const bool now = end <= from || overlaps(*hold, from, from + 1);
       if (!now && !hold->flexible) continue;
       is_own = true;
-      if (hold->cpus > 0 && !hold->flexible) supply.cpus = std::min(supply.cpus, left);
+      if (hold->cpus > 0 && !hold->flexible) most = std::min(most, left);
       continue;
     }
     if (!overlaps(*hold, from, end)) continue;
     if (hold->cpus == 0) return false;
     supply.cpus -= std::max<std::int64_t>(0, left);
   }
+  supply.cpus = std::min(supply.cpus, most);
   if (is_own) return supply.cpus > 0;
   return supply.cpus > 0 && std::any_of(holds_.begin(), holds_.end(),
                                         [&](const Hold& hold) { return hold.id == own && hold.flexible; });
