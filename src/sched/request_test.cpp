@@ -139,7 +139,7 @@ TEST_F(MakeRequest, NodeNames) {
   expect_error(2018, "--nodelist=g1 names no node");
   EXPECT_EQ(made({{"g1", "g0", "g1"}, {}}).min_nodes, 2u);
   spec_.set_min_nodes(1);
-  expect_error(2006, "--nodelist or --constraint names more nodes than --nodes allows", {{"g0", "g1"}, {}});
+  expect_error(2006, "--nodelist names more nodes than --nodes allows", {{"g0", "g1"}, {}});
   spec_.clear_min_nodes();
   spec_.set_ntasks(1);
   expect_error(2025, "--ntasks=1 leaves nodes that are asked for without a task", {{"g0", "g1"}, {}});
