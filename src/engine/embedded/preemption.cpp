@@ -1,6 +1,7 @@
 #include "engine/embedded/preemption.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -166,6 +167,7 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
            std::tuple(b.rank, b.frees.nodes.size(), -b.job->start_time, ~b.job->id);
   });
 
+  std::map<std::pair<uint32_t, std::string>, bool> may_ask;                  // by QOS and partition
   std::vector<std::tuple<uint64_t, uint64_t, Job*, sched::EntryId>> asking;  // the first has most priority
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->queued) continue;
@@ -174,10 +176,15 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
       const auto found = queue.find(entry);
       if (!found) continue;
       const std::string& partition = job->submission->partitions[i];
-      const bool any = std::any_of(candidates.begin(), candidates.end(), [&](const Running& one) {
-        return may_preempt(*job, partition, *one.job);
-      });
-      if (any || found->priority == kFirstOfAll) asking.emplace_back(~found->priority, id, job.get(), entry);
+      // Who may ask whom goes by these two alone, and few of them are different.
+      const auto [known, is_new] = may_ask.try_emplace({job->qos, partition}, false);
+      if (is_new) {
+        known->second = std::any_of(candidates.begin(), candidates.end(), [&](const Running& one) {
+          return may_preempt(*job, partition, *one.job);
+        });
+      }
+      if (known->second || found->priority == kFirstOfAll)
+        asking.emplace_back(~found->priority, id, job.get(), entry);
     }
   }
   std::sort(asking.begin(), asking.end());
