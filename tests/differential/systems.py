@@ -90,15 +90,16 @@ def missing_program() -> str | None:
 class AccountedSlurm(LoopbackSlurm):
     """LoopbackSlurm with five unlike nodes, GPUs (device files that everybody has), slurmdbd and its MariaDB."""
 
-    def __init__(self):
-        super().__init__(cpus=24, nodes=len(SLURM_NODES))
+    def __init__(self, nodes=SLURM_NODES, partitions=SLURM_PARTITIONS, settings=()):
+        super().__init__(cpus=24, nodes=len(nodes))
+        self.node_lines, self.partition_lines, self.settings = nodes, partitions, settings
         (self.database_port, self.accounting_port) = free_ports(2)
 
     def configuration(self) -> str:
         replaced = ("NodeName=", "PartitionName=", "SelectTypeParameters=", "MaxArraySize=", "AccountingStorageType=",
                     "ReturnToService=", "JobAcctGatherType=", "MaxJobCount=")
         lines = [line for line in super().configuration().splitlines() if not line.startswith(replaced)]
-        ports = free_ports(len(SLURM_NODES))
+        ports = free_ports(len(self.node_lines))
         host = os.uname().nodename.split(".")[0]
         lines += [
             "SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "FirstJobId=1001", "Licenses=matlab:4",
@@ -107,12 +108,13 @@ class AccountedSlurm(LoopbackSlurm):
             f"AccountingStoragePort={self.accounting_port}",
             f"AccountingStoragePass={self.directory}/munge.socket", "AccountingStorageTRES=gres/gpu",
             "AccountingStoreFlags=job_comment,job_script", "JobAcctGatherType=jobacct_gather/linux",
-            "SchedulerParameters=batch_sched_delay=0,default_queue_depth=1000"]
+            "SchedulerParameters=batch_sched_delay=0,default_queue_depth=1000", *self.settings]
         lines += [f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {rest}"
-                  for (name, rest), port in zip(SLURM_NODES, ports)]
-        (self.directory / "gres.conf").write_text("NodeName=n[1-2] Name=gpu Type=a100 File=/dev/tty[1-2]\n"
-                                                  "NodeName=n[3-4] Name=gpu Type=h100 File=/dev/tty[1-2]\n")
-        return "\n".join([*lines, *SLURM_PARTITIONS]) + "\n"
+                  for (name, rest), port in zip(self.node_lines, ports)]
+        gpus = {"a100": "n[1-2]", "h100": "n[3-4]"} if self.node_lines is SLURM_NODES else {}
+        (self.directory / "gres.conf").write_text(
+            "".join(f"NodeName={names} Name=gpu Type={kind} File=/dev/tty[1-2]\n" for kind, names in gpus.items()))
+        return "\n".join([*lines, *self.partition_lines]) + "\n"
 
     def start_daemon(self, *command: str) -> None:
         if command[0] == "slurmctld":
@@ -159,9 +161,9 @@ class Reference(Commands, Clearing):
     """The real Slurm."""
     name = "slurm"
 
-    def __init__(self, work: pathlib.Path):
+    def __init__(self, work: pathlib.Path, **options):
         self.work = work
-        self.slurm = AccountedSlurm().__enter__()
+        self.slurm = AccountedSlurm(**options).__enter__()
         self.environment = plain_environment() | {"SLURM_CONF": self.slurm.environment["SLURM_CONF"]}
 
     def close(self) -> None:
@@ -177,10 +179,10 @@ class Reference(Commands, Clearing):
 class Minke(Cluster, Clearing):
     name = "minke"
 
-    def __init__(self, directory: pathlib.Path, work: pathlib.Path):
+    def __init__(self, directory: pathlib.Path, work: pathlib.Path, text: str):
         configuration = directory / "minke.toml"
         directory.mkdir(parents=True)
-        configuration.write_text(MINKE_CONFIGURATION)
+        configuration.write_text(text)
         os.environ["MINKE_CONFIG"] = str(configuration)
         try:
             super().__init__(directory)
@@ -198,14 +200,16 @@ class Answer:
 
 
 class Pair:
-    """Both systems. what(system) is done to each at once; the answers are (Slurm's, Minke's)."""
+    """Both systems. what(system) is done to each at once; the answers are (Slurm's, Minke's).
 
-    def __init__(self, directory: pathlib.Path):
+    Another machine than the one above: `minke` is its configuration, `slurm` AccountedSlurm's arguments."""
+
+    def __init__(self, directory: pathlib.Path, minke: str = MINKE_CONFIGURATION, slurm: dict | None = None):
         self.work = directory / "work"
         self.work.mkdir(parents=True)
         self.pool = concurrent.futures.ThreadPoolExecutor(2)
-        slurm = self.pool.submit(Reference, self.work)
-        minke = self.pool.submit(Minke, directory / "minke", self.work)
+        slurm = self.pool.submit(Reference, self.work, **(slurm or {}))
+        minke = self.pool.submit(Minke, directory / "minke", self.work, minke)
         try:
             self.systems = (slurm.result(), minke.result())
         except BaseException:
