@@ -21,9 +21,7 @@ namespace minke::cli {
 namespace {
 
 int complain(const submit::Invocation& invocation, const std::string& message, int status = 1) {
-  std::string lines;
-  for (const char c : message) c == '\n' ? lines += "\nsbatch: error: " : lines += c;
-  return give_up(submit::refuse(invocation, lines, status));
+  return give_up(submit::refuse(invocation, message, status));
 }
 
 int wait_for_end(Client& client, const submit::Invocation& invocation, uint32_t job_id) {

@@ -148,7 +148,7 @@ def run_commands(pair: Pair) -> dict[str, tuple]:
         system.clear()
         answers = {}
         for line in COMMANDS:
-            done = system.run("timeout", "15", "bash", "-c", line, cwd=system.work)
+            done = system.run("timeout", "30", "bash", "-c", line, cwd=system.work)
             answers[line] = [plain(system, text) for text in (str(done.returncode), done.stdout, done.stderr)]
             system.run("scancel", "--me", "-Q")
         return answers

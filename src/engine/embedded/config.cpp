@@ -212,7 +212,7 @@ void read_mail(Table& table, Configuration& config) {
   table.number("max_per_hour", 1, 1000000, [&](int64_t v) { mail.max_per_hour = static_cast<uint32_t>(v); });
   table.number("retry", 1, 3600, [&](int64_t v) { mail.retry_seconds = static_cast<uint32_t>(v); });
   table.number("give_up", 1, 720, [&](int64_t v) { mail.give_up_hours = static_cast<uint32_t>(v); });
-  if (settings.program().empty() == settings.server().empty())
+  if (table.finish() && settings.program().empty() == settings.server().empty())
     table.fail(table.table(), "[mail]", "needs program or server, one of them");
   config.mail = std::move(mail);
 }
