@@ -88,6 +88,7 @@ def run_environments(pair: Pair) -> dict[str, tuple]:
         numbers = [done.stdout.strip() for done in jobs]
         for number in filter(None, numbers):
             system.wait_end(number, 60)
+            system.rest()
         script.unlink()
         return {options: done.stderr for options, done in zip(JOBS, jobs, strict=True)}, read(system, directory)
     (their_errors, theirs), (our_errors, ours) = pair.each(on)

@@ -1,0 +1,151 @@
+// Scheduling run forward on copies of its state: when jobs will start, as they are or as they would be, and
+// why they wait until then.
+#include <algorithm>
+#include <utility>
+
+#include "engine/embedded/accounts.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/history.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/scheduling.h"
+
+namespace minke::engine {
+
+namespace {
+
+constexpr int64_t kForecastKeptSeconds = 10;
+
+}  // namespace
+
+const std::vector<sched::ExpectedStart>& Scheduling::forecast() const {
+  const int64_t now = core_.now();
+  if (forecast_.time == 0 || now - forecast_.time > kForecastKeptSeconds || now < forecast_.time) {
+    forecast_.starts = sched::forecast(machine_, queue_, running_, now, core_.history->beliefs());
+    forecast_.time = now;
+  }
+  return forecast_.starts;
+}
+
+std::optional<sched::EntryId> Scheduling::first_entry(const Job& job) const {
+  for (size_t i = 0; job.queued && i < job.submission->partitions.size(); ++i) {
+    if (queue_.find(entry_of(job.id, i))) return entry_of(job.id, i);
+  }
+  return std::nullopt;
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_job(const Job& job,
+                                                             const sched::ForecastOptions& options) const {
+  const auto entry = first_entry(job);
+  if (!entry) return std::nullopt;
+  return sched::forecast_entry(machine_, queue_, running_, *entry, core_.now(), options);
+}
+
+int64_t Scheduling::expected_seconds(const Job& job) const {
+  if (const sched::Request* request = queued_request(job))
+    return core_.history->expected_seconds(job, *request);
+  const auto request =
+      first_request(job.submission->spec(), job.submission->partitions, job.time_limit_minutes);
+  return request ? core_.history->expected_seconds(job, *request)
+                 : sched::limit_seconds(job.time_limit_minutes);
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, int64_t from,
+                                                               const sched::ForecastOptions& options) const {
+  if (first_entry(job)) return forecast_job(job, options);
+  const model::JobSpec spec = job.submission->spec();
+  auto request = first_request(spec, job.submission->partitions, job.time_limit_minutes);
+  if (!request || job.het_job_id != 0) return std::nullopt;
+  request->limit_group = core_.accounts->limit_group(job, spec, *request);
+  const std::string& name = machine_.layout().partitions()[request->partition].name;
+  const sched::PendingEntry entry{
+      .id = entry_of(job.id, 0),
+      .priority =
+          (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | priority_in(job, name),
+      .order = job.id,
+      .startable = 1};
+  return sched::forecast_later(machine_, queue_, running_, entry, *request, from, core_.now(), options);
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_changed(const Job& job,
+                                                                 const sched::Request& request) const {
+  const auto entry = first_entry(job);
+  if (!entry) return std::nullopt;
+  return sched::forecast_changed(machine_, queue_, running_, *entry, request, core_.now(),
+                                 core_.history->beliefs());
+}
+
+Status Scheduling::check_together(const std::vector<model::JobSpec>& specs) const {
+  const auto request = request_together(specs);
+  if (!request) return failure(request.error());
+  return machine_.could_ever(*request);
+}
+
+Result<sched::Request> Scheduling::request_together(const std::vector<model::JobSpec>& specs) const {
+  std::optional<sched::Request> all;
+  for (const model::JobSpec& spec : specs) {
+    auto request =
+        first_request(spec, make_submission(0, spec, core_.nodes->default_partition().name()).partitions, 0);
+    if (!request) return request;
+    if (all) {
+      all->companions.push_back(std::move(*request));
+    } else {
+      all = std::move(*request);
+    }
+  }
+  return *all;
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
+    const std::vector<model::JobSpec>& specs) const {
+  std::optional<sched::ExpectedStart> best;
+  const auto consider = [&](const Result<sched::Request>& request) {
+    if (!request) return;
+    const auto expected = sched::forecast_request(machine_, queue_, running_, *request, 0, core_.now(),
+                                                  core_.history->beliefs());
+    if (expected && (!best || expected->start < best->start)) best = expected;
+  };
+  if (specs.size() > 1) {
+    consider(request_together(specs));
+    return best;
+  }
+  const model::JobSpec& spec = specs.front();
+  for (const auto& name : make_submission(0, spec, core_.nodes->default_partition().name()).partitions)
+    consider(request_for(spec, name, 0));
+  return best;
+}
+
+const sched::Request* Scheduling::queued_request(const Job& job) const {
+  for (size_t i = 0; job.queued && i < job.submission->partitions.size(); ++i) {
+    if (const sched::Request* request = queue_.request_of(entry_of(job.id, i))) return request;
+  }
+  return nullptr;
+}
+
+model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (job.het_job_id != 0 && !job.is_het_leader()) {
+    const Job* leader = core_.state.find(job.het_job_id);
+    return leader != nullptr && leader->queued ? reason_of(reasons, *leader) : job.reason;
+  }
+  if (!job.queued) return job.reason;
+  for (size_t i = 0; i < job.submission->partitions.size(); ++i) {
+    if (!queue_.find(entry_of(job.id, i))) continue;
+    return reasons.of(entry_of(job.id, i));
+  }
+  return job.reason;
+}
+
+int64_t Scheduling::core_now() const {
+  return core_.now();
+}
+
+std::string Scheduling::reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (!job.queued || machine_.holds() == nullptr) return "";
+  const sched::Hold* hold = nullptr;
+  for (size_t i = 0; i < job.submission->partitions.size() && hold == nullptr; ++i)
+    hold = reasons.held(entry_of(job.id, i));
+  if (hold == nullptr) return "";
+  return hold->maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
+                           : "ReqNodeNotAvail, May be reserved for other job";
+}
+
+}  // namespace minke::engine

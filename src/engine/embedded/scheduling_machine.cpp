@@ -1,0 +1,137 @@
+// Scheduling's picture of the machine: what runs where, and what nodes, partitions and reservations offer.
+// What changes it lets the queue be looked at again.
+#include <algorithm>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/reservations.h"
+#include "engine/embedded/scheduling.h"
+#include "text/hostlist.h"
+#include "text/licenses.h"
+
+namespace minke::engine {
+
+sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
+                             const std::vector<model::PartitionRecord>& partitions,
+                             const std::vector<std::pair<std::string, uint32_t>>& licenses) {
+  std::vector<sched::PartitionNodes> members;
+  for (const auto& partition : partitions) {
+    auto names = text::expand_hostlist(partition.nodes());
+    MINKE_CHECK(names.has_value());
+    members.push_back({partition.name(), std::move(*names)});
+  }
+  std::vector<sched::LicensePool> pools;
+  for (const auto& [name, count] : licenses) pools.push_back({name, count});
+  auto machine = sched::Machine::build(nodes, members, std::move(pools));
+  MINKE_CHECK(machine.has_value());
+  return std::move(*machine);
+}
+
+std::vector<sched::LicenseShare> Scheduling::licenses_of(const Job& job) const {
+  std::vector<sched::LicenseShare> held;
+  const auto wanted = text::parse_licenses(job.submission->spec().licenses());
+  if (!wanted) return held;
+  for (const auto& [name, count] : *wanted) {
+    if (const auto license = machine_.layout().find_license(name)) held.push_back({*license, count});
+  }
+  return held;
+}
+
+Status Scheduling::adopt(const Job& job) {
+  auto placement = sched::from_model(machine_.layout(), job.details->nodes);
+  if (!placement) return failure(placement.error());
+  placement->licenses = licenses_of(job);
+  placement->reservation = core_.reservations->hold_id(job.submission->spec()).value_or(0);
+  if (job.state == model::JOB_SUSPENDED) {
+    for (sched::NodeShare& share : placement->nodes) share.cpus = 0;
+  }
+  machine_.adopt(*placement);
+  const int64_t suspended = job.details->suspended_seconds;
+  running_.add(job.id, job.start_time + suspended + sched::limit_seconds(job.time_limit_minutes),
+               std::move(*placement));
+  return {};
+}
+
+void Scheduling::release(const Job& job) {
+  const auto placement = running_.remove(job.id);
+  if (!placement) return;
+  machine_.release(*placement);
+  request_pass();
+}
+
+void Scheduling::time_limit_changed(const Job& job) {
+  const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
+  running_.set_expected_end(job.id,
+                            job.start_time + suspended + sched::limit_seconds(job.time_limit_minutes));
+  request_pass();
+}
+
+void Scheduling::suspended(const Job& job) {
+  auto placement = running_.remove(job.id);
+  if (!placement) return;
+  machine_.release(*placement);
+  for (sched::NodeShare& share : placement->nodes) share.cpus = 0;
+  machine_.adopt(*placement);
+  // When it will go on, nobody knows.
+  running_.add(job.id, core_.now() + sched::limit_seconds(kUnlimited), std::move(*placement));
+  request_pass();
+}
+
+void Scheduling::resumed(const Job& job) {
+  if (const auto placement = running_.remove(job.id)) machine_.release(*placement);
+  (void)adopt(job);
+}
+
+void Scheduling::holds_changed() {
+  auto holds = std::make_shared<const sched::Holds>(core_.reservations->holds(machine_.layout()));
+  machine_.set_holds(std::move(holds), running_);
+  request_pass();
+}
+
+void Scheduling::set_node_available(const std::string& node, bool available) {
+  const auto id = machine_.layout().find_node(node);
+  MINKE_CHECK(id.has_value());
+  machine_.set_available(*id, available);
+  request_pass();
+}
+
+void Scheduling::set_partition_up(const std::string& partition, bool up) {
+  const auto id = machine_.layout().find_partition(partition);
+  MINKE_CHECK(id.has_value());
+  machine_.set_schedulable(*id, up);
+  request_pass();
+}
+
+void Scheduling::partition_changed(const std::string& partition) {
+  std::vector<Job*> waiting;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    const auto& names = job->submission->partitions;
+    if (job->state == model::JOB_PENDING && std::find(names.begin(), names.end(), partition) != names.end())
+      waiting.push_back(job.get());
+  }
+  for (Job* job : waiting) update(*job);
+}
+
+void Scheduling::rebuild() {
+  std::vector<Job*> waiting;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->state == model::JOB_PENDING && job->committed) waiting.push_back(job.get());
+  }
+  // Nothing may stay in the queue: it speaks of nodes and partitions by their places in the layout.
+  for (Job* job : waiting) remove(*job);
+  machine_ = build_machine(core_.nodes->offered(), core_.nodes->partitions(), core_.config.licenses);
+  for (const auto& partition : core_.nodes->partitions()) {
+    machine_.set_schedulable(*machine_.layout().find_partition(partition.name()), is_scheduled(partition));
+  }
+  running_ = {};
+  holds_changed();
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->holds_nodes() && job->details && !job->details->nodes.empty())
+      (void)adopt(*job);  // where its nodes are gone it never was booked
+  }
+  for (Job* job : waiting) update(*job);
+  request_pass();
+}
+
+}  // namespace minke::engine
