@@ -4,10 +4,10 @@ import re
 from systems import Pair
 
 JOBS = """
+-N 2 -n 4
 -n 1
 -n 3
 -N 2
--N 2 -n 4
 -N 2 --ntasks-per-node=2
 -c 2
 -n 2 -c 2
@@ -88,7 +88,6 @@ def run_environments(pair: Pair) -> dict[str, tuple]:
         numbers = [done.stdout.strip() for done in jobs]
         for number in filter(None, numbers):
             system.wait_end(number, 60)
-            system.rest()
         script.unlink()
         return {options: done.stderr for options, done in zip(JOBS, jobs, strict=True)}, read(system, directory)
     (their_errors, theirs), (our_errors, ours) = pair.each(on)

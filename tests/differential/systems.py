@@ -154,10 +154,6 @@ class Clearing:
         poll(lambda: not self.queue(), 60, "an empty queue")
         for node in set(self.run("sinfo", "-hN", "-t", "down,drain", "-o", "%N").stdout.split()) - {""}:
             self.run("scontrol", "update", f"nodename={node}", "state=resume")
-        self.rest()
-
-    def rest(self) -> None:
-        """Nothing is left of the jobs that have ended: the next one finds every node free."""
         poll(lambda: set(self.run("sinfo", "-hN", "-o", "%t").stdout.split()) == {"idle"}, 30, "idle nodes")
 
 
