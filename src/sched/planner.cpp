@@ -9,7 +9,12 @@
 namespace minke::sched {
 namespace {
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
+
+// The end of a time that has `time` in it, which may be that nothing ever comes.
+std::int64_t just_after(std::int64_t time) {
+  return time == kForever ? kForever : time + 1;
 }
+}  // namespace
 
 bool Planner::reserve(EntryId entry, const Request& request, std::int64_t window_seconds) {
   future_ = machine_;
@@ -140,7 +145,7 @@ std::int64_t Planner::cpus_withheld(std::int64_t first) const {
     for (const NodeShare& share : made.placement.nodes) {
       if (!machine_.available(share.node)) continue;
       const std::int64_t free = std::max<std::int64_t>(0, machine_.free_cpus(share.node));
-      cpus += free - std::max<std::int64_t>(0, caps_.cpus(share.node, now_, first + 1, free));
+      cpus += free - std::max<std::int64_t>(0, caps_.cpus(share.node, now_, just_after(first), free));
     }
     return cpus;
   }
@@ -157,7 +162,7 @@ std::int64_t Planner::most_node_cpus(std::int64_t first) const {
         const NodeId node =
             machine_.layout().node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
         if (machine_.free_cpus(node) <= most) continue;
-        most = std::max(most, caps_.cpus(node, now_, first + 1, machine_.free_cpus(node)));
+        most = std::max(most, caps_.cpus(node, now_, just_after(first), machine_.free_cpus(node)));
       }
     }
     if (static_cast<std::uint64_t>(most) >= std::bit_floor(cpus)) break;
