@@ -29,7 +29,8 @@ StateReason tres_reason(bool qos, Kind kind, std::string_view name) {
   if (name == "node") tres = model::ASSOC_GRP_NODE - model::ASSOC_GRP_CPU;
   if (name.starts_with("license/")) tres = model::ASSOC_GRP_LICENSE - model::ASSOC_GRP_CPU;
   if (name == "billing") tres = model::ASSOC_GRP_BILLING - model::ASSOC_GRP_CPU;
-  return static_cast<StateReason>((qos ? int{model::QOS_GRP_CPU} : int{model::ASSOC_GRP_CPU}) + int{kind} + tres);
+  return static_cast<StateReason>((qos ? int{model::QOS_GRP_CPU} : int{model::ASSOC_GRP_CPU}) + int{kind} +
+                                  tres);
 }
 
 std::uint64_t held(const LimitLedger::Use& use, const std::string& name) {

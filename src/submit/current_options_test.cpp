@@ -130,9 +130,10 @@ TEST(CurrentOptions, NobodyElsesJob) {
 
 TEST(CurrentOptions, NothingIsReservedForTheSystem) {
   auto request = submitted({"-S1"});
-  EXPECT_THAT(request->notes,
-              ::testing::ElementsAre(
-                  "error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)"));
+  EXPECT_THAT(
+      request->notes,
+      ::testing::ElementsAre(
+          "error: Ignoring -S since it's not allowed by configuration (AllowSpecResourcesUsage = No)"));
   EXPECT_FALSE(request->spec.has_core_spec());
   EXPECT_EQ(refusal({"-S1", "--thread-spec=1"}),
             "1: sbatch: fatal: -S/--core-spec and --thred-spec options are mutually exclusive\n");

@@ -125,11 +125,11 @@ class AccountedSlurm(LoopbackSlurm):
         home, user = self.directory, subprocess.check_output(["id", "-un"], text=True).strip()
         data, database_socket = home / "database", home / "database.socket"
         subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--user={user}", "--skip-test-db",
-                        "--auth-root-authentication-method=normal"], check=True, capture_output=True,
-                       env=self.environment)
+                        "--auth-root-authentication-method=normal", f"--tmpdir={home}"], check=True, capture_output=True,
+                       env=self.environment)  # two of them in one /tmp remove each other's tables
         super().start_daemon("mariadbd", "--no-defaults", f"--user={user}", f"--datadir={data}",
                              f"--socket={database_socket}", f"--port={self.database_port}", "--bind-address=127.0.0.1",
-                             f"--pid-file={home}/mariadbd.pid", "--innodb-buffer-pool-size=64M",
+                             f"--tmpdir={home}", f"--pid-file={home}/mariadbd.pid", "--innodb-buffer-pool-size=64M",
                              "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin")
         self.wait_until(database_socket.exists, "mariadbd")
         grant = ("create user slurm@'%' identified by 'x'; create user slurm@localhost identified by 'x';"
