@@ -14,4 +14,7 @@ namespace minke::node {
 // child is to be reaped by the caller. `identity`: whose rights; absent (no uid given): the launcher's own.
 void append_in_child(const Identity* identity, const std::string& path, const std::string& text);
 
+// The same for the file that a process has as its standard error now, whatever becomes of the process.
+void append_in_child_to_stderr_of(pid_t pid, const Identity& identity, const std::string& text);
+
 }  // namespace minke::node

@@ -177,6 +177,26 @@ TEST_F(Launching, AFifoForOutputBlocksNobodyElse) {
   EXPECT_EQ(status(launcher.wait_ended(stuck.id())), SIGKILL);
 }
 
+// It does not have the file yet that the message is for.
+TEST_F(Launching, ASignalWaitsForATaskThatHasNotBegun) {
+  const std::string fifo = work / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  LaunchOrder order = batch_order(++job, "sleep 60", work.path());
+  order.mutable_tasks(0)->mutable_stdin()->set_path(fifo);
+  launcher.launch(order);
+  launcher.wait_started(order.id());
+  DaemonMessage message;
+  SignalOrder& signal = *message.mutable_signal();
+  signal.set_job_id(job);
+  signal.set_signal(SIGTERM);
+  signal.set_target(SignalOrder::ALL);
+  signal.set_message("to be said\n");
+  launcher.send(message);
+  const os::UniqueFd other_end(::open(fifo.c_str(), O_WRONLY));
+  EXPECT_EQ(status(launcher.wait_ended(order.id())), SIGTERM);
+  EXPECT_EQ(output(), "to be said\n");
+}
+
 TEST_F(Launching, FallsBackToTmp) {
   LaunchOrder order = batch_order(++job, "pwd", work.path());
   order.set_work_dir("/no/such/place");

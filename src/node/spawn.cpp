@@ -337,6 +337,15 @@ void Spawner::sweep() {
   }
 }
 
+bool Spawner::is_starting(pid_t pid) const {
+  for (const auto& start : starting_) {
+    for (const TaskStart& task : start->tasks) {
+      if (task.pid == pid) return shares_memory(task.block);
+    }
+  }
+  return false;
+}
+
 std::optional<std::string> Spawner::failure_of(pid_t pid) {
   sweep();
   if (auto node = failures_.extract(pid); !node.empty()) return std::move(node.mapped());

@@ -51,6 +51,9 @@ class Spawner {
   // forked. The order must be valid: a program, and descriptors and places within range.
   std::vector<pid_t> spawn(LaunchOrder order, std::vector<os::UniqueFd> descriptors, Confinement confinement);
 
+  // Whether the task has neither executed its program nor ended yet.
+  bool is_starting(pid_t pid) const;
+
   // Why the task's program was never executed: its streams or its directory could not be had. Nothing where
   // it was, or where executing it failed (which its standard error and its exit status tell). To be called
   // once for each task, when it can be waited for.

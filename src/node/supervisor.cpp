@@ -61,6 +61,8 @@ JournalRecord launching_record(const LaunchOrder& order) {
   return record;
 }
 
+constexpr std::chrono::milliseconds kNextLookAtStart{2};
+
 // What of the job a signal is for.
 bool is_target(const SignalOrder& order, const LaunchKey& key) {
   switch (order.target()) {
@@ -79,8 +81,8 @@ bool is_target(const SignalOrder& order, const LaunchKey& key) {
 // Through the process's own descriptor, which finds the file even where its name is another by now. With the
 // rights of the user whose process it is. A pipe that is full, or that nobody reads, is passed over.
 void append_to_stderr(const std::optional<Identity>& identity, pid_t pid, const std::string& message) {
+  if (identity) return append_in_child_to_stderr_of(pid, *identity, message);
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/2";
-  if (identity) return append_in_child(&*identity, path, message);
   os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file) return;
   [[maybe_unused]] const ssize_t written = ::write(file.get(), message.data(), message.size());
@@ -144,6 +146,7 @@ Supervisor::Supervisor(os::EventLoop& loop, Options options, Journal journal, La
       groups_(options_.home_id, options_.enforce_cpus),
       cpus_(CpuPool::of_machine()),
       timer_(loop.make_timer([this] { schedule_clearing(); })),
+      early_timer_(loop.make_timer([this] { deliver_early_signals(); })),
       idle_timer_(loop.make_timer([this] {
         if (jobs_.empty()) tmp_dirs_.remove_spares();
       })) {}
@@ -298,7 +301,42 @@ void Supervisor::launch_ended(LaunchState& launch) {
   tell_ended(launch);
 }
 
-void Supervisor::signal(const SignalOrder& order) {
+// A child that has not executed its program yet would die of the signal before it has the file that the
+// message is for, and before it could take the signal as its user wants. It has half a second.
+void Supervisor::signal(SignalOrder order) {
+  constexpr std::chrono::milliseconds kTimeToStart{500};
+  const JobKey job{order.job_id(), order.run()};
+  const bool waits =
+      std::ranges::any_of(early_signals_, [&](const EarlySignal& earlier) { return earlier.job == job; });
+  if (!waits && !is_starting(job)) return deliver(order);
+  early_signals_.push_back({job, std::move(order), std::chrono::steady_clock::now() + kTimeToStart});
+  early_timer_->set_after(kNextLookAtStart);
+}
+
+void Supervisor::deliver_early_signals() {
+  const auto now = std::chrono::steady_clock::now();
+  for (EarlySignal& early : std::exchange(early_signals_, {})) {
+    // Each job's in their order.
+    const bool waits = std::ranges::any_of(
+        early_signals_, [&](const EarlySignal& earlier) { return earlier.job == early.job; });
+    if (waits || (now < early.deadline && is_starting(early.job))) {
+      early_signals_.push_back(std::move(early));
+    } else {
+      deliver(early.order);
+    }
+  }
+  if (!early_signals_.empty()) early_timer_->set_after(kNextLookAtStart);
+}
+
+bool Supervisor::is_starting(const JobKey& job) {
+  for (const LaunchState* launch : table_.launches_of(job)) {
+    if (std::ranges::any_of(live_roots(*launch), [&](pid_t root) { return spawner_.is_starting(root); }))
+      return true;
+  }
+  return false;
+}
+
+void Supervisor::deliver(const SignalOrder& order) {
   auto job = jobs_.find({order.job_id(), order.run()});
   if (job == jobs_.end()) return;
   int number = static_cast<int>(order.signal());

@@ -53,7 +53,7 @@ class Supervisor {
   void set_daemon(Sink sink, pid_t daemon);
 
   void launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors);
-  void signal(const SignalOrder& order);
+  void signal(SignalOrder order);
   void end_job(const EndJobOrder& order);
   void collect(const CollectOrder& order);
   Inventory inventory();
@@ -90,6 +90,12 @@ class Supervisor {
     pid_t session = 0;
   };
 
+  struct EarlySignal {  // to a job that has tasks which have not executed their program yet
+    JobKey job;
+    SignalOrder order;
+    std::chrono::steady_clock::time_point deadline;
+  };
+
   Supervisor(os::EventLoop& loop, Options options, Journal journal, LaunchTable table);
 
   // supervisor.cpp: orders
@@ -100,6 +106,9 @@ class Supervisor {
   void remember_streams(const LaunchOrder& order);
   void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
                    Confinement confinement);
+  bool is_starting(const JobKey& job);
+  void deliver(const SignalOrder& order);
+  void deliver_early_signals();
   void task_failed(LaunchState& launch, uint32_t position, const std::string& error);
   void launch_ended(LaunchState& launch);
   void tell_started(const LaunchState& launch);
@@ -156,6 +165,8 @@ class Supervisor {
   bool clearing_scheduled_ = false;
   bool sync_scheduled_ = false;
   std::unique_ptr<os::EventLoop::Timer> timer_;
+  std::vector<EarlySignal> early_signals_;
+  std::unique_ptr<os::EventLoop::Timer> early_timer_;
   std::unique_ptr<os::EventLoop::Timer>
       idle_timer_;                      // spare directories go when it has been idle for a while
   std::chrono::milliseconds delay_{0};  // until the next look at what does not die
