@@ -11,10 +11,10 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import array, core, memory, passes, rest, sacct, simulate, singles, squeue, srun, submit  # noqa: E402
+from parts import array, core, memory, passes, rest, sacct, simulate, singles, squeue, srun, storage, submit  # noqa: E402
 from report import Report  # noqa: E402
 
-PARTS = (array, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate)
+PARTS = (array, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate, storage)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 
@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--memory-jobs", type=int, default=200_000)
     parser.add_argument("--core-jobs", type=int, default=1_000_000, help="largest array with launching stubbed")
     parser.add_argument("--simulated-jobs", type=int, default=1_000_000, help="jobs of the largest replay")
+    parser.add_argument("--small-files", type=int, default=200_000, help="files of the tree that storage works on")
     parser.add_argument("--rest-seconds", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, once: a look, not a measurement")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a budget is missed")
@@ -45,7 +46,7 @@ def main() -> int:
     if options.quick:
         options.repeats = 1
         for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "submissions", "memory_jobs", "core_jobs",
-                     "finished_jobs"):
+                     "finished_jobs", "small_files"):
             setattr(options, name, max(20, getattr(options, name) // 10))
 
     report = Report()

@@ -5,6 +5,7 @@
 
 #include "cli/chain.h"
 #include "cli/commands.h"
+#include "cli/storage/storage.h"
 
 namespace {
 
@@ -28,6 +29,7 @@ constexpr Command kCommands[] = {
     {"sqsuspend", minke::cli::sqsuspend_main}, {"sqresume", minke::cli::sqresume_main},
     {"sqhosts", minke::cli::sqhosts_main},     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},         {"chain-part", minke::cli::chain_part_main},
+    {"storage", minke::cli::storage_main},
 };
 
 const Command* find(std::string_view name) {

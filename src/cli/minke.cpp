@@ -402,7 +402,9 @@ int minke_main(int argc, char** argv) {
   estimate_command->add_flag("--json", model.json, "as JSON");
   estimate_command->callback([&] { exit_code = estimate(model); });
 
-  app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");  // main() picks it
+  // main() picks these.
+  app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");
+  app.add_subcommand("storage", "what is on the disks");
 
   engine::DaemonOptions daemon;
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");

@@ -1,0 +1,62 @@
+"""Trees of many small files: scanning, beside the tools that everybody uses for it, warm and cold."""
+import pathlib
+import random
+import subprocess
+import time
+import os
+
+NAME = "storage"
+DROP_CACHES = pathlib.Path("/proc/sys/vm/drop_caches")
+
+
+def small_files(root: pathlib.Path, count: int) -> None:
+    """`count` files of 1 to 30 KiB, a hundred a directory, always the same ones."""
+    numbers = random.Random(1)
+    content = numbers.randbytes(1 << 20)
+    for number in range(count):
+        directory = root / f"{number // 10_000:03d}" / f"{number // 100 % 100:03d}"
+        if number % 100 == 0:
+            directory.mkdir(parents=True, exist_ok=True)
+        size = numbers.randint(1024, 30 * 1024)
+        begin = numbers.randint(0, len(content) - size)
+        (directory / f"{number:07d}.jpg").write_bytes(content[begin:begin + size])
+
+
+def cold_is_possible() -> bool:
+    try:
+        with open(DROP_CACHES, "w"):
+            return True
+    except OSError:
+        return False
+
+
+def seconds(command, cold: bool = False) -> float:
+    if cold:
+        os.sync()
+        DROP_CACHES.write_text("3")
+    begin = time.monotonic()
+    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - begin
+
+
+def temperatures(report) -> list[str]:
+    if cold_is_possible():
+        return ["warm", "cold"]
+    report.skip("cold caches", "only root can empty them")
+    return ["warm"]
+
+
+def measure(context, report) -> None:
+    minke = context.options.minke.resolve()
+    with context.directory() as work:
+        tree = work / "tree"
+        small_files(tree, context.options.small_files)
+        for temperature in temperatures(report):
+            cold = temperature == "cold"
+            if not cold:
+                seconds(["du", "-s", tree])
+            for _ in range(context.options.repeats):
+                report.sample(f"scan {temperature}: minke", seconds([minke, "storage", "scan", tree], cold))
+                report.sample(f"scan {temperature}: du", seconds(["du", "-s", tree], cold))
+            report.compare(f"scan a tree, {temperature}", f"scan {temperature}: minke", f"scan {temperature}: du", "du -s",
+                           "s", 2.2 if cold else 1.9, smaller_is_better=True)

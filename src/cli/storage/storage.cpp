@@ -1,0 +1,131 @@
+// minke storage: what is on the disks.
+#include "cli/storage/storage.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/fetch.h"
+#include "cli/storage/names.h"
+#include "os/files.h"
+#include "storage/usage_scan.h"
+#include "storage/words.h"
+
+namespace minke::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ScanOptions {
+  std::vector<std::string> directories = {"."};
+  size_t top = 0;
+  bool by_user = false, one_file_system = false, json = false;
+  unsigned threads = 0;
+};
+
+Json scan_json(const ScanOptions& options, const storage::Usage& usage) {
+  NameTable names;
+  Json out = {{"directories_scanned", Json::array()},
+              {"space", usage.total.space},
+              {"bytes", usage.total.bytes},
+              {"entries", usage.total.entries},
+              {"files", usage.files},
+              {"directories", usage.directories},
+              {"symbolic_links", usage.links},
+              {"others", usage.others},
+              {"extra_names", usage.extra_names},
+              {"errors", usage.error_count},
+              {"owners", Json::array()}};
+  for (const std::string& directory : options.directories)
+    out["directories_scanned"].push_back(storage::shown_path(directory));
+  for (const auto& [owner, amount] : usage.owners)
+    out["owners"].push_back({{"user", names.user(owner.first)},
+                             {"group", names.group(owner.second)},
+                             {"space", amount.space},
+                             {"bytes", amount.bytes},
+                             {"entries", amount.entries}});
+  if (options.top > 0) {
+    out["heaviest"] = Json::array();
+    for (const auto& heavy : usage.heaviest)
+      out["heaviest"].push_back({{"path", storage::shown_path(heavy.path)},
+                                 {"space", heavy.amount.space},
+                                 {"bytes", heavy.amount.bytes},
+                                 {"entries", heavy.amount.entries}});
+  }
+  return out;
+}
+
+std::string scan_text(const ScanOptions& options, const storage::Usage& usage) {
+  std::string text = fmt::format(
+      "space  {:>10}  {} bytes; reading gives {}\n"
+      "files  {:>10}  {} regular, {} directories, {} symbolic links, {} others\n",
+      storage::bytes_text(usage.total.space), storage::number_text(usage.total.space),
+      storage::bytes_text(usage.total.bytes), storage::number_text(usage.total.entries),
+      storage::number_text(usage.files), storage::number_text(usage.directories),
+      storage::number_text(usage.links), storage::number_text(usage.others));
+  if (usage.extra_names > 0)
+    text += fmt::format("       {:>10}  further names of files that are counted once\n",
+                        storage::number_text(usage.extra_names));
+  if (options.by_user) {
+    NameTable names;
+    text += fmt::format("\n{:>10} {:>12}  user:group\n", "space", "files");
+    for (const auto& [owner, amount] : usage.owners)
+      text += fmt::format("{:>10} {:>12}  {}\n", storage::bytes_text(amount.space),
+                          storage::number_text(amount.entries),
+                          names.user(owner.first) + ":" + names.group(owner.second));
+  }
+  if (options.top > 0) {
+    text += fmt::format("\n{:>10} {:>12}  directory, without those in it\n", "space", "files");
+    for (const auto& heavy : usage.heaviest)
+      text += fmt::format("{:>10} {:>12}  {}\n", storage::bytes_text(heavy.amount.space),
+                          storage::number_text(heavy.amount.entries), storage::shown_path(heavy.path));
+  }
+  return text;
+}
+
+int scan(ScanOptions options) {
+  for (std::string& directory : options.directories) directory = following(directory);
+  const auto usage = storage::scan_usage(
+      options.directories,
+      {.threads = options.threads, .one_file_system = options.one_file_system, .heaviest = options.top});
+  if (!usage) {
+    print_error("minke storage", storage::shown_path(usage.error().message));
+    return 1;
+  }
+  write_out(options.json ? scan_json(options, *usage).dump(2) + "\n" : scan_text(options, *usage));
+  return report_errors("minke storage", usage->errors, usage->error_count);
+}
+
+}  // namespace
+
+int storage_main(int argc, char** argv) {
+  CLI::App app{"What is on the disks.", "minke storage"};
+  app.require_subcommand(1);
+  int exit_code = 0;
+  ScanOptions scanned;
+  auto* scan_command = app.add_subcommand("scan", "space and files of directories, counted as du counts");
+  scan_command->add_option("directory", scanned.directories, "default: this one");
+  scan_command->add_option("--top", scanned.top, "name so many directories, those with most files first")
+      ->check(CLI::Range(0, 100000));
+  scan_command->add_flag("--by-user", scanned.by_user, "what each user and group has");
+  scan_command->add_flag("-x,--one-file-system", scanned.one_file_system,
+                         "leave out what is mounted from elsewhere");
+  scan_command->add_option("--threads", scanned.threads, "default: by the machine")
+      ->check(CLI::Range(1, 256));
+  scan_command->add_flag("--json", scanned.json, "as JSON");
+  scan_command->callback([&] { exit_code = scan(scanned); });
+  os::raise_descriptor_limit();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_code;
+}
+
+}  // namespace minke::cli

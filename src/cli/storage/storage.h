@@ -1,0 +1,9 @@
+// The commands for files: minke storage, data, cp, sync, pack, unpack, stage. Each is main() of its command,
+// as in cli/commands.h.
+#pragma once
+
+namespace minke::cli {
+
+int storage_main(int argc, char** argv);
+
+}  // namespace minke::cli

@@ -1,0 +1,81 @@
+// Walks a tree with several threads: each entry is looked at once (statx), no symbolic link is followed, and
+// everything is opened relative to the directory that it was found in, so that nothing that others rename
+// meanwhile leads out of the tree.
+//
+// Memory is bounded by depth, not by size: a directory is read in pieces, and its next piece waits below the
+// subdirectories that the last one had. Names may be any bytes, paths of any length. Each directory between
+// the root and what is being looked at has one descriptor open (os::raise_descriptor_limit).
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "os/fd.h"
+
+namespace minke::storage {
+
+// A directory that is being walked. Lives until everything below it has been visited.
+class Directory {
+ public:
+  // What a visitor keeps with a directory.
+  struct Note {
+    virtual ~Note() = default;
+  };
+
+  int fd() const { return fd_.get(); }
+  const std::string& name() const { return name_; }  // of the root: its path as it was given
+  Directory* parent() const { return parent_; }      // of the root: none
+  unsigned depth() const { return depth_; }          // of the root: 0
+  std::string path() const;                          // as long as need be
+  std::string path_of(const char* entry) const;      // the same with an entry's name behind it
+
+  std::unique_ptr<Note> note;
+
+ private:
+  friend class Walk;
+  os::UniqueFd fd_;
+  std::string name_;
+  Directory* parent_ = nullptr;
+  unsigned depth_ = 0;
+  dev_t device_ = 0;
+  std::atomic<uint32_t> users_{1};  // its own reading, and each child that waits or is read
+};
+
+// What a walk tells, from its threads: `worker` is 0 … threads-1, and one worker is in one call at a time.
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  // An entry that is no directory.
+  virtual void visit(unsigned worker, Directory& in, const char* name, const struct statx& status) = 0;
+  // A directory, once it is open; the root, too. False: nothing below it is visited (and `leave` is not
+  // called).
+  virtual bool enter(unsigned, Directory&, const struct statx&) { return true; }
+  // Everything below has been visited and left. Its descriptor is still open.
+  virtual void leave(unsigned, Directory&) {}
+  // Something could not be looked at; the walk goes on.
+  virtual void failed(unsigned worker, const std::string& path, int error_number) = 0;
+};
+
+struct WalkOptions {
+  unsigned threads = 0;               // 0: as many as serve this machine
+  unsigned mask = STATX_BASIC_STATS;  // what is asked about each entry
+  bool one_file_system = false;       // directories on which another one is mounted are not entered
+};
+
+unsigned walk_threads(const WalkOptions& options);
+
+// Returns when all has been visited, or `stop` has become true. A root that is no directory is visited alone,
+// in a directory without name of its own: its parent. Errors: the root cannot be opened (errno).
+Status walk_tree(const std::string& root, const WalkOptions& options, Visitor& visitor,
+                 const std::atomic<bool>* stop = nullptr);
+// The same from a directory that is open already; `name` stands for it in paths. The descriptor is
+// duplicated.
+Status walk_tree(int root, const std::string& name, const WalkOptions& options, Visitor& visitor,
+                 const std::atomic<bool>* stop = nullptr);
+
+}  // namespace minke::storage

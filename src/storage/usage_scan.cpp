@@ -1,0 +1,189 @@
+#include "storage/usage_scan.h"
+
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "storage/inode_set.h"
+#include "storage/tree_walk.h"
+
+namespace minke::storage {
+
+namespace {
+
+constexpr size_t kErrorsKept = 20;
+constexpr size_t kSuffixesKept = 4096;  // of each worker: names without order must not fill the memory
+
+uint64_t device_of(const struct statx& status) {
+  return makedev(status.stx_dev_major, status.stx_dev_minor);
+}
+
+struct Own : Directory::Note {
+  std::atomic<uint64_t> space{0}, bytes{0}, entries{0};
+};
+
+// What one worker has counted, on cache lines of its own.
+struct alignas(128) Count {
+  Usage usage;
+  std::pair<uid_t, gid_t> owner{};
+  Amount* amount = nullptr;  // of `owner`
+  std::unordered_map<std::string, uint64_t> suffixes;
+};
+
+class Scan : public Visitor {
+ public:
+  Scan(const UsageOptions& options, unsigned workers) : options_(options), counts_(workers) {}
+
+  void visit(unsigned worker, Directory& in, const char* name, const struct statx& status) override {
+    Count& count = counts_[worker];
+    if (status.stx_nlink > 1 && !seen_.insert(device_of(status), status.stx_ino)) {
+      ++count.usage.extra_names;
+      return;
+    }
+    const Amount amount = add(count, status);
+    if (S_ISREG(status.stx_mode)) {
+      ++count.usage.files;
+      const auto size_class = static_cast<size_t>(std::bit_width(status.stx_size));
+      ++count.usage.size_counts[size_class];
+      count.usage.size_bytes[size_class] += status.stx_size;
+      if (options_.suffixes) add_suffix(count, name, status.stx_size);
+    } else if (S_ISLNK(status.stx_mode)) {
+      ++count.usage.links;
+    } else {
+      ++count.usage.others;
+    }
+    if (auto* own = static_cast<Own*>(in.note.get())) note(*own, amount);
+  }
+
+  bool enter(unsigned worker, Directory& directory, const struct statx& status) override {
+    Count& count = counts_[worker];
+    const Amount amount = add(count, status);
+    ++count.usage.directories;
+    if (options_.heaviest > 0) {
+      auto own = std::make_unique<Own>();
+      note(*own, amount);
+      directory.note = std::move(own);
+    }
+    return true;
+  }
+
+  void leave(unsigned, Directory& directory) override {
+    const auto* own = static_cast<const Own*>(directory.note.get());
+    if (own == nullptr) return;
+    const Amount amount{own->space, own->bytes, own->entries};
+    const std::lock_guard lock(mutex_);
+    const auto less = [](const Usage::Heavy& a, const Usage::Heavy& b) {
+      return a.amount.entries > b.amount.entries;
+    };
+    if (heaviest_.size() == options_.heaviest && heaviest_.front().amount.entries >= amount.entries) return;
+    heaviest_.push_back({directory.path(), amount});
+    std::push_heap(heaviest_.begin(), heaviest_.end(), less);
+    if (heaviest_.size() > options_.heaviest) {
+      std::pop_heap(heaviest_.begin(), heaviest_.end(), less);
+      heaviest_.pop_back();
+    }
+  }
+
+  void failed(unsigned, const std::string& path, int error_number) override {
+    const std::lock_guard lock(mutex_);
+    ++error_count_;
+    if (errors_.size() < kErrorsKept)
+      errors_.push_back({error_number, path + ": " + std::strerror(error_number)});
+  }
+
+  Usage sum() {
+    Usage all;
+    std::map<std::string, uint64_t> suffixes;
+    for (Count& count : counts_) {
+      const Usage& part = count.usage;
+      all.total += part.total;
+      all.files += part.files;
+      all.directories += part.directories;
+      all.links += part.links;
+      all.others += part.others;
+      all.extra_names += part.extra_names;
+      for (size_t i = 0; i < kSizeClasses; ++i) {
+        all.size_counts[i] += part.size_counts[i];
+        all.size_bytes[i] += part.size_bytes[i];
+      }
+      for (const auto& [owner, amount] : part.owners) all.owners[owner] += amount;
+      for (const auto& [suffix, bytes] : count.suffixes) suffixes[suffix] += bytes;
+    }
+    all.suffix_bytes = std::move(suffixes);
+    std::sort(heaviest_.begin(), heaviest_.end(), [](const Usage::Heavy& a, const Usage::Heavy& b) {
+      return a.amount.entries != b.amount.entries ? a.amount.entries > b.amount.entries : a.path < b.path;
+    });
+    all.heaviest = std::move(heaviest_);
+    all.errors = std::move(errors_);
+    all.error_count = error_count_;
+    return all;
+  }
+
+ private:
+  static Amount add(Count& count, const struct statx& status) {
+    const Amount amount{status.stx_blocks * 512, S_ISREG(status.stx_mode) ? status.stx_size : 0, 1};
+    count.usage.total += amount;
+    const std::pair owner{static_cast<uid_t>(status.stx_uid), static_cast<gid_t>(status.stx_gid)};
+    if (count.amount == nullptr || count.owner != owner) {
+      count.amount = &count.usage.owners[owner];
+      count.owner = owner;
+    }
+    *count.amount += amount;
+    return amount;
+  }
+
+  static void note(Own& own, const Amount& amount) {
+    own.space.fetch_add(amount.space, std::memory_order_relaxed);
+    own.bytes.fetch_add(amount.bytes, std::memory_order_relaxed);
+    own.entries.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  static void add_suffix(Count& count, const char* name, uint64_t size) {
+    const char* dot = std::strrchr(name, '.');
+    std::string suffix = dot != nullptr && dot != name && std::strlen(dot) <= 12 ? dot : "";
+    for (char& c : suffix)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const auto found = count.suffixes.find(suffix);
+    if (found != count.suffixes.end()) {
+      found->second += size;
+    } else if (count.suffixes.size() < kSuffixesKept) {
+      count.suffixes.emplace(std::move(suffix), size);
+    }
+  }
+
+  const UsageOptions& options_;
+  std::vector<Count> counts_;
+  InodeSet seen_;
+  std::mutex mutex_;  // what follows
+  std::vector<Usage::Heavy> heaviest_;
+  std::vector<Error> errors_;
+  uint64_t error_count_ = 0;
+};
+
+}  // namespace
+
+Amount& Amount::operator+=(const Amount& other) {
+  space += other.space;
+  bytes += other.bytes;
+  entries += other.entries;
+  return *this;
+}
+
+Result<Usage> scan_usage(const std::vector<std::string>& roots, const UsageOptions& options) {
+  const WalkOptions walk{.threads = options.threads,
+                         .mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID | STATX_INO |
+                                 STATX_SIZE | STATX_BLOCKS,
+                         .one_file_system = options.one_file_system};
+  Scan scan(options, walk_threads(walk));
+  for (const std::string& root : roots) {
+    if (const Status walked = walk_tree(root, walk, scan); !walked) return failure(walked.error());
+  }
+  return scan.sum();
+}
+
+}  // namespace minke::storage
