@@ -299,6 +299,19 @@ bool Placer::select_one(std::uint32_t first_rank) {
   return false;
 }
 
+// Whole nodes have room for more: there tasks are dealt out one by one. By chosen node.
+std::vector<std::uint32_t> Placer::dealt_out() const {
+  std::vector<std::uint32_t> tasks(chosen_.size(), 0);
+  for (std::uint32_t left = request_->tasks; left > 0;) {
+    for (std::size_t i = 0; i < chosen_.size() && left > 0; ++i) {
+      if (tasks[i] == chosen_[i].tasks) continue;
+      ++tasks[i];
+      --left;
+    }
+  }
+  return tasks;
+}
+
 Placement Placer::placement() const {
   MINKE_CHECK(view_ == View::kFree && !chosen_.empty());
   Placement result;
@@ -306,11 +319,13 @@ Placement Placer::placement() const {
   result.reservation = request_->reservation;
   std::uint32_t tasks_left = request_->tasks;
   std::uint32_t gres_left = job_gres_;
+  const std::vector<std::uint32_t> even = request_->exclusive ? dealt_out() : std::vector<std::uint32_t>();
   auto nodes_after = static_cast<std::uint32_t>(chosen_.size());
   for (const Capacity& node : chosen_) {
     --nodes_after;  // each of which must get at least one
-    const std::uint32_t tasks =
-        tasks_on_each_ > 0 ? tasks_on_each_ : std::min(node.tasks, tasks_left - nodes_after);
+    std::uint32_t tasks = tasks_on_each_;
+    if (tasks == 0)
+      tasks = even.empty() ? std::min(node.tasks, tasks_left - nodes_after) : even[result.nodes.size()];
     const std::uint32_t gres = job_gres_ == 0 ? 0 : std::min(node.job_gres, gres_left - nodes_after);
     if (tasks_on_each_ == 0) tasks_left -= tasks;
     gres_left -= gres;

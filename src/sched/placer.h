@@ -70,6 +70,7 @@ class Placer {
   bool choose_by_one_sum(std::uint32_t least, std::uint32_t most, std::uint32_t Capacity::*value,
                          std::uint64_t needed);
   bool choose_by_two_sums(std::uint32_t least, std::uint32_t most);
+  std::vector<std::uint32_t> dealt_out() const;
   NodeShare share(const Capacity& node, std::uint32_t tasks, std::uint32_t job_gres) const;
   void pick_devices(NodeId node, std::uint32_t tasks, std::uint32_t job_gres, NodeShare& result) const;
 

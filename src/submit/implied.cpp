@@ -149,4 +149,11 @@ Status imply_amounts(model::JobSpec& spec) {
   return {};
 }
 
+std::optional<std::string> unlike_tasks_per_node(uint32_t each, uint32_t tasks, uint32_t nodes) {
+  if (tasks <= each || tasks / std::max(1U, nodes) == each) return std::nullopt;
+  return "Warning: can't honor --ntasks-per-node set to " + std::to_string(each) +
+         " which doesn't match the requested tasks " + std::to_string(tasks) +
+         " with the number of requested nodes " + std::to_string(nodes) + ". Ignoring --ntasks-per-node.";
+}
+
 }  // namespace minke::submit

@@ -4,6 +4,9 @@
 // Pure; may be called from any thread.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "base/result.h"
 #include "model/job.pb.h"
 
@@ -12,5 +15,9 @@ namespace minke::submit {
 // For a job; a step takes what is left to it. Fills in the amounts that follow from others. An Error's
 // message is what stands behind "sbatch: error: " (it may be several lines), its code the exit status.
 Status imply_amounts(model::JobSpec& spec);
+
+// srun ignores --ntasks-per-node where the tasks do not come to that many a node. What it says then; nothing
+// where the numbers agree.
+std::optional<std::string> unlike_tasks_per_node(uint32_t each, uint32_t tasks, uint32_t nodes);
 
 }  // namespace minke::submit

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace minke::submit {
 namespace {
 
@@ -116,6 +118,13 @@ TEST(Implied, ArbitraryNeedsHosts) {
   EXPECT_FALSE(imply_amounts(spec));
   spec.set_node_list("n1");
   EXPECT_TRUE(imply_amounts(spec));
+}
+
+TEST(Implied, TasksPerNodeThatDoNotComeToTheTasks) {
+  for (const auto [each, tasks, nodes] : {std::array{2U, 2U, 2U}, {2U, 4U, 2U}, {2U, 5U, 2U}, {1U, 3U, 2U}})
+    EXPECT_FALSE(unlike_tasks_per_node(each, tasks, nodes)) << tasks;
+  for (const auto [each, tasks, nodes] : {std::array{2U, 3U, 2U}, {2U, 6U, 2U}, {2U, 3U, 1U}, {1U, 4U, 2U}})
+    EXPECT_TRUE(unlike_tasks_per_node(each, tasks, nodes)) << tasks;
 }
 
 }  // namespace

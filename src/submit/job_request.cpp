@@ -84,15 +84,12 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
     spec.set_min_nodes(spec.ntasks());
     spec.set_max_nodes(spec.ntasks());
   }
-  const uint64_t by_node = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();
   if (request.command == Command::kSrun && !request.job_id && tasks_given && spec.has_min_nodes() &&
-      spec.has_ntasks_per_node() && by_node != spec.ntasks()) {
-    request.notes.push_back("Warning: can't honor --ntasks-per-node set to " +
-                            std::to_string(spec.ntasks_per_node()) +
-                            " which doesn't match the requested tasks " + std::to_string(spec.ntasks()) +
-                            " with the number of requested nodes " + std::to_string(spec.min_nodes()) +
-                            ". Ignoring --ntasks-per-node.");
-    spec.clear_ntasks_per_node();
+      spec.has_ntasks_per_node()) {
+    if (auto note = unlike_tasks_per_node(spec.ntasks_per_node(), spec.ntasks(), spec.min_nodes())) {
+      request.notes.push_back(std::move(*note));
+      spec.clear_ntasks_per_node();
+    }
   }
   if (!tasks_given && spec.has_ntasks_per_node() && spec.has_min_nodes()) {
     uint64_t tasks = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();

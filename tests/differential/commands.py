@@ -81,6 +81,13 @@ srun -b now+1hour -I1 true
 srun -M nosuch true
 salloc true
 salloc false
+salloc -N 2 -n 8 -w n[1-2] srun -r 1 true
+salloc -N 2 -n 8 -w n[1-2] srun -x n1 true
+salloc -N 2 -n 8 -w n[1-2] srun -x n[1-2] true
+salloc -N 2 --ntasks-per-node=2 -w n[1-2] srun -n 2 true
+salloc -N 2 --ntasks-per-node=2 -w n[1-2] srun -n 3 true
+srun --ntasks-per-node=2 -n 3 -N 2 true
+srun --ntasks-per-node=2 -n 2 -N 2 true
 salloc sh -c 'exit 5'
 salloc nosuchprogram
 salloc -Q true
@@ -130,6 +137,42 @@ echo 'no shebang' | sbatch --hold
 printf '' | sbatch --hold
 printf '#!/bin/sh\\r\\ntrue\\r\\n' | sbatch --hold
 """.strip().splitlines()
+
+# Where tasks go: the job's options, and those of a step within it (none: srun alone).
+LAYOUTS = """
+-N 2 -n 4|
+-N 2 -n 5|
+--exclusive -N 2 -n 4|
+--exclusive -N 2 -n 5|
+--exclusive -N 3 -n 4|
+--exclusive -N 2 -n 3 -c 2|
+--exclusive -N 2 -n 4 -m cyclic|
+--exclusive -N 2 -n 6 -m plane=2|
+-N 3 -n 7 -m cyclic|
+-N 3 -n 8 -m plane=3|
+-N 2 -O -n 9|
+-N 2 -n 6 --ntasks-per-node=3|
+-N 2 -n 8|-n 4
+-N 2 -n 8|-n 5
+-N 2 -n 8|-n 3 -m cyclic
+-N 2 -n 8|-N 1 -n 4
+-N 2 -n 8|-c 2
+-N 2 -n 8|-n 6 -m plane=2
+-N 2 -n 8|-n 6 -m pack
+-N 2 -n 8|-n 10 -O
+-N 2 -n 8|-n 3 --exact
+-N 2 -n 8|-n 2 --ntasks-per-node=1
+-N 2 --exclusive|-n 6
+-N 2 --exclusive|
+-N 2 --ntasks-per-node=2|-n 3
+-N 2 --ntasks-per-node=2 -c 2|
+-N 3 -n 7|-n 4
+-N 1 -n 2 -c 2|-n 4
+-n 4 -N 2 -m cyclic|-n 4
+""".strip().splitlines()
+TELL = "echo $SLURM_PROCID $SLURM_NODEID $SLURM_LOCALID $SLURM_STEP_TASKS_PER_NODE $SLURM_DISTRIBUTION"
+COMMANDS += [f"salloc -w n[1-{3 if '-N 3' in job else 1 if '-N 1' in job else 2}] {job} srun {step} sh -c '{TELL}'"
+             for job, step in (line.split("|") for line in LAYOUTS)]
 
 
 def plain(system, text: str) -> str:

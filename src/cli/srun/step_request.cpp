@@ -9,6 +9,7 @@
 #include "cli/allocation.h"
 #include "cli/srun/launch_environment.h"
 #include "os/files.h"
+#include "submit/implied.h"
 #include "submit/multi_prog.h"
 #include "text/cpu_bind.h"
 #include "text/hostlist.h"
@@ -55,6 +56,15 @@ uint32_t count_tasks(const submit::JobRequest& request, const model::JobRecord& 
   return std::max(tasks, nodes);
 }
 
+// The job's own --cpus-per-task, which the step takes over, would ask for more than the job has: then it was
+// not meant for this step.
+bool outgrows_the_job(const submit::JobRequest& request, const model::JobRecord& job, uint32_t tasks) {
+  if (!request.job_id || on_command_line(request, "cpus-per-task")) return false;
+  uint64_t cpus = 0;
+  for (const auto& node : job.nodes()) cpus += node.cpus();
+  return tasks <= cpus && uint64_t{tasks} * request.spec.cpus_per_task() > cpus;
+}
+
 // Slurm's srun listens at a port of its own, whose number its tasks are told. Here nobody speaks to srun that
 // way; the number is one that nobody else has while this process lives.
 uint16_t own_port() {
@@ -68,17 +78,37 @@ uint16_t own_port() {
   return ntohs(address.sin_port);
 }
 
-Status check_nodes(const submit::JobRequest& request, uint32_t nodes, uint32_t of_job) {
-  if (nodes > of_job) {
-    return failure("Only allocated " + std::to_string(of_job) + " nodes asked for " + std::to_string(nodes));
+// How many of the job's nodes --exclude leaves.
+uint32_t nodes_left(const submit::JobRequest& request, const model::JobRecord& job) {
+  const auto excluded = text::expand_hostlist(request.spec.exclude());
+  const auto is_excluded = [&](const auto& node) {
+    return excluded && std::find(excluded->begin(), excluded->end(), node.node()) != excluded->end();
+  };
+  return static_cast<uint32_t>(job.nodes_size() -
+                               std::count_if(job.nodes().begin(), job.nodes().end(), is_excluded));
+}
+
+// `nodes`: as many as the command line or the job's variables say.
+Status check_nodes(const submit::JobRequest& request, const model::JobRecord& job, uint32_t nodes) {
+  const uint32_t left = nodes_left(request, job);
+  if (left == 0 && job.nodes_size() > 0) return failure("Hostlist is empty!  Can't run job.");
+  if (request.spec.has_ntasks()) nodes = std::min(nodes, request.spec.ntasks());
+  if (nodes > left) {
+    std::string message =
+        "Only allocated " + std::to_string(left) + " nodes asked for " + std::to_string(nodes);
+    if (!request.spec.exclude().empty()) message += "\nAre required nodes explicitly excluded?";
+    return failure(message);
   }
   if (!request.is_given("relative")) return {};
   if (request.is_given("nodelist") || request.is_given("exclude"))
     return failure("-r,--relative not allowed with -w,--nodelist or -x,--exclude.");
-  const uint32_t wanted = on_command_line(request, "nodes") ? nodes : 1;
-  if (request.relative_node + wanted > of_job) {
-    return failure("--relative and --nodes option incompatible with count of allocated nodes (" +
-                   std::to_string(request.relative_node) + "+" + std::to_string(wanted) + ">" +
+  const auto of_job = static_cast<uint32_t>(std::max(1, job.nodes_size()));
+  if (request.relative_node + nodes > of_job) {
+    // A step of one task takes one node, whatever the job's variables say.
+    const bool named = on_command_line(request, "nodes") || nodes == 1;
+    return failure(std::string("--relative and ") + (named ? "--nodes" : "SLURM_JOB_NUM_NODES") +
+                   " option incompatible with count of allocated nodes (" +
+                   std::to_string(request.relative_node) + "+" + std::to_string(nodes) + ">" +
                    std::to_string(of_job) + ")");
   }
   return {};
@@ -133,12 +163,17 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   }
   if (!spec.name().empty()) add("SLURM_JOB_NAME", spec.name());
   if (!request.mpi.empty()) add("SLURM_MPI_TYPE", request.mpi);
-  if (!spec.distribution().empty()) {
+  const std::string by_count = spec.ntasks() <= nodes ? "cyclic" : "block";
+  const bool packing = spec.distribution() == "pack" || spec.distribution() == "nopack";
+  if (spec.distribution().empty()) {
+    add("SLURM_DISTRIBUTION", by_count);
+  } else if (packing) {
+    add("SLURM_DISTRIBUTION", by_count + "," + spec.distribution());
+  } else {
     const size_t equals = spec.distribution().find('=');
     add("SLURM_DISTRIBUTION", spec.distribution().substr(0, equals));
     if (equals != std::string::npos) add("SLURM_DIST_PLANESIZE", spec.distribution().substr(equals + 1));
   }
-  if (spec.distribution().empty()) add("SLURM_DISTRIBUTION", spec.ntasks() <= nodes ? "cyclic" : "block");
   const std::string cpu_bind = spec.cpu_bind().empty() ? implied_cpu_bind(request.spec) : spec.cpu_bind();
   if (const auto bind = text::parse_cpu_bind(cpu_bind); bind && !cpu_bind.empty()) {
     add("SLURM_CPU_BIND", (bind->verbose ? "verbose," : "quiet,") + bind->word + bind->list);
@@ -164,7 +199,7 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   if (on_command_line(request, "job-name")) spec.set_name(asked.name());
   uint32_t nodes = asked.has_min_nodes() ? asked.min_nodes() : of_job;
   if (inside) {
-    if (const Status fine = check_nodes(request, nodes, of_job); !fine) return failure(fine.error());
+    if (const Status fine = check_nodes(request, job, nodes); !fine) return failure(fine.error());
   }
   // Of a range, as many as there are, and no more than there are tasks.
   if (asked.max_nodes() > nodes) {
@@ -191,14 +226,11 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   if (asked.has_min_nodes() && !inside) spec.set_min_nodes(std::min(nodes, tasks));
   if (asked.has_ntasks_per_node()) {
     const uint32_t on = std::min(nodes, tasks);
-    if (inside && asked.has_ntasks() && uint64_t{asked.ntasks_per_node()} * on != tasks) {
-      if (!request.quiet) {
-        std::fprintf(
-            stderr,
-            "srun: Warning: can't honor --ntasks-per-node set to %u which doesn't match the requested tasks "
-            "%u with the number of requested nodes %u. Ignoring --ntasks-per-node.\n",
-            asked.ntasks_per_node(), tasks, on);
-      }
+    const auto note = inside && asked.has_ntasks()
+                          ? submit::unlike_tasks_per_node(asked.ntasks_per_node(), tasks, on)
+                          : std::nullopt;
+    if (note) {
+      if (!request.quiet) std::fprintf(stderr, "srun: %s\n", note->c_str());
     } else {
       spec.set_ntasks_per_node(asked.ntasks_per_node());
     }
@@ -217,7 +249,8 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   for (const std::string& argument : request.arguments) spec.add_argv(argument);
   spec.set_work_dir(asked.work_dir());
   spec.set_submit_line(asked.submit_line());
-  if (asked.has_cpus_per_task()) spec.set_cpus_per_task(asked.cpus_per_task());
+  if (asked.has_cpus_per_task() && !outgrows_the_job(request, job, tasks))
+    spec.set_cpus_per_task(asked.cpus_per_task());
   if (asked.has_mem_per_node_mib()) spec.set_mem_per_node_mib(asked.mem_per_node_mib());
   if (asked.has_mem_per_cpu_mib()) spec.set_mem_per_cpu_mib(asked.mem_per_cpu_mib());
   // What the job's variables say of its GPUs is not a step's own wish: a step sees the job's anyhow.

@@ -228,43 +228,62 @@ class Attempt {
       case Distribution::kPlane:
         return deal(chosen, choice_.plane_size);
       default:
-        return fill(chosen);
+        return in_blocks(chosen);
     }
   }
 
-  // Round after round, `size` tasks on each node that has room.
+  // The tasks that the node takes before tasks share CPUs, where they may.
+  uint32_t without_sharing(size_t node, uint32_t room) const {
+    return std::min(room, nodes_[node].cpus / choice_.cpus_per_task);
+  }
+
+  // Round after round, `size` tasks on each node that has room; where tasks may share CPUs, once none is
+  // left to itself.
   bool deal(const std::vector<std::pair<size_t, uint32_t>>& chosen, uint32_t size) {
     uint32_t left = choice_.tasks;
-    for (bool progress = true; left > 0 && progress;) {
-      progress = false;
-      for (const auto& [node, room] : chosen) {
-        for (uint32_t i = 0; i < size && left > 0 && layout_.tasks[node] < room; ++i, --left) {
-          layout_.task_nodes.push_back(node);
-          ++layout_.tasks[node];
-          progress = true;
+    for (const bool sharing : {false, true}) {
+      for (bool progress = true; left > 0 && progress;) {
+        progress = false;
+        for (const auto& [node, room] : chosen) {
+          const uint32_t most = sharing ? room : without_sharing(node, room);
+          for (uint32_t i = 0; i < size && left > 0 && layout_.tasks[node] < most; ++i, --left) {
+            layout_.task_nodes.push_back(node);
+            ++layout_.tasks[node];
+            progress = true;
+          }
         }
       }
     }
     return left == 0;
   }
 
-  bool fill(const std::vector<std::pair<size_t, uint32_t>>& chosen) {
-    uint32_t job_tasks = 0, left = choice_.tasks;
+  // Node after node in the order of ranks, and as many on each as if they had been dealt out one by one.
+  bool in_blocks(const std::vector<std::pair<size_t, uint32_t>>& chosen) {
+    uint32_t job_tasks = 0;
     for (const StepNode& node : nodes_) job_tasks += node.tasks;
     // As the job itself was laid out, where the step is the whole job.
     const bool as_the_job =
         job_tasks == choice_.tasks && chosen.size() == nodes_.size() && !spec_.overcommit();
+    if (choice_.pack) return fill(chosen);
+    if (as_the_job) {
+      for (const auto& [node, room] : chosen) layout_.tasks[node] = std::min(room, nodes_[node].tasks);
+    } else {
+      if (!deal(chosen, 1)) return false;
+      layout_.task_nodes.clear();
+    }
+    for (const auto& [node, room] : chosen)
+      layout_.task_nodes.insert(layout_.task_nodes.end(), layout_.tasks[node], node);
+    return layout_.task_nodes.size() == choice_.tasks;
+  }
+
+  // --distribution=pack: each node full, but for one task at least on each of those to come.
+  bool fill(const std::vector<std::pair<size_t, uint32_t>>& chosen) {
+    uint32_t left = choice_.tasks;
     for (size_t i = 0; i < chosen.size(); ++i) {
       const auto& [node, room] = chosen[i];
       const auto nodes_after = static_cast<uint32_t>(chosen.size() - i - 1);
-      uint32_t here = std::min(room, left - nodes_after);  // each of the nodes to come gets one at least
-      if (as_the_job && nodes_[node].tasks > 0) {
-        here = std::min(here, nodes_[node].tasks);
-      } else if (unbounded_ && choice_.pack) {
-        if (nodes_after > 0) here = std::min(here, nodes_[node].cpus);
-      } else if (unbounded_ && room == UINT32_MAX) {  // more tasks than CPUs are spread evenly
-        here = std::min(here, (left + nodes_after) / (nodes_after + 1));
-      }
+      const uint32_t most = nodes_after > 0 ? without_sharing(node, room) : room;
+      const uint32_t here = std::min(most, left - nodes_after);
       layout_.tasks[node] = here;
       layout_.task_nodes.insert(layout_.task_nodes.end(), here, node);
       left -= here;

@@ -16,11 +16,11 @@ rpc::StepSpec tasks(uint32_t count) {
 
 const std::vector<StepNode> kTwoNodes = {{"n1", 4, 0, 1}, {"n2", 4, 0, 1}};
 
-TEST(StepLayout, FillsNodesInOrderAndGivesEachOne) {
+TEST(StepLayout, BlocksAreAsLargeAsIfTasksWereDealtOut) {
   const auto layout = lay_out_step(tasks(5), kTwoNodes);
   ASSERT_TRUE(layout);
-  EXPECT_EQ(layout->task_nodes, (std::vector<size_t>{0, 0, 0, 0, 1}));
-  EXPECT_EQ(layout->tasks, (std::vector<uint32_t>{4, 1}));
+  EXPECT_EQ(layout->task_nodes, (std::vector<size_t>{0, 0, 0, 1, 1}));
+  EXPECT_EQ(layout->tasks, (std::vector<uint32_t>{3, 2}));
   EXPECT_EQ(layout->cpus, (std::vector<uint32_t>{4, 4})) << "without --exact the nodes' CPUs are taken whole";
 }
 
@@ -89,7 +89,8 @@ TEST(StepLayout, Distributions) {
   EXPECT_EQ(ranks("cyclic", 4), (std::vector<size_t>{0, 1, 0, 1}));
   EXPECT_EQ(ranks("cyclic:block", 3), (std::vector<size_t>{0, 1, 0}));
   EXPECT_EQ(ranks("plane=2", 6), (std::vector<size_t>{0, 0, 1, 1, 0, 0}));
-  EXPECT_EQ(ranks("block:cyclic", 5), (std::vector<size_t>{0, 0, 0, 0, 1}));
+  EXPECT_EQ(ranks("block:cyclic", 5), (std::vector<size_t>{0, 0, 0, 1, 1}));
+  EXPECT_EQ(ranks("pack", 5), (std::vector<size_t>{0, 0, 0, 0, 1}));
   rpc::StepSpec spec;
   spec.set_distribution("arbitrary");
   spec.set_node_list("n2,n1,n2");
@@ -160,6 +161,9 @@ TEST(StepLayout, MoreTasksThanProcessorsWhereThatIsWanted) {
   EXPECT_EQ(lay_out_step(spec, kTwoNodes).error().code, model::kTooManyCpus);
   spec.set_overcommit(true);
   EXPECT_EQ(lay_out_step(spec, kTwoNodes)->tasks, (std::vector<uint32_t>{5, 5}));
+  const std::vector<StepNode> unlike = {{"n1", 6, 0, 1, 0, 0, {}, {}}, {"n2", 2, 0, 1, 0, 0, {}, {}}};
+  EXPECT_EQ(lay_out_step(spec, unlike)->tasks, (std::vector<uint32_t>{7, 3}))
+      << "first those that share none";
 }
 
 }  // namespace
