@@ -173,3 +173,8 @@ def test_a_job_changes_its_account_and_qos(shared):
     shared.wait_end(job)
     shared.wait_end(other)
     assert shared.run("sacct", "-nXPj", f"{job},{other}", "-o", "account,qos").stdout.split() == ["theory|normal"] * 2
+
+
+def test_configuration(cluster):
+    told = cluster.run("sacctmgr", "show", "configuration", check=0).stdout
+    assert "AccountingStorageType  = accounting_storage/" in told and "TrackWCKey             = No" in told

@@ -351,3 +351,11 @@ def test_lines_by_partition_sort_by_its_tier(cluster):
     finally:
         for name in ("low", "high"):
             cluster.run("scontrol", "delete", f"partitionname={name}", check=0)
+
+
+def test_job_zero_is_none_in_particular(cluster):
+    first, second = (cluster.sbatch("--hold", f"--array={tasks}", "--wrap=true") for tasks in ("1-2", "2-3"))
+    for given in ("0_2", "_2"):
+        assert [one["ArrayJobId"] for one in cluster.jobs(given)] == [str(first), str(second)]
+    assert len(cluster.jobs("0")) == 2
+    assert cluster.run("scontrol", "show", "job", "0_9", check=1).stdout == "Job 0_9 not found\n"

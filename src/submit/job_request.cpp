@@ -96,6 +96,11 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
     if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
     spec.set_ntasks(static_cast<uint32_t>(tasks));
   }
+  if (is_given("no-allocate")) {
+    if (spec.node_list().empty())
+      return refuse(invocation, "must specify a node list with -Z, --no-allocate.", 1);
+    request.notes.emplace_back("do not allocate resources");
+  }
   // srun takes the file for the place of each task without being told to.
   if (request.command == Command::kSrun && spec.node_list().empty() && invocation.variable("SLURM_HOSTFILE"))
     spec.set_distribution("arbitrary");

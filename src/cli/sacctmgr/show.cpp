@@ -208,6 +208,13 @@ constexpr PrintFit kPlus = PrintFit::kPlus;
 
 constexpr Field kFields[] = {
     {"Account", 10, kPlus, account},
+    {"Allocated", 11, kPlus, nothing, "% Allocated"},
+    {"Count", 6, kPlus, nothing},
+    {"Features", 20, kPlus, nothing},
+    {"Federation", 10, kPlus, nothing},
+    {"FedState", 12, kPlus, nothing},
+    {"Server", 10, kPlus, nothing},
+    {"ServerType", 10, kPlus, nothing},
     {"AdminLevel", 9, kPlus, admin_level, "Admin"},
     {"Cluster", 10, kPlus, cluster},
     {"Comment", 20, kPlus, comment},
@@ -440,6 +447,8 @@ std::string default_format(std::string_view entity, const Question& question) {
            "maxsubmit,maxwall,"
            "qos,defaultqos";
   if (entity == "tres") return "type,name%15,id";
+  if (entity == "federations") return "federation,cluster,id%2,features,fedstate";  // there are none
+  if (entity == "resources") return "name%10,server,type%8,count,allocated,servertype";
   if (entity == "wckeys") return "wckey,cluster,user";
   return "cluster,account,user,problem";
 }
@@ -464,10 +473,10 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
     write_out("Runaway Jobs: No runaway jobs found on cluster " + session.cluster() + "\n");
     return 0;
   }
-  if (name == "stats" || name == "transactions" || name == "events" || name == "resources" ||
-      name == "reservations" || name == "federations" || name == "configuration")
+  if (name == "configuration") return show_configuration(session);
+  if (name == "stats" || name == "transactions" || name == "events" || name == "reservations")
     return refuse("sacctmgr: error: there is no list of " + std::string(name) +
-                  " here; see sdiag, sinfo -R and scontrol show config");
+                  " here; see sdiag, sinfo -R and scontrol show reservation");
   Question question;
   for (Word& word : split_words(words).where) {
     if (word.name == "format") {

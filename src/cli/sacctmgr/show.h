@@ -20,4 +20,7 @@ struct ShowStyle {
 int show_entity(AccountingSession& session, std::string_view entity, std::span<char* const> words,
                 const ShowStyle& style);
 
+// sacctmgr show configuration. The exit status.
+int show_configuration(AccountingSession& session);
+
 }  // namespace minke::cli

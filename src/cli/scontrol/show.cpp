@@ -84,13 +84,16 @@ std::string Scontrol::heading(int64_t now, size_t records) {
 int Scontrol::show_jobs(const std::string& id) {
   rpc::JobFilter filter;
   std::optional<text::JobReference> wanted;
-  if (!id.empty()) {
-    auto reference = text::parse_job_id(id);
+  // Job 0 is none in particular: all of them, or with a task's number those tasks of all arrays.
+  const size_t digits = std::min(id.size(), id.find_first_not_of('0'));
+  const bool any_job = digits == id.size() || id[digits] == '_';
+  if (digits < id.size()) {
+    auto reference = text::parse_job_id(any_job ? "1" + id.substr(digits) : id);
     if (!reference || reference->step)
       return complain("scontrol_print_job error: " +
                       std::string(model::slurm_error_text(model::kInvalidJobId)));
     wanted = *reference;
-    *filter.add_jobs() = selector_of(*wanted);
+    if (!any_job) *filter.add_jobs() = selector_of(*wanted);
   }
   filter.set_all_states(true);
   Client* daemon = client();
@@ -117,7 +120,7 @@ int Scontrol::show_jobs(const std::string& id) {
       found = true;
       continue;
     }
-    if (job->has_array_task_id() || job->array_job_id() != wanted->job_id) continue;
+    if (job->has_array_task_id() || (!any_job && job->array_job_id() != wanted->job_id)) continue;
     for (const model::IndexRange& range : wanted->tasks.ranges()) {
       for (uint64_t task = range.first(); task <= range.last(); task += std::max(1u, range.step())) {
         uint32_t index = static_cast<uint32_t>(task);

@@ -1,0 +1,77 @@
+// sacctmgr show configuration: what of the cluster's parameters is about accounting, and what a slurmdbd of
+// its own would say. There is none: the daemon keeps the accounts, for ever, and by itself.
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "cli/fetch.h"
+#include "cli/sacctmgr/show.h"
+#include "cli/scontrol/show.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr std::string_view kOfTheCluster[] = {"AccountingStorageBackupHost",
+                                              "AccountingStorageHost",
+                                              "AccountingStorageParameters",
+                                              "AccountingStoragePort",
+                                              "AccountingStorageType",
+                                              "AccountingStorageUser",
+                                              "AuthType",
+                                              "MessageTimeout",
+                                              "PluginDir",
+                                              "PrivateData",
+                                              "SlurmUser",
+                                              "SLURM_CONF",
+                                              "SLURM_VERSION",
+                                              "TCPTimeout",
+                                              "TrackWCKey"};
+
+// Nothing is archived, nothing is removed.
+constexpr std::pair<std::string_view, std::string_view> kOfTheAccounts[] = {
+    {"AllowNoDefAcct", "No"},    {"ArchiveEvents", "No"},       {"ArchiveJobs", "No"},
+    {"ArchiveResvs", "No"},      {"ArchiveSteps", "No"},        {"ArchiveSuspend", "No"},
+    {"ArchiveTXN", "No"},        {"ArchiveUsage", "No"},        {"CommitDelay", "No"},
+    {"DbdHost", "localhost"},    {"DefaultQOS", "(null)"},      {"MaxQueryTimeRange", "UNLIMITED"},
+    {"PurgeEventAfter", "NONE"}, {"PurgeJobAfter", "NONE"},     {"PurgeResvAfter", "NONE"},
+    {"PurgeStepAfter", "NONE"},  {"PurgeSuspendAfter", "NONE"}, {"PurgeTXNAfter", "NONE"},
+    {"PurgeUsageAfter", "NONE"}};
+
+void append_line(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(name.size() < 22 ? 22 - name.size() : 0, ' ');
+  out.append(" = ").append(value.empty() ? "(null)" : value) += '\n';
+}
+
+}  // namespace
+
+int show_configuration(AccountingSession& session) {
+  rpc::ClientMessage request;
+  request.mutable_query_config();
+  const auto answer = session.client().call(std::move(request));
+  if (!answer) {
+    std::fprintf(stderr, "sacctmgr: error: %s\n", answer.error().message.c_str());
+    return 1;
+  }
+  const rpc::ConfigReply& config = answer->config();
+  std::string all;
+  DisplayContext display;
+  display.now = config.now();
+  append_configuration(all, config, display);
+  std::string out = all.substr(0, all.find('\n') + 1);
+  const auto value_of = [&](std::string_view name) {
+    const auto found = std::find_if(config.values().begin(), config.values().end(),
+                                    [&](const rpc::Field& one) { return one.name() == name; });
+    return found == config.values().end() ? std::string() : found->value();
+  };
+  for (const std::string_view name : kOfTheCluster) append_line(out, name, value_of(name));
+  out += "\nSlurmDBD configuration:\n";
+  for (const auto& [name, value] : kOfTheAccounts) append_line(out, name, value);
+  for (const std::string_view name : {"PrivateData", "TrackWCKey"}) append_line(out, name, value_of(name));
+  append_line(out, "SLURMDBD_VERSION", value_of("SLURM_VERSION"));
+  write_out(out);
+  return 0;
+}
+
+}  // namespace minke::cli
