@@ -175,6 +175,23 @@ def test_nothing_escapes_a_signal(confined):
     poll(lambda: has_ended(pid), 10, "its end")
 
 
+def test_jobs_without_limits_use_the_same_group_again(confined):
+    for _ in range(3):
+        confined.wait_end(confined.submit("true"))
+    before = [path for group in groups_of(confined) for path in group.glob("spare_*")]
+    if not before:
+        pytest.skip("control groups of version 2 are not used again")
+    ended = confined.submit("./escape escaped\nwhile [ ! -e escaped ]; do sleep 0.02; done")
+    confined.wait_end(ended)
+    pid = int((confined.work / "escaped").read_text())
+    poll(lambda: has_ended(pid), 10, "the end of what escaped")
+    # It was closed to kill what was in it, and is not used again.
+    assert confined.wait_end(confined.submit("(true) & wait $!"))["ExitCode"] == "0:0"
+    after = [path for group in groups_of(confined) for path in group.glob("spare_*")]
+    assert {path.parts[4] for path in after} == {path.parts[4] for path in before}
+    assert len({path.name for path in before}) == 1 and len({path.name for path in after}) == 1
+
+
 def test_groups_are_removed(confined):
     job = confined.submit("srun true\nsrun --mem=20M true")
     confined.wait_end(job)
@@ -192,7 +209,8 @@ def test_groups_are_cleared_after_a_crash(confined):
     confined.kill("launcher")
     assert confined.wait_end(job)["JobState"] == "NODE_FAIL"
     poll(lambda: has_ended(pid), 10, "the end of what escaped")
-    poll(lambda: not [path for group in groups_of(confined) for path in group.glob("job_*")], 10, "empty groups")
+    poll(lambda: not [path for group in groups_of(confined) for path in group.glob("*_*")
+                      if (path / "cgroup.procs").read_text()], 10, "empty groups")
     assert confined.output(confined.submit("echo goes on")) == "goes on\n"
 
 

@@ -322,6 +322,11 @@ Result<GroupEntry> ControlGroups::open(const std::string& group) const {
   return entry;
 }
 
+os::UniqueFd ControlGroups::open_file(const std::string& controller, const std::string& group,
+                                      const char* file) const {
+  return os::UniqueFd(::open(path(controller, group, file).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 Status ControlGroups::enter(const std::string& group, pid_t pid) const {
   for (const std::string& directory : process_directories(group)) {
     if (auto moved = write_text(directory + "/cgroup.procs", std::to_string(pid)); !moved) return moved;

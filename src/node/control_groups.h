@@ -59,6 +59,8 @@ class ControlGroups {
   // refuses a limit, and then it is gone again; a limit is asked for whose controller is missing (ENOTSUP).
   Status create(const std::string& group, const GroupLimits& limits);
   Result<GroupEntry> open(const std::string& group) const;
+  // A file of the group's, to read; none where the kernel does not have it.
+  os::UniqueFd open_file(const std::string& controller, const std::string& group, const char* file) const;
   // Puts a process there. Its threads go along; children that it has stay where they are.
   Status enter(const std::string& group, pid_t pid) const;
   // Processes of the group itself that the kernel killed for want of memory, so far.

@@ -1,6 +1,10 @@
 #include "node/job_groups.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 namespace minke::node {
 
@@ -18,8 +22,8 @@ std::string cpu_list(const std::vector<std::vector<uint32_t>>& cpus) {
 
 }  // namespace
 
-JobGroups::JobGroups(const std::string& name, bool with_cpus) {
-  auto found = ControlGroups::find(name, with_cpus);
+JobGroups::JobGroups(const std::string& name, bool shared) {
+  auto found = ControlGroups::find(name, shared);
   if (!found) {
     problem_ = found.error().message;
     return;
@@ -29,12 +33,15 @@ JobGroups::JobGroups(const std::string& name, bool with_cpus) {
     return;
   }
   groups_ = std::move(*found);
+  // What other users' jobs have left in its memory's account would count against the next.
+  if (!shared) spares_.emplace(*groups_);
   stale_ = groups_->groups();
   remove_stale();
 }
 
 JobGroups::~JobGroups() {
   if (!groups_) return;
+  if (spares_) spares_->remove_all();
   remove_stale();
   [[maybe_unused]] const Status removed = groups_->remove_all();  // where some job still has one, it stays
 }
@@ -54,41 +61,60 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
   if (!groups_) return entries;
   const LaunchKey key = LaunchKey::of(order.id());
   const std::string job_name = name_of(key.job);
-  auto [job, is_new] = jobs_.try_emplace(job_name);
+  auto [at, is_new] = jobs_.try_emplace(job_name);
+  Job& job = at->second;
   if (is_new) {
-    std::erase(stale_, job_name);
-    [[maybe_unused]] const Status removed = groups_->remove(job_name);  // a run of this name that was lost
-    const auto made =
-        groups_->create(job_name, {order.job_memory_bytes(), order.job_pids(), cpu_list(job_cpus)});
-    if (!made) {
-      jobs_.erase(job);
+    const GroupLimits limits{order.job_memory_bytes(), order.job_pids(), cpu_list(job_cpus)};
+    if (const Status made = make(job_name, job, limits); !made) {
+      jobs_.erase(at);
       return failure(made.error());
     }
   }
-  Launch& launch = job->second.launches[name_of(key)];
+  Launch& launch = job.launches[name_of(key)];
+  if (job.spare) launch.oom_kills = job.spare->oom_kills;
   for (int i = 0; i < std::max(1, order.places_size()); ++i) {
-    const std::string group = group_of(order, i);
-    if (group != job_name) {
+    const std::string group = group_of(job, order, i);
+    if (group != job.group) {
       [[maybe_unused]] const Status removed =
           groups_->remove(group);  // of one that could not be started before
       const uint64_t memory = i < order.places_size() ? order.places(i).memory_bytes() : 0;
       if (auto made = groups_->create(group, {memory, 0, ""}); !made) return failure(made.error());
     }
     launch.groups.push_back(group);
-    auto entry = groups_->open(group);
+    auto entry = open(job, group);
     if (!entry) return failure(entry.error());
     entries.push_back(std::move(*entry));
   }
   return entries;
 }
 
-std::string JobGroups::group_of(const LaunchOrder& order, int place) const {
+Status JobGroups::make(const std::string& name, Job& job, const GroupLimits& limits) {
+  if (spares_ && limits.memory_bytes == 0 && limits.pids == 0) job.spare = spares_->take(stale_);
+  job.group = job.spare ? job.spare->name : name;
+  if (job.spare) return {};
+  if (std::erase(stale_, name) > 0) {  // a run of this name that was lost
+    [[maybe_unused]] const Status removed = groups_->remove(name);
+  }
+  return groups_->create(name, limits);
+}
+
+Result<GroupEntry> JobGroups::open(const Job& job, const std::string& group) const {
+  if (!job.spare || group != job.group) return groups_->open(group);
+  GroupEntry entry;
+  for (const os::UniqueFd& file : job.spare->entry.files) {
+    entry.files.emplace_back(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+    if (!entry.files.back()) return failure_from_errno(group, errno);
+  }
+  return entry;
+}
+
+std::string JobGroups::group_of(const Job& job, const LaunchOrder& order, int place) const {
   const LaunchKey key = LaunchKey::of(order.id());
   const bool as_job =
       order.places_size() == 0 ||
       (order.places_size() == 1 && order.places(0).memory_bytes() == order.job_memory_bytes());
-  if (groups_->version() == 1 && key.kind == model::STEP_BATCH && as_job) return name_of(key.job);
-  return name_of(key.job) + "/" + name_of(key) + "." + std::to_string(place);
+  if (groups_->version() == 1 && key.kind == model::STEP_BATCH && as_job) return job.group;
+  return job.group + "/" + name_of(key) + "." + std::to_string(place);
 }
 
 JobGroups::Launch* JobGroups::find(const LaunchKey& key) {
@@ -101,23 +127,27 @@ JobGroups::Launch* JobGroups::find(const LaunchKey& key) {
 uint32_t JobGroups::new_oom_kills(const LaunchKey& key) {
   Launch* launch = find(key);
   if (launch == nullptr) return 0;
+  const Job& job = jobs_.at(name_of(key.job));
   uint64_t kills = 0;
-  for (const std::string& group : launch->groups) kills += groups_->oom_kills(group);
+  for (const std::string& group : launch->groups) {
+    kills += job.spare && group == job.group ? SpareGroups::oom_kills(*job.spare) : groups_->oom_kills(group);
+  }
   const uint64_t before = std::exchange(launch->oom_kills, kills);
   return kills > before ? static_cast<uint32_t>(kills - before) : 0;
 }
 
-std::vector<pid_t> JobGroups::processes(const JobKey& job) {
-  if (!has(job)) return {};
-  return groups_->processes(name_of(job));
+std::vector<pid_t> JobGroups::processes(const JobKey& key) {
+  const auto job = jobs_.find(name_of(key));
+  return job == jobs_.end() ? std::vector<pid_t>() : groups_->processes(job->second.group);
 }
 
 std::vector<pid_t> JobGroups::processes(const LaunchKey& key) {
   std::vector<pid_t> all;
   const Launch* launch = find(key);
   if (launch == nullptr) return all;
+  const std::string& of_job = jobs_.at(name_of(key.job)).group;
   for (const std::string& group : launch->groups) {
-    for (const pid_t pid : groups_->processes(group, group != name_of(key.job))) all.push_back(pid);
+    for (const pid_t pid : groups_->processes(group, group != of_job)) all.push_back(pid);
   }
   return all;
 }
@@ -128,24 +158,44 @@ bool JobGroups::end(const std::string& group, pid_t spared) {
   return static_cast<bool>(groups_->remove(group));
 }
 
-bool JobGroups::end(const JobKey& job, pid_t spared) {
+bool JobGroups::end(Job& job, pid_t spared) {
+  const auto is_own = [&](const std::string& group) { return group == job.group; };
+  const bool undivided = std::ranges::all_of(
+      job.launches, [&](const auto& launch) { return std::ranges::all_of(launch.second.groups, is_own); });
+  if (!job.spare || !undivided || !SpareGroups::is_empty(*job.spare)) {
+    job.spare.reset();
+    return end(job.group, spared);
+  }
+  spares_->give_back(std::move(*job.spare));
+  return true;
+}
+
+bool JobGroups::end(const JobKey& key, pid_t spared) {
   if (!groups_) return true;
   if (!stale_.empty()) remove_stale();
-  const std::string name = name_of(job);
-  if (!end(name, spared)) return false;
-  jobs_.erase(name);
-  std::erase(stale_, name);
-  return true;
+  const std::string name = name_of(key);
+  const auto job = jobs_.find(name);
+  if (job != jobs_.end()) {
+    if (!end(job->second, spared)) return false;
+    jobs_.erase(job);
+  }
+  // What an earlier launcher's run of this name has left; a spare group's name does not tell whose that was.
+  return std::ranges::none_of(
+      stale_, [&](const std::string& group) { return group == name || SpareGroups::is_spare(group); });
 }
 
 bool JobGroups::end(const LaunchKey& key, pid_t spared) {
   const Launch* launch = find(key);
   if (launch == nullptr) return true;
+  Job& job = jobs_.at(name_of(key.job));
   bool gone = true;
+  bool divided = false;
   for (const std::string& group : launch->groups) {
-    if (group != name_of(key.job)) gone = end(group, spared) && gone;  // the job's own goes with the job
+    if (group == job.group) continue;  // goes with the job
+    gone = end(group, spared) && gone;
+    divided = true;
   }
-  if (gone) jobs_.at(name_of(key.job)).launches.erase(name_of(key));
+  if (gone && divided) job.launches.erase(name_of(key));
   return gone;
 }
 

@@ -4,8 +4,9 @@
 // group costs time.
 //
 // Where the kernel offers no groups all calls do nothing, and jobs run as they do there. The names say whose
-// the groups are ("job_12.0/step_3.0"), so that nothing needs to be remembered over a restart. What a
-// launcher that was killed has left is killed when this is made, and removed by and by. One thread.
+// the groups are ("job_12.0/step_3.0"), so that nothing needs to be remembered over a restart; but jobs
+// without limits use spare ones (spare_groups.h) where that is faster. What a launcher that was killed has
+// left is killed when this is made, and removed by and by. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -19,14 +20,15 @@
 #include "node/control_groups.h"
 #include "node/launch.pb.h"
 #include "node/launch_table.h"
+#include "node/spare_groups.h"
 
 namespace minke::node {
 
 class JobGroups {
  public:
   // `name`: tells this launcher's groups from another's.
-  // `with_cpus`: jobs are held to their CPUs.
-  JobGroups(const std::string& name, bool with_cpus);
+  // `shared`: jobs are held to their CPUs.
+  JobGroups(const std::string& name, bool shared);
   ~JobGroups();
 
   const std::string& problem() const { return problem_; }  // why there are no groups; empty: there are
@@ -54,16 +56,22 @@ class JobGroups {
     uint64_t oom_kills = 0;           // told so far
   };
   struct Job {
+    std::string group;
+    std::optional<SpareGroups::Group> spare;  // which is that group
     std::unordered_map<std::string, Launch> launches;
   };
   static std::string name_of(const JobKey& job);
   static std::string name_of(const LaunchKey& launch);
   Launch* find(const LaunchKey& launch);
-  std::string group_of(const LaunchOrder& order, int place) const;
+  Status make(const std::string& name, Job& job, const GroupLimits& limits);
+  Result<GroupEntry> open(const Job& job, const std::string& group) const;
+  std::string group_of(const Job& job, const LaunchOrder& order, int place) const;
+  bool end(Job& job, pid_t spared);
   bool end(const std::string& group, pid_t spared);
   void remove_stale();
 
   std::optional<ControlGroups> groups_;
+  std::optional<SpareGroups> spares_;
   std::string problem_;
   std::unordered_map<std::string, Job> jobs_;
   std::vector<std::string> stale_;

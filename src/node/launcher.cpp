@@ -201,7 +201,6 @@ int run_launcher(const LauncherOptions& options) {
   supervising.home_id = launcher_home_id(home);
   supervising.shared = os::is_shared(home);
   supervising.memory_dir = home + "/shm";
-  supervising.enforce_cpus = os::is_shared(home);  // one's own user may bind his processes as he likes
   supervising.use_kernel_child_list = options.use_kernel_child_list;
   auto supervisor = Supervisor::create(loop, std::move(supervising));
   if (!supervisor) return fail(supervisor.error().message);

@@ -143,7 +143,7 @@ Supervisor::Supervisor(os::EventLoop& loop, Options options, Journal journal, La
       spawner_(std::string(kLaunchMarker) + "=" + options_.home_id + "/"),
       child_list_(options_.use_kernel_child_list),
       tmp_dirs_(options_.home_id),
-      groups_(options_.home_id, options_.enforce_cpus),
+      groups_(options_.home_id, options_.shared),
       cpus_(CpuPool::of_machine()),
       timer_(loop.make_timer([this] { schedule_clearing(); })),
       early_timer_(loop.make_timer([this] { deliver_early_signals(); })),

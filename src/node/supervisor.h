@@ -41,7 +41,6 @@ class Supervisor {
     bool use_kernel_child_list = true;
     bool shared = false;        // serves all users, as root
     std::string memory_dir;     // where what is mounted as jobs' /dev/shm is made
-    bool enforce_cpus = false;  // by control groups, where there are any
   };
   // Recovers from the journal: launches of an earlier launcher that had not ended are cleared away and then
   // lost. The process must be a child subreaper already. Errors: the journal cannot be read or written.
