@@ -23,6 +23,7 @@
 #include "cli/usage.h"
 #include "cli/why.h"
 #include "engine/embedded/daemon.h"
+#include "node/gpu_probe.h"
 #include "node/launcher.h"
 #include "os/files.h"
 #include "os/minke_home.h"
@@ -424,6 +425,14 @@ int minke_main(int argc, char** argv) {
   launcher_command->group("");  // the daemon starts it
   launcher_command->add_option("--home", launcher.home)->required();
   launcher_command->callback([&] { exit_code = node::run_launcher(launcher); });
+
+  node::NvmlOptions nvml;
+  auto* probe_command = app.add_subcommand("gpu-probe", "ask the GPUs' driver");
+  probe_command->group("");  // the daemon starts it
+  probe_command->add_option("--library", nvml.library)->required();
+  probe_command->add_option("--devices", nvml.devices)->required();
+  probe_command->add_option("--capabilities", nvml.capabilities)->required();
+  probe_command->callback([&] { exit_code = node::run_gpu_probe(nvml); });
 
   std::string mailer_home;
   auto* mailer_command = app.add_subcommand("mailer", "send the messages on standard input");

@@ -1,6 +1,8 @@
 #include "engine/embedded/config.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <set>
 #include <sstream>
@@ -8,6 +10,7 @@
 
 #include "engine/embedded/config_policy.h"
 #include "engine/embedded/config_table.h"
+#include "node/gpu_probe.h"
 #include "os/files.h"
 #include "sched/layout.h"
 #include "text/duration.h"
@@ -21,6 +24,7 @@ namespace minke::engine {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
+constexpr std::chrono::seconds kGpuPatience{60};  // a driver that nobody has used yet takes its time
 
 Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
                  Configuration& config) {
@@ -75,11 +79,26 @@ Status read_node(const toml::table& from, const std::string& path, const model::
     node.set_virtual_gres(true);
     return {};
   });
+  std::vector<uint32_t> real_gpus;
+  table.text("gpu_devices", [&](const std::string& given) -> Status {
+    if (gpus_given) return failure("does not go together with gpus, which are virtual");
+    auto expanded = text::expand_hostlist("[" + given + "]");
+    if (!expanded) return failure("must be numbers of GPUs, as nvidia-smi counts them: \"0-3\"");
+    for (const std::string& number : *expanded) real_gpus.push_back(static_cast<uint32_t>(std::atoi(number.c_str())));
+    if (!names.empty() && real_gpus.size() % names.size() != 0)
+      return failure("cannot be dealt out evenly to " + std::to_string(names.size()) + " nodes");
+    return {};
+  });
   if (const Status finished = table.finish(); !finished) return finished;
   if (names.empty()) {
     return failure(path + ":" + std::to_string(from.source().begin.line) + ": a [[node]] needs a name");
   }
+  const size_t gpus_each = names.empty() ? 0 : real_gpus.size() / names.size();
   for (const std::string& name : names) {
+    if (gpus_each != 0) {
+      const auto first = real_gpus.begin() + static_cast<ptrdiff_t>((&name - names.data()) * gpus_each);
+      config.gpus_of_nodes[name] = {first, first + static_cast<ptrdiff_t>(gpus_each)};
+    }
     node.set_name(name);
     node.set_address(name);
     node.set_is_virtual(name != machine.name());
@@ -259,6 +278,11 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     config.licenses.emplace_back(name, static_cast<uint32_t>(count));
   });
   table.sub_table("preemption", [&](Table& section) { read_preemption(section, config.preemption); });
+  table.sub_table("gpus", [&](Table& section) {
+    section.boolean("discover", [&](bool v) { config.gpus.discover = v; });
+    section.text("library", config.gpus.driver.library);
+    section.text("device_directory", config.gpus.driver.devices);
+  });
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
   table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
   table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });
@@ -305,6 +329,15 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
   config->home = home;
   config->source_path = path;
   if (config->tmp_root.empty()) config->tmp_root = home + "/tmp";
+  if (!config->gpus.discover || !node::may_have_gpus(config->gpus.driver)) return config;
+  node::GpuReport gpus;
+  node::GpuProbe probe(config->gpus.driver);
+  if (auto report = probe.ask(kGpuPatience)) {
+    gpus = std::move(*report);
+  } else {
+    gpus.set_problem(report.error().message);
+  }
+  give_gpus(*config, gpus);
   return config;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "engine/embedded/config_policy.h"
 #include "model/cluster.pb.h"
 #include "model/mail.pb.h"
+#include "node/nvml.h"
 
 namespace minke::engine {
 
@@ -23,6 +25,12 @@ struct MailConfiguration {
   uint32_t max_per_hour = 100;  // messages to one user
   uint32_t retry_seconds = 60;  // before the second try; each further one waits twice as long
   uint32_t give_up_hours = 72;
+};
+
+// [gpus]
+struct GpuConfiguration {
+  bool discover = true;  // else there are only virtual ones
+  node::NvmlOptions driver;
 };
 
 struct Configuration {
@@ -46,6 +54,10 @@ struct Configuration {
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
+  GpuConfiguration gpus;
+  // By name of the node: the machine's GPUs that it is given, by their numbers. Others have none.
+  std::map<std::string, std::vector<uint32_t>> gpus_of_nodes;
+  std::string gpu_problem;  // why the machine's GPUs cannot be used; empty: they can, or there are none
   std::optional<MailConfiguration> mail;                   // absent: no mail is sent
   AccountingPolicy accounting;
   PriorityPolicy priority;
@@ -56,10 +68,15 @@ struct Configuration {
 
 // `machine` is what this machine offers: the node where the file declares none, and the defaults of those
 // that it does declare. Errors name file, line and what was expected.
+// Asks the machine for its GPUs, in a process of its own, where the file does not forbid that.
 Result<Configuration> load_configuration(const std::string& home, const std::string& path,
                                          const model::NodeRecord& machine);
-// The same from text; `path` only for messages.
+// The same from text, without GPUs; `path` only for messages.
 Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
                                           const model::NodeRecord& machine);
+
+// Gives the machine's GPUs to the nodes: to those that the file names, else all of them to this machine's node,
+// or the first one that has no virtual ones. What cannot be given goes to gpu_problem.
+void give_gpus(Configuration& config, const node::GpuReport& machine);
 
 }  // namespace minke::engine

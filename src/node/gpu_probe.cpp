@@ -1,0 +1,107 @@
+#include "node/gpu_probe.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+extern char** environ;
+
+namespace minke::node {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 20;  // of a report
+
+}  // namespace
+
+Status GpuProbe::start() {
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return failure_from_errno("socketpair", errno);
+  os::UniqueFd ours(pair[0]);
+  const os::UniqueFd theirs(pair[1]);
+  const std::vector<std::string> command = {"/proc/self/exe",   "gpu-probe",          "--library",
+                                            options_.library,   "--devices",          options_.devices,
+                                            "--capabilities",   options_.capabilities};
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDIN_FILENO);
+  const int error = ::posix_spawn(&child_, argv[0], &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    child_ = 0;
+    return failure_from_errno("cannot start the process that asks the GPUs", error);
+  }
+  socket_ = std::move(ours);
+  return {};
+}
+
+void GpuProbe::stop() {
+  socket_.reset();
+  if (child_ == 0) return;
+  ::kill(child_, SIGKILL);  // it keeps nothing that could be lost
+  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  child_ = 0;
+}
+
+Result<GpuReport> GpuProbe::ask(std::chrono::milliseconds patience) {
+  if (child_ == 0) {
+    if (auto started = start(); !started) return failure(started.error());
+  }
+  const auto give_up = [this](const std::string& why, int code) {
+    stop();
+    return failure(why, code);
+  };
+  if (::send(socket_.get(), "?", 1, MSG_NOSIGNAL) != 1) return give_up("the process that asks the GPUs has ended", EIO);
+  pollfd ready{socket_.get(), POLLIN, 0};
+  int count;
+  do count = ::poll(&ready, 1, static_cast<int>(patience.count()));
+  while (count < 0 && errno == EINTR);
+  if (count == 0) return give_up("the GPU driver does not answer", ETIMEDOUT);
+  std::string bytes(kMostBytes, '\0');
+  const ssize_t received = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
+  GpuReport report;
+  if (received <= 0 || !report.ParseFromArray(bytes.data(), static_cast<int>(received)))
+    return give_up("the GPU driver's library ended the process that asked it", EIO);
+  return report;
+}
+
+bool may_have_gpus(const NvmlOptions& options) {
+  if (options.library != NvmlOptions().library) return true;
+  const auto there = [](const char* path) { return ::access(path, F_OK) == 0; };
+  return there("/proc/driver/nvidia") || there("/dev/nvidiactl") || there("/dev/dxg");
+}
+
+int run_gpu_probe(const NvmlOptions& options) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // where it hangs it does not see that the socket was closed
+  ::close_range(3, ~0U, 0);
+  auto nvml = Nvml::open(options);
+  bool discovered = false;
+  char question;
+  while (::recv(STDIN_FILENO, &question, 1, 0) == 1) {
+    GpuReport report;
+    if (!nvml) {
+      report.set_no_library(nvml.error().code == ENOENT);
+      report.set_problem(nvml.error().message);
+    } else {
+      report = discovered ? (*nvml)->read() : (*nvml)->discover();
+      discovered = true;
+    }
+    const std::string bytes = report.SerializeAsString();
+    if (::send(STDIN_FILENO, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return 1;
+  }
+  return 0;
+}
+
+}  // namespace minke::node
