@@ -72,9 +72,15 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
                       ""});
   uint32_t cpus = 0;
   bool virtual_gpus = false;
+  std::string gpus;
   for (const auto& node : config->nodes) {
     cpus += node.cpus();
     virtual_gpus |= node.virtual_gres() && node.gres_size() > 0;
+    if (node.gpu_devices().empty()) continue;
+    for (const auto& gres : node.gres()) {
+      gpus += (gpus.empty() ? "" : ", ") + node.name() + " has " + std::to_string(gres.count()) + " " +
+              gres.type();
+    }
   }
   if (cpus > machine.cpus()) {
     findings.push_back({Level::kNote,
@@ -82,6 +88,9 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
                             std::to_string(machine.cpus()) + ": jobs will share them",
                         ""});
   }
+  if (!gpus.empty()) findings.push_back({Level::kGood, "GPUs: " + gpus, ""});
+  if (!config->gpu_problem.empty())
+    findings.push_back({Level::kBad, "GPUs: " + config->gpu_problem, "nvidia-smi tells more"});
   if (virtual_gpus)
     findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
 }

@@ -27,9 +27,9 @@ Status GpuProbe::start() {
     return failure_from_errno("socketpair", errno);
   os::UniqueFd ours(pair[0]);
   const os::UniqueFd theirs(pair[1]);
-  const std::vector<std::string> command = {"/proc/self/exe",   "gpu-probe",          "--library",
-                                            options_.library,   "--devices",          options_.devices,
-                                            "--capabilities",   options_.capabilities};
+  const std::vector<std::string> command = {"/proc/self/exe", "gpu-probe",          "--library",
+                                            options_.library, "--devices",          options_.devices,
+                                            "--capabilities", options_.capabilities};
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -63,7 +63,8 @@ Result<GpuReport> GpuProbe::ask(std::chrono::milliseconds patience) {
     stop();
     return failure(why, code);
   };
-  if (::send(socket_.get(), "?", 1, MSG_NOSIGNAL) != 1) return give_up("the process that asks the GPUs has ended", EIO);
+  if (::send(socket_.get(), "?", 1, MSG_NOSIGNAL) != 1)
+    return give_up("the process that asks the GPUs has ended", EIO);
   pollfd ready{socket_.get(), POLLIN, 0};
   int count;
   do count = ::poll(&ready, 1, static_cast<int>(patience.count()));

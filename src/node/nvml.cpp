@@ -59,7 +59,9 @@ int minor_of_capability(const std::string& path) {
 std::string cpu_list(const std::vector<unsigned long>& set) {
   constexpr size_t kBits = 8 * sizeof(unsigned long);
   std::string list;
-  const auto has = [&](size_t cpu) { return cpu < set.size() * kBits && (set[cpu / kBits] >> cpu % kBits & 1); };
+  const auto has = [&](size_t cpu) {
+    return cpu < set.size() * kBits && (set[cpu / kBits] >> cpu % kBits & 1);
+  };
   for (size_t first = 0; first < set.size() * kBits; ++first) {
     if (!has(first)) continue;
     size_t last = first;
@@ -79,7 +81,8 @@ std::string gpu_type_of(const std::string& product) {
   std::istringstream words(lower_with_underscores(product));
   std::string type;
   for (std::string word; std::getline(words, word, '_');) {
-    if (type.empty() && (word == "nvidia" || word == "tesla" || word == "geforce" || word == "quadro")) continue;
+    if (type.empty() && (word == "nvidia" || word == "tesla" || word == "geforce" || word == "quadro"))
+      continue;
     if (type.empty() && is_model_number(word)) return word.substr(0, word.find('-'));
     type += (type.empty() ? "" : "_") + word;
   }
@@ -212,7 +215,8 @@ void Nvml::discover_one(unsigned number, GpuReport& report) {
   if (Functions::ask(functions_->minor, device.handle, &device.minor))
     found.add_files(options_.devices + "/nvidia" + std::to_string(device.minor));
   std::vector<unsigned long> cpus(16);
-  if (Functions::ask(functions_->cpu_affinity, device.handle, static_cast<unsigned>(cpus.size()), cpus.data()))
+  if (Functions::ask(functions_->cpu_affinity, device.handle, static_cast<unsigned>(cpus.size()),
+                     cpus.data()))
     found.set_cpus(cpu_list(cpus));
   unsigned current = 0, pending = 0;
   if (Functions::ask(functions_->mig_mode, device.handle, &current, &pending) && current != 0 &&
@@ -237,7 +241,8 @@ bool Nvml::discover_parts(const Device& whole, const model::GpuDevice& of_whole,
   for (unsigned instance = 0; instance < std::min(most, kMostDevices); ++instance) {
     Device part;
     part.whole = whole.handle;
-    if (!Functions::ask(functions_->part_by_index, whole.handle, instance, &part.handle)) continue;  // not made
+    if (!Functions::ask(functions_->part_by_index, whole.handle, instance, &part.handle))
+      continue;  // not made
     model::GpuDevice found = of_whole;
     found.set_instance(instance);
     char text[96] = {};
@@ -285,10 +290,11 @@ void Nvml::read_one(const Device& device, GpuReading& reading) {
   now.set_memory_mib(static_cast<uint64_t>(memory.used >> 20));
   // Of a part the library has no utilization, and power and clocks are the whole GPU's.
   Utilization utilization{};
-  if (Functions::ask(functions_->utilization, device.handle, &utilization)) now.set_utilization(utilization.gpu);
+  if (Functions::ask(functions_->utilization, device.handle, &utilization))
+    now.set_utilization(utilization.gpu);
   unsigned number = 0;
-  if (Functions::ask(functions_->clock, device.whole != nullptr ? device.whole : device.handle, kMultiprocessorClock,
-                     &number))
+  if (Functions::ask(functions_->clock, device.whole != nullptr ? device.whole : device.handle,
+                     kMultiprocessorClock, &number))
     now.set_clock_mhz(number);
   if (device.whole != nullptr) return;
   if (Functions::ask(functions_->power, device.handle, &number)) now.set_milliwatts(number);

@@ -27,8 +27,8 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // All devices: a GPU that is divided by MIG is not among them, its parts are. What cannot be asked stands in
-  // the reading's problem; its number is kept, so that those of the others stay. With `device` in each.
+  // All devices: a GPU that is divided by MIG is not among them, its parts are. What cannot be asked stands
+  // in the reading's problem; its number is kept, so that those of the others stay. With `device` in each.
   GpuReport discover();
   // What those of the last discover() do now.
   GpuReport read();

@@ -1,5 +1,6 @@
 // scontrol show node, show partition and show config.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iterator>
 #include <utility>
@@ -67,6 +68,20 @@ std::string count_or_unlimited(uint32_t count) {
   return count == kUnlimited ? "UNLIMITED" : std::to_string(count);
 }
 
+// "0=GPU-…(NVIDIA H100 80GB HBM3,/dev/nvidia0)", by the numbers of GresUsed; of what is only counted
+// "virtual".
+std::string gres_devices(const NodeRecord& node) {
+  if (node.gpu_devices().empty()) return node.virtual_gres() ? "virtual" : "N/A";
+  std::string text;
+  for (int index = 0; index < node.gpu_devices_size(); ++index) {
+    const model::GpuDevice& device = node.gpu_devices(index);
+    fmt::format_to(std::back_inserter(text), "{}{}={}({},{}M{}{})", text.empty() ? "" : ";", index,
+                   device.uuid(), device.name(), device.memory_mib(), device.files().empty() ? "" : ",",
+                   fmt::join(device.files(), ","));
+  }
+  return text;
+}
+
 }  // namespace
 
 void append_node_block(std::string& out, const NodeRecord& node, const DisplayContext& context,
@@ -88,6 +103,7 @@ void append_node_block(std::string& out, const NodeRecord& node, const DisplayCo
     append_gres_used(used, node);
     block.put("GresDrain=N/A").end();
     block.put("GresUsed={}", used).end();
+    if (!node.gres().empty()) block.put("GresDevices={}", gres_devices(node)).end();
   }
   block
       .put("NodeAddr={} NodeHostName={} Version={}", node.address().empty() ? node.name() : node.address(),

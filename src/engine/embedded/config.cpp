@@ -84,7 +84,8 @@ Status read_node(const toml::table& from, const std::string& path, const model::
     if (gpus_given) return failure("does not go together with gpus, which are virtual");
     auto expanded = text::expand_hostlist("[" + given + "]");
     if (!expanded) return failure("must be numbers of GPUs, as nvidia-smi counts them: \"0-3\"");
-    for (const std::string& number : *expanded) real_gpus.push_back(static_cast<uint32_t>(std::atoi(number.c_str())));
+    for (const std::string& number : *expanded)
+      real_gpus.push_back(static_cast<uint32_t>(std::atoi(number.c_str())));
     if (!names.empty() && real_gpus.size() % names.size() != 0)
       return failure("cannot be dealt out evenly to " + std::to_string(names.size()) + " nodes");
     return {};

@@ -58,7 +58,7 @@ struct Configuration {
   // By name of the node: the machine's GPUs that it is given, by their numbers. Others have none.
   std::map<std::string, std::vector<uint32_t>> gpus_of_nodes;
   std::string gpu_problem;  // why the machine's GPUs cannot be used; empty: they can, or there are none
-  std::optional<MailConfiguration> mail;                   // absent: no mail is sent
+  std::optional<MailConfiguration> mail;  // absent: no mail is sent
   AccountingPolicy accounting;
   PriorityPolicy priority;
   PreemptionPolicy preemption;
@@ -75,8 +75,8 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
 Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
                                           const model::NodeRecord& machine);
 
-// Gives the machine's GPUs to the nodes: to those that the file names, else all of them to this machine's node,
-// or the first one that has no virtual ones. What cannot be given goes to gpu_problem.
+// Gives the machine's GPUs to the nodes: to those that the file names, else all of them to this machine's
+// node, or the first one that has no virtual ones. What cannot be given goes to gpu_problem.
 void give_gpus(Configuration& config, const node::GpuReport& machine);
 
 }  // namespace minke::engine

@@ -66,7 +66,8 @@ void give_gpus(Configuration& config, const node::GpuReport& machine) {
                    [&](const GpuDevice& device) { return device.number() == number; });
       // A GPU that is not there now is not offered; the node stays.
       if (devices.size() == before && config.gpu_problem.empty())
-        config.gpu_problem = "node " + node.name() + " is to have GPU " + std::to_string(number) + ", which is not there";
+        config.gpu_problem =
+            "node " + node.name() + " is to have GPU " + std::to_string(number) + ", which is not there";
     }
     give(node, std::move(devices));
   }

@@ -303,6 +303,7 @@ rpc::StatusReply Daemon::status() const {
   if (!core_->committer.problem().empty()) {
     reply.add_problems("changes cannot be stored: " + core_->committer.problem());
   }
+  if (!core_->config.gpu_problem.empty()) reply.add_problems("GPUs: " + core_->config.gpu_problem);
   if (!launcher_->connected()) reply.add_problems("the launcher is not connected; nothing is started");
   return reply;
 }

@@ -206,7 +206,7 @@ std::vector<std::string> virtual_node_environment(int nodes, std::string_view bl
   return {"OMPI_MCA_btl=^vader,sm"};
 }
 
-std::vector<std::string> batch_environment(const model::JobRecord& record) {
+std::vector<std::string> batch_environment(const model::JobRecord& record, const std::string& visible_gpus) {
   Environment environment;
   environment.set("ENVIRONMENT", "BATCH");
   const model::JobSpec& spec = record.spec();
@@ -225,8 +225,8 @@ std::vector<std::string> batch_environment(const model::JobRecord& record) {
   environment.set("SLURM_TOPOLOGY_ADDR", node.node());
   environment.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
   if (const std::string gpus = gpu_indices(node); !gpus.empty()) {
-    environment.set("CUDA_VISIBLE_DEVICES", gpus);
-    environment.set("GPU_DEVICE_ORDINAL", gpus);
+    environment.set("CUDA_VISIBLE_DEVICES", visible_gpus);
+    environment.set("GPU_DEVICE_ORDINAL", visible_gpus);
     environment.set("SLURM_JOB_GPUS", gpus);
     environment.set("SLURM_GPUS_ON_NODE", 1 + std::count(gpus.begin(), gpus.end(), ','));
   }

@@ -30,8 +30,8 @@ std::vector<std::string> component_environment(const model::JobRecord& record, c
 // own environment (`block`) says something else. Open MPI's shared memory between processes of one machine is
 // named by host and by place on the node, so that two virtual nodes would share each other's.
 std::vector<std::string> virtual_node_environment(int nodes, std::string_view block);
-// What a batch script has besides.
-std::vector<std::string> batch_environment(const model::JobRecord& record);
+// What a batch script has besides. `visible_gpus`: how its GPUs are named to it.
+std::vector<std::string> batch_environment(const model::JobRecord& record, const std::string& visible_gpus);
 
 // "2(x3),1": Slurm's form of one number a node.
 std::string counts_per_node(const std::vector<uint32_t>& counts);

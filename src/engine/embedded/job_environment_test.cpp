@@ -64,8 +64,9 @@ TEST(JobEnvironment, TasksAreCountedWhereTheyWereAskedForElseCpusAre) {
 }
 
 TEST(JobEnvironment, BatchScriptsSeeTheirNodesGpus) {
-  const auto variables = batch_environment(job_on_two_nodes());
-  EXPECT_THAT(variables, Contains("CUDA_VISIBLE_DEVICES=0,2"));
+  const auto variables = batch_environment(job_on_two_nodes(), "0,1");
+  EXPECT_THAT(variables, Contains("CUDA_VISIBLE_DEVICES=0,1"));
+  EXPECT_THAT(variables, Contains("SLURM_JOB_GPUS=0,2"));
   EXPECT_THAT(variables, Contains("SLURM_GPUS_ON_NODE=2"));
   EXPECT_THAT(variables, Contains("SLURMD_NODENAME=n1"));
 }

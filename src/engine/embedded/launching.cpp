@@ -13,7 +13,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/queries.h"
@@ -258,21 +260,17 @@ void Launching::send(Job& job) {
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
   std::vector<std::string> variables = allocation_environment(record, surroundings(job, spec));
   for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
-  for (std::string& variable : batch_environment(record)) variables.push_back(std::move(variable));
+  const NodeAllocation& first = job.details->nodes.Get(0);
+  const std::string gpus = visible_gpus(core_, job, first.node(), gpu_numbers(first));
+  for (std::string& variable : batch_environment(record, gpus)) variables.push_back(std::move(variable));
   for (std::string& variable : virtual_node_environment(record.nodes_size(), **environment))
     variables.push_back(std::move(variable));
   order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
-  order.set_tmp_dir(tmp_dir_of(job));
-  core_.rights->set_identity(job.uid, job.gid, order);
-  order.set_job_memory_bytes(memory_limit_of(job));
-  order.set_job_pids(core_.config.max_pids);
-  if (core_.config.bind_cpus) {
-    for (const NodeAllocation& node : job.details->nodes) order.add_job_cpus(node.cpus());
-  }
-  order.add_places()->set_memory_bytes(memory_limit_of(job.details->nodes.Get(0)));
+  confine(core_, job, order);
+  order.add_places()->set_memory_bytes(memory_limit_of(first));
   order.set_ends_job(true);
   order.set_script_error_prefix(kErrorPrefix);
   node::TaskOrder& task = *order.add_tasks();
@@ -500,6 +498,8 @@ void Launching::settle(Job& job) {
 }
 
 void Launching::on_inventory(const node::Inventory& inventory) {
+  machine_ = inventory;
+  machine_.clear_launches();
   std::unordered_set<uint32_t> known;
   for (const node::Launch& launch : inventory.launches()) {
     core_.state.skip_job_ids_to(launch.id().job_id());

@@ -34,6 +34,8 @@ class Launching {
   // Jobs that ran when the machine went down and that the launcher does not know are gone, not still to be
   // launched.
   void set_rebooted() { rebooted_ = true; }
+  // What the launcher said of itself and of what the kernel lets it do.
+  const node::Inventory& machine() const { return machine_; }
 
   void launch(Job& job);                  // a batch job that has just started
   void begin_allocation(const Job& job);  // an interactive job has started
@@ -80,7 +82,8 @@ class Launching {
   std::vector<std::pair<uint32_t, uint32_t>> send_again_;  // job id, restarts
   std::unique_ptr<os::EventLoop::Timer> send_again_timer_;
   bool rebooted_ = false;
-  unsigned spooled_ = 0;  // scripts written since the spool was last cleared
+  node::Inventory machine_;  // without its launches
+  unsigned spooled_ = 0;     // scripts written since the spool was last cleared
   std::function<void()> on_recovered_;
   // The environments used last: many jobs in a row come from one shell.
   std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>>

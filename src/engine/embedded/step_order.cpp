@@ -1,11 +1,11 @@
 // The launcher's order for one step: what its tasks run, where, with which environment and streams.
 #include <algorithm>
 
+#include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
-#include "engine/embedded/rights.h"
 #include "engine/embedded/step_gpus.h"
 #include "engine/embedded/steps.h"
 #include "text/file_pattern.h"
@@ -52,13 +52,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
-  order.set_tmp_dir(core_.launching->tmp_dir_of(job));
-  core_.rights->set_identity(job.uid, job.gid, order);
-  order.set_job_memory_bytes(core_.launching->memory_limit_of(job));
-  order.set_job_pids(core_.config.max_pids);
-  if (core_.config.bind_cpus) {
-    for (const NodeAllocation& node : job.details->nodes) order.add_job_cpus(node.cpus());
-  }
+  confine(core_, job, order);
   for (size_t i = 0; i < layout.tasks.size(); ++i) {
     NodeAllocation node = job.details->nodes.Get(static_cast<int>(i));
     if (layout.memory_mib[i] != 0) node.set_memory_mib(layout.memory_mib[i]);
@@ -142,7 +136,8 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
     if (!layout.gpus[index].empty()) {
       const std::string step_gpus = join_numbers(layout.gpus[index]);
-      const std::string own = join_numbers(gpus_of_task(spec, layout.gpus[index], local_id));
+      const std::string own =
+          visible_gpus(core_, job, node.node(), gpus_of_task(spec, layout.gpus[index], local_id));
       add("CUDA_VISIBLE_DEVICES", own);
       add("GPU_DEVICE_ORDINAL", own);
       add("SLURM_STEP_GPUS", step_gpus);

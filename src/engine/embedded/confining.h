@@ -1,0 +1,28 @@
+// What holds the processes of a job to what it has: the part of a launcher's order that a batch script and a
+// step have in common; and how a job's GPUs are named to it. State's thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/embedded/job.h"
+#include "model/cluster.pb.h"
+#include "node/launch.pb.h"
+
+namespace minke::engine {
+
+struct Core;
+
+// Temporary directory, identity, memory, processes, CPUs and devices of the job.
+void confine(const Core& core, const Job& job, node::LaunchOrder& order);
+
+// The value of CUDA_VISIBLE_DEVICES for these GPUs of the job on the node. Numbers; of real GPUs those that
+// the driver counts, from 0 where the job can open no others; UUIDs for parts of GPUs, which have no numbers.
+std::string visible_gpus(const Core& core, const Job& job, const std::string& node,
+                         const std::vector<uint32_t>& indices);
+
+// The job's real GPUs on all its nodes, in the order of its allocation.
+std::vector<model::GpuDevice> gpu_devices_of(const Core& core, const Job& job);
+
+}  // namespace minke::engine
