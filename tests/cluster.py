@@ -50,7 +50,8 @@ def poll(condition, seconds: float = 30, what: str = "it"):
 
 def plain_environment() -> dict[str, str]:
     """This process's environment without what Slurm's or Minke's commands read from it."""
-    prefixes = ("SLURM", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "MINKE_")
+    prefixes = ("SLURM", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "MINKE_",
+                "LMOD", "MODULE", "_ModuleTable", "PIP_FIND_LINKS", "VIRTUAL")
     return ({name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
             | {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"})
 

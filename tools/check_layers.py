@@ -20,9 +20,10 @@ ROOMS = {
     "store": ["os", "model", "base"],
     "node": ["rpc", "os", "text", "model", "base"],
     "mpi": ["os", "base"],
+    "software": ["os", "text", "model", "base"],
     "storage": ["os", "text", "model", "base"],
     "engine": ["node", "store", "rpc", "sched", "submit", "os", "text", "model", "base"],
-    "cli": ["engine", "storage", "sim", "ml", "sched", "mpi", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
+    "cli": ["engine", "software", "storage", "sim", "ml", "sched", "mpi", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
 }
 PURE = {"model", "text", "sched", "sim", "ml", "submit"}
 # Headers of the file system, the clock, the network, threads and processes.

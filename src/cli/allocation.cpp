@@ -10,6 +10,7 @@
 
 #include "cli/srun/launch_environment.h"
 #include "engine/embedded/job_environment.h"
+#include "engine/embedded/software_environment.h"
 #include "model/error.h"
 #include "text/timestamp.h"
 
@@ -150,6 +151,9 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   }
   for (std::string& variable : engine::virtual_node_environment(allocation.job.nodes_size(), environment))
     allocation.environment.push_back(std::move(variable));
+  engine::SoftwareEnvironment software;
+  software.load(client.home());
+  software.add_to(allocation.environment, environment);
   if (told) say("job " + std::to_string(id) + " has been allocated resources");
   return allocation;
 }

@@ -5,6 +5,7 @@
 
 #include "cli/chain.h"
 #include "cli/commands.h"
+#include "cli/software.h"
 #include "cli/storage/storage.h"
 
 namespace {
@@ -29,6 +30,7 @@ constexpr Command kCommands[] = {
     {"sqsuspend", minke::cli::sqsuspend_main}, {"sqresume", minke::cli::sqresume_main},
     {"sqhosts", minke::cli::sqhosts_main},     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},         {"chain-part", minke::cli::chain_part_main},
+    {"modulecmd", minke::cli::modulecmd_main},
     {"storage", minke::cli::storage_main},
 };
 
@@ -45,6 +47,9 @@ int main(int argc, char** argv) {
   const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
   const std::string_view called_as = argc == 0 ? "minke" : slash != nullptr ? slash + 1 : argv[0];
   if (const Command* command = find(called_as)) return command->run(argc, argv);
+  // As the interpreter of a script: the kernel hands over the rest of its first line as one word.
+  if (argc > 1 && std::string_view(argv[1]).starts_with("script-shell "))
+    return minke::cli::script_shell_main(argc, argv);
   // "minke squeue" is squeue, too.
   if (argc > 1) {
     if (const Command* command = find(argv[1])) return command->run(argc - 1, argv + 1);

@@ -20,6 +20,7 @@
 #include "cli/links.h"
 #include "cli/minke.h"
 #include "cli/simulate.h"
+#include "cli/software.h"
 #include "cli/usage.h"
 #include "cli/why.h"
 #include "engine/embedded/daemon.h"
@@ -27,6 +28,7 @@
 #include "node/launcher.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "software/shell_init.h"
 #include "submit/completion.h"
 #include "submit/help.h"
 #include "submit/job_request.h"
@@ -210,20 +212,7 @@ int log(bool follow, int lines) {
   return complain(failure_from_errno("tail", errno).value());
 }
 
-// For eval: a shell's quoting makes any path safe.
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return quoted + "'";
-}
-
-int env(bool force) {
+int env(bool force, bool csh) {
   auto home = os::minke_home();
   if (!home) return complain(home.error());
   if (!os::is_shared(*home) || ::geteuid() == 0) {
@@ -235,9 +224,17 @@ int env(bool force) {
                      "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
   }
   const std::string bin = os::bin_path(*home);
-  std::printf("export MINKE_HOME=%s\n", shell_quoted(*home).c_str());
-  std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n",
-              shell_quoted(bin).c_str(), shell_quoted(bin).c_str());
+  const std::string quoted = software::shell_quoted(bin);
+  std::printf(csh ? "setenv MINKE_HOME %s\n" : "export MINKE_HOME=%s\n",
+              software::shell_quoted(*home).c_str());
+  if (csh) {
+    std::printf("if ( \":${PATH}:\" !~ *:%s:* ) setenv PATH %s:\"${PATH}\"\n", quoted.c_str(),
+                quoted.c_str());
+  } else {
+    std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", quoted.c_str(),
+                quoted.c_str());
+  }
+  std::fputs(module_functions(*home, csh).c_str(), stdout);
   return 0;
 }
 
@@ -320,7 +317,9 @@ int minke_main(int argc, char** argv) {
   auto* env_command = app.add_subcommand("env", "shell commands that put Slurm's commands on PATH, for eval");
   bool over_slurm = false;
   env_command->add_flag("--over-slurm", over_slurm, "in front of a real Slurm's commands, too");
-  env_command->callback([&] { exit_code = env(over_slurm); });
+  bool csh = false;
+  env_command->add_flag("--csh", csh, "for csh and tcsh: minke env --csh | source /dev/stdin");
+  env_command->callback([&] { exit_code = env(over_slurm, csh); });
 
   auto* man_command = app.add_subcommand("man", "the manual page of sbatch, salloc or srun, for man -l -");
   std::string page;
@@ -402,6 +401,25 @@ int minke_main(int argc, char** argv) {
                              "compare with the published tables of Llama 3.1");
   estimate_command->add_flag("--json", model.json, "as JSON");
   estimate_command->callback([&] { exit_code = estimate(model); });
+
+  auto* software_command =
+      app.add_subcommand("software", "modules: what this machine has, under the names of clusters");
+  software_command->require_subcommand(1);
+  ScanCommand scanned;
+  auto* scan_command =
+      software_command->add_subcommand("scan", "make the module files anew from what is found");
+  scan_command->add_option("--path", scanned.paths, "look here, too: a prefix, or a directory of programs")
+      ->delimiter(':');
+  scan_command->add_flag("--json", scanned.json, "as JSON");
+  scan_command->callback([&] { exit_code = software_scan(scanned); });
+  AliasCommand named;
+  auto* alias_command =
+      software_command->add_subcommand("alias", "what to load for another cluster's module");
+  alias_command->add_option("name", named.name,
+                            "as scripts have it: cuda/11.4, or cuda; none: show the aliases");
+  alias_command->add_option("module", named.targets, "to load for it; none: there is nothing to load");
+  alias_command->add_flag("--remove", named.remove, "forget it");
+  alias_command->callback([&] { exit_code = software_alias(named); });
 
   // main() picks these.
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");

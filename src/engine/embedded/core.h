@@ -14,6 +14,7 @@
 #include "engine/embedded/committer.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/diagnostics.h"
+#include "engine/embedded/software_environment.h"
 #include "engine/embedded/state.h"
 #include "node/launcher_client.h"
 #include "os/event_loop.h"
@@ -50,6 +51,7 @@ struct Core {
   Committer committer;
   Alarms alarms;
   Diagnostics diagnostics;
+  SoftwareEnvironment software;
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
   std::unique_ptr<Rights> rights;

@@ -143,6 +143,7 @@ Status Daemon::start() {
   }
   core_ =
       std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
+  core_->software.load(core_->config.home);
   if (const Status loaded = load(); !loaded) return loaded;
 
   auto callbacks = core_->launching->callbacks([this] { recovered(); });
@@ -332,6 +333,7 @@ Status Daemon::reconfigure() {
         kNotSupported);
   }
   config = std::move(*read);
+  core_->software.load(config.home);
   core_->nodes->reconfigure();
   core_->priorities->policy_changed();
   core_->accounts->policy_changed();

@@ -184,7 +184,7 @@ Result<std::string> Launching::spooled_script(const Job& job) {
     return failure(made.error());
   if (const Status made = make_passable(users, mode); !made) return failure(made.error());
   if (const Status made = make_passable(directory, mode); !made) return failure(made.error());
-  if (const Status written = os::replace_file(path, **script, 0700); !written)
+  if (const Status written = os::replace_file(path, core_.software.spooled(**script), 0700); !written)
     return failure(written.error());
   if (core_.config.shared && ::lchown(path.c_str(), job.uid, job.gid) != 0)
     return failure_from_errno(path, errno);
@@ -265,6 +265,7 @@ void Launching::send(Job& job) {
   for (std::string& variable : batch_environment(record, gpus)) variables.push_back(std::move(variable));
   for (std::string& variable : virtual_node_environment(record.nodes_size(), **environment))
     variables.push_back(std::move(variable));
+  core_.software.add_to(variables, **environment);
   order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());

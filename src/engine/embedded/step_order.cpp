@@ -98,6 +98,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   }
   for (std::string& variable : virtual_node_environment(job.details->nodes.size(), spec.environment()))
     common.push_back(std::move(variable));
+  core_.software.add_to(common, spec.environment());
   order.set_environment(merge_environment(spec.environment(), common, core_.config.home + "/bin"));
 
   JobRecord job_record = core_.state.record_of(job);

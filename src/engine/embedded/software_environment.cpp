@@ -1,0 +1,88 @@
+#include "engine/embedded/software_environment.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "os/files.h"
+#include "os/log.h"
+#include "os/minke_home.h"
+#include "text/number.h"
+
+namespace minke::engine {
+
+namespace {
+
+constexpr size_t kMaxBytes = size_t{1} << 16;
+
+// The value in the block; what Lmod's own set-up put there counts as nobody's.
+bool is_users_own(std::string_view block, std::string_view name) {
+  while (!block.empty()) {
+    const std::string_view line = block.substr(0, block.find('\0'));
+    block.remove_prefix(std::min(block.size(), line.size() + 1));
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == '=')
+      return line.find("/lmod/init/") == std::string_view::npos;
+  }
+  return false;
+}
+
+// Whether a command of this name stands in the script.
+bool mentions(std::string_view script, std::string_view word) {
+  for (size_t at = 0; (at = script.find(word, at)) != std::string_view::npos; at += word.size()) {
+    const char before = at == 0 ? '\n' : script[at - 1];
+    const char behind = at + word.size() < script.size() ? script[at + word.size()] : '\n';
+    if (std::string_view("\n\t ;&|(`{").find(before) != std::string_view::npos &&
+        (behind == ' ' || behind == '\t'))
+      return true;
+  }
+  return false;
+}
+
+// What /bin/sh is on some systems.
+bool is_bash(const std::string& shell) {
+  char target[PATH_MAX];
+  return ::realpath(shell.c_str(), target) != nullptr && std::string_view(target).ends_with("/bash");
+}
+
+}  // namespace
+
+void SoftwareEnvironment::load(const std::string& home) {
+  variables_.clear();
+  minke_.clear();
+  const auto text = os::read_file(home + "/software/init/job_environment", kMaxBytes);
+  if (!text) {
+    if (text.error().code != ENOENT) os::log_warning("modules: " + text.error().message);
+    return;
+  }
+  for (std::string_view line : text::split(*text, '\n')) {
+    const bool if_unset = line.starts_with('?');
+    if (if_unset) line.remove_prefix(1);
+    if (line.find('=') != std::string_view::npos) variables_.push_back({std::string(line), if_unset});
+  }
+  minke_ = os::bin_path(home) + "/minke";
+}
+
+void SoftwareEnvironment::add_to(std::vector<std::string>& variables, std::string_view block) const {
+  for (const Variable& variable : variables_) {
+    if (variable.if_unset &&
+        is_users_own(block, std::string_view(variable.line).substr(0, variable.line.find('='))))
+      continue;
+    variables.push_back(variable.line);
+  }
+}
+
+std::string SoftwareEnvironment::spooled(std::string_view script) const {
+  if (minke_.empty() || !script.starts_with("#!") || !(mentions(script, "module") || mentions(script, "ml")))
+    return std::string(script);
+  const std::string_view line = script.substr(0, script.find('\n'));
+  const std::string_view command = text::trim(line.substr(2));
+  const std::string shell(command.substr(0, command.find(' ')));
+  const std::string_view name = std::string_view(shell).substr(shell.rfind('/') + 1);
+  const bool other = name == "sh" || name == "dash" || name == "zsh" || name == "csh" || name == "tcsh";
+  if (!other || is_bash(shell)) return std::string(script);
+  return "#!" + minke_ + " script-shell " + std::string(command) + std::string(script.substr(line.size()));
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,34 @@
+// What jobs have besides where modules are set up (`minke software scan`): variables, and shells that know
+// `module`.
+//
+// Read at start and at `scontrol reconfigure`; empty where there are none. The state's thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minke::engine {
+
+class SoftwareEnvironment {
+ public:
+  void load(const std::string& home);
+
+  // Adds the variables, but for those that are the user's own to set and are in the block (NAME=VALUE, each
+  // ended by NUL).
+  void add_to(std::vector<std::string>& variables, std::string_view block) const;
+
+  // The script as it is spooled. One that uses modules, for a shell that takes no functions from the
+  // environment, is given another interpreter, which tells that shell of them; its lines stay where they are.
+  std::string spooled(std::string_view script) const;
+
+ private:
+  struct Variable {
+    std::string line;
+    bool if_unset;
+  };
+  std::vector<Variable> variables_;
+  std::string minke_;  // the program; empty: no modules
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,68 @@
+#include "engine/embedded/software_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "os/files.h"
+
+namespace minke::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class SoftwareEnvironmentTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/minke-software-XXXXXX";
+    home_ = ::mkdtemp(name);
+    ASSERT_TRUE(os::make_directories(home_ + "/software/init", 0700));
+  }
+  void TearDown() override { std::filesystem::remove_all(home_); }
+  void write(const std::string& text) {
+    ASSERT_TRUE(os::replace_file(home_ + "/software/init/job_environment", text, 0600));
+  }
+  std::string home_;
+};
+
+TEST_F(SoftwareEnvironmentTest, NothingWhereNothingIsSetUp) {
+  SoftwareEnvironment software;
+  software.load(home_);
+  std::vector<std::string> variables;
+  software.add_to(variables, "A=1");
+  EXPECT_THAT(variables, IsEmpty());
+  EXPECT_EQ(software.spooled("#!/bin/dash\nmodule load x\n"), "#!/bin/dash\nmodule load x\n");
+}
+
+TEST_F(SoftwareEnvironmentTest, TheUsersOwnIsKeptWhereItMayBe) {
+  write("F%%=() { x=1; }\n?BASH_ENV=/m\n?OTHER=/n\n");
+  SoftwareEnvironment software;
+  software.load(home_);
+  std::vector<std::string> variables;
+  const std::string block("F%%=() { old; }\0OTHERS=1\0BASH_ENV=/own\0", 40);
+  software.add_to(variables, block);
+  EXPECT_THAT(variables, ElementsAre("F%%=() { x=1; }", "OTHER=/n"));
+  variables.clear();
+  software.add_to(variables, std::string("BASH_ENV=/usr/share/lmod/lmod/init/bash\0OTHER=\0", 47));
+  EXPECT_THAT(variables, ElementsAre("F%%=() { x=1; }", "BASH_ENV=/m"));
+}
+
+TEST_F(SoftwareEnvironmentTest, OnlyShellsThatNeedItHaveAnotherInterpreter) {
+  write("A=b\n");
+  SoftwareEnvironment software;
+  software.load(home_);
+  const std::string interpreter = "#!" + home_ + "/bin/minke script-shell ";
+  EXPECT_EQ(software.spooled("#!/bin/dash -e\nmodule load x\n"),
+            interpreter + "/bin/dash -e\nmodule load x\n");
+  EXPECT_EQ(software.spooled("#! /usr/bin/tcsh\n ml x\n"), interpreter + "/usr/bin/tcsh\n ml x\n");
+  for (const char* same :
+       {"#!/bin/bash\nmodule load x\n", "#!/bin/dash\necho modules load\n", "#!/bin/dash\nmodule_x a\n",
+        "#!/usr/bin/python3\nmodule load\n", "module load x", "#!", ""})
+    EXPECT_EQ(software.spooled(same), same);
+}
+
+}  // namespace
+}  // namespace minke::engine

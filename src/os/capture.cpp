@@ -1,0 +1,100 @@
+#include "os/capture.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+
+#include "os/fd.h"
+
+extern char** environ;
+
+namespace minke::os {
+
+namespace {
+
+std::vector<std::string> laid_over(const std::vector<std::string>& changes) {
+  const auto name_of = [](std::string_view line) { return line.substr(0, line.find('=')); };
+  std::vector<std::string> merged;
+  for (char** line = environ; *line != nullptr; ++line) {
+    const bool changed = std::any_of(changes.begin(), changes.end(), [&](const std::string& change) {
+      return name_of(change) == name_of(*line);
+    });
+    if (!changed) merged.emplace_back(*line);
+  }
+  for (const std::string& change : changes) {
+    if (change.find('=') != std::string::npos) merged.push_back(change);
+  }
+  return merged;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
+
+Result<Captured> run_captured(const std::vector<std::string>& argv, const CaptureOptions& options) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
+  if (options.with_standard_error) posix_spawn_file_actions_adddup2(&actions, writer.get(), 2);
+  // A group of its own, so that what it started is killed with it.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const std::vector<std::string> environment = laid_over(options.environment);
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, argv[0].c_str(), &actions, &attributes, pointers(argv).data(),
+                                  pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return failure_from_errno(argv[0], error);
+  writer.reset();
+
+  Captured result;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_seconds);
+  bool late = false;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd wait{reader.get(), POLLIN, 0};
+    const int ready = ::poll(&wait, 1, static_cast<int>(std::max<int64_t>(0, left.count())));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) {
+      late = true;
+      ::kill(-pid, SIGKILL);
+      break;
+    }
+    char buffer[16384];
+    const ssize_t got = ::read(reader.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    const size_t room = options.limit - std::min(options.limit, result.output.size());
+    result.output.append(buffer, std::min(room, static_cast<size_t>(got)));
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (late)
+    return failure(argv[0] + " took longer than " + std::to_string(options.timeout_seconds) + " s",
+                   ETIMEDOUT);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+}  // namespace minke::os

@@ -1,0 +1,25 @@
+// Runs a program and keeps what it says. Blocking; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minke::os {
+
+struct Captured {
+  int exit_code = 0;  // 128 and the signal where one ended it
+  std::string output;
+};
+struct CaptureOptions {
+  int timeout_seconds = 10;              // then it is killed
+  size_t limit = size_t{1} << 20;        // bytes kept
+  bool with_standard_error = true;       // otherwise that is this program's own
+  std::vector<std::string> environment;  // NAME=VALUE laid over this program's; "NAME" alone removes it
+};
+
+// argv[0] is a path. Its standard input is /dev/null. Errors: it cannot be started; ETIMEDOUT.
+Result<Captured> run_captured(const std::vector<std::string>& argv, const CaptureOptions& options = {});
+
+}  // namespace minke::os

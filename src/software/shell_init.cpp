@@ -1,0 +1,63 @@
+#include "software/shell_init.h"
+
+#include "software/module_files.h"
+#include "software/software_home.h"
+
+namespace minke::software {
+
+namespace {
+
+// The body of the function `module`, in one line. A trace of Lmod's answer (set -x) would fill a job's
+// output.
+std::string module_body(const std::string& minke) {
+  const std::string command = shell_quoted(minke) + " modulecmd \"${ZSH_VERSION:+zsh}${BASH_VERSION:+bash}\"";
+  return "{ case \"$-\" in *x*) set +x; __minke_trace=1;; esac; "
+         "[ -n \"${MINKE_MODULES:-}\" ] || eval \"$(" +
+         command +
+         " --initial)\" || :; "
+         "eval \"$(" +
+         command +
+         " \"$@\")\" && __minke_status=0 || __minke_status=$?; "
+         "if [ -n \"${__minke_trace:-}\" ]; then unset __minke_trace; set -x; fi; "
+         "return $__minke_status; }";
+}
+
+std::string ml_body() {
+  return "{ eval \"$(" + std::string(kLmodDirectory) + "/libexec/ml_cmd \"$@\")\"; }";
+}
+
+}  // namespace
+
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string posix_init(const std::string& minke, const std::string& home) {
+  return "module() " + module_body(minke) + "\n" + "ml() " + ml_body() + "\n" +
+         "if [ -n \"${BASH_VERSION:-}\" ]; then\n"
+         "  export -f module ml\n"
+         "  case \"${BASH_ENV:-}\" in ''|*/lmod/init/bash) export BASH_ENV=" +
+         shell_quoted(init_path(home) + "/sh") +
+         " ;; esac\n"
+         "fi\n";
+}
+
+std::string csh_init(const std::string& minke, const std::string& home) {
+  static_cast<void>(home);
+  std::string command = minke;
+  return "alias module 'eval `" + command + " modulecmd tcsh \\!*`'\n" + "alias ml 'eval `" + kLmodDirectory +
+         "/libexec/ml_cmd \\!*`'\n" + "if ( ! $?MINKE_MODULES ) eval `" + command +
+         " modulecmd tcsh --initial`\n";
+}
+
+std::string job_environment(const std::string& minke, const std::string& home) {
+  return "BASH_FUNC_module%%=() " + module_body(minke) + "\n" + "BASH_FUNC_ml%%=() " + ml_body() + "\n" +
+         "?BASH_ENV=" + init_path(home) + "/sh\n" +
+         "?USER_IS_ROOT=1\n"  // keeps /etc/profile.d/lmod.sh from putting its own in place of these
+         "?MODULESHOME=" +
+         kLmodDirectory + "\n" + "?LMOD_CMD=" + kLmodDirectory + "/libexec/lmod\n";
+}
+
+}  // namespace minke::software

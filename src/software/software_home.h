@@ -1,0 +1,35 @@
+// Where a cluster keeps its software: below its home.
+#pragma once
+
+#include <string>
+
+namespace minke::software {
+
+inline std::string software_path(const std::string& home) {
+  return home + "/software";
+}
+// Module files that `minke software scan` writes; all of it is replaced by the next scan.
+inline std::string modules_path(const std::string& home) {
+  return software_path(home) + "/modules";
+}
+// Module files of administrators, NAME/VERSION.lua; nothing here is ever changed.
+inline std::string local_modules_path(const std::string& home) {
+  return software_path(home) + "/local";
+}
+// Directories of links that scanned modules put on PATH.
+inline std::string programs_path(const std::string& home) {
+  return software_path(home) + "/programs";
+}
+// Lmod's own settings: SitePackage.lua and lmodrc.lua.
+inline std::string lmod_settings_path(const std::string& home) {
+  return software_path(home) + "/lmod";
+}
+// What shells and jobs begin with: sh, csh; read by the daemon: job_environment.
+inline std::string init_path(const std::string& home) {
+  return software_path(home) + "/init";
+}
+inline std::string aliases_path(const std::string& home) {
+  return software_path(home) + "/aliases";
+}
+
+}  // namespace minke::software
