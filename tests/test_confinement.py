@@ -209,8 +209,8 @@ def test_groups_are_cleared_after_a_crash(confined):
     confined.kill("launcher")
     assert confined.wait_end(job)["JobState"] == "NODE_FAIL"
     poll(lambda: has_ended(pid), 10, "the end of what escaped")
-    poll(lambda: not [path for group in groups_of(confined) for path in group.glob("*_*")
-                      if (path / "cgroup.procs").read_text()], 10, "empty groups")
+    poll(lambda: not [path for group in groups_of(confined) for path in group.glob("*_*/cgroup.procs")
+                      if path.read_text()], 10, "empty groups")
     assert confined.output(confined.submit("echo goes on")) == "goes on\n"
 
 
