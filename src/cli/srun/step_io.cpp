@@ -36,20 +36,29 @@ StepIo::~StepIo() {
   finish();
 }
 
-Status StepIo::pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
-                           rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
-  if (::fcntl(to, F_GETFD) < 0) return {};  // closed by who started srun: the tasks get /dev/null
-  const bool lines = part.all_tasks > 1 && !request.unbuffered;
+// A pipe for each task, of which the task gets one end and `ours` the other. `input`: the task reads from it.
+template <typename Ours>
+Status StepIo::pipe_tasks(const Part& part, bool input, rpc::StepStream& stream,
+                          std::vector<os::UniqueFd>& to_send, Ours ours) {
   stream.set_first_descriptor(static_cast<uint32_t>(to_send.size()));
   stream.set_descriptors(part.tasks);
   for (uint32_t task = part.first_task; task < part.first_task + part.tasks; ++task) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-    to_send.emplace_back(ends[1]);
-    pump_.add_output(os::UniqueFd(ends[0]), task, is_error,
-                     LineWriter(to, request.label ? task_label(task, part.all_tasks) : "", lines));
+    to_send.emplace_back(ends[input ? 0 : 1]);
+    ours(task, os::UniqueFd(ends[input ? 1 : 0]));
   }
   return {};
+}
+
+Status StepIo::pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
+                           rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
+  if (::fcntl(to, F_GETFD) < 0) return {};  // closed by who started srun: the tasks get /dev/null
+  const bool lines = part.all_tasks > 1 && !request.unbuffered;
+  return pipe_tasks(part, false, stream, to_send, [&](uint32_t task, os::UniqueFd end) {
+    pump_.add_output(std::move(end), task, is_error,
+                     LineWriter(to, request.label ? task_label(task, part.all_tasks) : "", lines));
+  });
 }
 
 Status StepIo::pipe_to_file(const submit::JobRequest& request, const Part& part, const std::string& pattern,
@@ -57,18 +66,11 @@ Status StepIo::pipe_to_file(const submit::JobRequest& request, const Part& part,
   const std::string path = pattern.starts_with('/') ? pattern : request.spec.work_dir() + "/" + pattern;
   // Components of a heterogeneous job share a file, which the first one's srun has opened before.
   const bool shared = part.first_task != 0 && !text::differs_by_task(pattern);
-  stream.set_first_descriptor(static_cast<uint32_t>(to_send.size()));
-  stream.set_descriptors(part.tasks);
-  for (uint32_t task = part.first_task; task < part.first_task + part.tasks; ++task) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-    to_send.emplace_back(ends[1]);
-    pump_.add_output(os::UniqueFd(ends[0]), task, is_error,
-                     LineWriter(-1, task_label(task, part.all_tasks), true));
-    labelled_files_.push_back(
-        {task, is_error, path, shared || request.spec.open_mode() == model::OPEN_APPEND});
-  }
-  return {};
+  const bool append = shared || request.spec.open_mode() == model::OPEN_APPEND;
+  return pipe_tasks(part, false, stream, to_send, [&](uint32_t task, os::UniqueFd end) {
+    pump_.add_output(std::move(end), task, is_error, LineWriter(-1, task_label(task, part.all_tasks), true));
+    labelled_files_.push_back({task, is_error, path, append});
+  });
 }
 
 Status StepIo::open_files(text::FilePatternValues values, const rpc::StepStarted& started) {
@@ -101,14 +103,10 @@ Status StepIo::open_files(text::FilePatternValues values, const rpc::StepStarted
 }
 
 Status StepIo::pipe_input(const Part& part, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
-  stream.set_first_descriptor(static_cast<uint32_t>(to_send.size()));
-  stream.set_descriptors(part.tasks);
-  for (uint32_t task = part.first_task; task < part.first_task + part.tasks; ++task) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-    to_send.emplace_back(ends[0]);
-    pump_.add_input(os::UniqueFd(ends[1]), task);
-  }
+  const Status done = pipe_tasks(part, true, stream, to_send, [&](uint32_t task, os::UniqueFd end) {
+    pump_.add_input(std::move(end), task);
+  });
+  if (!done) return done;
   pump_.read_input_from(STDIN_FILENO);
   return {};
 }

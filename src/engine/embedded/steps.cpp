@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <csignal>
 #include <utility>
 
@@ -21,7 +20,6 @@
 #include "text/hostlist.h"
 #include "text/number.h"
 #include "text/state.h"
-#include "text/timestamp.h"
 
 namespace minke::engine {
 
@@ -428,129 +426,6 @@ void Steps::fail_unknown(const node::Inventory& inventory) {
     }
   }
   for (const node::Launch& launch : unknown) launch_ended(launch);
-}
-
-void Steps::job_ended(Job& job) {
-  const auto steps = jobs_.find(job.id);
-  if (steps == jobs_.end()) return;
-  for (auto& [id, step] : steps->second.running) {
-    StepRecord record = step.tag.record();
-    record.set_state(JOB_CANCELLED);
-    record.set_exit_code(SIGKILL);
-    record.set_end_time(core_.now());
-    core_.committer.step_changed(record);
-    rpc::StepEvent event;
-    *event.mutable_ended()->mutable_step() = record;
-    core_.committer.when_durable([event, tell = std::move(step.report)] {
-      if (tell) tell(event);
-    });
-  }
-  for (Waiting& waiting : steps->second.waiting) {
-    rpc::StepEvent event;
-    event.mutable_ended()->set_launch_error(std::string(slurm_error_text(kAlreadyDone)));
-    waiting.report(event);
-  }
-  jobs_.erase(steps);
-}
-
-bool Steps::abort(const Job& job, const std::string& why) {
-  const auto steps = jobs_.find(job.id);
-  if (steps == jobs_.end()) return false;
-  for (auto& [id, step] : steps->second.running) {
-    step.killed = true;
-    tell_abort(step);
-    announce(step, why);
-  }
-  return !steps->second.running.empty();
-}
-
-void Steps::tell_abort(Step& step) {
-  rpc::StepEvent event;
-  event.set_note("Job step aborted: Waiting up to " + std::to_string(core_.config.kill_wait_seconds + 2) +
-                 " seconds for job step to finish.");
-  report(step, event);
-}
-
-// The line that Slurm writes when it ends a step.
-void Steps::announce(Step& step, const std::string& why) {
-  if (std::exchange(step.announced, true)) return;
-  rpc::StepEvent event;
-  const StepRecord& record = step.tag.record();
-  const std::string node = step.tag.node_of_task_size() > 0 ? step.tag.node_of_task(0) : "";
-  event.set_note(std::string(kErrorPrefix) + "*** STEP " + std::to_string(record.job_id()) + "." +
-                 std::to_string(record.step_id()) + " ON " + node + " CANCELLED AT " +
-                 text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***");
-  report(step, event);
-}
-
-void Steps::signal(const Job& job, uint32_t step_id, uint32_t signal) {
-  const auto steps = jobs_.find(job.id);
-  if (steps != jobs_.end() && (signal == SIGKILL || signal == SIGTERM)) {
-    const auto step = steps->second.running.find(step_id);
-    if (step != steps->second.running.end()) {
-      step->second.killed = step->second.killed || signal == SIGKILL;
-      if (signal == SIGTERM) announce(step->second);
-    }
-  }
-  core_.launching->signal(job, signal, node::SignalOrder::ONE_STEP, step_id);
-}
-
-void Steps::cancel(const Job& job, uint32_t step_id) {
-  const auto steps = jobs_.find(job.id);
-  if (steps == jobs_.end()) return;
-  const auto step = steps->second.running.find(step_id);
-  if (step == steps->second.running.end()) return;
-  announce(step->second);
-  tell_abort(step->second);
-  signal(job, step_id, SIGKILL);
-}
-
-void Steps::terminate(const Job& job, uint32_t step_id, Step& step) {
-  core_.launching->signal(job, SIGCONT, node::SignalOrder::ONE_STEP, step_id);
-  core_.launching->signal(job, SIGTERM, node::SignalOrder::ONE_STEP, step_id);
-  if (step.kill_timer) return;
-  step.kill_timer = core_.loop.make_timer([this, id = job.id, step_id] {
-    if (const Job* found = core_.state.find(id)) signal(*found, step_id, SIGKILL);
-  });
-  step.kill_timer->set_after(std::chrono::seconds(core_.config.kill_wait_seconds));
-}
-
-void Steps::watch_time_limit(Step& step) {
-  const StepRecord& record = step.tag.record();
-  if (!record.has_time_limit_minutes()) return;
-  step.limit_timer =
-      core_.loop.make_timer([this, job = record.job_id(), id = record.step_id()] { time_out(job, id); });
-  const int64_t end = record.start_time() + int64_t{60} * record.time_limit_minutes();
-  step.limit_timer->set_after(std::chrono::seconds(std::max<int64_t>(0, end - core_.now())));
-}
-
-Status Steps::set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes) {
-  const auto steps = jobs_.find(job_id);
-  if (steps == jobs_.end()) return failure("", kInvalidJobId);
-  bool found = false;
-  for (auto& [id, step] : steps->second.running) {
-    if (step_id && id != *step_id) continue;
-    found = true;
-    if (minutes == kUnlimited) {
-      step.tag.mutable_record()->clear_time_limit_minutes();
-      step.limit_timer.reset();
-    } else {
-      step.tag.mutable_record()->set_time_limit_minutes(minutes);
-    }
-    watch_time_limit(step);
-  }
-  return found ? Status() : failure("", kInvalidJobId);
-}
-
-void Steps::time_out(uint32_t job_id, uint32_t step_id) {
-  const auto steps = jobs_.find(job_id);
-  const Job* job = core_.state.find(job_id);
-  if (steps == jobs_.end() || job == nullptr) return;
-  const auto step = steps->second.running.find(step_id);
-  if (step == steps->second.running.end()) return;
-  step->second.out_of_time = true;
-  announce(step->second, "DUE TO TIME LIMIT");
-  terminate(*job, step_id, step->second);
 }
 
 std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {
