@@ -1,6 +1,7 @@
 """Trees of many small files: scanning, beside the tools that everybody uses for it, warm and cold."""
 import pathlib
 import random
+import shutil
 import subprocess
 import time
 import os
@@ -60,3 +61,21 @@ def measure(context, report) -> None:
                 report.sample(f"scan {temperature}: du", seconds(["du", "-s", tree], cold))
             report.compare(f"scan a tree, {temperature}", f"scan {temperature}: minke", f"scan {temperature}: du", "du -s",
                            "s", 2.2 if cold else 1.9, smaller_is_better=True)
+            copies(context, report, minke, tree, work, cold)
+
+
+def copies(context, report, minke, tree, work, cold) -> None:
+    """With metadata, and all of it on the disk in the end."""
+    name = "cold" if cold else "warm"
+    peers = {"minke": f"'{minke}' cp '{tree}' copy", "cp": f"cp -a '{tree}' copy && sync -f copy",
+             "rsync": f"rsync -a '{tree}/' copy && sync -f copy",
+             "tar": f"mkdir copy && tar -C '{tree}' -cf - . | tar -C copy -xpf - && sync -f copy"}
+    for _ in range(context.options.repeats):
+        for peer, command in peers.items():
+            if peer != "rsync" or shutil.which("rsync"):
+                report.sample(f"copy {name}: {peer}", seconds(["sh", "-c", f"cd '{work}' && {command}"], cold))
+                shutil.rmtree(work / "copy")
+                os.sync()
+    for peer, words in {"cp": "cp -a", "rsync": "rsync -a", "tar": "tar | tar"}.items():
+        report.compare(f"copy a tree, {name}", f"copy {name}: minke", f"copy {name}: {peer}", words + ", sync", "s",
+                       5 if cold else 2, smaller_is_better=True)

@@ -31,7 +31,8 @@ constexpr Command kCommands[] = {
     {"sqhosts", minke::cli::sqhosts_main},     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},         {"chain-part", minke::cli::chain_part_main},
     {"modulecmd", minke::cli::modulecmd_main},
-    {"storage", minke::cli::storage_main},
+    {"storage", minke::cli::storage_main},     {"cp", minke::cli::cp_main},
+    {"sync", minke::cli::sync_main},
 };
 
 const Command* find(std::string_view name) {

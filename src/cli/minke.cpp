@@ -424,6 +424,8 @@ int minke_main(int argc, char** argv) {
   // main() picks these.
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");
   app.add_subcommand("storage", "what is on the disks");
+  app.add_subcommand("cp", "copy files and trees, complete and on the disk when it says so");
+  app.add_subcommand("sync", "make one directory what another is");
 
   engine::DaemonOptions daemon;
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");

@@ -5,5 +5,7 @@
 namespace minke::cli {
 
 int storage_main(int argc, char** argv);
+int cp_main(int argc, char** argv);
+int sync_main(int argc, char** argv);
 
 }  // namespace minke::cli

@@ -1,0 +1,172 @@
+// minke cp, minke sync: trees copied by several threads, complete and on the disk when they say so. What
+// names another machine is given to rsync.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/fetch.h"
+#include "cli/storage/names.h"
+#include "cli/storage/progress.h"
+#include "cli/storage/storage.h"
+#include "os/files.h"
+#include "storage/copy_tree.h"
+#include "storage/words.h"
+
+namespace minke::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;  // sources, and the destination last
+  bool sync = false;               // minke sync: the one directory is made what the other is
+  bool remove_others = false, verify = false, quiet = false;
+  unsigned threads = 0;
+  const char* name() const { return sync ? "minke sync" : "minke cp"; }
+};
+
+int fail(const Options& options, const std::string& message) {
+  print_error(options.name(), storage::shown_path(message));
+  return 1;
+}
+
+// "host:path", "user@host:path": a colon before any slash.
+bool is_remote(const std::string& path) {
+  const size_t colon = path.find(':');
+  return colon != std::string::npos && colon > 0 && path.find('/') > colon;
+}
+
+// Owner, group and modes are the destination's: kept groups and lost setgid bits are what fills the quota of
+// the wrong group.
+int by_rsync(const Options& options) {
+  std::vector<std::string> words = {"rsync", "-rltHS", "--executability", "--partial"};
+  if (::isatty(STDERR_FILENO) != 0) words.push_back("--info=progress2");
+  if (options.remove_others) words.push_back("--delete");
+  if (options.verify) words.push_back("--checksum");
+  words.push_back("--");
+  for (const std::string& path : options.paths)
+    words.push_back(options.sync && path.back() != '/' ? path + "/" : path);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp("rsync", arguments.data());
+  return fail(options, errno == ENOENT ? "another machine is reached by rsync, which is not installed"
+                                       : std::string("rsync: ") + std::strerror(errno));
+}
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::string last_component(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const std::string last = path.substr(path.rfind('/') + 1);
+  return last == "." || last == ".." || last.empty() ? last_component(following(path)) : last;
+}
+
+int copy(const Options& options) {
+  for (const std::string& path : options.paths)
+    if (path.empty()) return fail(options, "a path is empty");
+  for (const std::string& path : options.paths)
+    if (is_remote(path)) return by_rsync(options);
+  std::vector<std::string> sources(options.paths.begin(), options.paths.end() - 1);
+  const std::string destination = options.paths.back();
+  const bool into = !options.sync && is_directory(destination);
+  if (sources.size() > 1 && !into)
+    return fail(options, destination + ": it must be a directory for several sources");
+  const auto& stop = stop_on_signals();
+  storage::CopyProgress progress;
+  const ProgressLine line([&] {
+    return fmt::format("{} files, {}", storage::number_text(progress.files + progress.same),
+                       storage::bytes_text(progress.bytes));
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  bool complete = true;
+  for (std::string source : sources) {
+    // A link that is named stands for what it leads to where it is the whole source of a sync, or has a
+    // slash.
+    if (options.sync || source.back() == '/') source = following(source);
+    const std::string to = into ? destination + "/" + last_component(source)
+                           : options.sync && is_directory(destination) ? following(destination)
+                                                                       : destination;
+    const Status copied = storage::copy_tree(source, to,
+                                             {.threads = options.threads,
+                                              .keep_owner = ::geteuid() == 0,
+                                              .keep_group = true,
+                                              .remove_others = options.remove_others,
+                                              .stop = &stop},
+                                             progress);
+    if (!copied && copied.error().code == ECANCELED) {
+      fail(options, "stopped; the same command goes on from here");
+      return 130;
+    }
+    if (!copied) {
+      complete = false;
+      if (progress.failures.count() == 0)
+        progress.failures.add(source, copied.error().message, copied.error().code);
+    } else if (options.verify) {
+      if (Status compared = storage::compare_trees(source, to, options.threads, progress.failures); !compared)
+        progress.failures.add(source, compared.error().message);
+    }
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (const int code = report_errors(options.name(), progress.failures.kept(), progress.failures.count()))
+    return code;
+  if (!complete) return 1;
+  if (!options.quiet)
+    write_out(fmt::format(
+        "{} copied, {} in {:.1f} s; {} there already{}{}\n", storage::counted(progress.files, "file"),
+        storage::bytes_text(progress.bytes), seconds, storage::number_text(progress.same),
+        progress.removed > 0 ? "; " + storage::number_text(progress.removed) + " removed" : "",
+        options.verify ? "; compared" : ""));
+  return 0;
+}
+
+int run(int argc, char** argv, bool sync) {
+  Options options;
+  options.sync = sync;
+  CLI::App app{
+      sync ? "Makes one directory what another is: only what differs is copied."
+           : "Copies files and trees with everything that they have, by several threads. Success means "
+             "complete and on the disk.",
+      options.name()};
+  app.footer("host:path names another machine, which rsync reaches over ssh.");
+  app.add_option("path", options.paths, sync ? "the directory, and its copy" : "what to copy, and where to")
+      ->required()
+      ->expected(2, sync ? 2 : 1 << 20);
+  if (sync)
+    app.add_flag("--delete", options.remove_others, "remove from the copy what the directory has not");
+  app.add_flag("--verify", options.verify, "read the copy back from the disk and compare");
+  app.add_flag("-q,--quiet", options.quiet, "say nothing when all went well");
+  app.add_option("--threads", options.threads, "default: by the machine")->check(CLI::Range(1, 256));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (options.threads == 0) options.threads = std::clamp(std::thread::hardware_concurrency() * 2, 4u, 16u);
+  os::raise_descriptor_limit();
+  ::umask(0);  // modes are the sources'
+  return copy(options);
+}
+
+}  // namespace
+
+int cp_main(int argc, char** argv) {
+  return run(argc, argv, false);
+}
+
+int sync_main(int argc, char** argv) {
+  return run(argc, argv, true);
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,443 @@
+#include "storage/copy_tree.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "os/fd.h"
+#include "storage/copy_file.h"
+#include "storage/remove_tree.h"
+#include "storage/tree_walk.h"
+
+namespace minke::storage {
+
+namespace {
+
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr char kPartial[] = ".minke-partial";
+
+// A temporary name beside `name`; always the same, so that what a killed copy left is overwritten.
+std::string partial_name(const std::string& name) {
+  return "." + name.substr(0, 230) + kPartial;
+}
+
+std::optional<struct statx> look(int directory, const char* name, int flags = AT_SYMLINK_NOFOLLOW) {
+  struct statx status {};
+  if (::statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &status) != 0) return std::nullopt;
+  return status;
+}
+
+bool same_content(const struct statx& a, const struct statx& b) {
+  return (a.stx_mode & S_IFMT) == (b.stx_mode & S_IFMT) && a.stx_size == b.stx_size &&
+         same_time(a.stx_mtime, b.stx_mtime);
+}
+
+// Files with several names: the first one copies, the others wait for it and link.
+class Links {
+ public:
+  // Empty: the caller is first, and must tell `done`. Else the path, below the destination's root, to link
+  // to.
+  std::optional<std::string> first_path(const struct statx& status) {
+    const Key key{status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      const auto [at, fresh] = paths_.try_emplace(key);
+      if (fresh) return std::nullopt;
+      if (!at->second.empty()) return at->second;
+      wake_.wait(lock);  // the one that copies it never waits for anybody
+    }
+  }
+  // An empty path: it failed, and the next one tries.
+  void done(const struct statx& status, std::string path) {
+    const std::lock_guard lock(mutex_);
+    const Key key{status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
+    if (path.empty()) {
+      paths_.erase(key);
+    } else {
+      paths_[key] = std::move(path);
+    }
+    wake_.notify_all();
+  }
+
+ private:
+  using Key = std::tuple<uint32_t, uint32_t, uint64_t>;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<Key, std::string> paths_;
+};
+
+// What a directory gives to what is made in it, and what of owner and group is kept there.
+struct Inside {
+  Ownership keep;
+  gid_t group = 0;          // that new files get
+  bool hands_down = false;  // setgid
+};
+
+struct Target : Directory::Note {
+  os::UniqueFd fd;
+  Inside inside;
+  struct statx source {};
+  std::optional<struct statx> current;
+  bool empty = false;  // made by this copy: nothing is in it yet
+};
+
+class Copier : public Visitor {
+ public:
+  Copier(const CopyOptions& options, CopyProgress& progress, unsigned workers, int parent, std::string root,
+         bool in_place)
+      : options_(options),
+        progress_(progress),
+        buffers_(workers),
+        parent_(parent),
+        root_(std::move(root)),
+        in_place_(in_place),
+        threads_(workers),
+        above_(inside(parent)) {}
+
+  bool enter(unsigned, Directory& directory, const struct statx& status) override {
+    auto target = std::make_unique<Target>();
+    target->source = status;
+    const bool is_root = directory.parent() == nullptr;
+    const int parent = is_root ? parent_ : note(*directory.parent()).fd.get();
+    const std::string& name = is_root ? root_ : directory.name();
+    if (::mkdirat(parent, name.c_str(), 0700) == 0) {
+      target->empty = true;
+    } else if (errno != EEXIST) {
+      progress_.failures.add(directory.path(), errno, "the copy cannot be made");
+      return false;
+    }
+    target->fd.reset(::openat(parent, name.c_str(), kDirectoryFlags));
+    if (!target->fd && (errno == ENOTDIR || errno == ELOOP) && !is_root && options_.remove_others &&
+        ::unlinkat(parent, name.c_str(), 0) == 0 && ::mkdirat(parent, name.c_str(), 0700) == 0) {
+      target->empty = true;
+      target->fd.reset(::openat(parent, name.c_str(), kDirectoryFlags));
+    }
+    if (!target->fd) {
+      progress_.failures.add(directory.path(), errno, "its copy cannot be opened");
+      return false;
+    }
+    if (!target->empty) target->current = look(target->fd.get(), "", AT_EMPTY_PATH);
+    if (target->current && (target->current->stx_mode & 0700) != 0700) (void)::fchmod(target->fd.get(), 0700);
+    target->inside = inside(target->fd.get());
+    directory.note = std::move(target);
+    return true;
+  }
+
+  void leave(unsigned, Directory& directory) override {
+    Target& target = note(directory);
+    if (options_.remove_others && target.current) remove_others(directory, target);
+    report(directory.path(), copy_attributes(directory.fd(), target.fd.get()));
+    struct statx status = target.source;
+    if (options_.read_only) status.stx_mode &= ~0222;
+    // Where the destination's directories hand their group down, that goes on.
+    const Inside& above = directory.parent() == nullptr ? above_ : note(*directory.parent()).inside;
+    if (!above.keep.group && above.hands_down) status.stx_mode |= S_ISGID;
+    if (Status set = set_metadata(target.fd.get(), status, above.keep, nullptr); !set)
+      progress_.failures.add(directory.path(), set.error().message, set.error().code);
+  }
+
+  void visit(unsigned worker, Directory& in, const char* name, const struct statx& status) override {
+    Target& target = note(in);
+    std::optional<struct statx> current;
+    if (!target.empty) current = look(target.fd.get(), name);
+    copy(worker, in, name, status, target.fd.get(), target.inside, name, current);
+  }
+
+  void failed(unsigned, const std::string& path, int error_number) override {
+    progress_.failures.add(path, error_number);
+  }
+
+  const Inside& above() const { return above_; }
+
+  // The one entry `name` of `in` as `to` in `target`.
+  void copy(unsigned worker, Directory& in, const char* name, const struct statx& status, int target,
+            const Inside& inside, const char* to, const std::optional<struct statx>& current) {
+    if (current && S_ISDIR(current->stx_mode)) {
+      Failures& failures = progress_.failures;
+      if (!options_.remove_others) return failures.add(in.path_of(name), "there is a directory of that name");
+      if (Status removed = remove_tree(target, to, failures); !removed) return;
+    }
+    if (status.stx_nlink > 1 && !S_ISLNK(status.stx_mode)) {
+      const auto first = links_.first_path(status);
+      if (first) return link(in, name, status, target, to, *first, current);
+      const bool copied = copy_one(worker, in, name, status, target, inside, to, current);
+      links_.done(status, copied ? below_root(in, to) : "");
+      return;
+    }
+    copy_one(worker, in, name, status, target, inside, to, current);
+  }
+
+ private:
+  static Target& note(Directory& directory) { return static_cast<Target&>(*directory.note); }
+
+  // Where it is below the destination's root; for the root itself, a file: nothing.
+  static std::string below_root(const Directory& in, const char* name) {
+    std::string path = name;
+    for (const Directory* at = &in; at->parent() != nullptr; at = at->parent())
+      path = at->name() + "/" + path;
+    return path;
+  }
+
+  Inside inside(int directory) const {
+    const auto status = look(directory, "", AT_EMPTY_PATH);
+    const bool hands_down = status && (status->stx_mode & S_ISGID) != 0;
+    const bool root = ::geteuid() == 0;
+    return {.keep = {root && options_.keep_owner, options_.keep_group && (root || !hands_down)},
+            .group = hands_down ? status->stx_gid : ::getegid(),
+            .hands_down = hands_down};
+  }
+
+  void report(const std::string& path, const std::vector<AttributeFailure>& failures) {
+    for (const AttributeFailure& failure : failures)
+      progress_.failures.add(path, failure.error_number, failure.name.c_str());
+  }
+
+  bool fail(Directory& in, const char* name, int error_number, const char* what = nullptr) {
+    progress_.failures.add(in.path_of(name), error_number, what);
+    return false;
+  }
+
+  bool is_stopped() const {
+    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+  }
+
+  void link(Directory& in, const char* name, const struct statx&, int target, const char* to,
+            const std::string& first, const std::optional<struct statx>& current) {
+    const int root = destination_root(in);
+    if (current) {
+      const auto other = look(root, first.c_str());
+      if (other && other->stx_ino == current->stx_ino && other->stx_dev_minor == current->stx_dev_minor &&
+          other->stx_dev_major == current->stx_dev_major) {
+        ++progress_.same;
+        return;
+      }
+    }
+    const std::string made = current ? partial_name(to) : to;
+    (void)(current && ::unlinkat(target, made.c_str(), 0));
+    if (::linkat(root, first.c_str(), target, made.c_str(), 0) != 0) {
+      fail(in, name, errno, "cannot be linked");
+      return;
+    }
+    if (current && ::renameat(target, made.c_str(), target, to) != 0) {
+      fail(in, name, errno);
+      return;
+    }
+    ++progress_.files;
+  }
+
+  static int destination_root(Directory& in) {
+    Directory* at = &in;
+    while (at->parent() != nullptr) at = at->parent();
+    return note(*at).fd.get();
+  }
+
+  bool copy_one(unsigned worker, Directory& in, const char* name, const struct statx& status, int target,
+                const Inside& inside, const char* to, const std::optional<struct statx>& current) {
+    if (S_ISREG(status.stx_mode)) return copy_regular(worker, in, name, status, target, inside, to, current);
+    // The others are made in one step as they are; in the place of another by a rename.
+    if (current && same_content(*current, status)) {
+      ++progress_.same;
+      return true;
+    }
+    const std::string made = current ? partial_name(to) : to;
+    if (current) ::unlinkat(target, made.c_str(), 0);
+    if (S_ISLNK(status.stx_mode)) {
+      std::string text(status.stx_size + 1, '\0');
+      const ssize_t length = ::readlinkat(in.fd(), name, text.data(), text.size());
+      if (length < 0) return fail(in, name, errno);
+      if (static_cast<uint64_t>(length) > status.stx_size)
+        return fail(in, name, EIO, "it changed while it was read");
+      text.resize(static_cast<size_t>(length));
+      if (::symlinkat(text.c_str(), target, made.c_str()) != 0) return fail(in, name, errno, "writing");
+    } else {
+      const dev_t device = makedev(status.stx_rdev_major, status.stx_rdev_minor);
+      if (::mknodat(target, made.c_str(), status.stx_mode, device) != 0)
+        return fail(in, name, errno, "cannot be made");
+    }
+    if (::geteuid() == 0 && (options_.keep_owner || options_.keep_group) &&
+        ::fchownat(target, made.c_str(), options_.keep_owner ? status.stx_uid : static_cast<uid_t>(-1),
+                   options_.keep_group ? status.stx_gid : static_cast<gid_t>(-1), AT_SYMLINK_NOFOLLOW) != 0)
+      return fail(in, name, errno, "owner");
+    const timespec times[2] = {to_timespec(status.stx_atime), to_timespec(status.stx_mtime)};
+    if (::utimensat(target, made.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return fail(in, name, errno);
+    if (current && ::renameat(target, made.c_str(), target, to) != 0) return fail(in, name, errno);
+    ++progress_.files;
+    return true;
+  }
+
+  bool copy_regular(unsigned worker, Directory& in, const char* name, const struct statx& seen, int target,
+                    const Inside& inside, const char* to, const std::optional<struct statx>& current) {
+    struct statx status = seen;
+    if (options_.read_only) status.stx_mode &= ~0222;
+    if (current && same_content(*current, status) && mend(in, name, status, target, inside, to, *current))
+      return true;
+    constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    os::UniqueFd from(::openat(in.fd(), name, kRead | O_NOATIME));
+    if (!from && errno == EPERM) from.reset(::openat(in.fd(), name, kRead));  // somebody else's
+    if (!from) return fail(in, name, errno, errno == ENOENT ? "gone meanwhile" : nullptr);
+    // In a tree that has not appeared yet, nobody sees half a file.
+    const bool replaced = !in_place_;
+    const std::string made = replaced ? partial_name(to) : to;
+    os::UniqueFd file(::openat(target, made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                               replaced ? 0600 : seen.stx_mode & 0777));
+    if (!file && errno == EEXIST) {  // a copy that was killed left it
+      ::unlinkat(target, made.c_str(), 0);
+      file.reset(::openat(target, made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    }
+    if (!file) return fail(in, name, errno, "the copy cannot be made");
+    const auto give_up = [&](int error_number, const char* what) {
+      ::unlinkat(target, made.c_str(), 0);
+      return fail(in, name, error_number, what);
+    };
+    const bool sparse = status.stx_blocks * 512 < status.stx_size;
+    const Status content = copy_content(from.get(), file.get(), status.stx_size, sparse, threads_,
+                                        buffers_[worker], progress_.bytes);
+    if (!content) return give_up(content.error().code, nullptr);
+    struct statx after {};
+    if (::statx(from.get(), "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME, &after) != 0)
+      return give_up(errno, nullptr);
+    if (after.stx_size != seen.stx_size || !same_time(after.stx_mtime, seen.stx_mtime))
+      return give_up(EIO, "it changed while it was read");
+    report_file(in, name, copy_attributes(from.get(), file.get()));
+    struct statx made_as {};
+    made_as.stx_uid = ::geteuid();
+    made_as.stx_gid = inside.group;
+    made_as.stx_mode = 0xffff;  // unknown: the directory's default ACL may have changed it
+    if (Status set = set_metadata(file.get(), status, inside.keep, &made_as); !set)
+      return give_up(set.error().code, set.error().message.c_str());
+    if (replaced && ::renameat(target, made.c_str(), target, to) != 0) return give_up(errno, nullptr);
+    ++progress_.files;
+    return true;
+  }
+
+  // Its content is there already: owner and mode, where they differ. False: it must be copied.
+  bool mend(Directory& in, const char* name, const struct statx& status, int target, const Inside& inside,
+            const char* to, const struct statx& current) {
+    const bool same = (current.stx_mode & 07777) == (status.stx_mode & 07777) &&
+                      (!inside.keep.owner || current.stx_uid == status.stx_uid) &&
+                      (!inside.keep.group || current.stx_gid == status.stx_gid);
+    if (!same) {
+      const os::UniqueFd there(::openat(target, to, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+      if (!there) return false;
+      if (Status set = set_metadata(there.get(), status, inside.keep, &current); !set)
+        fail(in, name, set.error().code, "its copy's mode or owner");
+    }
+    ++progress_.same;
+    return true;
+  }
+
+  void report_file(Directory& in, const char* name, const std::vector<AttributeFailure>& failures) {
+    if (!failures.empty()) report(in.path_of(name), failures);
+  }
+
+  void remove_others(Directory& directory, Target& target) {
+    struct Others : Visitor {
+      int source, target;
+      CopyProgress& progress;
+      Others(int from, int to, CopyProgress& told) : source(from), target(to), progress(told) {}
+      void check(Directory& in, const char* name) {
+        if (look(source, name) || errno != ENOENT) return;
+        if (remove_tree(in.fd(), name, progress.failures)) ++progress.removed;
+      }
+      void visit(unsigned, Directory& in, const char* name, const struct statx&) override { check(in, name); }
+      bool enter(unsigned, Directory& entered, const struct statx&) override {
+        if (entered.parent() == nullptr) return true;
+        check(*entered.parent(), entered.name().c_str());
+        return false;
+      }
+      void failed(unsigned, const std::string& path, int error_number) override {
+        progress.failures.add(path, error_number);
+      }
+    } others(directory.fd(), target.fd.get(), progress_);
+    (void)walk_tree(target.fd.get(), directory.path(), {.threads = 1}, others);
+  }
+
+  const CopyOptions& options_;
+  CopyProgress& progress_;
+  std::vector<std::vector<char>> buffers_;
+  int parent_;
+  std::string root_;
+  bool in_place_;
+  unsigned threads_;
+  Inside above_;
+  Links links_;
+};
+
+struct Split {
+  std::string directory, name;
+};
+Split split(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+}  // namespace
+
+Status copy_tree(const std::string& from, const std::string& to, const CopyOptions& options,
+                 CopyProgress& progress) {
+  const auto source = look(AT_FDCWD, from.c_str());
+  if (!source) return failure_from_errno(from, errno);
+  const auto [directory, name] = split(to);
+  if (name.empty() || name == "." || name == "..") return failure(to + ": a name is needed", EINVAL);
+  const os::UniqueFd parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent) return failure_from_errno(directory, errno);
+  const auto current = look(parent.get(), name.c_str());
+  const bool is_tree = S_ISDIR(source->stx_mode);
+  if (current && is_tree != S_ISDIR(current->stx_mode))
+    return failure(to + ": it is there already, and " + (is_tree ? "no directory" : "a directory"), EEXIST);
+  // A tree that is not there yet grows under another name.
+  const bool appears = is_tree && !current;
+  const std::string made = appears ? partial_name(name) : name;
+  const WalkOptions walk{.threads = options.threads};
+  Copier copier(options, progress, walk_threads(walk), parent.get(), made, appears);
+  os::UniqueFd lock;
+  if (is_tree) {
+    if (appears) {
+      if (::mkdirat(parent.get(), made.c_str(), 0700) != 0 && errno != EEXIST)
+        return failure_from_errno(to, errno);
+      lock.reset(::openat(parent.get(), made.c_str(), kDirectoryFlags));
+      if (!lock) return failure_from_errno(to, errno);
+      if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+        return failure(to + ": another copy is being made there", EWOULDBLOCK);
+    }
+    if (Status walked = walk_tree(from, walk, copier, options.stop); !walked) return walked;
+  } else {
+    struct One : Visitor {
+      Copier& copier;
+      int target;
+      std::string name;
+      std::optional<struct statx> current;
+      One(Copier& made, int parent, std::string to, std::optional<struct statx> there)
+          : copier(made), target(parent), name(std::move(to)), current(there) {}
+      void visit(unsigned, Directory& in, const char* entry, const struct statx& status) override {
+        copier.copy(0, in, entry, status, target, copier.above(), name.c_str(), current);
+      }
+      void failed(unsigned worker, const std::string& path, int error_number) override {
+        copier.failed(worker, path, error_number);
+      }
+    } one(copier, parent.get(), name, current);
+    if (Status walked = walk_tree(from, walk, one, options.stop); !walked) return walked;
+  }
+  if (options.stop != nullptr && *options.stop) return failure("stopped", ECANCELED);
+  if (options.sync && ::syncfs(parent.get()) != 0) progress.failures.add(to, errno, "writing to the disk");
+  if (progress.failures.count() > 0) return failure(to + ": not everything could be copied", EIO);
+  if (appears) {
+    if (::renameat2(parent.get(), made.c_str(), parent.get(), name.c_str(), RENAME_NOREPLACE) != 0)
+      return failure_from_errno(to, errno);
+    if (options.sync && ::fsync(parent.get()) != 0) return failure_from_errno(to, errno);
+  }
+  return {};
+}
+
+}  // namespace minke::storage
