@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/software.h"
 #include "cli/storage/storage.h"
+#include "cli/wheels.h"
 
 namespace {
 
@@ -16,20 +17,35 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"sbatch", minke::cli::sbatch_main},       {"srun", minke::cli::srun_main},
-    {"sbcast", minke::cli::sbcast_main},       {"sgather", minke::cli::sgather_main},
-    {"task", minke::cli::task_main},           {"salloc", minke::cli::salloc_main},
-    {"squeue", minke::cli::squeue_main},       {"sq", minke::cli::sq_main},
-    {"sinfo", minke::cli::sinfo_main},         {"scancel", minke::cli::scancel_main},
-    {"sacct", minke::cli::sacct_main},         {"scontrol", minke::cli::scontrol_main},
-    {"sdiag", minke::cli::sdiag_main},         {"sprio", minke::cli::sprio_main},
-    {"sshare", minke::cli::sshare_main},       {"sacctmgr", minke::cli::sacctmgr_main},
-    {"sstat", minke::cli::sstat_main},         {"sreport", minke::cli::sreport_main},
-    {"seff", minke::cli::seff_main},           {"sqsub", minke::cli::sqsub_main},
-    {"sqjobs", minke::cli::sqjobs_main},       {"sqkill", minke::cli::sqkill_main},
-    {"sqsuspend", minke::cli::sqsuspend_main}, {"sqresume", minke::cli::sqresume_main},
-    {"sqhosts", minke::cli::sqhosts_main},     {"sattach", minke::cli::sattach_main},
-    {"chain", minke::cli::chain_main},         {"chain-part", minke::cli::chain_part_main},
+    {"sbatch", minke::cli::sbatch_main},
+    {"srun", minke::cli::srun_main},
+    {"sbcast", minke::cli::sbcast_main},
+    {"sgather", minke::cli::sgather_main},
+    {"task", minke::cli::task_main},
+    {"salloc", minke::cli::salloc_main},
+    {"squeue", minke::cli::squeue_main},
+    {"sq", minke::cli::sq_main},
+    {"sinfo", minke::cli::sinfo_main},
+    {"scancel", minke::cli::scancel_main},
+    {"sacct", minke::cli::sacct_main},
+    {"scontrol", minke::cli::scontrol_main},
+    {"sdiag", minke::cli::sdiag_main},
+    {"sprio", minke::cli::sprio_main},
+    {"sshare", minke::cli::sshare_main},
+    {"sacctmgr", minke::cli::sacctmgr_main},
+    {"sstat", minke::cli::sstat_main},
+    {"sreport", minke::cli::sreport_main},
+    {"seff", minke::cli::seff_main},
+    {"sqsub", minke::cli::sqsub_main},
+    {"sqjobs", minke::cli::sqjobs_main},
+    {"sqkill", minke::cli::sqkill_main},
+    {"sqsuspend", minke::cli::sqsuspend_main},
+    {"sqresume", minke::cli::sqresume_main},
+    {"sqhosts", minke::cli::sqhosts_main},
+    {"sattach", minke::cli::sattach_main},
+    {"chain", minke::cli::chain_main},
+    {"chain-part", minke::cli::chain_part_main},
+    {"avail_wheels", minke::cli::avail_wheels_main},
     {"modulecmd", minke::cli::modulecmd_main},
     {"storage", minke::cli::storage_main},     {"cp", minke::cli::cp_main},
     {"sync", minke::cli::sync_main},

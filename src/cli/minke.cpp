@@ -22,6 +22,7 @@
 #include "cli/simulate.h"
 #include "cli/software.h"
 #include "cli/usage.h"
+#include "cli/wheels.h"
 #include "cli/why.h"
 #include "engine/embedded/daemon.h"
 #include "node/gpu_probe.h"
@@ -409,7 +410,8 @@ int minke_main(int argc, char** argv) {
   auto* scan_command =
       software_command->add_subcommand("scan", "make the module files anew from what is found");
   scan_command->add_option("--path", scanned.paths, "look here, too: a prefix, or a directory of programs")
-      ->delimiter(':');
+      ->delimiter(':')
+      ->allow_extra_args(false);
   scan_command->add_flag("--json", scanned.json, "as JSON");
   scan_command->callback([&] { exit_code = software_scan(scanned); });
   AliasCommand named;
@@ -420,6 +422,25 @@ int minke_main(int argc, char** argv) {
   alias_command->add_option("module", named.targets, "to load for it; none: there is nothing to load");
   alias_command->add_flag("--remove", named.remove, "forget it");
   alias_command->callback([&] { exit_code = software_alias(named); });
+
+  auto* wheels_command = app.add_subcommand("wheels", "Python's wheels, for pip install --no-index");
+  wheels_command->require_subcommand(1);
+  WheelsCommand wheels;
+  auto* add_command =
+      wheels_command->add_subcommand("add", "fetch wheels with all that they need; this needs the internet");
+  add_command->add_option("name", wheels.names, "as pip takes them: torch, 'numpy<2', a wheel's file");
+  add_command->add_option("-r,--requirement", wheels.requirements, "requirements files")
+      ->allow_extra_args(false);
+  add_command
+      ->add_option("-p,--python", wheels.pythons, "for these Pythons: 3.11; otherwise the three newest")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_command->callback([&] { exit_code = wheels_add(wheels); });
+  std::vector<std::string> wheel_files;
+  auto* remove_command = wheels_command->add_subcommand("remove", "forget wheels");
+  remove_command->add_option("file", wheel_files, "their file names, as avail_wheels --raw has them")
+      ->required();
+  remove_command->callback([&] { exit_code = wheels_remove(wheel_files); });
 
   // main() picks these.
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");

@@ -18,6 +18,7 @@
 #include "software/scan.h"
 #include "software/shell_init.h"
 #include "software/software_home.h"
+#include "software/wheelhouse.h"
 
 namespace minke::cli {
 
@@ -81,6 +82,8 @@ int software_scan(const ScanCommand& command) {
                                      .for_everybody = os::is_shared(*home)});
   if (const Status written = software::write_module_tree(*home, found); !written)
     return complain(written.error().message);
+  if (const Status ready = software::prepare_wheelhouse(*home, os::is_shared(*home)); !ready)
+    return complain(ready.error().message);
   if (const Status written = write_init(*home); !written) return complain(written.error().message);
   tell_daemon();
   if (command.json) {

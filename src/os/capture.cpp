@@ -84,6 +84,9 @@ Result<Captured> run_captured(const std::vector<std::string>& argv, const Captur
     const ssize_t got = ::read(reader.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
+    if (options.show && ::write(STDERR_FILENO, buffer, static_cast<size_t>(got)) < 0) {
+      // Nobody reads it: it is kept all the same.
+    }
     const size_t room = options.limit - std::min(options.limit, result.output.size());
     result.output.append(buffer, std::min(room, static_cast<size_t>(got)));
   }

@@ -16,6 +16,7 @@ struct CaptureOptions {
   int timeout_seconds = 10;              // then it is killed
   size_t limit = size_t{1} << 20;        // bytes kept
   bool with_standard_error = true;       // otherwise that is this program's own
+  bool show = false;                     // to this program's standard error, too, as it comes
   std::vector<std::string> environment;  // NAME=VALUE laid over this program's; "NAME" alone removes it
 };
 

@@ -117,6 +117,26 @@ Status write_links(const Found& found, const std::string& directory) {
   return {};
 }
 
+// The one that came with the wheels, or else the system's.
+std::string virtualenv_script(const std::string& home, const Found& python) {
+  const auto parts = text::split(python.version, '.');
+  const std::string wheels = wheels_path(home);
+  const std::string tools = wheels + "/tools/" + std::string(parts[0]) + "." + std::string(parts[1]);
+  return "#!/bin/sh\n"
+         "if [ -d '" +
+         tools +
+         "' ]; then\n"
+         "  exec '" +
+         python.program + "' '" + wheels + "/minke_virtualenv.py' '" + tools + "' '" + wheels +
+         "/index' \"$@\"\n"
+         "fi\n"
+         "if [ -x /usr/bin/virtualenv ]; then exec /usr/bin/virtualenv --python '" +
+         python.program +
+         "' \"$@\"; fi\n"
+         "echo 'virtualenv is not here yet: minke wheels add virtualenv' >&2\n"
+         "exit 127\n";
+}
+
 }  // namespace
 
 std::string module_file(const Found& found, const std::string& links) {
@@ -174,7 +194,10 @@ Status write_module_tree(const std::string& home, const std::vector<Found>& foun
   if (const Status written = write("StdEnv", kStandardEnvironment, standard_environment_file(found));
       !written)
     return written;
-  for (const Found& one : found) {
+  std::string list;
+  for (Found one : found) {
+    list += one.name + "/" + one.version + "\t" + one.program + "\n";
+    if (one.name == "python") one.links["virtualenv"] = virtualenv_script(home, one);
     const std::string links = one.name + "-" + one.version;
     if (const Status written = write(one.name, one.version, module_file(one, programs + "/" + links));
         !written)
@@ -182,6 +205,7 @@ Status write_module_tree(const std::string& home, const std::vector<Found>& foun
     if (one.links.empty()) continue;
     if (const Status written = write_links(one, fresh_programs + "/" + links); !written) return written;
   }
+  if (const Status written = os::replace_file(found_path(home), list, kMode); !written) return written;
   std::string package = kSitePackage;
   package.replace(package.find("SOFTWARE"), 8, lua(software_path(home)));
   for (const auto& [name, text] :

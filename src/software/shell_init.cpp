@@ -41,12 +41,16 @@ std::string posix_init(const std::string& minke, const std::string& home) {
          "  case \"${BASH_ENV:-}\" in ''|*/lmod/init/bash) export BASH_ENV=" +
          shell_quoted(init_path(home) + "/sh") +
          " ;; esac\n"
-         "fi\n";
+         "fi\n"
+         "export PIP_CONFIG_FILE=\"${PIP_CONFIG_FILE:-" +
+         wheels_path(home) +
+         "/pip.conf}\"\n"
+         "export MINKE_WHEEL_CACHE=" +
+         shell_quoted(wheel_cache_path(home)) + "\n";
 }
 
 std::string csh_init(const std::string& minke, const std::string& home) {
-  static_cast<void>(home);
-  std::string command = minke;
+  const std::string& command = minke;
   return "alias module 'eval `" + command + " modulecmd tcsh \\!*`'\n" + "alias ml 'eval `" + kLmodDirectory +
          "/libexec/ml_cmd \\!*`'\n" + "if ( ! $?MINKE_MODULES ) eval `" + command +
          " modulecmd tcsh --initial`\n";
@@ -57,7 +61,9 @@ std::string job_environment(const std::string& minke, const std::string& home) {
          "?BASH_ENV=" + init_path(home) + "/sh\n" +
          "?USER_IS_ROOT=1\n"  // keeps /etc/profile.d/lmod.sh from putting its own in place of these
          "?MODULESHOME=" +
-         kLmodDirectory + "\n" + "?LMOD_CMD=" + kLmodDirectory + "/libexec/lmod\n";
+         kLmodDirectory + "\n" + "?LMOD_CMD=" + kLmodDirectory + "/libexec/lmod\n" +
+         "?PIP_CONFIG_FILE=" + wheels_path(home) + "/pip.conf\n" +
+         "MINKE_WHEEL_CACHE=" + wheel_cache_path(home) + "\n";
 }
 
 }  // namespace minke::software

@@ -31,5 +31,17 @@ inline std::string init_path(const std::string& home) {
 inline std::string aliases_path(const std::string& home) {
   return software_path(home) + "/aliases";
 }
+// What the last scan found: lines NAME/VERSION, a tab, the program's path.
+inline std::string found_path(const std::string& home) {
+  return software_path(home) + "/found";
+}
+// Python's wheels: index/ has them by name, store/ the same files by the SHA-256 of their content.
+inline std::string wheels_path(const std::string& home) {
+  return software_path(home) + "/wheels";
+}
+// Installations that were made before, in a directory of each user's.
+inline std::string wheel_cache_path(const std::string& home) {
+  return software_path(home) + "/cache";
+}
 
 }  // namespace minke::software

@@ -1,0 +1,205 @@
+#include "software/wheel_query.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "software/version.h"
+#include "text/number.h"
+
+namespace minke::software {
+
+namespace {
+
+// As packages' names compare: case, and which of -_. is written, do not matter.
+std::string plain_name(std::string_view name) {
+  std::string out = text::lower_case(name);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '.' || c == '_'; }, '-');
+  return out;
+}
+
+struct Pattern {
+  std::string text, name;                                     // as given; for comparing
+  std::vector<std::pair<std::string, std::string>> versions;  // operator and version
+};
+
+Result<Pattern> parse_pattern(const std::string& given) {
+  Pattern pattern{given, {}, {}};
+  const size_t end = std::min(given.find_first_of("=<>~!"), given.size());
+  std::string name(text::trim(given.substr(0, end)));
+  pattern.name = plain_name(name.substr(0, name.find('[')));  // extras are not of the file's name
+  if (end == given.size()) return pattern;
+  for (std::string_view one : text::split(std::string_view(given).substr(end), ',')) {
+    one = text::trim(one);
+    const size_t digits = std::min(one.find_first_not_of("=<>~!"), one.size());
+    const std::string sign(one.substr(0, digits)), version(text::trim(one.substr(digits)));
+    static const std::set<std::string> signs = {"==", "===", "<", ">", "~=", "<=", ">=", "!="};
+    if (!signs.contains(sign) || version.empty()) return failure("no comparison of versions: " + given);
+    pattern.versions.emplace_back(sign, version);
+  }
+  return pattern;
+}
+
+bool satisfies(const std::string& version, const std::string& sign, const std::string& wanted) {
+  const std::string plain = version.substr(0, version.find('+'));  // +computecanada says where it was built
+  if (wanted.ends_with(".*")) {
+    const bool within = names_version(wanted.substr(0, wanted.size() - 2), plain);
+    return sign == "!=" ? !within : within;
+  }
+  const int order = compare_versions(plain, wanted);
+  if (sign == "==" || sign == "===") return order == 0 || version == wanted;
+  if (sign == "!=") return order != 0;
+  if (sign == "<") return order < 0;
+  if (sign == "<=") return order <= 0;
+  if (sign == ">") return order > 0;
+  const bool at_least = order >= 0;
+  if (sign == ">=") return at_least;
+  const size_t last = wanted.rfind('.');  // ~=1.4.2: at least that, within 1.4
+  return at_least && last != std::string::npos && names_version(wanted.substr(0, last), plain);
+}
+
+// Whether a wheel for these Pythons ("cp311", "py2.py3") is for Python `version` ("3.11").
+bool fits_python(const Wheel& wheel, const std::string& version) {
+  std::string digits = version;
+  std::erase(digits, '.');
+  for (const std::string_view tag : text::split(wheel.python, '.')) {
+    if (tag == "py3" || tag == "cp" + digits || tag == "py" + digits) return true;
+    // Of the stable interface: for what it names, and all later ones.
+    if (wheel.abi == "abi3" && tag.starts_with("cp3")) {
+      const auto since = text::parse_unsigned(tag.substr(3), 1000);
+      const size_t dot = version.find('.');
+      const auto minor = text::parse_unsigned(
+          std::string_view(version).substr(dot == std::string::npos ? version.size() : dot + 1), 1000);
+      if (since && minor && version.starts_with("3.") && *minor >= *since) return true;
+    }
+  }
+  return false;
+}
+
+std::string commas(std::string text) {
+  std::replace(text.begin(), text.end(), '.', ',');
+  return text;
+}
+
+std::string cell(const Wheel& wheel, const std::string& column) {
+  const size_t plus = wheel.version.find('+');
+  if (column == "name") return wheel.name;
+  if (column == "version") return wheel.version.substr(0, plus);
+  if (column == "localversion") return plus == std::string::npos ? "" : wheel.version.substr(plus + 1);
+  if (column == "build") return wheel.build;
+  if (column == "python") return commas(wheel.python);
+  if (column == "abi") return wheel.abi;
+  if (column == "platform") return wheel.platform;
+  return "generic";  // arch: built for every processor of its kind
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Wheel>& wheels,
+                                                           const WheelQuery& query) {
+  static const std::set<std::string> columns = {"name",   "version", "localversion", "build",
+                                                "python", "abi",     "platform",     "arch"};
+  for (const std::string& column : query.columns) {
+    if (!columns.contains(column)) return failure("no column is called " + column);
+  }
+  std::vector<Pattern> patterns;
+  for (const std::string& text : query.patterns) {
+    auto pattern = parse_pattern(text);
+    if (!pattern) return failure(pattern.error());
+    patterns.push_back(std::move(*pattern));
+  }
+  std::vector<bool> met(patterns.size());
+  std::vector<const Wheel*> chosen;
+  for (const Wheel& wheel : wheels) {
+    const std::string name = plain_name(wheel.name);
+    const bool fits = query.pythons.empty() ||
+                      std::any_of(query.pythons.begin(), query.pythons.end(),
+                                  [&](const std::string& python) { return fits_python(wheel, python); });
+    if (!fits) continue;
+    if (!query.version.empty() &&
+        ::fnmatch(query.version.c_str(), wheel.version.substr(0, wheel.version.find('+')).c_str(), 0) != 0)
+      continue;
+    bool wanted = patterns.empty();
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      const Pattern& pattern = patterns[i];
+      if (::fnmatch(pattern.name.c_str(), name.c_str(), 0) != 0) continue;
+      if (!std::all_of(pattern.versions.begin(), pattern.versions.end(),
+                       [&](const auto& one) { return satisfies(wheel.version, one.first, one.second); }))
+        continue;
+      wanted = met[i] = true;
+    }
+    if (wanted) chosen.push_back(&wheel);
+  }
+  // By name, the newest version first.
+  std::stable_sort(chosen.begin(), chosen.end(), [](const Wheel* a, const Wheel* b) {
+    const std::string x = plain_name(a->name), y = plain_name(b->name);
+    if (x != y) return x < y;
+    return compare_versions(a->version, b->version) > 0;
+  });
+  if (!query.all_versions && query.version.empty()) {
+    // Of each name and Python the latest one.
+    std::set<std::string> seen;
+    std::erase_if(chosen, [&](const Wheel* wheel) {
+      return !seen.insert(plain_name(wheel->name) + " " + wheel->python).second;
+    });
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Wheel* wheel : query.only_not_available ? std::vector<const Wheel*>() : chosen) {
+    std::vector<std::string> row;
+    for (const std::string& column : query.columns) row.push_back(cell(*wheel, column));
+    const auto python = std::find(query.columns.begin(), query.columns.end(), "python");
+    if (query.condense && !rows.empty() && python != query.columns.end()) {
+      const auto place = python - query.columns.begin();
+      std::vector<std::string> last = rows.back(), same = row;
+      last[place].clear();
+      same[place].clear();
+      if (last == same) {
+        if (rows.back()[place] != row[place]) rows.back()[place] += "," + row[place];
+        continue;
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  if (query.not_available || query.only_not_available) {
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      if (met[i]) continue;
+      std::vector<std::string> row(query.columns.size());
+      for (size_t j = 0; j < row.size(); ++j) {
+        if (query.columns[j] == "name")
+          row[j] = patterns[i].text.substr(0, patterns[i].text.find_first_of("=<>~![ "));
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::string simple_table(const std::vector<std::string>& columns,
+                         const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    size_t width = columns[i].size() + 2;  // as tabulate does
+    for (const auto& row : rows) width = std::max(width, row[i].size());
+    widths.push_back(width);
+  }
+  const auto line = [&](const std::vector<std::string>& cells) {
+    std::string out;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0) out += "  ";
+      out += cells[i];
+      if (i + 1 < cells.size()) out.append(widths[i] - cells[i].size(), ' ');
+    }
+    return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
+  };
+  std::vector<std::string> dashes;
+  for (const size_t width : widths) dashes.emplace_back(width, '-');
+  std::string out = line(columns) + line(dashes);
+  for (const auto& row : rows) out += line(row);
+  return out;
+}
+
+}  // namespace minke::software

@@ -1,0 +1,31 @@
+// The choice of wheels that `avail_wheels` makes, and its table. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "software/wheelhouse.h"
+
+namespace minke::software {
+
+struct WheelQuery {
+  std::vector<std::string>
+      patterns;         // names with shell wildcards, perhaps with ==1.2 or another comparison; none: all
+  std::string version;  // with wildcards; empty: the latest of each
+  bool all_versions = false;
+  std::vector<std::string> pythons;  // "3.11"; none: all
+  std::vector<std::string> columns = {"name", "version", "python", "arch"};
+  bool not_available = false, only_not_available = false;  // names without a wheel, too; or only these
+  bool condense = false;                                   // one row for each version, with all its Pythons
+};
+
+// Rows of the columns' cells. Errors: a column or a comparison that is none.
+Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Wheel>& wheels,
+                                                           const WheelQuery& query);
+
+// As tabulate's "simple": two blanks between columns, lines of dashes below the names.
+std::string simple_table(const std::vector<std::string>& columns,
+                         const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace minke::software
