@@ -30,7 +30,7 @@ def tree(tmp_path) -> pathlib.Path:
     os.link(root / "new\nline", root / "d1/again")
     (root / "link").symlink_to("/usr")
     with open(root / "sparse", "wb") as file:
-        file.truncate(1 << 30)
+        file.truncate(1 << 24)
     return root
 
 

@@ -48,7 +48,8 @@ constexpr Command kCommands[] = {
     {"avail_wheels", minke::cli::avail_wheels_main},
     {"modulecmd", minke::cli::modulecmd_main},
     {"storage", minke::cli::storage_main},     {"cp", minke::cli::cp_main},
-    {"sync", minke::cli::sync_main},
+    {"sync", minke::cli::sync_main},           {"pack", minke::cli::pack_main},
+    {"unpack", minke::cli::unpack_main},       {"data", minke::cli::data_main},
 };
 
 const Command* find(std::string_view name) {

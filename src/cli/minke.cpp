@@ -447,6 +447,9 @@ int minke_main(int argc, char** argv) {
   app.add_subcommand("storage", "what is on the disks");
   app.add_subcommand("cp", "copy files and trees, complete and on the disk when it says so");
   app.add_subcommand("sync", "make one directory what another is");
+  app.add_subcommand("pack", "one large file of many small ones, verified");
+  app.add_subcommand("unpack", "an archive into a directory");
+  app.add_subcommand("data", "what a directory of data is, and where it belongs");
 
   engine::DaemonOptions daemon;
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");

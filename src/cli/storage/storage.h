@@ -7,5 +7,8 @@ namespace minke::cli {
 int storage_main(int argc, char** argv);
 int cp_main(int argc, char** argv);
 int sync_main(int argc, char** argv);
+int pack_main(int argc, char** argv);
+int unpack_main(int argc, char** argv);
+int data_main(int argc, char** argv);
 
 }  // namespace minke::cli

@@ -1,0 +1,147 @@
+// minke pack, minke unpack: many files in one, verified; and out of it again.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <string>
+
+#include "cli/fetch.h"
+#include "cli/storage/names.h"
+#include "cli/storage/progress.h"
+#include "cli/storage/storage.h"
+#include "os/files.h"
+#include "storage/advice.h"
+#include "storage/archives.h"
+#include "storage/pack_tar.h"
+#include "storage/run_program.h"
+#include "storage/words.h"
+
+namespace minke::cli {
+
+namespace {
+
+struct PackChoice {
+  std::string directory, to, format = "auto", shard_size = "1G";
+  unsigned threads = 0;
+  bool quiet = false;
+};
+
+int fail(const char* command, const Error& error) {
+  if (error.code == ECANCELED) {
+    print_error(command, "stopped");
+    return 130;
+  }
+  print_error(command, storage::shown_path(error.message));
+  return 1;
+}
+
+std::string base_name(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+int pack(PackChoice choice) {
+  const char* const name = "minke pack";
+  const auto& stop = stop_on_signals();
+  choice.directory = following(choice.directory);
+  storage::Advice advice;
+  if (choice.format == "auto" || choice.format == "squashfs") {
+    const auto usage = storage::scan_usage({choice.directory}, {.threads = choice.threads, .suffixes = true});
+    if (!usage) return fail(name, usage.error());
+    advice =
+        storage::advise(*usage, storage::is_installed("mksquashfs") && storage::is_installed("unsquashfs"));
+    if (choice.format == "auto")
+      choice.format = advice.form == storage::Form::kWebDataset ? "webdataset"
+                      : advice.form == storage::Form::kSquashfs ? "squashfs"
+                                                                : "tar";
+  }
+  const bool shards = choice.format == "webdataset";
+  if (choice.to.empty())
+    choice.to = base_name(choice.directory) + (shards                        ? "-shards"
+                                               : choice.format == "squashfs" ? ".sqfs"
+                                                                             : ".tar");
+  const uint64_t shard_bytes = storage::parse_bytes(choice.shard_size);
+  if (shards && shard_bytes == 0) return fail(name, {EINVAL, "invalid --shard-size: " + choice.shard_size});
+  if (base_name(choice.to).empty()) return fail(name, {EINVAL, choice.to + ": a name is needed"});
+  // An archive within what it is made of would have to hold itself.
+  const size_t slash = choice.to.rfind('/');
+  const std::string parent = following(slash == std::string::npos ? "." : choice.to.substr(0, slash + 1));
+  if ((parent + "/").starts_with(choice.directory + "/"))
+    return fail(
+        name,
+        {EINVAL, choice.to + ": it would lie in the directory that is packed; name another place with --to"});
+  storage::PackProgress progress;
+  Status packed;
+  {
+    const ProgressLine line([&] {
+      return progress.bytes == 0
+                 ? std::string("packing …")
+                 : fmt::format("{} files, {} packed, {} verified", storage::number_text(progress.files),
+                               storage::bytes_text(progress.bytes), storage::bytes_text(progress.verified));
+    });
+    packed =
+        choice.format == "squashfs"
+            ? storage::pack_squashfs(choice.directory, choice.to, advice.compress, progress.failures, &stop)
+            : storage::pack_tar(
+                  choice.directory, choice.to,
+                  {.threads = choice.threads, .shard_bytes = shards ? shard_bytes : 0, .stop = &stop},
+                  progress);
+  }
+  const int code = report_errors(name, progress.failures.kept(), progress.failures.count());
+  if (!packed) return fail(name, packed.error());
+  struct stat status {};
+  if (!choice.quiet && ::stat(choice.to.c_str(), &status) == 0)
+    write_out(fmt::format(
+        "{}{}\n", storage::shown_path(choice.to),
+        shards ? fmt::format(": {}, verified", storage::counted(progress.files, "file"))
+               : fmt::format(": {}, verified", storage::bytes_text(static_cast<uint64_t>(status.st_size)))));
+  return code;
+}
+
+}  // namespace
+
+int pack_main(int argc, char** argv) {
+  CLI::App app{"Makes one large file, or a few, of a directory with many small ones, and verifies it.",
+               "minke pack"};
+  PackChoice choice;
+  app.add_option("directory", choice.directory, "what to pack")->required();
+  app.add_option("--to", choice.to, "the archive; default: here, by the directory's name");
+  app.add_option("--format", choice.format,
+                 "squashfs (mounted or unpacked in jobs), tar (with an index for random access), webdataset "
+                 "(tar shards); "
+                 "auto: by what the directory is")
+      ->check(CLI::IsMember({"auto", "squashfs", "tar", "webdataset"}));
+  app.add_option("--shard-size", choice.shard_size, "of WebDataset's shards, about (default: 1G)");
+  app.add_option("--threads", choice.threads, "default: by the machine")->check(CLI::Range(1, 256));
+  app.add_flag("-q,--quiet", choice.quiet, "say nothing when all went well");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  os::raise_descriptor_limit();
+  return pack(choice);
+}
+
+int unpack_main(int argc, char** argv) {
+  CLI::App app{
+      "Unpacks an archive (tar, compressed or not; zip; squashfs) into a directory that appears in one step.",
+      "minke unpack"};
+  std::string archive, to;
+  app.add_option("archive", archive)->required();
+  app.add_option("--to", to, "the directory; default: here, by the archive's name");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  os::raise_descriptor_limit();
+  if (to.empty()) to = storage::without_suffix(base_name(archive));
+  const ProgressLine line([] { return std::string("unpacking …"); });
+  if (const Status done = storage::unpack(archive, to, &stop_on_signals()); !done)
+    return fail("minke unpack", done.error());
+  return 0;
+}
+
+}  // namespace minke::cli

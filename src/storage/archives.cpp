@@ -1,0 +1,182 @@
+#include "storage/archives.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "os/fd.h"
+#include "storage/copy_tree.h"
+#include "storage/remove_tree.h"
+#include "storage/run_program.h"
+
+namespace minke::storage {
+
+namespace {
+
+// A place beside `path`, in the same directory: what is made there takes its place by a rename.
+struct Beside {
+  std::string directory, name, partial;
+  os::UniqueFd parent;
+};
+
+Result<Beside> beside(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const size_t slash = path.rfind('/');
+  Beside place;
+  place.directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  place.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  place.partial = "." + place.name.substr(0, 230) + ".minke-partial";
+  place.parent.reset(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.parent) return failure_from_errno(place.directory, errno);
+  return place;
+}
+
+void remove_partial(const Beside& place) {
+  Failures ignored;
+  (void)remove_tree(place.parent.get(), place.partial, ignored);
+}
+
+// The one directory in it of this name, where there is nothing else.
+bool holds_only(int directory, const std::string& name) {
+  DIR* stream = ::fdopendir(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (stream == nullptr) return false;
+  size_t others = 0, same = 0;
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view found = entry->d_name;
+    if (found == "." || found == "..") continue;
+    ++(found == name ? same : others);
+  }
+  ::closedir(stream);
+  struct stat status {};
+  return others == 0 && same == 1 && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(status.st_mode);
+}
+
+Status extract(ArchiveKind kind, const std::string& archive, const std::string& to,
+               const std::atomic<bool>* stop) {
+  const std::string path = archive.starts_with('-') ? "./" + archive : archive;
+  switch (kind) {
+    case ArchiveKind::kTar:
+      return run_program({"tar", "--extract", "--file", path, "--directory", to, "--force-local", "--xattrs",
+                          "--xattrs-include=user.*", "--delay-directory-restore", "--preserve-permissions"},
+                         stop);
+    case ArchiveKind::kZip:
+      return run_program({"unzip", "-q", "-n", path, "-d", to}, stop);
+    case ArchiveKind::kSquashfs:
+      return run_program({"unsquashfs", "-quiet", "-no-progress", "-force", "-dest", to, path}, stop);
+  }
+  return failure("no such kind of archive");
+}
+
+}  // namespace
+
+std::optional<ArchiveKind> archive_kind(const std::string& path) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  char start[512] = {};
+  const ssize_t got = ::pread(file.get(), start, sizeof start, 0);
+  const std::string_view bytes(start, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  if (bytes.starts_with("hsqs")) return ArchiveKind::kSquashfs;
+  if (bytes.starts_with("PK\003\004") || bytes.starts_with("PK\005\006")) return ArchiveKind::kZip;
+  if (bytes.size() == 512 && bytes.substr(257, 5) == "ustar") return ArchiveKind::kTar;
+  // Compressed: what is in it is only known by the name.
+  const std::string_view magics[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd",
+                                     "\xfd"
+                                     "7zXZ",
+                                     "BZh"};
+  for (const std::string_view magic : magics) {
+    const bool named = path.find(".tar.") != std::string::npos || path.ends_with(".tgz") ||
+                       path.ends_with(".txz") || path.ends_with(".tbz2") || path.ends_with(".tzst");
+    if (bytes.starts_with(magic) && named) return ArchiveKind::kTar;
+  }
+  return std::nullopt;
+}
+
+std::string without_suffix(const std::string& name) {
+  static constexpr std::string_view kSuffixes[] = {".tar.gz",   ".tar.zst", ".tar.xz", ".tar.bz2", ".tgz",
+                                                   ".txz",      ".tbz2",    ".tzst",   ".tar",     ".zip",
+                                                   ".squashfs", ".sqfs",    ".sqsh"};
+  for (const std::string_view suffix : kSuffixes)
+    if (name.size() > suffix.size() && name.ends_with(suffix))
+      return name.substr(0, name.size() - suffix.size());
+  return name;
+}
+
+Status pack_squashfs(const std::string& from, const std::string& to, bool compress, Failures& failures,
+                     const std::atomic<bool>* stop) {
+  auto place = beside(to);
+  if (!place) return failure(place.error());
+  remove_partial(*place);
+  struct stat there {};
+  if (::fstatat(place->parent.get(), place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      !S_ISREG(there.st_mode))
+    return failure(to + ": it is there, and no file", EEXIST);
+  const std::string partial = place->directory + "/" + place->partial;
+  std::vector<std::string> words = {"mksquashfs", from,        partial,  "-no-fragments", "-b",
+                                    "32K",        "-noappend", "-quiet", "-no-progress",  "-no-exports"};
+  if (compress) {
+    words.insert(words.end(), {"-comp", "zstd", "-Xcompression-level", "1"});
+  } else {
+    words.insert(words.end(), {"-noD", "-noF", "-noX"});
+  }
+  Status made = run_program(words, stop);
+  const os::UniqueFd file(made ? ::openat(place->parent.get(), place->partial.c_str(), O_RDONLY | O_CLOEXEC)
+                               : -1);
+  if (made && (!file || ::fsync(file.get()) != 0)) made = failure_from_errno(partial, errno);
+  if (made) {
+    (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+    const std::string back = partial + "-back";
+    Failures ignored;
+    (void)remove_tree(AT_FDCWD, back, ignored);
+    made = run_program({"unsquashfs", "-quiet", "-no-progress", "-dest", back, partial}, stop);
+    if (made) made = compare_trees(from, back, 0, failures);
+    if (made && failures.count() > 0) made = failure(to + ": it is not what was packed", EIO);
+    (void)remove_tree(AT_FDCWD, back, ignored);
+  }
+  if (made &&
+      ::renameat(place->parent.get(), place->partial.c_str(), place->parent.get(), place->name.c_str()) != 0)
+    made = failure_from_errno(to, errno);
+  if (made && ::fsync(place->parent.get()) != 0) made = failure_from_errno(to, errno);
+  if (!made) remove_partial(*place);
+  return made;
+}
+
+Status unpack(const std::string& archive, const std::string& to, const std::atomic<bool>* stop) {
+  const auto kind = archive_kind(archive);
+  if (!kind) {
+    if (::access(archive.c_str(), R_OK) != 0) return failure_from_errno(archive, errno);
+    return failure(archive + ": it is no archive that is known (tar, zip, squashfs)", EINVAL);
+  }
+  auto place = beside(to);
+  if (!place) return failure(place.error());
+  const int parent = place->parent.get();
+  struct stat there {};
+  if (::fstatat(parent, place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0)
+    return failure(to + ": it is there already", EEXIST);
+  remove_partial(*place);
+  const std::string partial = place->directory + "/" + place->partial;
+  if (::mkdirat(parent, place->partial.c_str(), 0777) != 0) return failure_from_errno(to, errno);
+  Status done = extract(*kind, archive, partial, stop);
+  if (done) {
+    const os::UniqueFd made(::openat(parent, place->partial.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const bool inner = made && holds_only(made.get(), place->name);
+    if (!made || ::syncfs(made.get()) != 0 ||
+        ::renameat2(inner ? made.get() : parent, inner ? place->name.c_str() : place->partial.c_str(), parent,
+                    place->name.c_str(), RENAME_NOREPLACE) != 0 ||
+        ::fsync(parent) != 0)
+      done = failure_from_errno(to, errno);
+    if (done && !inner) return done;
+  }
+  remove_partial(*place);
+  return done;
+}
+
+}  // namespace minke::storage

@@ -1,0 +1,19 @@
+// Runs another program and waits for it: no shell, standard input from /dev/null. Blocking; any thread.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minke::storage {
+
+// Standard output is thrown away. Errors: ENOENT (not installed), ECANCELED (`stop`: it was ended), or code 0
+// with the last line that it wrote to standard error.
+Status run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop = nullptr);
+
+// Whether it is on PATH.
+bool is_installed(const std::string& program);
+
+}  // namespace minke::storage

@@ -1,0 +1,48 @@
+// Reads single members of an archive that has an index (tar_format.h), without reading what is before them.
+// Blocking; an object is for one thread, but `read` may be called by several.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "os/fd.h"
+#include "storage/tar_format.h"
+
+namespace minke::storage {
+
+class TarIndex {
+ public:
+  // Errors: errno; EINVAL where there is no index, or it is damaged.
+  static Result<TarIndex> open(const std::string& path);
+  static Result<TarIndex> of(int file, const std::string& name);  // the descriptor is duplicated
+  TarIndex(TarIndex&& other) noexcept;
+  TarIndex& operator=(TarIndex&&) = delete;
+  ~TarIndex();
+
+  uint64_t size() const { return footer_.entries; }
+  // In the archive's order, until `take` returns false.
+  void each(const std::function<bool(const IndexEntry&)>& take) const;
+  // The content of a member. Errors: errno; EIO where it is not what was packed.
+  Result<std::string> read(const IndexEntry& entry) const;
+  std::string_view entries_text() const { return entries_; }
+  int fd() const { return file_.get(); }
+
+ private:
+  TarIndex() = default;
+  os::UniqueFd file_;
+  IndexFooter footer_;
+  void* mapped_ = nullptr;
+  size_t mapped_size_ = 0;
+  std::string_view entries_;
+};
+
+// Reads an archive back from the disk and compares each member's checksum. Errors: EIO, with the member's
+// name; ECANCELED.
+Status verify_archive(int file, const std::string& name, std::atomic<uint64_t>& verified,
+                      const std::atomic<bool>* stop = nullptr);
+
+}  // namespace minke::storage
