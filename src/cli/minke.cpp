@@ -21,6 +21,7 @@
 #include "cli/minke.h"
 #include "cli/simulate.h"
 #include "cli/software.h"
+#include "cli/tracking.h"
 #include "cli/usage.h"
 #include "cli/wheels.h"
 #include "cli/why.h"
@@ -441,6 +442,31 @@ int minke_main(int argc, char** argv) {
   remove_command->add_option("file", wheel_files, "their file names, as avail_wheels --raw has them")
       ->required();
   remove_command->callback([&] { exit_code = wheels_remove(wheel_files); });
+
+  MetricsOptions curves;
+  auto* metrics_command =
+      app.add_subcommand("metrics", "curves of a job's training, from what its program writes");
+  metrics_command->add_option("job", curves.job, "job id; of an array's task: 12_3")->required();
+  metrics_command->add_option("file", curves.files, "these files, instead of those that are found");
+  metrics_command->add_option("--name", curves.names, "only metrics of this name, with wildcards")
+      ->allow_extra_args(false);
+  metrics_command->add_flag("-f,--follow", curves.follow, "draw them anew as they grow, until the job ends");
+  metrics_command->add_flag("--table", curves.table, "no curves");
+  metrics_command->add_flag("--json", curves.json, "as JSON, with the curves' points");
+  metrics_command->callback([&] { exit_code = metrics(curves); });
+
+  RankOptions ranked;
+  auto* jobs_command = app.add_subcommand("jobs", "your jobs, with the metrics of their training");
+  jobs_command->add_option("--metric", ranked.metrics, "a column each; only jobs that have one")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  jobs_command->add_flag("--sort", ranked.sort, "by the first metric, the largest first");
+  jobs_command->add_flag("--ascending", ranked.ascending, "the smallest first");
+  jobs_command->add_option("--value", ranked.value, "of each: last, least or largest")
+      ->check(CLI::IsMember({"last", "least", "largest"}));
+  jobs_command->add_option("--since", ranked.since, "jobs of that day and later");
+  jobs_command->add_flag("--json", ranked.json, "as JSON");
+  jobs_command->callback([&] { exit_code = rank_jobs(ranked); });
 
   // main() picks these.
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");

@@ -1,0 +1,16 @@
+// What minke metrics and minke jobs share: where a job's metrics are looked for, and how they get into its
+// record.
+#pragma once
+
+#include <string>
+
+#include "cli/client.h"
+#include "cli/metric_search.h"
+
+namespace minke::cli {
+
+MetricSearch search_for(const model::JobRecord& job, const std::string& home);
+// Into the accounting record of a job that has ended. False: the daemon refused it, or there are none.
+bool keep_metrics(Client& client, const model::JobRecord& job, const ml::MetricSet& set);
+
+}  // namespace minke::cli

@@ -1,0 +1,124 @@
+// TensorBoard's event files: length, its checksum, data, its checksum (CRC-32C, masked), each record a
+// protobuf message Event with a step and a summary of values.
+#include <optional>
+#include <string>
+
+#include "ml/metric_parsers.h"
+
+namespace minke::ml {
+
+namespace {
+
+constexpr size_t kHeadBytes = 12, kTailBytes = 4;
+constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
+constexpr Crc32 kCrc(0x82f63b78);
+// Numbers of fields.
+constexpr uint32_t kEventStep = 2, kEventSummary = 5, kSummaryValue = 1;
+constexpr uint32_t kValueTag = 1, kValueSimple = 2, kValueTensor = 8;
+constexpr uint32_t kTensorType = 1, kTensorShape = 2, kTensorContent = 4, kTensorFloats = 5,
+                   kTensorDoubles = 6;
+constexpr uint64_t kFloat = 1, kDouble = 2;  // types of a tensor
+
+uint32_t masked(uint32_t crc) {
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+double as_float(uint64_t bits) {
+  const auto narrow = static_cast<uint32_t>(bits);
+  float value = 0;
+  __builtin_memcpy(&value, &narrow, sizeof value);
+  return value;
+}
+double as_double(uint64_t bits) {
+  double value = 0;
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// The number of a tensor that is one.
+std::optional<double> read_tensor(std::string_view tensor) {
+  uint64_t type = 0;
+  std::string_view content, floats, doubles;
+  std::optional<double> single;
+  Fields fields(tensor);
+  while (const auto field = fields.next()) {
+    if (field->number == kTensorType && !field->is_bytes) type = field->value;
+    if (field->number == kTensorShape && !field->bytes.empty()) return std::nullopt;  // has dimensions
+    if (field->number == kTensorContent) content = field->bytes;
+    if (field->number == kTensorFloats && field->is_bytes) floats = field->bytes;
+    if (field->number == kTensorFloats && !field->is_bytes) single = as_float(field->value);
+    if (field->number == kTensorDoubles && field->is_bytes) doubles = field->bytes;
+    if (field->number == kTensorDoubles && !field->is_bytes) single = as_double(field->value);
+  }
+  if (single) return single;
+  if (type == kFloat && content.size() == 4) return as_float(little_endian(content));
+  if (type == kDouble && content.size() == 8) return as_double(little_endian(content));
+  if (floats.size() == 4) return as_float(little_endian(floats));
+  if (doubles.size() == 8) return as_double(little_endian(doubles));
+  return std::nullopt;
+}
+
+class EventParser : public MetricParser {
+ public:
+  Status feed(std::string_view bytes, MetricSet& metrics) override {
+    buffer_.append(bytes);
+    size_t at = 0;
+    Status status;
+    while (status && buffer_.size() - at >= kHeadBytes) {
+      const std::string_view rest = std::string_view(buffer_).substr(at);
+      const uint64_t length = little_endian(rest.substr(0, 8));
+      if (masked(kCrc(rest.substr(0, 8))) != little_endian(rest.substr(8, 4)) || length > kMaxRecordBytes) {
+        status = failure("damaged at byte " + std::to_string(position_ + at));
+        break;
+      }
+      if (rest.size() < kHeadBytes + length + kTailBytes) break;
+      const std::string_view event = rest.substr(kHeadBytes, length);
+      if (masked(kCrc(event)) != little_endian(rest.substr(kHeadBytes + length, 4))) {
+        status = failure("damaged at byte " + std::to_string(position_ + at) + " (checksum)");
+        break;
+      }
+      read_event(event, metrics);
+      at += kHeadBytes + length + kTailBytes;
+    }
+    buffer_.erase(0, at);
+    position_ += at;
+    return status;
+  }
+  size_t unread() const override { return buffer_.size(); }
+
+ private:
+  static void read_event(std::string_view event, MetricSet& metrics) {
+    double step = 0;
+    std::string_view summary;
+    Fields fields(event);
+    while (const auto field = fields.next()) {
+      if (field->number == kEventStep && !field->is_bytes)
+        step = static_cast<double>(static_cast<int64_t>(field->value));
+      if (field->number == kEventSummary && field->is_bytes) summary = field->bytes;
+    }
+    Fields values(summary);
+    while (const auto value = values.next()) {
+      if (value->number != kSummaryValue || !value->is_bytes) continue;
+      std::string_view tag;
+      std::optional<double> number;
+      Fields inner(value->bytes);
+      while (const auto field = inner.next()) {
+        if (field->number == kValueTag) tag = field->bytes;
+        if (field->number == kValueSimple && !field->is_bytes) number = as_float(field->value);
+        if (field->number == kValueTensor && field->is_bytes) number = read_tensor(field->bytes);
+      }
+      if (number) metrics.add(tag, &step, *number);
+    }
+  }
+
+  std::string buffer_;
+  size_t position_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<MetricParser> make_event_parser() {
+  return std::make_unique<EventParser>();
+}
+
+}  // namespace minke::ml

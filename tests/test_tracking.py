@@ -1,0 +1,145 @@
+"""Metrics of jobs, from the files that training programs write. W&B and TensorBoard are the real ones, from their registry."""
+import hashlib
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from cluster import ROOT, poll
+
+MINKE_ONLY = True
+PACKAGES = ["wandb==0.31.0", "tensorboard==2.21.0", "tensorboardX==2.6.5"]
+CSV = "echo epoch,val_acc > log.csv; for i in 1 2 3; do echo $i,0.$i$1 >> log.csv; done"
+
+
+@pytest.fixture(scope="module")
+def python():
+    """A Python with the packages."""
+    directory = ROOT / "build/tracking" / hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:12]
+    if not (directory / "complete").exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            subprocess.run(["/usr/bin/python3", "-m", "venv", directory], check=True, capture_output=True)
+            subprocess.run([directory / "bin/pip", "install", "-q", *PACKAGES], check=True, capture_output=True, timeout=500)
+        except (subprocess.SubprocessError, OSError) as error:
+            pytest.skip(f"wandb and tensorboard cannot be installed from the package registry: {error}")
+        (directory / "complete").touch()
+    return directory / "bin/python"
+
+
+def metrics(cluster, job, *options) -> dict[str, dict]:
+    done = cluster.run("minke", "metrics", job, "--json", *options, check=0)
+    return {one["name"]: one for one in json.loads(done.stdout)["metrics"]}
+
+
+@pytest.mark.xdist_group("tracking")
+@pytest.mark.timeout(600)
+def test_wandb_and_tensorboard(cluster, python):
+    """Two W&B runs of two jobs in one directory: each job has its own. TensorBoard's scalars, old and new form."""
+    (cluster.work / "train.py").write_text("""
+import sys
+import numpy as np
+import wandb
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.util import tensor_util
+from tensorboardX import SummaryWriter
+factor = float(sys.argv[1])
+wandb.init(project="p", mode="offline")
+for i in range(300):
+    wandb.log({"loss": factor / (i + 1), "deep": {"er": i}, "note": "x" * 300})
+wandb.finish()
+name = "tb-job" + sys.argv[2]
+writer = SummaryWriter(name)
+for i in range(20):
+    writer.add_scalar("train/lr", factor * i, i)
+writer.close()
+writer = EventFileWriter(name)
+event = Event(step=7)
+event.summary.value.add(tag="tensor", tensor=tensor_util.make_tensor_proto(np.float32(0.5)))
+writer.add_event(event)
+writer.close()
+""")
+    cluster.environment["WANDB_SILENT"] = "true"
+    jobs = [cluster.sbatch(cluster.script(f"{python} train.py $1 $SLURM_JOB_ID", f"job{factor}.sh"), factor) for factor in (1, 2)]
+    for job, factor in zip(jobs, (1, 2)):
+        cluster.wait_end(job, 120)
+        assert cluster.state(job) == "COMPLETED", cluster.output(job)
+        found = metrics(cluster, job)
+        assert found["loss"]["last"] == pytest.approx(factor / 300) and found["loss"]["largest"] == factor
+        assert found["loss"]["points"] == 300 and found["loss"]["step"] == 299
+        assert found["deep.er"]["last"] == 299
+        assert found["train/lr"]["last"] == pytest.approx(19 * factor) and len(found["train/lr"]["curve"]) == 20
+        assert found["tensor"]["last"] == 0.5 and found["tensor"]["step"] == 7
+    [run] = [path for path in cluster.work.glob("wandb/offline-run-*/run-*.wandb")
+             if metrics(cluster, jobs[0], path)["loss"]["largest"] == 1]
+    cut = cluster.work / "cut.wandb"
+    cut.write_bytes(run.read_bytes()[:20000])
+    assert 0 < metrics(cluster, jobs[0], cut)["loss"]["points"] < 300
+
+
+def test_a_job_that_runs(cluster):
+    """What is there so far, in $SLURM_TMPDIR too; --follow ends with the job."""
+    job = cluster.submit("echo step,loss > log.csv; echo 1,0.5 >> log.csv; echo 2,0.2 >> log.csv; "
+                         "cd $SLURM_TMPDIR; echo '{\"step\": 1, \"local\": 7}' > m.jsonl; cd - > /dev/null\n"
+                         "while [ ! -e go ]; do sleep 0.1; done; echo 3,0.1 >> log.csv")
+    poll(lambda: (cluster.work / "log.csv").exists() and cluster.run("minke", "metrics", job, "--json").returncode == 0)
+    poll(lambda: "local" in metrics(cluster, job))
+    assert metrics(cluster, job)["loss"]["last"] == 0.2
+    follower = cluster.start("minke", "metrics", job, "--follow")
+    (cluster.work / "go").touch()
+    out, _ = follower.communicate(timeout=60)
+    assert follower.returncode == 0 and "COMPLETED" in out and "0.1" in out.splitlines()[-1] + out
+
+
+def test_jobs_are_ranked_and_values_outlive_the_files(cluster):
+    jobs = [cluster.sbatch("-D", cluster.work / name, cluster.script(CSV), digit)
+            for name, digit in (("a", 5), ("b", 9), ("c", 7)) if (cluster.work / name).mkdir() is None]
+    (cluster.work / "d").mkdir()
+    plain = cluster.sbatch("-D", cluster.work / "d", "--wrap", "true")
+    for job in [*jobs, plain]:
+        cluster.wait_end(job)
+    lines = cluster.run("minke", "jobs", "--metric", "val_acc", "--sort", check=0).stdout.splitlines()
+    assert [int(line.split()[0]) for line in lines[1:]] == [jobs[1], jobs[2], jobs[0]]
+    assert lines[0].split() == ["JOBID", "NAME", "STATE", "ELAPSED", "val_acc"] and lines[1].split()[-1] == "0.39"
+    for name in "abc":
+        shutil.rmtree(cluster.work / name)
+    again = cluster.run("minke", "jobs", "--metric", "val_acc", "--sort", "--ascending", check=0).stdout.splitlines()
+    assert [int(line.split()[0]) for line in again[1:]] == [jobs[0], jobs[2], jobs[1]]
+    assert json.loads(cluster.run("minke", "jobs", "--json", check=0).stdout)
+    assert metrics(cluster, jobs[0])["val_acc"]["least"] == 0.15
+    cluster.kill()  # the record is durable
+    assert metrics(cluster, jobs[0])["val_acc"]["last"] == 0.35
+
+
+def test_curves(cluster):
+    job = cluster.submit("echo step,loss > log.csv; for i in $(seq 50); do echo $i,$((50-i)) >> log.csv; done")
+    cluster.wait_end(job)
+    done = cluster.run("minke", "metrics", job, check=0).stdout
+    assert done.startswith(f"Job {job} (job.sh), COMPLETED\n") and "⠀" in done and "49 ⠉" in done
+    assert "METRIC  LAST" in cluster.run("minke", "metrics", job, "--table", check=0).stdout
+    assert metrics(cluster, job, "--name", "lo*") and cluster.run("minke", "metrics", job, "--name", "x").returncode == 1
+
+
+@pytest.mark.parametrize("name,content,words", [
+    ("x.wandb", b"this is no run", "it does not begin as a W&B run does"),
+    ("events.out.tfevents.1", b"\0" * 40, "damaged at byte 0"),
+    ("x.jsonl", b'{"step": 1, "a": 2}\nno json\n', "line 2: it is no JSON object")])
+def test_files_that_are_damaged(cluster, name, content, words):
+    job = cluster.sbatch("--wrap", "true")
+    cluster.wait_end(job)
+    (cluster.work / name).write_bytes(content)
+    done = cluster.run("minke", "metrics", job, cluster.work / name)
+    assert f"minke: {cluster.work / name}: {words}" in done.stderr, done.stderr
+
+
+def test_what_is_no_metric_file(cluster):
+    job = cluster.submit("echo width,height > data.csv; echo 1,2 >> data.csv; mkfifo pipe.csv")
+    cluster.wait_end(job)
+    done = cluster.run("minke", "metrics", job)
+    assert done.returncode == 1 and "no metrics of job" in done.stderr
+    assert metrics(cluster, job, cluster.work / "data.csv")["height"]["last"] == 2
+    assert "neither" in cluster.run("minke", "metrics", job, "data.txt").stderr
+    assert "there is no job 4711" in cluster.run("minke", "metrics", "4711").stderr
+    assert "is no job id" in cluster.run("minke", "metrics", "x").stderr
