@@ -54,6 +54,31 @@ Status from_node_list(model::JobSpec& spec) {
   return {};
 }
 
+// As many tasks as there are without a look at GPUs; 0 where that is open.
+uint64_t tasks_before_gpus(const model::JobSpec& spec) {
+  if (spec.has_ntasks()) return spec.ntasks();
+  const bool nodes_known = spec.has_max_nodes() && spec.min_nodes() == spec.max_nodes();
+  if (!nodes_known && !spec.has_ntasks_per_node()) return 0;
+  return uint64_t{nodes_known ? spec.min_nodes() : 1} * std::max(spec.ntasks_per_node(), 1U);
+}
+
+// GPUs of a node and of a task together say how many tasks a node has.
+Status tasks_on_each_node(model::JobSpec& spec, uint64_t gpus_of_node, uint64_t gpus_of_task) {
+  if (gpus_of_node == 0) return {};
+  if (gpus_of_node % gpus_of_task != 0) {
+    return invalid_gres(
+        "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-task.");
+  }
+  const uint64_t tasks = gpus_of_node / gpus_of_task;
+  if (spec.has_ntasks_per_node() && spec.ntasks_per_node() != tasks) {
+    return invalid_gres(
+        "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-task requested "
+        "number of tasks per node differ from --ntasks-per-node.");
+  }
+  spec.set_ntasks_per_node(static_cast<uint32_t>(std::min(tasks, kMaxTasks)));
+  return {};
+}
+
 Status from_gpus(model::JobSpec& spec) {
   const uint64_t total = gpus_in(spec.gpus()), each_node = gpus_in(spec.gres_per_node()),
                  each_task = gpus_in(spec.gpus_per_task()), each_socket = gpus_in(spec.gpus_per_socket());
@@ -64,6 +89,7 @@ Status from_gpus(model::JobSpec& spec) {
     return invalid_gres("Requested mem_per_tres=gres:gpu:" + std::to_string(spec.mem_per_gpu_mib()) +
                         " but did not request any GPU.");
   }
+  const uint64_t tasks = each_task != 0 ? tasks_before_gpus(spec) : 0;
   if (total != 0 && each_node != 0) {
     if (total % each_node != 0) {
       return invalid_gres(
@@ -85,7 +111,7 @@ Status from_gpus(model::JobSpec& spec) {
       return failure(
           "fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", 1);
     }
-    if (total == 0 && !spec.has_ntasks()) {
+    if (total == 0 && tasks == 0) {
       return invalid_gres(
           "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
           "allowed.");
@@ -93,12 +119,16 @@ Status from_gpus(model::JobSpec& spec) {
     if (total % each_task != 0) {
       return invalid_gres("Failed to validate job spec, --gpus not multiple of --gpus-per-task");
     }
-    if (total != 0 && spec.has_ntasks() && spec.ntasks() != total / each_task) {
+    if (total != 0 && tasks != 0 && tasks != total / each_task) {
       return invalid_gres(
           "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks differ "
           "from -n/--ntasks.");
     }
+    if (Status done = tasks_on_each_node(spec, each_node, each_task); !done) return done;
     if (total != 0) return set_tasks(spec, total / each_task);
+    // A task for each node, or as many as its GPUs serve.
+    if (!spec.has_ntasks())
+      return set_tasks(spec, uint64_t{std::max(spec.min_nodes(), 1U)} * std::max(spec.ntasks_per_node(), 1U));
   }
   if (spec.has_ntasks_per_gpu()) {
     const uint64_t nodes = std::max(spec.min_nodes(), 1u);

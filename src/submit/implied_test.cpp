@@ -52,7 +52,21 @@ TEST(Implied, TasksAndNodesFromGpus) {
   EXPECT_EQ(implied({.tasks = 2, .per_task = 1}), "0-0/2");
 }
 
+TEST(Implied, TasksOfNodesWithGpusForEachTask) {
+  EXPECT_EQ(implied({.nodes = 1, .per_task = 1}), "1-1/1");
+  EXPECT_EQ(implied({.nodes = 2, .per_task = 1}), "2-2/2");
+  EXPECT_EQ(implied({.nodes = 2, .per_node = 4, .per_task = 2}), "2-2/4");
+  EXPECT_EQ(implied({.gpus = 4, .per_node = 2, .per_task = 1}), "2-2/4");
+  EXPECT_EQ(implied({.tasks = 4, .per_node = 4, .per_task = 2}), "0-0/4");
+}
+
 TEST(Implied, GpusThatContradict) {
+  EXPECT_EQ(
+      implied({.nodes = 2, .gpus = 4, .per_task = 1}),
+      "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks differ "
+      "from -n/--ntasks.");
+  EXPECT_EQ(implied({.nodes = 1, .per_node = 3, .per_task = 2}),
+            "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-task.");
   EXPECT_EQ(implied({.per_task = 1}),
             "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
             "allowed.");

@@ -98,7 +98,7 @@ void core_spec(const JobLine& line, const Context&, std::string& out) {
   }
 }
 void cpus_per_task(const JobLine& line, const Context&, std::string& out) {
-  append_number(out, line.job->spec().has_cpus_per_task() ? line.job->spec().cpus_per_task() : 1);
+  append_number(out, cpus_of_a_task(line.job->spec()));
 }
 void cpus_per_tres(const JobLine& line, const Context&, std::string& out) {
   if (!line.job->spec().has_cpus_per_gpu()) return not_available(line, {}, out);

@@ -303,8 +303,17 @@ MemoryRequest memory_request(const model::JobRecord& job) {
   return {job.num_cpus() == 0 ? job.memory_mib() : job.memory_mib() / job.num_cpus(), true};
 }
 
+uint32_t cpus_of_a_task(const model::JobSpec& spec) {
+  // Slurm does not work it out for GPUs of a type.
+  const bool by_gpus = spec.gpus_per_task_size() == 1 && spec.gpus_per_task(0).type().empty();
+  if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu() || !by_gpus)
+    return std::max(1U, spec.cpus_per_task());
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(spec.gpus_per_task(0).count() * spec.cpus_per_gpu(), UINT16_MAX));
+}
+
 uint32_t min_cpus_per_node(const model::JobSpec& spec) {
-  uint32_t cpus_per_task = std::max(1u, spec.cpus_per_task());
+  const uint32_t cpus_per_task = cpus_of_a_task(spec);
   return std::max({spec.min_cpus(), cpus_per_task, cpus_per_task * spec.ntasks_per_node()});
 }
 

@@ -107,5 +107,7 @@ struct MemoryRequest {
 };
 MemoryRequest memory_request(const model::JobRecord& job);
 uint32_t min_cpus_per_node(const model::JobSpec& spec);
+// As asked for, or as the CPUs for each GPU of a task come to.
+uint32_t cpus_of_a_task(const model::JobSpec& spec);
 
 }  // namespace minke::cli

@@ -145,7 +145,7 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
     block.put("-{}", std::max(job.num_nodes(), job.num_tasks()));
   block
       .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}", job.num_cpus(),
-           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), std::max(1u, spec.cpus_per_task()),
+           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), cpus_of_a_task(spec),
            number_or(spec.has_cores_per_socket(), spec.cores_per_socket(), "*"),
            number_or(spec.has_threads_per_core(), spec.threads_per_core(), "*"))
       .end();
