@@ -35,6 +35,11 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
     word.clear();
     in_word = false;
   };
+  const auto failed = [&](std::string problem, size_t from) {
+    return failure(
+        std::move(problem.append(" in [").append(text.substr(std::min(from, text.size()))).append("]")),
+        kFailureStatus);
+  };
   // Where what follows the last whole word begins.
   size_t rest = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_space) - text.begin());
   for (size_t i = 0; i < text.size(); ++i) {
@@ -55,6 +60,8 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
       end_word();
     } else if (c == '#') {
       break;
+    } else if (c == ':' && !in_word) {  // stands between components on a command line only
+      return failed("Unexpected `:`", rest);
     } else if (c == '\\') {
       if (i + 1 < text.size() && !is_space(text[i + 1])) {
         word += text[++i];
@@ -67,9 +74,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
   }
   end_word();
   if (quote == '\0') return words;
-  std::string message = "Unmatched `";
-  message.append(1, quote).append("` in [").append(text.substr(std::min(rest, text.size()))).append("]");
-  return failure(std::move(message), kFailureStatus);
+  return failed(std::string("Unmatched `") + quote + "`", rest);
 }
 
 Status check_script(std::string_view script) {

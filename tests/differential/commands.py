@@ -78,6 +78,7 @@ srun -r 1 true
 srun -Z true
 srun -Z -w n1 true
 sacctmgr show federation
+sbatch --hold -Q --wrap=true && squeue -h -o '%.5R|%5R'
 sacctmgr -p list resource
 srun -A '' true
 srun --pty true

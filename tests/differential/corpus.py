@@ -232,6 +232,7 @@ NAMES = lines("names", """
 --acctg-freq=task=60
 --acctg-freq=x
 --cpu-freq=high
+--cpu-freq=HighM1
 --cpu-freq=x
 --mcs-label=x
 --container=/x
@@ -358,6 +359,14 @@ GRES = lines("gres", """
 --gpus-per-task=a100:1 -n 2
 --gpus-per-task=1 -n 2 --gpus=2
 --gpus-per-task=1 --gpus=2
+--gpus-per-task=1 -N 1
+--gpus-per-task=1 -N 2
+--gpus-per-task=1 --ntasks-per-node=2
+--gpus-per-task=1 -N 2 --gpus=4
+--gpus-per-task=1 --gpus=2 --gpus-per-node=2
+--gpus-per-task=2 --gpus-per-node=2 --ntasks-per-node=2
+--gpus-per-task=2 --gpus-per-node=3 -N 1
+--gpus-per-task=1 -N 1-2
 --gpus-per-socket=1
 --gpus-per-socket=1 --sockets-per-node=1
 --cpus-per-gpu=2 --gpus=1
@@ -655,6 +664,9 @@ SCRIPTS = [
     script("comment with many quotes", "#!/bin/bash\n#SBATCH --comment='a'\"b\"'c'\n" + BODY),
     script("a variable is not expanded", "#!/bin/bash\n#SBATCH -J $USER\n#SBATCH -o $HOME/%j\n" + BODY),
     script("a colon for a het job", "#!/bin/bash\n#SBATCH -n 1\n#SBATCH hetjob\n#SBATCH -n 2\n" + BODY),
+    script("a colon between words", "#!/bin/bash\n#SBATCH -n 1 : -n 2\n" + BODY),
+    script("a colon before a word", "#!/bin/bash\n#SBATCH -J :b\n" + BODY),
+    script("a colon behind the mark", "#!/bin/bash\n#SBATCH: -n 2\n" + BODY),
     script("packjob", "#!/bin/bash\n#SBATCH -n 1\n#SBATCH packjob\n#SBATCH -n 2\n" + BODY),
     script("arguments", "#!/bin/bash\n#SBATCH -t 5\n" + BODY),
 ]

@@ -83,7 +83,9 @@ void fit_column(std::string& out, size_t start, const ColumnRequest& column, Ove
   if (column.width != 0) {
     if (length > column.width) {
       const bool star = overflow == Overflow::kCutBeforeStar && out.back() == '*';
-      if (!column.right || overflow != Overflow::kSpill) out.resize(start + column.width);
+      const bool spills =
+          overflow == Overflow::kSpill || (overflow == Overflow::kCutReason && out[start] != '(');
+      if (!column.right || !spills) out.resize(start + column.width);
       if (star) out.back() = '*';
     } else if (length < column.width) {
       if (column.right) {

@@ -33,9 +33,10 @@ FormatRequest parse_long_format(std::string_view format);
 // How a value too long for its column is treated when it is right-justified; on the left it is always cut.
 enum class Overflow {
   kCut,
-  kCutBeforeStar,
+  kCutBeforeStar,  // the star behind a default partition stays
+  kCutReason,      // "(Resources)" is cut, lists of nodes are not
   kSpill
-};  // kCutBeforeStar: the star behind a default partition stays
+};
 
 // Fits what `out` holds from `start` on into its column, and appends the suffix.
 void fit_column(std::string& out, size_t start, const ColumnRequest& column, Overflow overflow);

@@ -84,6 +84,8 @@ TEST(FitColumn, CutsAndPads) {
 TEST(FitColumn, LetsSomeFieldsSpillOnTheRightOnly) {
   EXPECT_EQ(fitted("n[1-20]", right(3), Overflow::kSpill), "|n[1-20]");
   EXPECT_EQ(fitted("n[1-20]", left(3), Overflow::kSpill), "|n[1");
+  EXPECT_EQ(fitted("n[1-20]", right(3), Overflow::kCutReason), "|n[1-20]");
+  EXPECT_EQ(fitted("(Resources)", right(3), Overflow::kCutReason), "|(Re");
 }
 
 }  // namespace

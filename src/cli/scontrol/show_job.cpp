@@ -187,7 +187,7 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
 // told.
 void put_frequency(Block& block, std::string_view given) {
   const auto capital = [](std::string_view word) {
-    std::string out(word);
+    std::string out = text::lower_case(word);
     if (!out.empty()) out[0] = text::to_upper(out[0]);
     return out;
   };

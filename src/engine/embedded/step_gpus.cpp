@@ -47,6 +47,39 @@ std::vector<uint32_t> gpus_of_task(const rpc::StepSpec& spec, const std::vector<
   return own;
 }
 
+namespace {
+
+uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
+  uint64_t total = 0;
+  for (const model::Gres& gres : list) {
+    if (gres.name().empty() || gres.name() == "gpu") total += gres.count();
+  }
+  return total;
+}
+
+}  // namespace
+
+std::vector<uint32_t> gpus_by_default(
+    const model::JobSpec& spec, const google::protobuf::RepeatedPtrField<model::NodeAllocation>& nodes) {
+  std::vector<uint32_t> counts(static_cast<size_t>(nodes.size()), 0);
+  const uint64_t per_node = std::max(gpus_in(spec.gres_per_node()), gpus_in(spec.gpus_per_socket()));
+  const uint64_t per_task = gpus_in(spec.gpus_per_task());
+  uint64_t in_all = gpus_in(spec.gpus());
+  for (int i = 0; i < nodes.size(); ++i) {
+    uint64_t count = std::max(per_node, per_task * nodes[i].tasks());
+    if (in_all != 0) {  // one at least is left to each node that comes after
+      const uint64_t after = static_cast<uint64_t>(nodes.size() - i - 1);
+      uint64_t here = 0;
+      for (const auto& gres : nodes[i].gres())
+        here += gres.name() == "gpu" ? static_cast<uint64_t>(gres.indices_size()) : 0;
+      count = std::max(count, std::min(here, in_all - std::min(in_all, after)));
+      in_all -= std::min(in_all, count);
+    }
+    counts[static_cast<size_t>(i)] = static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX));
+  }
+  return counts;
+}
+
 std::string join_numbers(const std::vector<uint32_t>& numbers) {
   std::string text;
   for (const uint32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);

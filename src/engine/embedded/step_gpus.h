@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/job.pb.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::engine {
@@ -12,6 +13,11 @@ namespace minke::engine {
 // `gpus`: of the step on this node. All of them, unless the step asks for a part to each task.
 std::vector<uint32_t> gpus_of_task(const rpc::StepSpec& spec, const std::vector<uint32_t>& gpus,
                                    uint32_t local_id);
+
+// How many GPUs of each of its nodes a job that has whole nodes asked for: as many a step sees that asks for
+// none in particular.
+std::vector<uint32_t> gpus_by_default(const model::JobSpec& spec,
+                                      const google::protobuf::RepeatedPtrField<model::NodeAllocation>& nodes);
 
 std::string join_numbers(const std::vector<uint32_t>& numbers);  // "0,2"
 

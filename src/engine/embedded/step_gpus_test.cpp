@@ -40,5 +40,29 @@ TEST(StepGpus, APartForEachTask) {
   EXPECT_EQ(gpus_of_task(shared, kFour, 3), (Gpus{5}));
 }
 
+TEST(StepGpus, WhatAJobOfWholeNodesAskedFor) {
+  google::protobuf::RepeatedPtrField<model::NodeAllocation> nodes;
+  for (const uint32_t tasks : {2U, 1U}) {
+    model::NodeAllocation& node = *nodes.Add();
+    node.set_tasks(tasks);
+    model::GresAllocation& gres = *node.add_gres();
+    gres.set_name("gpu");
+    for (uint32_t i = 0; i < 4; ++i) gres.add_indices(i);
+  }
+  using List = google::protobuf::RepeatedPtrField<model::Gres>* (model::JobSpec::*)();
+  const auto asked = [&](List list, uint32_t count) {
+    model::JobSpec spec;
+    model::Gres& gres = *(spec.*list)()->Add();
+    gres.set_name("gpu");
+    gres.set_count(count);
+    return gpus_by_default(spec, nodes);
+  };
+  EXPECT_EQ(gpus_by_default({}, nodes), (Gpus{0, 0}));
+  EXPECT_EQ(asked(&model::JobSpec::mutable_gres_per_node, 3), (Gpus{3, 3}));
+  EXPECT_EQ(asked(&model::JobSpec::mutable_gpus_per_task, 1), (Gpus{2, 1}));
+  EXPECT_EQ(asked(&model::JobSpec::mutable_gpus, 5), (Gpus{4, 1}));
+  EXPECT_EQ(asked(&model::JobSpec::mutable_gpus, 2), (Gpus{1, 1}));
+}
+
 }  // namespace
 }  // namespace minke::engine

@@ -321,7 +321,11 @@ class Attempt {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (layout_.tasks[i] == 0) continue;
       layout_.gpus[i] = free_gpus(nodes_[i], leave_used_ && gpus_.asked());
-      if (!gpus_.asked()) continue;  // all of the job's
+      if (!gpus_.asked()) {
+        if (nodes_[i].gpus_by_default < layout_.gpus[i].size())
+          layout_.gpus[i].resize(nodes_[i].gpus_by_default);
+        continue;
+      }
       if (gpus_.in_all == 0 || gpus_.needed(layout_.tasks[i]) != 0) {
         const uint64_t needed = gpus_.needed(layout_.tasks[i]);
         if (needed > layout_.gpus[i].size()) return false;

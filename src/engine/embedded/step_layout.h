@@ -18,8 +18,9 @@ struct StepNode {
   uint32_t tasks = 0;      // that the job was laid out for
   uint64_t memory_mib = 0;
   uint64_t memory_used_mib = 0;
-  std::vector<uint32_t> gpus;       // of the job, by number
-  std::vector<uint32_t> gpus_used;  // by steps that asked for GPUs
+  std::vector<uint32_t> gpus;             // of the job, by number
+  std::vector<uint32_t> gpus_used;        // by steps that asked for GPUs
+  uint32_t gpus_by_default = UINT32_MAX;  // how many of them a step sees that asks for none in particular
 };
 
 struct StepLayout {

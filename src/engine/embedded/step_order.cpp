@@ -136,15 +136,17 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     add("SLURM_TOPOLOGY_ADDR", node.node());
     add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
     if (!layout.gpus[index].empty()) {
-      const std::string step_gpus = join_numbers(layout.gpus[index]);
       const std::string own =
           visible_gpus(core_, job, node.node(), gpus_of_task(spec, layout.gpus[index], local_id));
       add("CUDA_VISIBLE_DEVICES", own);
       add("GPU_DEVICE_ORDINAL", own);
-      add("SLURM_STEP_GPUS", step_gpus);
+      add("SLURM_STEP_GPUS", own);
       add("SLURM_GPUS_ON_NODE", std::to_string(layout.gpus[index].size()));
     } else if (!gpu_numbers(node).empty()) {
-      add("CUDA_VISIBLE_DEVICES", "");  // the job has GPUs, this step none
+      // The job has GPUs, this step none: it asked for none, or the job has them with the whole node only.
+      const std::string seen = spec.no_gres() ? "" : join_numbers(gpu_numbers(node));
+      add("CUDA_VISIBLE_DEVICES", seen);
+      add("GPU_DEVICE_ORDINAL", seen);
     }
     text::FilePatternValues values = pattern_values(job_record);
     values.step = std::to_string(record.step_id());

@@ -1,4 +1,5 @@
 #include "engine/embedded/steps.h"
+#include "engine/embedded/step_gpus.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,9 @@ using namespace model;
 
 std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) const {
   std::vector<StepNode> nodes;
+  std::vector<uint32_t> by_default;
+  if (job.submission->brief_spec().exclusive)
+    by_default = gpus_by_default(job.submission->spec(), job.details->nodes);
   for (const NodeAllocation& allocation : job.details->nodes) {
     StepNode node{allocation.node(),
                   allocation.cpus(),
@@ -47,6 +51,7 @@ std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) con
                               gpus->second.indices().end());
       }
     }
+    if (!by_default.empty()) node.gpus_by_default = by_default[nodes.size()];
     nodes.push_back(std::move(node));
   }
   return nodes;
