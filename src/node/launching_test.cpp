@@ -218,6 +218,13 @@ TEST_F(Launching, LooksProgramsUpInTheOrdersPath) {
   order.add_argv("x y");
   EXPECT_EQ(status(launcher.run(order)), 0);
   EXPECT_EQ(output(), "tool x y from " + (work / "bin/tool") + "\n");
+  write_whole(work / "local", "#!/bin/sh\necho local from $0\n");
+  ::chmod((work / "local").c_str(), 0700);
+  LaunchOrder here = batch_order(++job, "", work.path());
+  here.clear_argv();
+  here.add_argv("local");
+  EXPECT_EQ(status(launcher.run(here)), 0) << "the working directory comes last";
+  EXPECT_EQ(output(), "local from " + (work / "local") + "\n");
 }
 
 TEST_F(Launching, SaysAsSlurmWhatCannotBeExecuted) {

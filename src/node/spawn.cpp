@@ -75,9 +75,9 @@ void prepare_environment(TaskStart& task, const LaunchOrder& order, const TaskOr
   task.environment.push_back(nullptr);
 }
 
-// Candidates in the order of PATH, as execvp tries them. Nothing is looked at here: that is the child's
-// business.
-void prepare_programs(TaskStart& task, const std::string& program) {
+// Candidates in the order of PATH, as execvp tries them, and at last the working directory. Nothing is looked
+// at here: that is the child's business.
+void prepare_programs(TaskStart& task, const std::string& program, const std::string& work_dir) {
   if (program.empty() || program.find('/') != std::string::npos) {
     task.path_list = program;
     task.programs = {task.path_list.c_str(), nullptr};
@@ -95,6 +95,8 @@ void prepare_programs(TaskStart& task, const std::string& program) {
     task.path_list.append(directory.empty() ? "." : directory).append("/").append(program).push_back('\0');
     at = end + 1;
   }
+  starts.push_back(task.path_list.size());
+  task.path_list.append(work_dir).append("/").append(program).push_back('\0');
   for (size_t start : starts) task.programs.push_back(task.path_list.data() + start);
   task.programs.push_back(nullptr);
 }
@@ -266,7 +268,7 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
     for (const std::string& argument : argv) task.argv.push_back(const_cast<char*>(argument.c_str()));
     task.argv.push_back(nullptr);
     prepare_environment(task, order, order.tasks(i), start->marker);
-    prepare_programs(task, argv.Get(0));
+    prepare_programs(task, argv.Get(0), order.work_dir());
     prepare_streams(task.block, order.tasks(i), descriptors);
     task.block.parent = ::getpid();
     task.block.null = null_.get();

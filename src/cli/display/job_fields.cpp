@@ -365,7 +365,7 @@ constexpr JobField kFields[] = {
     {'O', "contiguous", "CONTIGUOUS", kCut, kCut, contiguous},
     {'P', "partition", "PARTITION", kCut, kCut, partition},
     {'Q', "prioritylong", "PRIORITY", kCut, kCut, record_number<&JobRecord::priority>},
-    {'R', "reasonlist", "NODELIST(REASON)", kSpill, Overflow::kCutReason, reason_list},
+    {'R', "reasonlist", "NODELIST(REASON)", Overflow::kCutReason, kSpill, reason_list},
     {'S', "starttime", "START_TIME", kCut, kCut, start},
     {'T', "state", "STATE", kCut, kCut, state},
     {'U', "userid", "UID", kCut, kCut, record_number<&JobRecord::uid>},

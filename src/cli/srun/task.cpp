@@ -182,7 +182,11 @@ void run_epilog(const std::string& program) {
 
 [[noreturn]] void execute(char** argv) {
   ::execvp(argv[0], argv);
-  const int error = errno;
+  int error = errno;
+  if (error == ENOENT && std::strchr(argv[0], '/') == nullptr) {  // the working directory comes last
+    ::execv((std::string("./") + argv[0]).c_str(), argv);
+    error = errno;
+  }
   say_error(std::string("execve(): ") + argv[0] + ": " + std::strerror(error));
   ::_exit(error);
 }
