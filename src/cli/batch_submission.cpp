@@ -10,6 +10,7 @@
 #include "cli/srun/launch_environment.h"
 #include "model/error.h"
 #include "os/files.h"
+#include "submit/data_directives.h"
 #include "submit/script.h"
 
 namespace minke::cli {
@@ -76,6 +77,7 @@ Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& 
                                       submit::JobRequest& request, int argc, char** argv) {
   const std::string failed = "Batch job submission failed: ";
   complete_submission(request, argc, argv);
+  if (const auto data = submit::read_data_directives(request.script); !data) return failure(data.error());
   if (const Status writable = check_output_paths(request.spec); !writable) {
     return failure(failed + writable.error().message);
   }

@@ -50,6 +50,7 @@ constexpr Command kCommands[] = {
     {"storage", minke::cli::storage_main},     {"cp", minke::cli::cp_main},
     {"sync", minke::cli::sync_main},           {"pack", minke::cli::pack_main},
     {"unpack", minke::cli::unpack_main},       {"data", minke::cli::data_main},
+    {"stage", minke::cli::stage_main},         {"staged-script", minke::cli::staged_script_main},
 };
 
 const Command* find(std::string_view name) {

@@ -475,6 +475,7 @@ int minke_main(int argc, char** argv) {
   app.add_subcommand("sync", "make one directory what another is");
   app.add_subcommand("pack", "one large file of many small ones, verified");
   app.add_subcommand("unpack", "an archive into a directory");
+  app.add_subcommand("stage", "in a job: data sets on the node's own disk");
   app.add_subcommand("data", "what a directory of data is, and where it belongs");
 
   engine::DaemonOptions daemon;

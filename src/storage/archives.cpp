@@ -149,7 +149,8 @@ Status pack_squashfs(const std::string& from, const std::string& to, bool compre
   return made;
 }
 
-Status unpack(const std::string& archive, const std::string& to, const std::atomic<bool>* stop) {
+Status unpack(const std::string& archive, const std::string& to, const std::atomic<bool>* stop,
+              const UnpackOptions& options) {
   const auto kind = archive_kind(archive);
   if (!kind) {
     if (::access(archive.c_str(), R_OK) != 0) return failure_from_errno(archive, errno);
@@ -167,11 +168,12 @@ Status unpack(const std::string& archive, const std::string& to, const std::atom
   Status done = extract(*kind, archive, partial, stop);
   if (done) {
     const os::UniqueFd made(::openat(parent, place->partial.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const bool inner = made && holds_only(made.get(), place->name);
-    if (!made || ::syncfs(made.get()) != 0 ||
-        ::renameat2(inner ? made.get() : parent, inner ? place->name.c_str() : place->partial.c_str(), parent,
+    const std::string name = options.inner.empty() ? place->name : options.inner;
+    const bool inner = made && holds_only(made.get(), name);
+    if (!made || (options.sync && ::syncfs(made.get()) != 0) ||
+        ::renameat2(inner ? made.get() : parent, inner ? name.c_str() : place->partial.c_str(), parent,
                     place->name.c_str(), RENAME_NOREPLACE) != 0 ||
-        ::fsync(parent) != 0)
+        (options.sync && ::fsync(parent) != 0))
       done = failure_from_errno(to, errno);
     if (done && !inner) return done;
   }

@@ -27,6 +27,11 @@ Status pack_squashfs(const std::string& from, const std::string& to, bool compre
 // Makes the directory `to`, which must not be there, of what the archive holds; where that is one directory
 // of the same name, of what is in it. It appears in one step, on the disk. Errors: EEXIST; ENOENT (a program
 // is missing); what it said.
-Status unpack(const std::string& archive, const std::string& to, const std::atomic<bool>* stop);
+struct UnpackOptions {
+  std::string inner;  // the name of that one directory; empty: as `to`
+  bool sync = true;
+};
+Status unpack(const std::string& archive, const std::string& to, const std::atomic<bool>* stop,
+              const UnpackOptions& options = {});
 
 }  // namespace minke::storage

@@ -10,5 +10,7 @@ int sync_main(int argc, char** argv);
 int pack_main(int argc, char** argv);
 int unpack_main(int argc, char** argv);
 int data_main(int argc, char** argv);
+int stage_main(int argc, char** argv);
+int staged_script_main(int argc, char** argv);
 
 }  // namespace minke::cli

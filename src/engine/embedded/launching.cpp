@@ -28,6 +28,7 @@
 #include "node/tmp_dir.h"
 #include "os/files.h"
 #include "os/log.h"
+#include "submit/data_directives.h"
 #include "text/state.h"
 #include "text/timestamp.h"
 
@@ -36,6 +37,8 @@ namespace minke::engine {
 using namespace model;
 
 namespace {
+
+constexpr char kStagedMark[] = "/data_lines";  // beside a spooled script
 
 std::string hex(std::string_view bytes) {
   std::string text;
@@ -184,6 +187,14 @@ Result<std::string> Launching::spooled_script(const Job& job) {
     return failure(made.error());
   if (const Status made = make_passable(users, mode); !made) return failure(made.error());
   if (const Status made = make_passable(directory, mode); !made) return failure(made.error());
+  // Beside it, made first, what its #MINKE lines are read from: `minke staged-script` brings data before it
+  // runs.
+  if (const auto data = submit::read_data_directives(**script); data && !data->empty()) {
+    const std::string mark = directory + kStagedMark;
+    if (const Status marked = os::replace_file(mark, **script, 0600); !marked) return failure(marked.error());
+    if (core_.config.shared && ::lchown(mark.c_str(), job.uid, job.gid) != 0)
+      return failure_from_errno(mark, errno);
+  }
   if (const Status written = os::replace_file(path, core_.software.spooled(**script), 0700); !written)
     return failure(written.error());
   if (core_.config.shared && ::lchown(path.c_str(), job.uid, job.gid) != 0)
@@ -256,6 +267,11 @@ void Launching::send(Job& job) {
   order.mutable_id()->set_job_id(job.id);
   order.mutable_id()->set_run(job.restarts);
   order.mutable_id()->set_kind(STEP_BATCH);
+  const std::string mark = script->substr(0, script->rfind('/')) + kStagedMark;
+  const bool staged = ::access(mark.c_str(), F_OK) == 0;
+  if (staged)
+    for (const std::string& word : {std::string("/proc/self/exe"), std::string("staged-script"), mark})
+      order.add_argv(word);
   order.add_argv(*script);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
   std::vector<std::string> variables = allocation_environment(record, surroundings(job, spec));
@@ -266,6 +282,7 @@ void Launching::send(Job& job) {
   for (std::string& variable : virtual_node_environment(record.nodes_size(), **environment))
     variables.push_back(std::move(variable));
   core_.software.add_to(variables, **environment);
+  if (staged) variables.push_back("MINKE_KILL_WAIT=" + std::to_string(core_.config.kill_wait_seconds));
   order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());

@@ -1,0 +1,250 @@
+// minke stage: data sets on the node's own disk, for the job that asks. minke staged-script: what runs a
+// batch script with #MINKE lines: it brings their data, runs the script, and brings results back when the
+// script has ended, by itself or by a time limit or cancellation.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/fetch.h"
+#include "cli/storage/names.h"
+#include "cli/storage/progress.h"
+#include "cli/storage/storage.h"
+#include "os/files.h"
+#include "storage/copy_tree.h"
+#include "storage/staging.h"
+#include "storage/words.h"
+#include "submit/data_directives.h"
+#include "submit/script.h"
+#include "text/file_pattern.h"
+
+namespace minke::cli {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// The user's cache, beside the directories of jobs; empty where nothing can be kept there.
+std::string cache_of(const std::string& directory) {
+  if (directory.empty()) return "";
+  const std::string cache =
+      directory.substr(0, directory.rfind('/')) + "/stage-cache-" + std::to_string(::geteuid());
+  struct stat status {};
+  if (::mkdir(cache.c_str(), 0700) != 0 && errno != EEXIST) return "";
+  const bool own =
+      ::lstat(cache.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+  return own ? cache : "";
+}
+
+// All of them at the same time. False: at least one failed, which has been said.
+bool stage_all(const char* command, const std::vector<std::string>& sources, const std::string& directory,
+               const std::string& cache, bool quiet, const std::atomic<bool>* stop) {
+  std::atomic<bool> all{true};
+  std::vector<std::thread> threads;
+  for (const std::string& source : sources) {
+    threads.emplace_back([&, source] {
+      storage::Failures failures;
+      const auto begin = steady_clock::now();
+      const auto staged = storage::stage(source, directory, cache, stop, failures);
+      const double seconds = std::chrono::duration<double>(steady_clock::now() - begin).count();
+      if (!staged) {
+        for (const Error& error : failures.kept()) print_error(command, storage::shown_path(error.message));
+        print_error(command, storage::shown_path(staged.error().message));
+        all = false;
+      } else if (!quiet) {
+        write_out(fmt::format("{} -> {} ({})\n", storage::shown_path(source),
+                              storage::shown_path(staged->path),
+                              staged->cached ? "it was there" : fmt::format("{:.1f} s", seconds)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return all;
+}
+
+// Patterns as in names of output files.
+std::string expanded(const std::string& path) {
+  text::FilePatternValues values;
+  const auto number = [](const char* name) {
+    return static_cast<uint32_t>(std::strtoul(variable(name).c_str(), nullptr, 10));
+  };
+  values.job_id = number("SLURM_JOB_ID");
+  values.array_job_id = number("SLURM_ARRAY_JOB_ID");
+  if (!variable("SLURM_ARRAY_TASK_ID").empty()) values.array_task_id = number("SLURM_ARRAY_TASK_ID");
+  values.step = "batch";
+  values.host_name = variable("SLURMD_NODENAME");
+  const passwd* user = ::getpwuid(::geteuid());
+  values.user_name = user != nullptr ? user->pw_name : std::to_string(::geteuid());
+  values.job_name = variable("SLURM_JOB_NAME");
+  return text::expand_file_pattern(path, values);
+}
+
+std::string last_component(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+// What the job left in its own directory under the destination's name.
+bool collect_all(const std::vector<std::string>& destinations, const std::string& directory) {
+  bool all = true;
+  for (const std::string& destination : destinations) {
+    const std::string from = directory + "/" + last_component(destination);
+    storage::CopyProgress progress;
+    const Status copied = storage::copy_tree(from, destination, {.threads = 4, .keep_group = true}, progress);
+    if (copied) continue;
+    all = false;
+    report_errors("minke collect", progress.failures.kept(), progress.failures.count());
+    print_error("minke collect", storage::shown_path(copied.error().message));
+  }
+  return all;
+}
+
+class Script {
+ public:
+  explicit Script(char** arguments) : arguments_(arguments) {}
+
+  // Runs it to its end. Returns the wait status, or nothing where it goes on after `grace` seconds since the
+  // job was told to end.
+  std::optional<int> run(double grace) {
+    sigset_t all, before;
+    ::sigemptyset(&all);
+    for (const int number : kHandled) ::sigaddset(&all, number);
+    ::sigprocmask(SIG_BLOCK, &all, &before);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::sigprocmask(SIG_SETMASK, &before, nullptr);
+      ::execv(arguments_[0], arguments_);
+      print_error("minke", std::string(arguments_[0]) + ": " + std::strerror(errno));
+      ::_exit(errno == ENOENT ? 127 : 126);
+    }
+    if (child < 0) {
+      print_error("minke", std::string("the script cannot be run: ") + std::strerror(errno));
+      return 1 << 8;
+    }
+    std::optional<steady_clock::time_point> told;
+    for (;;) {
+      int status = 0;
+      if (::waitpid(child, &status, WNOHANG) == child) return status;
+      timespec wait{.tv_sec = 3600, .tv_nsec = 0};
+      if (told) {
+        const double left = grace - std::chrono::duration<double>(steady_clock::now() - *told).count();
+        if (left <= 0) return std::nullopt;
+        wait = {.tv_sec = static_cast<time_t>(left), .tv_nsec = 100'000'000};
+      }
+      const int number = ::sigtimedwait(&all, nullptr, &wait);
+      // The end of a job is told to all of its processes, this and the script; other signals to the batch
+      // shell alone.
+      if (number == SIGTERM && !told) told = steady_clock::now();
+      if (number > 0 && number != SIGCHLD && number != SIGTERM) ::kill(child, number);
+    }
+  }
+
+ private:
+  static constexpr int kHandled[] = {SIGCHLD, SIGTERM, SIGUSR1,  SIGUSR2, SIGHUP,
+                                     SIGINT,  SIGALRM, SIGWINCH, SIGURG};
+  char** arguments_;
+};
+
+int stage(std::vector<std::string> sources, std::string to, bool quiet) {
+  const std::string own = variable("SLURM_TMPDIR");
+  if (to.empty() && own.empty()) {
+    print_error("minke stage",
+                "this is no job, which would have a $SLURM_TMPDIR; name a directory with --to");
+    return 1;
+  }
+  const auto& stop = stop_on_signals();
+  const std::string cache = to.empty() ? cache_of(own) : "";
+  if (to.empty()) to = own;
+  if (Status made = os::make_directories(to, 0777); !made) {
+    print_error("minke stage", made.error().message);
+    return 1;
+  }
+  return stage_all("minke stage", sources, following(to), cache, quiet, &stop) ? 0 : 1;
+}
+
+}  // namespace
+
+int stage_main(int argc, char** argv) {
+  CLI::App app{
+      "Puts data sets on the node's own disk: archives unpacked, the rest copied; kept for later jobs.",
+      "minke stage"};
+  std::vector<std::string> sources;
+  std::string to;
+  bool quiet = false;
+  app.add_option("source", sources, "archives (tar, zip, squashfs), directories or files")->required();
+  app.add_option("--to", to,
+                 "the directory; default: $SLURM_TMPDIR, with links to what is kept for later jobs");
+  app.add_flag("-q,--quiet", quiet, "say nothing when all went well");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  os::raise_descriptor_limit();
+  return stage(std::move(sources), std::move(to), quiet);
+}
+
+// Arguments: a file with the #MINKE lines, the script, its arguments.
+int staged_script_main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const auto script = os::read_file(argv[1], submit::kMaxScriptBytes + (1 << 20));
+  if (!script) {
+    print_error("minke", script.error().message);
+    return 1;
+  }
+  auto data = submit::read_data_directives(*script);
+  if (!data) {
+    print_error("minke", data.error().message);
+    return 1;
+  }
+  const std::string directory = following(variable("SLURM_TMPDIR"));
+  for (std::string& source : data->stage) source = expanded(source);
+  for (std::string& destination : data->collect) {
+    destination = expanded(destination);
+    // Where the job finds it, from the beginning.
+    const std::string made = directory + "/" + last_component(destination);
+    if (Status there = os::make_directories(made, 0777); !there) {
+      print_error("minke collect", there.error().message);
+      return 1;
+    }
+  }
+  if (!data->stage.empty() &&
+      !stage_all("minke stage", data->stage, directory, cache_of(variable("SLURM_TMPDIR")), true, nullptr))
+    return 1;
+  // Of the time between SIGTERM and SIGKILL, two thirds for the script to end, the rest for the results.
+  const double kill_wait = std::strtod(variable("MINKE_KILL_WAIT").c_str(), nullptr);
+  ::unsetenv("MINKE_KILL_WAIT");
+  const auto status = Script(argv + 2).run(kill_wait * 2 / 3);
+  const bool collected = collect_all(data->collect, directory);
+  if (!status) return 143;
+  if (WIFSIGNALED(*status)) {  // the job ends as the script did
+    ::signal(WTERMSIG(*status), SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::raise(WTERMSIG(*status));
+  }
+  const int code = WIFEXITED(*status) ? WEXITSTATUS(*status) : 1;
+  return code == 0 && !collected ? 1 : code;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,36 @@
+// Data sets on the node's own disk: unpacked or copied once, kept between jobs, the same for all jobs of a
+// user.
+//
+// The cache is a directory with one entry for each state of each source (path, inode, size, times; of a tree,
+// of everything in it): KEY/content, read-only; KEY/source, what it was made of; KEY/users/, who uses it: a
+// file for each job's directory, which counts for as long as that directory is there. So a job's crash, or
+// the machine's, frees what it used. Entries are made beside and appear in one step; the least recently used
+// go when space is needed, none that somebody uses.
+//
+// Any number of processes; locks (flock) in the cache's directory. Blocking.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "base/result.h"
+#include "storage/failures.h"
+
+namespace minke::storage {
+
+struct Staged {
+  std::string path;     // where it is for the job
+  bool cached = false;  // it was there already
+};
+
+// Brings `source` to `directory`/NAME: an archive unpacked (NAME without its suffix), anything else copied.
+// `cache` empty: only for this directory, and writable; else a link into the cache. Errors: as of copy_tree
+// and unpack; EEXIST where something else is there.
+Result<Staged> stage(const std::string& source, const std::string& directory, const std::string& cache,
+                     const std::atomic<bool>* stop, Failures& failures);
+
+// Removes what nobody uses, the least recently used first, until `bytes` are free or nothing is left to
+// remove. Returns how many entries went.
+size_t evict(const std::string& cache, uint64_t bytes);
+
+}  // namespace minke::storage

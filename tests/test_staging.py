@@ -1,0 +1,133 @@
+"""Data on the node's own disk: minke stage, #MINKE stage= and collect=."""
+import os
+import pathlib
+import subprocess
+
+
+import pytest
+
+from cluster import Cluster, Machine, poll
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    cluster = Cluster(tmp_path, Machine(nodes=1, cpus=2, kill_wait=6))
+    yield cluster
+    subprocess.run(["chmod", "-R", "u+w", tmp_path], check=True)
+    cluster.close()
+
+
+@pytest.fixture
+def archive(cluster) -> pathlib.Path:
+    root = cluster.work / "images"
+    root.mkdir()
+    for number in range(20):
+        (root / f"{number}.png").write_text(f"image {number}")
+    subprocess.run(["tar", "-cf", "images.tar", "images"], cwd=cluster.work, check=True)
+    return cluster.work / "images.tar"
+
+
+def cache_entries(cluster) -> list[str]:
+    return [path for path in cluster.directory.glob("**/stage-cache-*/*/content")]
+
+
+def kept(cluster) -> set[str]:
+    """The sources of what is in the cache."""
+    return {pathlib.Path((path.parent / "source").read_text().split("\n")[0]).name for path in cache_entries(cluster)}
+
+
+def test_data_is_there_before_the_first_line(cluster, archive):
+    (cluster.work / "plain file").write_text("plain")
+    job = cluster.submit("#MINKE stage=images.tar stage=\"plain file\"\n"
+                         "cat $SLURM_TMPDIR/images/7.png; cat \"$SLURM_TMPDIR/plain file\"; echo $0 $1", )
+    assert cluster.output(job).startswith("image 7plain")
+    assert cluster.job(job)["JobState"] == "COMPLETED"
+
+
+def test_the_second_job_finds_it_there(cluster, archive):
+    script = "#MINKE stage=images.tar\nreadlink -f $SLURM_TMPDIR/images; cat $SLURM_TMPDIR/images/3.png"
+    first, second = (cluster.output(cluster.submit(script)) for _ in range(2))
+    assert first == second and "image 3" in first
+    assert len(cache_entries(cluster)) == 1
+    # Another state of the source is another entry.
+    (cluster.work / "images/3.png").write_text("changed")
+    subprocess.run(["tar", "-cf", "images.tar", "images"], cwd=cluster.work, check=True)
+    assert cluster.output(cluster.submit(script)).endswith("changed")
+    assert len(cache_entries(cluster)) == 2
+
+
+def test_a_tree_that_changes_within_is_another(cluster, archive):
+    script = "#MINKE stage=images\ncat $SLURM_TMPDIR/images/3.png"
+    assert cluster.output(cluster.submit(script)) == "image 3"
+    (cluster.work / "images/3.png").write_text("IMAGE 3")
+    assert cluster.output(cluster.submit(script)) == "IMAGE 3"
+
+
+def test_what_cannot_be_staged_fails_the_job_by_name(cluster):
+    job = cluster.submit("#MINKE stage=/nothing.tar\necho ran")
+    assert "/nothing.tar: No such file" in cluster.output(job)
+    assert "ran" not in cluster.output(job)
+    assert cluster.job(job)["JobState"] == "FAILED"
+
+
+def test_what_is_no_directive_is_refused(cluster):
+    done = cluster.run("sbatch", cluster.script("#MINKE stages=x\n:"), check=1)
+    assert "line 2: stages=x" in done.stderr
+
+
+def test_results_come_back(cluster):
+    job = cluster.submit("#MINKE collect=results-%j\necho 1 > $SLURM_TMPDIR/results-$SLURM_JOB_ID/x; exit 3")
+    cluster.wait_end(job)
+    assert (cluster.work / f"results-{job}/x").read_text() == "1\n"
+    assert cluster.job(job)["ExitCode"] == "3:0"
+
+
+@pytest.mark.parametrize("end", ["cancel", "deaf", "limit"])
+def test_results_come_back_at_cancellation_and_time_limit(cluster, end):
+    trap = "trap '' TERM\n" if end == "deaf" else ""
+    job = cluster.submit(f"#MINKE collect=results\n{trap}echo 1 > $SLURM_TMPDIR/results/x; touch begun\n"
+                         "while :; do sleep 0.1; done", *(["-t", "0:01"] if end == "limit" else []))
+    poll((cluster.work / "begun").exists)
+    if end != "limit":
+        cluster.run("scancel", job, check=0)
+    assert cluster.wait_end(job, 100)["JobState"] == ("TIMEOUT" if end == "limit" else "CANCELLED")
+    poll(lambda: (cluster.work / "results/x").exists(), 15, "the result")
+    assert (cluster.work / "results/x").read_text() == "1\n"
+
+
+def test_signals_reach_the_script(cluster):
+    job = cluster.submit("#MINKE collect=results\ntrap 'echo told; exit 0' USR1\ntouch begun\n"
+                         "while :; do sleep 0.1; done")
+    poll((cluster.work / "begun").exists)
+    cluster.run("scancel", "-b", "-s", "USR1", job, check=0)
+    assert cluster.output(job) == "told\n"
+
+
+def test_a_script_that_a_signal_ended_ends_the_job_so(cluster):
+    job = cluster.submit("#MINKE collect=results\nkill -KILL $$")
+    cluster.wait_end(job)
+    assert cluster.job(job)["ExitCode"] == "0:9"
+
+
+def test_minke_stage_within_a_job_and_outside(cluster, archive):
+    job = cluster.submit("minke stage -q images.tar && ls $SLURM_TMPDIR/images | wc -l")
+    assert cluster.output(job) == "20\n"
+    done = cluster.run("minke", "stage", archive, "--to", cluster.work / "here", check=0)
+    assert "->" in done.stdout and len(os.listdir(cluster.work / "here/images")) == 20
+    assert "--to" in cluster.run("minke", "stage", archive, check=1).stderr
+
+
+def test_what_a_job_uses_is_not_evicted(cluster, archive):
+    (cluster.work / "other.txt").write_text("other")
+    user = cluster.submit("#MINKE stage=images.tar\ntouch begun; while [ ! -e end ]; do sleep 0.1; done; "
+                          "cat $SLURM_TMPDIR/images/1.png")
+    poll((cluster.work / "begun").exists)
+    # A file with a hole larger than any disk: everything that may go must.
+    with open(cluster.work / "huge", "wb") as file:
+        file.truncate(1 << 43)
+    cluster.output(cluster.submit("#MINKE stage=other.txt\n:"))
+    assert kept(cluster) == {"images.tar", "other.txt"}
+    cluster.output(cluster.submit("#MINKE stage=huge\n:"))
+    assert kept(cluster) == {"images.tar", "huge"}
+    (cluster.work / "end").touch()
+    assert cluster.output(user) == "image 1"
