@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from cluster import poll
+from cluster import Machine, poll
 
 TICK = "while :; do date +%s%N >> ticks; sleep 0.05; done"
 
@@ -380,3 +380,38 @@ def test_an_interactive_job_is_told_that_its_partition_is_down(cluster):
         assert "Partition in DOWN state" in cluster.run("srun", "--immediate=1", "true").stderr
     finally:
         cluster.run("scontrol", "update", "PartitionName=main", "State=UP", check=0)
+
+
+RESIZE = """
+scontrol update jobid=$SLURM_JOB_ID numnodes=1
+. ./slurm_job_${SLURM_JOB_ID}_resize.sh
+echo $SLURM_JOB_NODELIST $SLURM_NNODES $SLURM_JOB_CPUS_PER_NODE ${SLURM_NTASKS-none}
+srun -l printenv SLURM_STEP_NUM_NODES
+scontrol update jobid=$SLURM_JOB_ID numnodes=3 2>&1
+while [ ! -e go ]; do sleep 0.1; done
+"""
+
+
+def test_a_running_job_gives_nodes_back(new_cluster):
+    cluster = new_cluster("three", Machine(nodes=3, cpus=2))
+    job = cluster.submit(RESIZE, "--nodes=3", "--ntasks=6", "--output=out")
+    other = cluster.sbatch("--nodes=2", "--exclusive", "--output=other", "--wrap=true")
+    cluster.wait_state(other, "COMPLETED")
+    seen = cluster.job(job)
+    assert (seen["NodeList"], seen["NumNodes"], seen["NumCPUs"]) == ("n1", "1", "2")
+    (cluster.work / "go").touch()
+    cluster.wait_state(job, "COMPLETED")
+    out = (cluster.work / "out").read_text()
+    assert "n1 1 2 none\n0: 1\n" in out and "not supported" in out
+    assert "n1" in cluster.run("sacct", "-nXj", job, "-o", "nodelist").stdout
+
+
+def test_nodes_that_a_step_runs_on_are_not_given_back(new_cluster):
+    cluster = new_cluster("two", Machine(nodes=2, cpus=2))
+    job = cluster.submit("srun --nodes=2 --ntasks=2 sleep 60", "--nodes=2")
+    poll(lambda: "sleep" in cluster.run("squeue", "-s", "-h", "-o", "%i %j").stdout, 30, "the step")
+    refused = cluster.run("scontrol", "update", f"jobid={job}", "nodelist=n1")
+    assert refused.returncode == 1 and "step 0 runs on n2" in refused.stderr
+    refused = cluster.run("scontrol", "update", f"jobid={job}", "nodelist=n2")
+    assert "the script runs on n1" in refused.stderr
+    cluster.run("scancel", job)

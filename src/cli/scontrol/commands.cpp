@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/fetch.h"
+#include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
 #include "model/error.h"
 #include "os/fd.h"
@@ -230,7 +231,10 @@ int Scontrol::update(const Words& words) {
     }
     auto answer = daemon->call(requests->messages[i]);
     if (answer) {
-      status = std::max(status, report(answer->action(), nullptr));
+      const int reported = report(answer->action(), nullptr);
+      status = std::max(status, reported);
+      if (reported == 0 && of_job && changes_nodes(requests->messages[i].update_job()))
+        write_resize_scripts(*daemon, requests->names[i]);
     } else if (of_job) {
       status = complain(answer.error().message + " for job " + requests->names[i]);
     } else {

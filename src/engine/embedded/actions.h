@@ -50,6 +50,9 @@ class Actions {
   void bring_back(const Selectors& selectors, std::function<void()> then);
   Status admits_update(const Job& job, const model::JobSpec& spec, uint32_t uid) const;
   Status update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid);
+  // Of a running job, nothing but its nodes.
+  static bool is_resize(const Job& job, const rpc::UpdateJobRequest& request);
+  Status give_nodes_back(Job& job, const rpc::Field& field, const model::JobSpec& wanted);
   // Another account, QOS or partition: the association may be another too.
   Status charge_anew(Job& job, model::JobSpec& spec);
   Status update_steps(const Job& job, const rpc::UpdateJobRequest& request);

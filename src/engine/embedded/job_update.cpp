@@ -102,6 +102,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
     }
   }
   if (const Status admitted = admits_update(job, spec, uid); !admitted) return admitted;
+  if (is_resize(job, request)) return give_nodes_back(job, request.fields(0), spec);
   if (job.state != JOB_PENDING && (placement || dependencies || begin)) return failure("", kJobNotPending);
   // A running job's priority is but a number, and there is no holding it.
   const bool other_nice = spec.nice() != job.submission->spec().nice();

@@ -1,0 +1,76 @@
+// scontrol update of a running job's nodes: it gives some of them back. The one with the script stays, and so
+// does each that a step runs on. What was asked for stays as it was: it counts again when the job is
+// requeued. State's thread.
+#include <algorithm>
+
+#include "engine/embedded/actions.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/steps.h"
+#include "text/hostlist.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+using NodeList = google::protobuf::RepeatedPtrField<NodeAllocation>;
+
+// Those that the job keeps: the first `count`, or the named ones.
+Result<NodeList> kept_nodes(const NodeList& nodes, const rpc::Field& field, const JobSpec& wanted) {
+  NodeList kept;
+  if (field.name() == "NumNodes" || field.name() == "ReqNodes") {
+    const int count = static_cast<int>(std::min<uint32_t>(wanted.min_nodes(), INT32_MAX));
+    if (count > nodes.size()) return failure("a running job takes no further nodes", kNotSupported);
+    if (count == 0) return failure("", kJobNotPending);
+    for (int i = 0; i < count; ++i) *kept.Add() = nodes[i];
+    return kept;
+  }
+  const auto names = text::expand_hostlist(wanted.node_list());
+  if (!names || names->empty()) return failure("", kInvalidNodeName);
+  for (const NodeAllocation& node : nodes) {
+    if (std::find(names->begin(), names->end(), node.node()) != names->end()) *kept.Add() = node;
+  }
+  for (const std::string& name : *names) {
+    const bool own =
+        std::any_of(kept.begin(), kept.end(), [&](const auto& node) { return node.node() == name; });
+    if (!own) return failure("", kInvalidNodeName);
+  }
+  return kept;
+}
+
+}  // namespace
+
+bool Actions::is_resize(const Job& job, const rpc::UpdateJobRequest& request) {
+  constexpr std::string_view kNames[] = {"NumNodes", "ReqNodes", "NodeList", "ReqNodeList"};
+  return job.state == JOB_RUNNING && !job.completing && request.fields_size() == 1 &&
+         std::find(std::begin(kNames), std::end(kNames), request.fields(0).name()) != std::end(kNames);
+}
+
+Status Actions::give_nodes_back(Job& job, const rpc::Field& field, const JobSpec& wanted) {
+  if (job.het_job_id != 0) return failure("a heterogeneous job keeps its nodes", kNotSupported);
+  NodeList& nodes = job.need_details().nodes;
+  auto kept = kept_nodes(nodes, field, wanted);
+  if (!kept) return failure(kept.error());
+  if (kept->size() == nodes.size()) return failure("", kJobNotPending);
+  if (job.has_script() && (*kept)[0].node() != nodes[0].node())
+    return failure("the script runs on " + nodes[0].node(), kInvalidNodeName);
+  for (const StepRecord& step : core_.steps->of_job(job.id)) {
+    if (step.kind() != STEP_NORMAL) continue;
+    for (const std::string& name :
+         text::expand_hostlist(step.node_list()).value_or(std::vector<std::string>())) {
+      const bool stays =
+          std::any_of(kept->begin(), kept->end(), [&](const auto& node) { return node.node() == name; });
+      if (!stays) return failure("step " + std::to_string(step.step_id()) + " runs on " + name, kNodesBusy);
+    }
+  }
+  core_.scheduling->release(job);
+  nodes = std::move(*kept);
+  const Status booked = core_.scheduling->adopt(job);
+  MINKE_CHECK(booked);  // less of what it had
+  core_.committer.job_changed(job.id);
+  return {};
+}
+
+}  // namespace minke::engine
