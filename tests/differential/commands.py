@@ -75,6 +75,7 @@ srun -Q -O -n 6 -N 2 -w n[1-2] --exclusive -l -m pack printenv SLURM_NODEID
 srun -t 5 --time-min 10 true
 srun -n 1 -m '*:*:*,pack' printenv SLURM_DISTRIBUTION
 srun -r 1 true
+srun -Q -n 1 -m pack printenv SLURM_DISTRIBUTION
 printf '#!/bin/sh\\nexit 3\\n' >local-$$; chmod +x local-$$; srun -Q local-$$; echo $?; rm local-$$
 srun -Z true
 srun -Z -w n1 true

@@ -164,7 +164,8 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   if (!spec.name().empty()) add("SLURM_JOB_NAME", spec.name());
   if (!request.mpi.empty()) add("SLURM_MPI_TYPE", request.mpi);
   const std::string by_count = spec.ntasks() <= nodes ? "cyclic" : "block";
-  const bool packing = spec.distribution() == "pack" || spec.distribution() == "nopack";
+  // Within a job the default is put in front; srun alone tells the bare word, as Slurm's does.
+  const bool packing = request.job_id && (spec.distribution() == "pack" || spec.distribution() == "nopack");
   if (spec.distribution().empty()) {
     add("SLURM_DISTRIBUTION", by_count);
   } else if (packing) {
