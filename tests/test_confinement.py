@@ -55,7 +55,7 @@ def groups_of(cluster) -> list[pathlib.Path]:
     value = 0xcbf29ce484222325
     for byte in os.path.realpath(cluster.home).encode():
         value = (value ^ byte) * 0x100000001b3 % (1 << 64)
-    return list(pathlib.Path("/sys/fs/cgroup").rglob(f"minke-{value:016x}"))
+    return list(pathlib.Path("/sys/fs/cgroup").rglob(f"minke+{value:016x}"))
 
 
 def test_doctor_says_which_parts_are_active(cluster):

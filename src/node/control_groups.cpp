@@ -17,7 +17,7 @@ namespace minke::node {
 namespace {
 
 constexpr const char* kUsed[] = {"cpuset", "memory", "pids"};
-constexpr char kPrefix[] = "/minke-";
+constexpr char kPrefix[] = "/minke+";  // no unit of systemd's can have a + in its name
 // Where the processes of a group that was handed over go, so that it may give its controllers to others.
 constexpr char kServiceLeaf[] = "/service";
 
@@ -352,7 +352,10 @@ std::vector<pid_t> ControlGroups::processes(const std::string& group, bool with_
 std::vector<std::string> ControlGroups::groups() const {
   std::vector<std::string> names;
   for (const auto& [controller, base] : bases_) {
-    for_each_child(base, [&](const std::string& child) { names.push_back(child.substr(base.size() + 1)); });
+    // clang 14 does not let a lambda capture a structured binding.
+    for_each_child(base, [&names, length = base.size() + 1](const std::string& child) {
+      names.push_back(child.substr(length));
+    });
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -35,8 +35,8 @@ TEST(ControlGroupsFind, VersionOneBelowItsOwnGroup) {
   ASSERT_TRUE(groups) << groups.error().message;
   EXPECT_EQ(groups->version(), 1);
   EXPECT_EQ(groups->controllers(), (std::vector<std::string>{"memory", "pids"}));
-  std::filesystem::create_directories(root / "cg/memory/outer/one/minke-t/a");
-  write_whole(root / "cg/memory/outer/one/minke-t/a/memory.oom_control",
+  std::filesystem::create_directories(root / "cg/memory/outer/one/minke+t/a");
+  write_whole(root / "cg/memory/outer/one/minke+t/a/memory.oom_control",
               "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
   EXPECT_EQ(groups->oom_kills("a"), 3u);
   EXPECT_EQ(groups->groups(), (std::vector<std::string>{"a"}));
@@ -45,8 +45,18 @@ TEST(ControlGroupsFind, VersionOneBelowItsOwnGroup) {
 TEST(ControlGroupsFind, FromWithinAJobAsFromOutside) {
   TemporaryDirectory root;
   fake_kernel(root, "30 1 0:1 / /cg/memory rw - cgroup cgroup rw,memory\n",
-              "4:memory:/outer/minke-t/job_1.0/batch.0\n");
-  std::filesystem::create_directories(root / "cg/memory/outer/minke-t/seen");
+              "4:memory:/outer/minke+t/job_1.0/batch.0\n");
+  std::filesystem::create_directories(root / "cg/memory/outer/minke+t/seen");
+  const auto groups = ControlGroups::find("t", false, root.path());
+  ASSERT_TRUE(groups) << groups.error().message;
+  EXPECT_EQ(groups->groups(), (std::vector<std::string>{"seen"}));
+}
+
+TEST(ControlGroupsFind, AUnitOfOursIsNoGroupOfJobs) {
+  TemporaryDirectory root;
+  fake_kernel(root, "30 1 0:1 / /cg/memory rw - cgroup cgroup rw,memory\n",
+              "4:memory:/system.slice/minke-launcher.service\n");
+  std::filesystem::create_directories(root / "cg/memory/system.slice/minke-launcher.service/minke+t/seen");
   const auto groups = ControlGroups::find("t", false, root.path());
   ASSERT_TRUE(groups) << groups.error().message;
   EXPECT_EQ(groups->groups(), (std::vector<std::string>{"seen"}));
@@ -55,26 +65,26 @@ TEST(ControlGroupsFind, FromWithinAJobAsFromOutside) {
 TEST(ControlGroupsFind, VersionTwo) {
   TemporaryDirectory root;
   fake_kernel(root, "32 1 0:3 / /cg rw - cgroup2 cgroup2 rw\n", "0::/user.slice\n");
-  std::filesystem::create_directories(root / "cg/minke-t/a/b");
+  std::filesystem::create_directories(root / "cg/minke+t/a/b");
   write_whole(root / "cg/cgroup.controllers", "cpuset cpu io memory pids\n");
   write_whole(root / "cg/cgroup.subtree_control", "");
-  write_whole(root / "cg/minke-t/cgroup.subtree_control", "");
+  write_whole(root / "cg/minke+t/cgroup.subtree_control", "");
   auto groups = ControlGroups::find("t", false, root.path());
   ASSERT_TRUE(groups) << groups.error().message;
   EXPECT_EQ(groups->version(), 2);
   EXPECT_EQ(groups->controllers(), (std::vector<std::string>{"memory", "pids"}));
   ASSERT_TRUE(groups->prepare());
-  EXPECT_EQ(read_whole(root / "cg/minke-t/cgroup.subtree_control"), "+memory +pids");
-  write_whole(root / "cg/minke-t/a/memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\n");
+  EXPECT_EQ(read_whole(root / "cg/minke+t/cgroup.subtree_control"), "+memory +pids");
+  write_whole(root / "cg/minke+t/a/memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\n");
   EXPECT_EQ(groups->oom_kills("a"), 2u);
-  write_whole(root / "cg/minke-t/a/memory.events.local", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\n");
+  write_whole(root / "cg/minke+t/a/memory.events.local", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\n");
   EXPECT_EQ(groups->oom_kills("a"), 1u);
-  write_whole(root / "cg/minke-t/a/cgroup.procs", "11\n");
-  write_whole(root / "cg/minke-t/a/b/cgroup.procs", "0\n12\n");
+  write_whole(root / "cg/minke+t/a/cgroup.procs", "11\n");
+  write_whole(root / "cg/minke+t/a/b/cgroup.procs", "0\n12\n");
   EXPECT_EQ(groups->processes("a"), (std::vector<pid_t>{11, 12}));
-  write_whole(root / "cg/minke-t/a/cgroup.kill", "");
+  write_whole(root / "cg/minke+t/a/cgroup.kill", "");
   groups->kill("a");
-  EXPECT_EQ(read_whole(root / "cg/minke-t/a/cgroup.kill"), "1");
+  EXPECT_EQ(read_whole(root / "cg/minke+t/a/cgroup.kill"), "1");
 }
 
 TEST(ControlGroupsFind, NoneIsSaid) {
