@@ -6,6 +6,7 @@ from cluster import Cluster, Machine, Reference
 
 def pytest_addoption(parser):
     parser.addoption("--reference", action="store_true", help="run what is Slurm's on a real Slurm, not on Minke")
+    parser.addoption("--vm", action="store_true", help="run the tests in the virtual machine")
 
 
 def pytest_collection_modifyitems(config, items):

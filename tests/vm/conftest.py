@@ -1,0 +1,37 @@
+"""Tests in a virtual machine with Debian's own kernel: control groups of version 2, systemd, power cuts.
+
+Run by `./dev test --vm` alone: emulated, a boot takes half a minute and more.
+"""
+import os
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+
+import image
+from guest import Guest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if collection_path.name.startswith("test_") and not config.getoption("--vm") else None
+
+
+@pytest.fixture(scope="module")
+def guest():
+    try:
+        made = image.make(REPOSITORY / "build" / "vm")
+    except image.Unavailable as reason:
+        pytest.skip(str(reason))
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="minke-vm-"))
+    minke = pathlib.Path(os.environ.get("MINKE", REPOSITORY / "build" / "minke"))
+    machine = None
+    try:
+        machine = Guest(made, directory, minke)
+        yield machine
+    finally:
+        if machine:
+            machine.close()
+        shutil.rmtree(directory, ignore_errors=True)

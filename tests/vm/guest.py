@@ -1,0 +1,104 @@
+"""A virtual machine that runs one script after the other for the tests. Emulated: nothing in it is fast.
+
+What it writes to its disk is gone with the machine; a second, read-only disk has the program under test.
+"""
+import base64
+import pathlib
+import socket
+import subprocess
+import time
+
+
+class Guest:
+    def __init__(self, image: pathlib.Path, directory: pathlib.Path, minke: pathlib.Path):
+        self.directory = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        tree = directory / "tree"
+        tree.mkdir()
+        (tree / "minke").write_bytes(minke.read_bytes())
+        (tree / "minke").chmod(0o755)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", "minke", "-d", str(tree), str(directory / "minke.ext4"), "64M"], check=True)
+        self.console = directory / "console.log"
+        self.machine = subprocess.Popen(
+            ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-machine", "q35",
+             "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024",
+             "-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img"),
+             "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 audit=0 mitigations=off",
+             "-drive", f"file={image}/disk.ext4,if=virtio,format=raw,snapshot=on",
+             "-drive", f"file={directory}/minke.ext4,if=virtio,format=raw,readonly=on",
+             "-device", "virtio-serial", "-chardev", f"socket,id=agent,path={directory}/agent,server=on,wait=off",
+             "-device", "virtserialport,chardev=agent,name=agent", "-device", "virtio-rng-pci",
+             "-serial", f"file:{self.console}",
+             "-qmp", f"unix:{directory}/qmp,server=on,wait=off"],
+            stdin=subprocess.DEVNULL, stdout=(directory / "qemu.log").open("w"), stderr=subprocess.STDOUT)
+        self._agent = self._connect("agent")
+        self._unread = b""
+        self.wait_ready()
+
+    def _connect(self, name: str) -> socket.socket:
+        end = time.monotonic() + 30
+        while True:
+            if self.machine.poll() is not None:
+                raise RuntimeError("qemu ended: " + (self.directory / "qemu.log").read_text())
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.connect(str(self.directory / name))
+                return connection
+            except OSError:
+                connection.close()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
+
+    def _line(self, seconds: float) -> str:
+        end = time.monotonic() + seconds
+        while b"\n" not in self._unread:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"no answer in {seconds} s; the console ends with: " + self.console.read_text()[-2000:])
+            self._agent.settimeout(left)
+            try:
+                some = self._agent.recv(1 << 16)
+            except TimeoutError:
+                continue
+            if not some:
+                raise RuntimeError("the machine is gone: " + self.console.read_text()[-2000:])
+            self._unread += some
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode()
+
+    def wait_ready(self, seconds: float = 300) -> None:
+        while self._line(seconds) != "ready":
+            pass
+
+    def run(self, script: str, code: int | None = 0, seconds: float = 120) -> str:
+        """What a script of bash printed as root. Its exit code must be `code`, unless that is None."""
+        self._agent.sendall(base64.b64encode(script.encode()) + b"\n")
+        answered, _, output = self._line(seconds).partition(" ")
+        text = base64.b64decode(output).decode(errors="replace")
+        assert code is None or int(answered) == code, f"exit code {answered}:\n{script}\n{text}"
+        return text
+
+    def until(self, script: str, seconds: float = 60) -> str:
+        """The output of a script once it ends with 0; tried again and again until then."""
+        return self.run(f"end=$((SECONDS + {int(seconds)}))\nwhile [ $SECONDS -lt $end ]; do\n"
+                        f"output=$({script}\n) && echo \"$output\" && exit 0\nsleep 0.2\ndone\n"
+                        "echo it did not come true; echo \"$output\"; exit 1", seconds=seconds + 120)
+
+    def cut_power(self) -> None:
+        """As when the plug is pulled; the machine starts again."""
+        with self._connect("qmp") as control:
+            stream = control.makefile("rw")
+            stream.readline()
+            for command in ("qmp_capabilities", "system_reset"):
+                stream.write(f'{{"execute": "{command}"}}\n')
+                stream.flush()
+                while '"return"' not in stream.readline():
+                    pass
+        self._unread = b""
+        self.wait_ready()
+
+    def close(self) -> None:
+        self.machine.kill()
+        self.machine.wait()
+        self._agent.close()
