@@ -143,3 +143,39 @@ def test_what_is_no_metric_file(cluster):
     assert "neither" in cluster.run("minke", "metrics", job, "data.txt").stderr
     assert "there is no job 4711" in cluster.run("minke", "metrics", "4711").stderr
     assert "is no job id" in cluster.run("minke", "metrics", "x").stderr
+
+
+@pytest.mark.xdist_group("tracking")
+@pytest.mark.timeout(600)
+def test_offline_runs_are_found_and_uploaded(cluster, python):
+    """Those whose jobs have ended, once; what wandb does not upload is said, and stays."""
+    (cluster.work / "run.py").write_text("import os, time, wandb\nrun = wandb.init(project='p', mode='offline')\n"
+                                         "wandb.log({'a': 1})\nwhile os.path.exists('wait'): time.sleep(0.1)\nwandb.finish()\n")
+    cluster.environment["WANDB_SILENT"] = "true"
+    done = cluster.submit(f"{python} run.py")
+    cluster.wait_end(done, 60)
+    (cluster.work / "wait").touch()
+    running = cluster.submit(f"{python} run.py")
+    poll(lambda: len(list(cluster.work.glob("wandb/offline-run-*/*.wandb"))) == 2, 60)
+
+    def runs(*options, **more):
+        return {one["job_id"]: one for one in json.loads(cluster.run("minke", "runs", "--json", *options, **more).stdout)}
+    poll(lambda: running in runs(), 30)
+    assert runs()[done]["state"] == "COMPLETED" and runs()[running]["state"] == "RUNNING"
+    assert "wandb is not on PATH" in cluster.run("minke", "runs", "--upload").stderr
+    # Without a network the real one fails.
+    offline = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "0" * 40, "WANDB_HTTP_TIMEOUT": "1",
+               "PATH": f"{python.parent}:{cluster.environment['PATH']}"}
+    failing = cluster.run("timeout", "20", "minke", "runs", "--upload", env=offline)
+    assert failing.returncode != 0 and not runs()[done]["uploaded"]
+    fake = cluster.directory / "bin/wandb"
+    fake.parent.mkdir()
+    fake.write_text('#!/bin/sh\n[ "$1" = sync ] || exit 2\necho "$2" >> uploads\nfor f in "$2"/*.wandb; do touch "$f.synced"; done\n')
+    fake.chmod(0o755)
+    path = {"PATH": f"{fake.parent}:{cluster.environment['PATH']}"}
+    assert runs("--upload", env=path)[done]["uploaded"] and not runs()[running]["uploaded"]
+    (cluster.work / "wait").unlink()
+    cluster.wait_end(running, 60)
+    assert runs("--upload", env=path)[running]["uploaded"]
+    assert len((cluster.work / "uploads").read_text().splitlines()) == 2
+    assert cluster.run("minke", "runs", "nowhere").returncode == 1

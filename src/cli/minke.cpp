@@ -19,6 +19,7 @@
 #include "cli/estimate.h"
 #include "cli/links.h"
 #include "cli/minke.h"
+#include "cli/runs.h"
 #include "cli/simulate.h"
 #include "cli/software.h"
 #include "cli/tracking.h"
@@ -467,6 +468,14 @@ int minke_main(int argc, char** argv) {
   jobs_command->add_option("--since", ranked.since, "jobs of that day and later");
   jobs_command->add_flag("--json", ranked.json, "as JSON");
   jobs_command->callback([&] { exit_code = rank_jobs(ranked); });
+
+  RunsOptions offline_runs;
+  auto* runs_command = app.add_subcommand("runs", "W&B runs that jobs left on disk");
+  runs_command->add_option("directory", offline_runs.directories, "look below these; otherwise here");
+  runs_command->add_flag("--upload", offline_runs.upload,
+                         "have wandb upload those whose jobs have ended; this needs the internet");
+  runs_command->add_flag("--json", offline_runs.json, "as JSON");
+  runs_command->callback([&] { exit_code = runs(offline_runs); });
 
   // main() picks these.
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");

@@ -18,6 +18,7 @@
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -283,6 +284,9 @@ void Launching::send(Job& job) {
     variables.push_back(std::move(variable));
   core_.software.add_to(variables, **environment);
   if (staged) variables.push_back("MINKE_KILL_WAIT=" + std::to_string(core_.config.kill_wait_seconds));
+  if (const PartitionRecord* partition = core_.nodes->find_partition(job.details->partition);
+      partition != nullptr && partition->offline())
+    SoftwareEnvironment::add_offline(variables, **environment);
   order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());

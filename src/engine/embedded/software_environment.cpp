@@ -73,6 +73,16 @@ void SoftwareEnvironment::add_to(std::vector<std::string>& variables, std::strin
   }
 }
 
+void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::string_view block) {
+  // Runs are written to disk (minke runs uploads them later), models and data sets are taken from it.
+  static constexpr std::string_view kOffline[] = {"MINKE_OFFLINE=1",       "WANDB_MODE=offline",
+                                                  "COMET_START_ONLINE=0",  "HF_HUB_OFFLINE=1",
+                                                  "HF_DATASETS_OFFLINE=1", "TRANSFORMERS_OFFLINE=1"};
+  for (const std::string_view line : kOffline) {
+    if (!is_users_own(block, line.substr(0, line.find('=')))) variables.emplace_back(line);
+  }
+}
+
 std::string SoftwareEnvironment::spooled(std::string_view script) const {
   if (minke_.empty() || !script.starts_with("#!") || !(mentions(script, "module") || mentions(script, "ml")))
     return std::string(script);

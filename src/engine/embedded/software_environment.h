@@ -17,6 +17,8 @@ class SoftwareEnvironment {
   // Adds the variables, but for those that are the user's own to set and are in the block (NAME=VALUE, each
   // ended by NUL).
   void add_to(std::vector<std::string>& variables, std::string_view block) const;
+  // The same for what programs read that would otherwise wait for a network: on partitions that have none.
+  static void add_offline(std::vector<std::string>& variables, std::string_view block);
 
   // The script as it is spooled. One that uses modules, for a shell that takes no functions from the
   // environment, is given another interpreter, which tells that shell of them; its lines stay where they are.

@@ -50,6 +50,13 @@ TEST_F(SoftwareEnvironmentTest, TheUsersOwnIsKeptWhereItMayBe) {
   EXPECT_THAT(variables, ElementsAre("F%%=() { x=1; }", "BASH_ENV=/m"));
 }
 
+TEST_F(SoftwareEnvironmentTest, OfflineJobsDoNotWaitForANetwork) {
+  std::vector<std::string> variables;
+  SoftwareEnvironment::add_offline(variables, std::string("A=1\0WANDB_MODE=disabled\0", 25));
+  EXPECT_THAT(variables, testing::Contains("HF_HUB_OFFLINE=1"));
+  EXPECT_THAT(variables, testing::Not(testing::Contains("WANDB_MODE=offline")));
+}
+
 TEST_F(SoftwareEnvironmentTest, OnlyShellsThatNeedItHaveAnotherInterpreter) {
   write("A=b\n");
   SoftwareEnvironment software;

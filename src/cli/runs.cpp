@@ -1,0 +1,178 @@
+#include "cli/runs.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/client.h"
+#include "cli/fetch.h"
+#include "ml/metric_files.h"
+#include "os/capture.h"
+#include "os/fd.h"
+#include "text/number.h"
+#include "text/state.h"
+
+namespace minke::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMaxDepth = 6;
+constexpr int kMaxSeconds = 3600;             // of one upload
+constexpr size_t kMaxHead = size_t{1} << 20;  // bytes in which a run names its job
+
+int complain(const std::string& message) {
+  std::fprintf(stderr, "minke: error: %s\n", message.c_str());
+  return 1;
+}
+
+struct Run {
+  std::string directory;  // …/wandb/offline-run-20261121_133852-klzzqi7y
+  uint32_t job = 0;       // 0: it names none
+  std::string state;      // of the job; empty: unknown
+  bool running = false;
+  bool uploaded = false;
+};
+
+// The file of the run; empty: there is none.
+std::string file_of(const std::string& directory) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(directory, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (entry->path().extension() == ".wandb") return entry->path().string();
+  }
+  return "";
+}
+
+uint32_t job_of(const std::string& file) {
+  const os::UniqueFd descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const auto parser = ml::make_metric_parser("run.wandb");
+  ml::MetricSet metrics;
+  std::string buffer(65536, '\0');
+  for (size_t at = 0; at < kMaxHead && parser->job_id() == 0;) {
+    const ssize_t got = ::pread(descriptor.get(), buffer.data(), buffer.size(), static_cast<off_t>(at));
+    if (got <= 0 || !parser->feed(std::string_view(buffer).substr(0, static_cast<size_t>(got)), metrics))
+      break;
+    at += static_cast<size_t>(got);
+  }
+  return parser->job_id();
+}
+
+void find_runs(const std::string& directory, int depth, std::vector<Run>& found) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(directory, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    std::error_code unknown;
+    if (!entry->is_directory(unknown) || entry->is_symlink(unknown))
+      continue;  // "latest-run" is another's name
+    const std::string name = entry->path().filename().string(), path = entry->path().string();
+    if (name.starts_with("offline-run-")) {
+      const std::string file = file_of(path);
+      if (file.empty()) continue;
+      // wandb marks what it has uploaded by a file beside it.
+      found.push_back({path, job_of(file), "", false, ::access((file + ".synced").c_str(), F_OK) == 0});
+    } else if (depth < kMaxDepth && !name.starts_with('.') && name != "site-packages" &&
+               name != "node_modules") {
+      find_runs(path, depth + 1, found);
+    }
+  }
+}
+
+// What became of the runs' jobs.
+Status ask_for_jobs(std::vector<Run>& found) {
+  rpc::QueryAccountingRequest query;
+  for (const Run& run : found) {
+    if (run.job != 0) query.mutable_filter()->add_jobs()->set_job_id(run.job);
+  }
+  if (query.filter().jobs_size() == 0) return {};
+  query.mutable_filter()->set_all_states(true);
+  auto client = Client::connect();
+  if (!client) return failure(client.error());
+  const auto records = fetch_accounting(*client, query);
+  if (!records) return {};  // jobs of another cluster: their runs are as good as any
+  for (Run& run : found) {
+    for (const rpc::AccountedJob* one : records->records) {
+      if (one->job().job_id() != run.job) continue;
+      run.state = text::job_state_name(one->job().state());
+      run.running = one->job().state() == model::JOB_RUNNING || one->job().state() == model::JOB_SUSPENDED;
+    }
+  }
+  return {};
+}
+
+std::string program_on_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  for (const std::string_view directory : text::split(path == nullptr ? "" : path, ':')) {
+    const std::string candidate = std::string(directory) + "/" + name;
+    if (!directory.empty() && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+}  // namespace
+
+int runs(const RunsOptions& options) {
+  std::vector<Run> found;
+  for (const std::string& directory :
+       options.directories.empty() ? std::vector<std::string>{"."} : options.directories) {
+    std::error_code error;
+    if (!fs::is_directory(directory, error)) return complain(directory + " is no directory");
+    find_runs(directory, 0, found);
+  }
+  std::sort(found.begin(), found.end(), [](const Run& a, const Run& b) { return a.directory < b.directory; });
+  if (const Status asked = ask_for_jobs(found); !asked) return complain(asked.error().message);
+  int failed = 0;
+  if (options.upload) {
+    const std::string wandb = program_on_path("wandb");
+    if (wandb.empty()) return complain("wandb is not on PATH; it does the upload: pip install wandb");
+    for (Run& run : found) {
+      if (run.uploaded || run.running) continue;
+      const auto done =
+          os::run_captured({wandb, "sync", run.directory}, {.timeout_seconds = kMaxSeconds,
+                                                            .show = ::isatty(STDERR_FILENO) != 0,
+                                                            .environment = {"WANDB_MODE"}});
+      run.uploaded =
+          done && done->exit_code == 0 && ::access((file_of(run.directory) + ".synced").c_str(), F_OK) == 0;
+      if (run.uploaded) continue;
+      ++failed;
+      std::string last = done ? "wandb sync did not upload it" : done.error().message;
+      for (const std::string_view line : text::split(done ? done->output : "", '\n')) {
+        if (!text::trim(line).empty()) last = text::trim(line);
+      }
+      std::fprintf(stderr, "minke: %s: %s\n", run.directory.c_str(), last.c_str());
+    }
+  }
+  if (options.json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const Run& run : found) {
+      list.push_back({{"directory", run.directory},
+                      {"job_id", run.job},
+                      {"state", run.state},
+                      {"uploaded", run.uploaded}});
+    }
+    write_out(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return failed > 0 ? 1 : 0;
+  }
+  std::string out;
+  for (const Run& run : found) {
+    char line[64];
+    std::snprintf(line, sizeof line, "%-8s  %8s  %-10s  ",
+                  run.uploaded  ? "uploaded"
+                  : run.running ? "running"
+                                : "local",
+                  run.job == 0 ? "-" : std::to_string(run.job).c_str(),
+                  run.state.empty() ? "-" : run.state.c_str());
+    out += line + run.directory + "\n";
+  }
+  write_out(out);
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace minke::cli

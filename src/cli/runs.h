@@ -1,0 +1,17 @@
+// minke runs: the W&B runs that jobs left on disk, and their upload.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace minke::cli {
+
+struct RunsOptions {
+  std::vector<std::string> directories;  // none: the current one
+  bool upload = false;
+  bool json = false;
+};
+// The exit code: 1 where an upload failed.
+int runs(const RunsOptions& options);
+
+}  // namespace minke::cli
