@@ -22,7 +22,7 @@ ROOMS = {
     "mpi": ["os", "base"],
     "software": ["os", "text", "model", "base"],
     "storage": ["os", "text", "model", "base"],
-    "engine": ["node", "store", "rpc", "sched", "submit", "os", "text", "model", "base"],
+    "engine": ["storage", "node", "store", "rpc", "sched", "submit", "os", "text", "model", "base"],
     "cli": ["engine", "software", "storage", "sim", "ml", "sched", "mpi", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
 }
 PURE = {"model", "text", "sched", "sim", "ml", "submit"}

@@ -8,10 +8,35 @@
 
 namespace minke::cli {
 
-inline constexpr const char* kLinkNames[] = {
-    "minke",    "sbatch", "srun",  "salloc",  "squeue",   "sq",        "sinfo",    "scancel", "sacct",
-    "scontrol", "seff",   "sqsub", "sqjobs",  "sqkill",   "sqsuspend", "sqresume", "sqhosts", "sdiag",
-    "sprio",    "sshare", "sstat", "sreport", "sacctmgr", "sbcast",    "sgather",  "sattach", "avail_wheels"};
+inline constexpr const char* kLinkNames[] = {"minke",
+                                             "sbatch",
+                                             "srun",
+                                             "salloc",
+                                             "squeue",
+                                             "sq",
+                                             "sinfo",
+                                             "scancel",
+                                             "sacct",
+                                             "scontrol",
+                                             "seff",
+                                             "sqsub",
+                                             "sqjobs",
+                                             "sqkill",
+                                             "sqsuspend",
+                                             "sqresume",
+                                             "sqhosts",
+                                             "sdiag",
+                                             "sprio",
+                                             "sshare",
+                                             "sstat",
+                                             "sreport",
+                                             "sacctmgr",
+                                             "sbcast",
+                                             "sgather",
+                                             "sattach",
+                                             "avail_wheels",
+                                             "diskusage_report",
+                                             "shownicerquota.pl"};
 
 // Makes <home>/bin with a link for each command, pointing to the program that runs; mends those that point
 // elsewhere.

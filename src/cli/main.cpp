@@ -51,6 +51,8 @@ constexpr Command kCommands[] = {
     {"sync", minke::cli::sync_main},           {"pack", minke::cli::pack_main},
     {"unpack", minke::cli::unpack_main},       {"data", minke::cli::data_main},
     {"stage", minke::cli::stage_main},         {"staged-script", minke::cli::staged_script_main},
+    {"diskusage_report", minke::cli::diskusage_report_main},
+    {"shownicerquota.pl", minke::cli::shownicerquota_main},
 };
 
 const Command* find(std::string_view name) {

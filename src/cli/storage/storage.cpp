@@ -119,6 +119,15 @@ int storage_main(int argc, char** argv) {
       ->check(CLI::Range(1, 256));
   scan_command->add_flag("--json", scanned.json, "as JSON");
   scan_command->callback([&] { exit_code = scan(scanned); });
+  bool json = false;
+  auto* usage_command =
+      app.add_subcommand("usage", "what you have in the cluster's tiers, and what you may have");
+  usage_command->add_flag("--json", json, "as JSON");
+  usage_command->callback([&] { exit_code = storage_usage(json); });
+  std::string user;
+  auto* init_command = app.add_subcommand("init", "make your directories in the cluster's tiers");
+  init_command->add_option("--user", user, "somebody else's; for root");
+  init_command->callback([&] { exit_code = storage_init(user); });
   os::raise_descriptor_limit();
   try {
     app.parse(argc, argv);

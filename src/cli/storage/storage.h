@@ -2,6 +2,8 @@
 // as in cli/commands.h.
 #pragma once
 
+#include <string>
+
 namespace minke::cli {
 
 int storage_main(int argc, char** argv);
@@ -11,6 +13,12 @@ int pack_main(int argc, char** argv);
 int unpack_main(int argc, char** argv);
 int data_main(int argc, char** argv);
 int stage_main(int argc, char** argv);
+int diskusage_report_main(int argc, char** argv);
+int shownicerquota_main(int argc, char** argv);
 int staged_script_main(int argc, char** argv);
+
+// minke storage usage, and init: of this user, or as root of another. Return the exit status.
+int storage_usage(bool json);
+int storage_init(const std::string& user);
 
 }  // namespace minke::cli

@@ -1,0 +1,291 @@
+// diskusage_report, shownicerquota.pl, minke storage usage and init: what one has in the cluster's tiers,
+// counted where they are, and the tiers' directories.
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/fetch.h"
+#include "cli/storage/names.h"
+#include "cli/storage/storage.h"
+#include "engine/embedded/config_storage.h"
+#include "os/files.h"
+#include "os/minke_home.h"
+#include "storage/tiers.h"
+#include "storage/usage_scan.h"
+#include "storage/words.h"
+
+namespace minke::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Person {
+  std::string user, group, home;
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+Person whoever_runs_this() {
+  Person person{.user = {}, .group = {}, .home = {}, .uid = ::getuid(), .gid = ::getgid()};
+  NameTable names;
+  person.user = names.user(person.uid);
+  person.group = names.group(person.gid);
+  const char* home = std::getenv("HOME");
+  const passwd* entry = ::getpwuid(person.uid);
+  person.home = home != nullptr ? home : entry != nullptr ? entry->pw_dir : "";
+  return person;
+}
+
+struct Counted {
+  storage::Tier tier;
+  std::string path;
+  bool there = false;
+  storage::Usage usage;
+};
+
+Result<std::vector<storage::Tier>> configured_tiers() {
+  const auto home = os::minke_home();
+  if (!home) return failure(home.error());
+  const std::string path = os::configuration_path(*home);
+  if (path.empty()) return std::vector<storage::Tier>{};
+  const auto text = os::read_file(path, 4 << 20);
+  if (!text) return failure(path + ": " + text.error().message);
+  return engine::configured_tiers(*text, path, *home);
+}
+
+std::vector<Counted> count_tiers(const std::vector<storage::Tier>& tiers, const Person& person,
+                                 const std::vector<std::string>& wanted) {
+  std::vector<Counted> all;
+  for (const storage::Tier& tier : tiers) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), tier.name) == wanted.end()) continue;
+    const auto path = storage::tier_path(tier, person.user, person.group, person.home);
+    if (!path) continue;
+    Counted one{tier, *path, false, {}};
+    if (auto usage = storage::scan_usage({following(*path)}, {})) {
+      one.there = true;
+      one.usage = std::move(*usage);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string owner_of(const Counted& one, const Person& person) {
+  return one.tier.of_group ? "project " + person.group : "user " + person.user;
+}
+
+std::string slashed(uint64_t used, uint64_t limit, unsigned scale, std::string_view suffix) {
+  return storage::report_size(used, scale, suffix) + "/" +
+         (limit == 0 ? std::string("    -") : storage::report_size(limit, scale, suffix));
+}
+
+int fail(const char* command, const std::string& message) {
+  print_error(command, message);
+  return 1;
+}
+
+constexpr char kNoTiers[] =
+    "this cluster has no tiers of storage; [storage] profile = \"narval\" in minke.toml gives it some";
+
+std::string per_user(const Counted& one, const Person& person, bool all_users) {
+  NameTable names;
+  std::string text = fmt::format("\nBreakdown for project {} (Last update: now)\n", person.group);
+  const auto row = [&](const std::string& user, const std::string& files, const std::string& size,
+                       const std::string& location) {
+    text += fmt::format("{:>15} {:>15} {:>20} {:>20}\n", user, files, size, location);
+  };
+  row("User", "File count", "Size", "Location");
+  text += std::string(73, '-') + "\n";
+  std::map<uid_t, storage::Amount> users;
+  storage::Amount total;
+  for (const auto& [owner, amount] : one.usage.owners) {
+    users[owner.first] += amount;
+    total += amount;
+  }
+  const auto gib = [](uint64_t bytes) {
+    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+  };
+  for (const auto& [uid, amount] : users)
+    if (all_users || amount.entries > 100'000 || amount.space > uint64_t{1} << 30)
+      row(names.user(uid), std::to_string(amount.entries), gib(amount.space), "On disk");
+  row("Total", std::to_string(total.entries), gib(total.space), "On disk");
+  if (!all_users) text += "Only heavy users are displayed. Add '--all_users' to see all of them.\n";
+  return text + "\n\n";
+}
+
+// Full of '#' as far as it is used.
+std::string bar(uint64_t used, uint64_t limit) {
+  if (limit == 0) return std::string(22, ' ');
+  const double share = std::min(1.0, static_cast<double>(used) / static_cast<double>(limit));
+  const auto full = static_cast<size_t>(share * 20 + (used > 0 ? 0.999 : 0));
+  return "[" + std::string(std::min<size_t>(full, 20), '#') +
+         std::string(20 - std::min<size_t>(full, 20), ' ') + "]";
+}
+
+std::string of_limit(uint64_t used, uint64_t limit, const std::string& used_text,
+                     const std::string& limit_text) {
+  if (limit == 0) return fmt::format("{:>10}                 ", used_text);
+  return fmt::format("{:>10} of {:>8} {:>3.0f}%", used_text, limit_text,
+                     100.0 * static_cast<double>(used) / static_cast<double>(limit));
+}
+
+Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid) {
+  if (::mkdir(path.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return {};  // as somebody has it: left as it is
+    return failure_from_errno(path, errno);
+  }
+  if ((::geteuid() == 0 || gid != ::getegid()) && ::lchown(path.c_str(), uid, gid) != 0)
+    return failure_from_errno(path, errno);
+  if (::chmod(path.c_str(), mode) != 0) return failure_from_errno(path, errno);
+  return {};
+}
+
+}  // namespace
+
+int storage_usage(bool json) {
+  const auto tiers = configured_tiers();
+  if (!tiers) return fail("minke storage", tiers.error().message);
+  if (tiers->empty()) return fail("minke storage", kNoTiers);
+  const Person person = whoever_runs_this();
+  Json out = Json::array();
+  std::string text;
+  for (const Counted& one : count_tiers(*tiers, person, {})) {
+    const storage::Amount& total = one.usage.total;
+    if (json) {
+      out.push_back({{"tier", one.tier.name},
+                     {"path", storage::shown_path(one.path)},
+                     {"exists", one.there},
+                     {"space", total.space},
+                     {"space_limit", one.tier.space},
+                     {"files", total.entries},
+                     {"files_limit", one.tier.files}});
+      continue;
+    }
+    text += fmt::format("{:<9} {}{}\n", one.tier.name, storage::shown_path(one.path),
+                        one.there ? "" : "  (not there: minke storage init)");
+    if (!one.there) continue;
+    text += fmt::format("  space {} {}\n", bar(total.space, one.tier.space),
+                        of_limit(total.space, one.tier.space, storage::bytes_text(total.space),
+                                 storage::bytes_text(one.tier.space)));
+    text += fmt::format("  files {} {}\n", bar(total.entries, one.tier.files),
+                        of_limit(total.entries, one.tier.files, storage::number_text(total.entries),
+                                 storage::nicer_files(one.tier.files)));
+    if ((one.tier.space > 0 && total.space > one.tier.space) ||
+        (one.tier.files > 0 && total.entries > one.tier.files))
+      text += "  over quota; what has most files: minke storage scan --top 10 " +
+              storage::shown_path(one.path) + "\n";
+  }
+  write_out(json ? out.dump(2) + "\n" : text);
+  return 0;
+}
+
+int storage_init(const std::string& user) {
+  const auto tiers = configured_tiers();
+  if (!tiers) return fail("minke storage", tiers.error().message);
+  if (tiers->empty()) return fail("minke storage", kNoTiers);
+  Person person = whoever_runs_this();
+  if (!user.empty()) {
+    const passwd* entry = ::getpwnam(user.c_str());
+    if (entry == nullptr) return fail("minke storage", "Invalid user: " + user);
+    NameTable names;
+    person = {user, names.group(entry->pw_gid), entry->pw_dir, entry->pw_uid, entry->pw_gid};
+    if (person.uid != ::geteuid() && ::geteuid() != 0)
+      return fail("minke storage", "only root makes directories for others");
+  }
+  for (const storage::Tier& tier : *tiers) {
+    const auto path = storage::tier_path(tier, person.user, person.group, person.home);
+    if (!path || tier.path.empty()) continue;
+    Status made = os::make_directories(path->substr(0, path->rfind('/')), 0755);
+    // The group's, which what is made in it inherits; each member's own directory within.
+    if (made)
+      made = make_directory(*path, tier.of_group ? 02770 : 0700, tier.of_group ? ::geteuid() : person.uid,
+                            person.gid);
+    if (made && tier.of_group)
+      made = make_directory(*path + "/" + person.user, 02750, person.uid, person.gid);
+    if (!made) return fail("minke storage", made.error().message);
+    write_out(fmt::format("{:<9} {}\n", tier.name, storage::shown_path(*path)));
+  }
+  return 0;
+}
+
+int diskusage_report_main(int argc, char** argv) {
+  CLI::App app{"What you have in the cluster's tiers of storage.", "diskusage_report"};
+  bool per_user_wanted = false, all_users = false;
+  std::vector<std::string> wanted;
+  for (const char* tier : {"home", "scratch", "project", "nearline"})
+    app.add_flag_callback(
+        std::string("--") + tier, [&wanted, tier] { wanted.emplace_back(tier); }, "this tier");
+  app.add_flag("--per_user", per_user_wanted, "what each user has in project space");
+  app.add_flag("--all_users", all_users, "those with little, too");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  os::raise_descriptor_limit();
+  const auto tiers = configured_tiers();
+  if (!tiers) return fail("diskusage_report", tiers.error().message);
+  if (tiers->empty()) {
+    write_out("ERROR: Did not find any supported filesystems. Exiting.\n");
+    return 1;
+  }
+  const Person person = whoever_runs_this();
+  const auto counted = count_tiers(*tiers, person, wanted);
+  std::string text = fmt::format("{:>39} {:>20} {:>18}\n", "Description", "Space", "# of files");
+  for (const Counted& one : counted) {
+    const std::string what = fmt::format("/{} ({})", one.tier.name, owner_of(one, person));
+    text += one.there ? fmt::format("{:>39} {:>20} {:>18}\n", what,
+                                    slashed(one.usage.total.space, one.tier.space, 1000, "B"),
+                                    slashed(one.usage.total.entries, one.tier.files, 1000, ""))
+                      : fmt::format("{:>40} {:>60}\n", what, "Unable to retrieve quota");
+  }
+  if (per_user_wanted) {
+    for (const Counted& one : counted)
+      if (one.there && one.tier.of_group) text += per_user(one, person, all_users);
+  } else {
+    text +=
+        "--\nOn some clusters, a break down per user may be available by adding the option '--per_user'.\n";
+  }
+  write_out(text);
+  return 0;
+}
+
+int shownicerquota_main(int argc, char**) {
+  if (argc > 1) return fail("shownicerquota.pl", "it takes no arguments");
+  os::raise_descriptor_limit();
+  const auto tiers = configured_tiers();
+  if (!tiers) return fail("shownicerquota.pl", tiers.error().message);
+  if (tiers->empty()) return fail("shownicerquota.pl", kNoTiers);
+  std::string text =
+      "    Path                 Used     SoftQ    HardQ    Gracetime  Filec    FileQ    FiHaQ    FileGrace   "
+      " \n";
+  const auto size = [](uint64_t bytes) {
+    return bytes == 0 ? std::string("N/A") : storage::nicer_size(bytes);
+  };
+  const auto files = [](uint64_t count) {
+    return count == 0 ? std::string("N/A") : storage::nicer_files(count);
+  };
+  for (const Counted& one : count_tiers(*tiers, whoever_runs_this(), {})) {
+    if (!one.there) continue;
+    text += fmt::format("    {:<19}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}{:>11}    \n",
+                        storage::shown_path(one.path), storage::nicer_size(one.usage.total.space),
+                        size(one.tier.space), size(one.tier.hard_space), "N/A",
+                        storage::nicer_files(one.usage.total.entries), files(one.tier.files),
+                        files(one.tier.hard_files), "N/A");
+  }
+  write_out(text);
+  return 0;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,37 @@
+#include "storage/tiers.h"
+
+#include <gtest/gtest.h>
+
+namespace minke::storage {
+namespace {
+
+TEST(Tiers, profiles_and_paths) {
+  for (const auto name : profile_names()) {
+    const auto tiers = profile_tiers(name, "/data");
+    ASSERT_TRUE(tiers) << name;
+    EXPECT_EQ(tier_path(tiers->front(), "alice", "def-bob", "/home/alice"), "/home/alice");
+    for (const Tier& tier : *tiers) EXPECT_GE(tier.hard_space, tier.space) << name;
+  }
+  const auto narval = profile_tiers("narval", "/data");
+  EXPECT_EQ(tier_path((*narval)[1], "alice", "def-bob", ""), "/data/scratch/alice");
+  EXPECT_EQ(tier_path((*narval)[2], "alice", "def-bob", ""), "/data/project/def-bob");
+  EXPECT_FALSE(tier_path((*narval)[1], "../etc", "", ""));
+  EXPECT_FALSE(tier_path((*narval)[1], "", "", ""));
+  EXPECT_FALSE(profile_tiers("nowhere", ""));
+}
+
+TEST(Tiers, sizes_as_reports_print_them) {
+  const uint64_t gib = uint64_t{1} << 30;
+  EXPECT_EQ(report_size(20 * gib, 1024, "B") + "/" + report_size(25 * gib, 1024, "B"), "  20GiB/  25GiB");
+  EXPECT_EQ(report_size(148 * gib, 1024, "B"), " 148GiB");
+  EXPECT_EQ(report_size(4096, 1024, "B"), "4096  B");
+  EXPECT_EQ(report_size(208'000, 1000, "") + "/" + report_size(250'000, 1000, ""), " 208K/ 250K");
+  EXPECT_EQ(report_size(20'000'000'000'000, 1000, "B"), "  20TB");
+  EXPECT_EQ(nicer_size(86'200'000'000), "86.2G");
+  EXPECT_EQ(nicer_size(982'100'000), "982.1M");
+  EXPECT_EQ(nicer_files(20'517), "20,517");
+  EXPECT_EQ(nicer_files(1'000'000), "1,000K");
+}
+
+}  // namespace
+}  // namespace minke::storage
