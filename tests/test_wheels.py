@@ -58,19 +58,27 @@ def seeds(tmp_path_factory):
 
 @pytest.fixture
 def site(cluster, seeds):
-    """A cluster with a wheelhouse: `outer` needs `inner`. Nothing in it reaches the network."""
-    home = cluster.directory / "me"
-    home.mkdir()
+    """A cluster with a wheelhouse: `outer` needs `inner`. Nothing here reaches the network."""
+    (cluster.directory / "me").mkdir()
     wheels = cluster.directory / "made"
     wheels.mkdir()
     make_wheel(wheels, "inner", "1.5")
     cluster.outer = make_wheel(wheels, "outer", "2.0", requires=["inner>=1"])
     cluster.wheels = wheels
-    cluster.environment |= {"HOME": str(home), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": f"{seeds} {wheels}"}
+    cluster.environment |= {"HOME": str(cluster.directory / "me"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": f"{seeds} {wheels}"}
     cluster.run("minke", "software", "scan", check=0)
     cluster.add = lambda *what, **more: cluster.run("minke", "wheels", "add", "--python", "3.11.2", *what, timeout=300, **more)
-    cluster.add("outer", check=0)
-    cluster.index = cluster.home / "software/wheels/index"
+    house, filled = cluster.home / "software/wheels", seeds.parent / "filled"
+    if filled.exists():  # the same, made once
+        shutil.copytree(filled, house, dirs_exist_ok=True, ignore=lambda *_: ["pip.conf"])
+        for wheel in (house / "index").iterdir():  # two names of one file, as it was
+            digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+            wheel.unlink()
+            wheel.hardlink_to(house / "store" / digest)
+    else:
+        cluster.add("outer", check=0)
+        shutil.copytree(house, filled)
+    cluster.index = house / "index"
     # Jobs and shells have what the cluster gives them.
     for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS"):
         del cluster.environment[name]
