@@ -26,7 +26,13 @@ void ConservativePlan::end(std::int32_t processors, std::int64_t planned_end, st
   std::vector<Gain> old;
   old.swap(old_gains_);
   if (waiting_ == 0) return;
-  for (const Gain& gain : old) {
+  std::sort(old.begin(), old.end(), [](const Gain& a, const Gain& b) { return a.begin < b.begin; });
+  for (std::size_t i = 0; i < old.size();) {
+    Gain gain = old[i];
+    for (++i; i < old.size() && old[i].begin <= gain.end; ++i) {
+      gain.end = std::max(gain.end, old[i].end);
+      gain.limit = std::max(gain.limit, old[i].limit);
+    }
     if (gain.end > now) add_gain({std::max(gain.begin, now), gain.end, gain.limit}, 0, now);
   }
   if (planned_end > now) add_gain({now, planned_end, used_}, 0, now);
@@ -99,6 +105,8 @@ std::uint32_t ConservativePlan::next_candidate(const Active& active, std::uint32
   const auto possible = [&](std::uint32_t index) {
     const Node& node = tree_[index];
     if (node.narrowest > active.width || node.last_start <= gain.begin) return false;
+    for (const Told& told : active.told)
+      if (told.start >= gain.end && told.of(node)) return false;
     return node.first_start <= gain.end ||
            node.shortest <= std::min(active.until, node.last_start) - active.from;
   };
@@ -139,7 +147,7 @@ void ConservativePlan::remove_active(std::size_t from, std::size_t to) {
 }
 
 void ConservativePlan::add_gain(Gain gain, std::uint32_t next, std::int64_t now) {
-  Active added{gain, 0, 0, 0};
+  Active added{gain, 0, 0, 0, {}};
   if (!measure(added, now)) return;
   std::size_t first = 0;
   while (first < active_.size() && active_[first].until < added.from) ++first;
@@ -162,6 +170,13 @@ void ConservativePlan::add_gain(Gain gain, std::uint32_t next, std::int64_t now)
   }
 }
 
+// One of the two is of jobs like the last one that was looked at, the other of those before.
+void ConservativePlan::remember(Active& active, const Told& told) {
+  Told& last = active.told[0];
+  if (last.processors != told.processors || last.seconds != told.seconds) active.told[1] = last;
+  last = told;
+}
+
 void ConservativePlan::compress(std::int64_t now) {
   for (;;) {
     std::uint32_t position = kDone;
@@ -173,14 +188,19 @@ void ConservativePlan::compress(std::int64_t now) {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (candidates_[i] != position) continue;
       const Gain& gain = active_[i].gain;
-      const std::int64_t from = std::max(now, gain.begin - job.shortest);
+      std::int64_t from = std::max({now, gain.begin - job.shortest, active_[i].from});
+      for (const Told& told : active_[i].told) {
+        if (told.of(job)) from = std::max(from, told.start);
+      }
       start = std::min(start, free_.earliest(from, job.narrowest, job.shortest, job.first_start,
                                              std::min(gain.end, start)));
     }
     const bool moves = start < job.first_start;
     const Gain gained = moves ? move(position, start) : Gain{};
+    const Told told{job.narrowest, job.shortest, job.first_start, start};
     for (std::size_t i = candidates_.size(); i-- > 0;) {
       if (candidates_[i] != position) continue;
+      remember(active_[i], told);
       candidates_[i] = moves && !measure(active_[i], now) ? kDone : next_candidate(active_[i], position + 1);
       if (candidates_[i] == kDone) remove_active(i, i + 1);
     }

@@ -5,14 +5,16 @@
 // placed again, in the order of submission, each with its own place given back first. Only those are looked
 // at that can have gained: for a job to move, somewhere before its place something must have become free
 // since it was last looked at. Such intervals are kept with the position in the queue up to which they are
-// news, and a tree over the queue finds the next job that is small enough for one. The result is the same as
-// if all had been placed again.
+// news, and a tree over the queue finds the next job that is small enough for one. What a look at one job has
+// told spares the look at larger ones that are planned later. The result is the same as if all had been
+// placed again.
 //
 // A job whose time has come has started; take_started() tells. Times never go back. Processors only: one pool
 // without nodes. Cost of an end: O(log n) for each interval and each job that moves. Owned by one thread;
 // pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -61,6 +63,17 @@ class ConservativePlan {
     std::int64_t end = 0;
     std::uint32_t limit = 0;
   };
+  // What a look has told: no job that is as wide, as long and as late as that one could begin before `start`,
+  // as long as nothing becomes free there.
+  struct Told {
+    std::int32_t processors = 0x7fffffff;
+    std::int64_t seconds = 0;
+    std::int64_t planned = 0;
+    std::int64_t start = 0;
+    bool of(const Node& job) const {
+      return job.narrowest >= processors && job.shortest >= seconds && job.first_start >= planned;
+    }
+  };
   // A gain at work. Gains that lie in one stretch of free processors are one: what could use several of them
   // is looked at once. So no two have overlapping stretches, and a position is candidate of few of them.
   struct Active {
@@ -68,12 +81,14 @@ class ConservativePlan {
     std::int64_t from = 0;  // of the stretch
     std::int64_t until = 0;
     std::int32_t width = 0;  // free processors, at most
+    std::array<Told, 2> told;
   };
   static constexpr std::uint32_t kDone = 0xffffffff;
 
   void compress(std::int64_t now);
   void remove_active(std::size_t from, std::size_t to);
   void add_gain(Gain gain, std::uint32_t next, std::int64_t now);
+  static void remember(Active& active, const Told& told);
   bool measure(Active& active, std::int64_t now) const;
   std::uint32_t next_candidate(const Active& active, std::uint32_t next) const;
   Gain move(std::uint32_t position, std::int64_t start);
