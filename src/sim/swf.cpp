@@ -107,11 +107,15 @@ class Reader {
     }
     if (count <= kUsed) return false;
     const auto whole = [&](Field field) { return static_cast<std::int64_t>(std::llround(fields[field])); };
+    // The parts of a job that was interrupted follow the line that sums them up.
+    const bool part = whole(kStatus) >= 2 && whole(kStatus) <= 4 && whole(kId) == last_id_;
+    last_id_ = whole(kId);
     TraceJob job;
     const std::int64_t processors = whole(kWanted) > 0 ? whole(kWanted) : whole(kUsed);
     job.runs = whole(kRuns);
     job.asks = whole(kAsks) <= 0 && options_.without_request ? job.runs : whole(kAsks);
-    if (whole(kId) < 0 || processors <= 0 || processors > 0x7fffffff || job.runs <= 0 || job.asks <= 0) {
+    if (part || whole(kId) < 0 || processors <= 0 || processors > 0x7fffffff || job.runs <= 0 ||
+        job.asks <= 0) {
       ++trace_.left_out;
       return true;
     }
@@ -138,6 +142,7 @@ class Reader {
 
   const SwfOptions options_;
   Trace trace_;
+  std::int64_t last_id_ = -1;
   std::uint32_t max_processors_ = 0;
   std::uint32_t max_nodes_ = 0;
 };

@@ -2,8 +2,9 @@
 //
 // Kept are jobs with a positive number of processors (requested, else allocated), run time and requested
 // time; where a job has no requested time, the run time stands in for it if `without_request` says so.
-// Cancelled jobs that ran are kept, as the published studies do. Lines may be shorter than 18 fields if those
-// that matter are there.
+// Cancelled jobs that ran are kept, as the published studies do; the parts
+// of an interrupted job are not, where the line that sums them up comes before them. Lines may be shorter
+// than 18 fields if those that matter are there.
 #pragma once
 
 #include <string_view>

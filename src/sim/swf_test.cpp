@@ -41,6 +41,19 @@ TEST(Swf, LeavesOutWhatCannotBeReplayed) {
   EXPECT_EQ(more->jobs[0].asks, 10);
 }
 
+TEST(Swf, PartsOfAnInterruptedJobAreNotJobs) {
+  const auto trace = read_swf(
+      "1 0 -1 30 4 -1 -1 4 100 -1 1\n"
+      "1 0 -1 10 4 -1 -1 4 100 -1 2\n"
+      "1 15 -1 20 4 -1 -1 4 100 -1 3\n"
+      "2 15 -1 20 4 -1 -1 4 100 -1 3\n");  // no other line tells of it
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace->jobs.size(), 2u);
+  EXPECT_EQ(trace->jobs[0].runs, 30);
+  EXPECT_EQ(trace->jobs[1].id, 2u);
+  EXPECT_EQ(trace->left_out, 2u);
+}
+
 TEST(Swf, NamesTheLineThatIsNoJob) {
   for (const char* text : {"; x\n1 2 3\n", "; x\n1 0 -1 10 4 -1 nonsense\n", "; x\n1 0 -1 10x 4\n",
                            "; x\n1 0 -1 1e300 4 -1 -1 4 60\n", "; x\nnan 0 -1 1 4 -1 -1 4 60\n"}) {
