@@ -33,6 +33,30 @@ def shared(new_cluster):
     return cluster
 
 
+def test_shares_follow_from_allocations(new_cluster):
+    """The unallocated cores of four are shared by those who have jobs; fair share goes by it at once."""
+    extra = ENFORCED.replace("[priority]", 'shares = "allocations"\n\n[priority]')
+    cluster = new_cluster("one", Machine(nodes=1, cpus=4, memory=4000, extra=extra))
+    for words in (("add", "account", "rrg-a"), ("add", "account", "def-b,def-c", "fairshare=7"),
+                  ("add", "user", USER, "account=rrg-a,def-b,def-c"),
+                  ("modify", "account", "rrg-a", "set", "coreyears=3")):
+        assert sacctmgr(cluster, *words).returncode == 0, words
+
+    def shares():
+        lines = cluster.run("sshare", "-anP", "-o", "account,user,rawshares").stdout.splitlines()
+        rows = [line.strip().split("|") for line in lines]
+        return {account: int(number) for account, user, number in rows if not user and account != "root"}
+    assert shares() == {"rrg-a": 3000, "def-b": 1, "def-c": 1}
+    job = cluster.submit("sleep 60", "-A", "def-b")
+    cluster.wait_state(job, "RUNNING")
+    assert shares() == {"rrg-a": 3000, "def-b": 1000, "def-c": 1}
+    assert sacctmgr(cluster, "modify", "account", "rrg-a", "set", "coreyears=2").returncode == 0
+    assert shares() == {"rrg-a": 2000, "def-b": 2000, "def-c": 1}
+    assert "rrg-a                              2.0000     0.0 %" in cluster.run("minke", "usage", check=0).stdout
+    assert sacctmgr(cluster, "modify", "account", "rrg-a", "set", "coreyears=-1").returncode == 0
+    assert shares() == {"rrg-a": 1, "def-b": 7, "def-c": 7}
+
+
 def reason(cluster, job):
     return cluster.run("squeue", "-h", "-j", job, "-o", "%r").stdout.strip()
 

@@ -142,6 +142,31 @@ def test_sacct_on_nodes(tmp_path):
     assert "minke.toml:1" in simulate(tmp_path / "dump", "--config", tmp_path / "minke.toml", code=1).stderr
 
 
+def test_priorities_of_the_configuration(tmp_path):
+    """Four jobs that each take the node for an hour: in order of submission, by use, by use and shares."""
+    rows = [f"{job}|{user}|{account}|2026-03-01T10:00:0{job}|01:00:00|02:00:00|cpu=8,node=2"
+            for job, user, account in ((1, "ann", "def-a"), (2, "ann", "def-a"), (3, "bob", "def-b"), (4, "bob", "def-b"))]
+    (tmp_path / "dump").write_text("JobID|User|Account|Submit|Elapsed|Timelimit|AllocTRES\n" + "\n".join(rows) + "\n")
+    (tmp_path / "plain.toml").write_text(TWO_NODES)
+    fair = '[priority]\ntype = "multifactor"\nweight_fair_share = 1000\ncalc_period = 60\n'
+    (tmp_path / "fair.toml").write_text(TWO_NODES + fair)
+    (tmp_path / "accounts").write_text("Cluster - 'one'\nParent - 'root'\nAccount - 'def-b':Fairshare=9\n")
+
+    def order(config, *more):
+        simulate(tmp_path / "dump", "--config", tmp_path / config, "--waits", tmp_path / "waits", *more)
+        waits = waits_of((tmp_path / "waits").read_text().splitlines())
+        return sorted(waits, key=lambda job: waits[job] + job)
+    assert order("plain.toml") == [1, 2, 3, 4]
+    assert order("fair.toml") == [1, 3, 2, 4]
+    assert order("fair.toml", "--accounts", tmp_path / "accounts") == [1, 3, 4, 2]
+    refused = simulate(tmp_path / "dump", "--config", tmp_path / "plain.toml", "--accounts", tmp_path / "accounts", code=1)
+    assert "multifactor" in refused.stderr
+    (tmp_path / "accounts").write_text("Parent - 'nobody'\n")
+    refused = simulate(tmp_path / "dump", "--config", tmp_path / "fair.toml", "--accounts", tmp_path / "accounts", code=1)
+    assert "accounts: line 1: the account nobody has had no line before" in refused.stderr
+    simulate(tmp_path / "dump", "--accounts", tmp_path / "accounts", code=2)
+
+
 def test_twice_the_same(tmp_path):
     (tmp_path / "trace").write_text(synthetic_trace(8))
     outputs = {simulate(tmp_path / "trace", "--policy", "easy", "--by", "user", "--forecast", "--waits", "-").stdout

@@ -1,4 +1,5 @@
 """How long does `sacct` take over a million finished jobs: one user's day, everybody's day, one job?
+And are `sbatch`, `sacct` of one job and the daemon's start as fast as with none? (--finished-jobs 10000000)
 
 The record is written into the database as the daemon would have: a job every 30 s for a year, of a hundred users.
 """
@@ -43,12 +44,38 @@ def fill(path, jobs: int, first_end: int) -> None:
     base.close()
 
 
+def timed(minke, *words) -> float:
+    began = time.monotonic()
+    require(minke.command(*words))
+    return time.monotonic() - began
+
+
+def restart(minke) -> float:
+    """Until the daemon answers again."""
+    require(subprocess.run([str(minke.program), "down", "--cancel-jobs"], env=minke.environment, capture_output=True, text=True))
+    began = time.monotonic()
+    require(subprocess.run([str(minke.program), "up"], env=minke.environment, capture_output=True, text=True))
+    require(minke.command("squeue", "-h"))
+    return time.monotonic() - began
+
+
+def one_by_one(minke, report: Report, which: str, job: int, times: int) -> None:
+    """Submissions of held jobs, questions about one job, a start."""
+    for _ in range(times):
+        report.sample(f"sbatch, {which}: s", timed(minke, "sbatch", "--hold", "--wrap", "true"))
+        report.sample(f"sacct -j, {which}: s", timed(minke, "sacct", "-X", "-n", "-P", "-j", str(job)))
+    report.sample(f"start of the daemon, {which}: s", restart(minke))
+
+
 def measure(context: Context, report: Report) -> None:
     options = context.options
     now = int(time.time())
     first_end = now - options.finished_jobs * EVERY
     middle = time.localtime(now - options.finished_jobs * EVERY // 2)
     day = ["-S", time.strftime("%Y-%m-%dT00:00:00", middle), "-E", time.strftime("%Y-%m-%dT23:59:59", middle)]
+    with context.minke() as minke:
+        require(minke.command("sbatch", "--wait", "--wrap", "true"))
+        one_by_one(minke, report, "no finished jobs", 1, 30)
     with context.minke() as minke:
         require(subprocess.run([str(minke.program), "down"], env=minke.environment, capture_output=True, text=True))
         fill(minke.home / "minke.db", options.finished_jobs, first_end)
@@ -66,5 +93,10 @@ def measure(context: Context, report: Report) -> None:
                 lines = done.stdout.count("\n")
                 if not least - 2 <= lines <= 2 * least + 50:
                     raise RuntimeError(f"sacct, {title}: {lines} jobs, where some {least} were to be expected")
+        one_by_one(minke, report, "with finished jobs", options.finished_jobs // 2, 30)
+        for what in ("sbatch", "sacct -j", "start of the daemon"):
+            report.compare(f"{what}, {options.finished_jobs} finished jobs against none", f"{what}, with finished jobs: s",
+                           f"{what}, no finished jobs: s", "itself", "s", budget=0.9,
+                           smaller_is_better=True)
         for title, _, _ in questions:
             report.limit(f"sacct of {options.finished_jobs} finished jobs, {title}", f"sacct, {title}: s", "s", LIMIT_S)

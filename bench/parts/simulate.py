@@ -1,4 +1,5 @@
 """How fast are replays: a million jobs placed on nodes (EASY), half a million planned (conservative), and AccaSim beside it?"""
+import itertools
 import json
 import pathlib
 import random
@@ -56,6 +57,43 @@ def write_trace(path: pathlib.Path, jobs: int, processors: int, load: float = 0.
             out.write(f"{number} {int(submit * stretch)} -1 {runs} {width} -1 -1 {width} {asks} -1 1 {user} 1 1 1 1 -1 -1\n")
 
 
+def write_deep_trace(path: pathlib.Path, jobs: int, processors: int = 3356) -> None:
+    """Narrow jobs with limits of an hour to a week, and bursts of up to 15,000 alike: that many wait at the most."""
+    dice = random.Random(jobs)
+    rows, now, work = [], 0.0, 0
+    while len(rows) < jobs:
+        asks = dice.choice((3600, 7200, 14400, 86400, 3 * 86400, 7 * 86400))
+        width, count = dice.choice((1, 1, 1, 1, 1, 2, 4, 8, 16, 32, 64)), dice.choice((1, 1, 1, 5, 20))
+        if dice.random() < 0.0004:
+            width, count, asks = 1, dice.randint(5000, 15_000), dice.choice((3600, 14400))
+        for _ in range(count):
+            runs = max(1, int(asks * dice.betavariate(0.6, 1.4)))
+            rows.append((now, runs, width, asks, dice.randint(1, 200)))
+            work += runs * width
+        now += dice.expovariate(1)
+    stretch = work / (processors * 0.85) / now
+    with path.open("w") as out:
+        out.write(f"; MaxProcs: {processors}\n")
+        for number, (submit, runs, width, asks, user) in enumerate(rows[:jobs], 1):
+            out.write(f"{number} {int(submit * stretch)} -1 {runs} {width} -1 -1 {width} {asks} -1 1 {user} 1 1 1 1 -1 -1\n")
+
+
+def longest_queue(trace: pathlib.Path, waits: pathlib.Path) -> int:
+    submits = {}
+    with trace.open() as rows:
+        for row in rows:
+            if not row.startswith(";"):
+                number, submit, _ = row.split(maxsplit=2)
+                submits[int(number)] = int(submit)
+    changes = []
+    with waits.open() as rows:
+        for row in rows:
+            number, wait = map(int, row.split())
+            if wait > 0:
+                changes += [(submits[number], 1), (submits[number] + wait, -1)]
+    return max(itertools.accumulate(change for _, change in sorted(changes)), default=0)
+
+
 def configuration(path: pathlib.Path) -> None:
     path.write_text(f'[[node]]\nname = "n[1-{NODES}]"\ncpus = 64\nmemory = "256G"\ngpus = "a100:4"\n')
 
@@ -106,6 +144,13 @@ def measure(context: Context, report: Report) -> None:
         write_trace(folder / "half.swf", jobs // 2, 240, load=0.97)
         report.sample("replay, conservative: s", replay_seconds(minke, folder / "half.swf", "--policy", "conservative"))
         report.limit(f"replay of {jobs // 2:,} jobs, conservative", "replay, conservative: s", "s", 60)
+
+        deep = folder / "deep.swf"
+        write_deep_trace(deep, jobs // 2)
+        seconds = replay_seconds(minke, deep, "--policy", "conservative", "--waits", folder / "waits")
+        report.sample("replay, conservative, long queue: s", seconds)
+        report.sample("replay, conservative: most jobs in the queue", longest_queue(deep, folder / "waits"))
+        report.limit(f"replay of {jobs // 2:,} jobs, conservative, long queue", "replay, conservative, long queue: s", "s", 60)
 
         small = min(jobs, 5000)
         write_trace(folder / "small.swf", small, NODES * 64)

@@ -367,6 +367,8 @@ int minke_main(int argc, char** argv) {
   simulate_command->add_option("--processors", replay.processors, "of the machine, if not as the trace says")
       ->check(CLI::Range(1, 0x7fffffff));
   simulate_command->add_option("--config", replay.config, "place the jobs on the nodes of this minke.toml");
+  simulate_command->add_option("--accounts", replay.accounts,
+                               "accounts and their shares, as sacctmgr dump wrote them; with --config");
   simulate_command->add_option("--waits", replay.waits,
                                "write each job's id and wait in seconds to this file");
   simulate_command->add_option("--svg", replay.svg, "draw use and queue over time into this file");

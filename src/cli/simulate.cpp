@@ -15,6 +15,8 @@
 #include "engine/embedded/config.h"
 #include "engine/embedded/scheduling.h"
 #include "node/discovery.h"
+#include "sim/accounts.h"
+#include "sim/multifactor.h"
 #include "sim/placed.h"
 #include "sim/plot.h"
 #include "sim/replay.h"
@@ -235,6 +237,8 @@ class Cluster {
     machine_.emplace(engine::build_machine(config->nodes, config->partitions, config->licenses));
     processors_ = 0;
     for (const auto& node : machine_->layout().nodes()) processors_ += node.cpus;
+    partitions_ = config->partitions;
+    if (auto done = set_up_priorities(options, trace, *config); !done) return done;
     placed_ = sim::make_requests(trace, config->partitions, *machine_);
     for (const auto& [reason, jobs] : placed_.refused) {
       std::fprintf(stderr, "minke: %llu jobs are refused: %s\n", static_cast<unsigned long long>(jobs),
@@ -248,15 +252,45 @@ class Cluster {
       return sim::replay_processors(trace.jobs, static_cast<std::uint32_t>(processors_), policy, rules_,
                                     forecaster);
     }
-    return sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy,
-                              forecaster);
+    std::optional<sim::Multifactor> priorities;
+    if (multifactor_) priorities.emplace(trace, *multifactor_, accounts_, partitions_, *machine_);
+    return sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy, forecaster,
+                              priorities ? &*priorities : nullptr);
   }
 
  private:
+  Status set_up_priorities(const SimulateOptions& options, const sim::Trace& trace,
+                           const engine::Configuration& config) {
+    if (!config.priority.multifactor) {
+      if (options.accounts.empty()) return {};
+      return failure("--accounts changes nothing without [priority] type = \"multifactor\" in " +
+                     options.config);
+    }
+    if (!options.accounts.empty()) {
+      const auto text = read_text(options.accounts);
+      if (!text) return failure(text.error());
+      auto book = sim::read_accounts(*text);
+      if (!book) return failure(options.accounts + ": " + book.error().message);
+      accounts_ = std::move(*book);
+    }
+    if (auto done = sim::add_missing(accounts_, trace); !done) return done;
+    multifactor_.emplace();
+    multifactor_->weights = config.priority.weights;
+    multifactor_->tres = config.priority.tres;
+    multifactor_->half_life = config.priority.half_life;
+    multifactor_->calc_period = config.priority.calc_period;
+    multifactor_->allocation_shares = config.accounting.allocation_shares;
+    multifactor_->billing = config.billing;
+    return {};
+  }
+
   sim::Rules rules_ = sim::Rules::kStudy;
   std::uint64_t processors_ = 0;
   std::optional<sched::Machine> machine_;
   sim::PlacedRequests placed_;
+  std::vector<model::PartitionRecord> partitions_;
+  std::optional<sim::MultifactorPolicy> multifactor_;
+  sched::AccountBook accounts_;
 };
 
 }  // namespace
@@ -264,6 +298,10 @@ class Cluster {
 int simulate(const SimulateOptions& options) {
   if (!options.waits.empty() && options.policies.size() > 1) {
     complain(Error{0, "--waits takes one policy"});
+    return 2;
+  }
+  if (!options.accounts.empty() && options.config.empty()) {
+    complain(Error{0, "--accounts needs --config, which says how priorities are made up"});
     return 2;
   }
   for (const std::string& word : options.policies) {

@@ -12,8 +12,9 @@ namespace minke::cli {
 struct SimulateOptions {
   std::string trace;                  // plain or gzip
   std::vector<std::string> policies;  // at least one
-  std::string config;  // a minke.toml whose nodes the jobs are placed on; empty: one pool of processors
-  std::string waits;   // file for `id wait_seconds` lines; empty: none
+  std::string config;    // a minke.toml whose nodes the jobs are placed on; empty: one pool of processors
+  std::string accounts;  // what sacctmgr dump wrote: the tree and its shares; empty: everybody has one share
+  std::string waits;     // file for `id wait_seconds` lines; empty: none
   std::string svg;
   std::string by;  // user, group, account, partition; empty: in all only
   std::string rules = "study";

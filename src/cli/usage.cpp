@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <set>
 
 #include "cli/client.h"
 #include "cli/display/text.h"
@@ -31,6 +32,28 @@ int64_t last_first_of_april(int64_t now) {
   return std::mktime(&day);
 }
 
+// Of the accounts that were asked for, or of all. Parents come before their children.
+Status add_allocations(Client& client, const std::vector<std::string>& wanted, UsageReport& report) {
+  rpc::ClientMessage asked;
+  asked.mutable_query_accounts();
+  const auto reply = client.call(asked);
+  if (!reply) return failure(reply.error());
+  std::vector<const model::AssociationRecord*> accounts;
+  for (const auto& one : reply->accounts().associations()) {
+    if (one.user().empty()) accounts.push_back(&one);
+  }
+  for (const auto* one : accounts) {
+    if (one->core_years() <= 0 && one->rgu_years() <= 0) continue;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), one->account()) == wanted.end()) continue;
+    std::set<std::string> below{one->account()};
+    for (const auto* other : accounts) {
+      if (below.contains(other->parent_account())) below.insert(other->account());
+    }
+    report.allocation(one->account(), one->core_years(), one->rgu_years(), {below.begin(), below.end()});
+  }
+  return {};
+}
+
 }  // namespace
 
 int usage(const UsageOptions& options) {
@@ -54,6 +77,8 @@ int usage(const UsageOptions& options) {
   const auto taken =
       for_each_accounted(*client, query, [&](const rpc::AccountedJob& job) { report.add(job.job()); });
   if (!taken) return complain(taken.error().message);
+  if (const auto added = add_allocations(*client, options.accounts, report); !added)
+    return complain(added.error().message);
   write_out(options.json ? report.json() : report.text());
   return 0;
 }

@@ -40,6 +40,15 @@ TEST(Billing, PublishedRgusFollowTheFormula) {
   EXPECT_DOUBLE_EQ(rgu_by_formula(gpu_models()[0]), 12.176);
 }
 
+// Awards of RGU-years as so many GPUs of a model; the page that says so counts 12.15 for an H100.
+TEST(Billing, GpuEquivalents) {
+  EXPECT_NEAR(2000 / 12.15, 165, 0.5);
+  EXPECT_NEAR(2000 / rgu_of("h100").value(), 164, 0.5);
+  EXPECT_NEAR(1500 / rgu_of("h100").value(), 123, 0.5);
+  EXPECT_NEAR(1000 / rgu_of("h100").value(), 82, 0.5);
+  EXPECT_DOUBLE_EQ(13 * rgu_of("a100").value(), 52);
+}
+
 TEST(Billing, MigFractions) {
   EXPECT_NEAR(mig_fraction(1, 5, 40) * 4.0, rgu_of("a100_1g.5gb").value(), 0.005);
   EXPECT_NEAR(mig_fraction(2, 10, 40) * 4.0, rgu_of("a100_2g.10gb").value(), 0.005);
@@ -67,7 +76,11 @@ TEST(Billing, BundlesOfTheClusters) {
   bundle("narval", "a100_4g.20gb", 6.9, 71.5);
   bundle("nibi", "h100", 14, 250);
   bundle("nibi", "h100_1g.10gb", 2, 35.7);
+  bundle("nibi", "h100_2g.20gb", 4, 71.4);
+  bundle("nibi", "h100_3g.40gb", 7, 125);
   bundle("rorqual", "h100", 16, 124.5);
+  bundle("rorqual", "h100_1g.10gb", 2.3, 17.7);
+  bundle("rorqual", "h100_2g.20gb", 4.5, 35.4);
   bundle("rorqual", "h100_3g.40gb", 8, 62.2);
   bundle("trillium", "h100", 24, 188);
 }

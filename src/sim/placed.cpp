@@ -37,15 +37,6 @@ class Maker {
     std::string reason;
   };
 
-  const model::PartitionRecord& partition_of(const TraceJob& job) const {
-    const model::PartitionRecord* found = &partitions_.front();
-    for (const auto& partition : partitions_) {
-      if (partition.name() == trace_.names[job.partition]) return partition;
-      if (partition.is_default()) found = &partition;
-    }
-    return *found;
-  }
-
   Made make(const TraceJob& job) {
     model::JobSpec spec;
     spec.set_time_limit_minutes(static_cast<std::uint32_t>(share(static_cast<std::uint64_t>(job.asks), 60)));
@@ -69,7 +60,7 @@ class Maker {
       gpu.set_count(job.gpus);
       if (job.gpus > 0) *spec.add_gpus() = gpu;
     }
-    auto request = sched::make_request(spec, partition_of(job), machine_);
+    auto request = sched::make_request(spec, partition_of(trace_, job, partitions_), machine_);
     if (!request) return {kNoRequest, request.error().message};
     const std::int64_t minutes = job.asks / 60;
     if (minutes < request->time_limit_minutes) {  // to the second
@@ -88,6 +79,16 @@ class Maker {
 };
 
 }  // namespace
+
+const model::PartitionRecord& partition_of(const Trace& trace, const TraceJob& job,
+                                           std::span<const model::PartitionRecord> partitions) {
+  const model::PartitionRecord* found = &partitions.front();
+  for (const auto& partition : partitions) {
+    if (partition.name() == trace.names[job.partition]) return partition;
+    if (partition.is_default()) found = &partition;
+  }
+  return *found;
+}
 
 PlacedRequests make_requests(const Trace& trace, std::span<const model::PartitionRecord> partitions,
                              const sched::Machine& machine) {

@@ -24,6 +24,10 @@ struct PlacedRequests {
   std::map<std::string, std::uint64_t> refused;  // jobs, by reason
 };
 
+// The one that the trace names, else the default one.
+const model::PartitionRecord& partition_of(const Trace& trace, const TraceJob& job,
+                                           std::span<const model::PartitionRecord> partitions);
+
 // `partitions` are those that `machine` was built with; at least one is the default.
 PlacedRequests make_requests(const Trace& trace, std::span<const model::PartitionRecord> partitions,
                              const sched::Machine& machine);

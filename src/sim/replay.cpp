@@ -9,6 +9,7 @@
 #include "sched/pass.h"
 #include "sched/pending_queue.h"
 #include "sched/running_set.h"
+#include "sim/multifactor.h"
 #include "sim/score.h"
 
 namespace minke::sim {
@@ -29,12 +30,13 @@ class PassReplay {
  public:
   PassReplay(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
              std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
-             Forecaster* forecaster)
+             Forecaster* forecaster, Multifactor* priorities)
       : jobs_(jobs),
         request_of_(request_of),
         requests_(requests),
         machine_(machine),
         forecaster_(forecaster),
+        priorities_(priorities),
         released_(jobs.size()) {
     replay_.starts.assign(jobs.size(), kNeverStarted);
     options_.backfill = policy != Policy::kFcfs;
@@ -73,15 +75,37 @@ class PassReplay {
     while (next < jobs_.size() || !ends_.empty()) {
       now_ = ends_.empty() ? jobs_[next].submit : ends_.top().time;
       if (next < jobs_.size()) now_ = std::min(now_, jobs_[next].submit);
+      now_ = std::min(now_, calculation_);
       for (; !ends_.empty() && ends_.top().time == now_; ends_.pop()) release(ends_.top().job);
       for (; next < jobs_.size() && jobs_[next].submit == now_; ++next) submit(next);
+      if (now_ >= calculation_) calculate();
       pass();
+      if (priorities_ == nullptr) continue;
+      if (queue_.size() == 0) {
+        calculation_ = sched::Availability::kEnd;
+      } else if (calculation_ <= now_ || calculation_ == sched::Availability::kEnd) {
+        calculation_ = now_ + priorities_->calc_period();
+      }
     }
+  }
+
+  // As the daemon does while jobs wait.
+  void calculate() {
+    priorities_->calculate(now_);
+    std::erase_if(waiting_, [this](std::uint32_t job) {
+      return !queue_.set_priority(job, priorities_->priority(job, now_));
+    });
   }
 
   void submit(std::uint32_t job) {
     if (request_of_[job] == kNoRequest) return;
-    queue_.insert({job, 0, job, 1}, requests_[request_of_[job]]);
+    std::uint64_t priority = 0;
+    if (priorities_) {
+      priorities_->submitted(job);
+      priority = priorities_->priority(job, now_);
+      waiting_.push_back(job);
+    }
+    queue_.insert({job, priority, job, 1}, requests_[request_of_[job]]);
     if (forecaster_) forecaster_->submitted(job, machine_, queue_, running_, now_, options_);
   }
 
@@ -89,6 +113,7 @@ class PassReplay {
     if (released_[job]) return;
     released_[job] = true;
     if (forecaster_) forecaster_->ended(job);
+    if (priorities_) priorities_->ended(job, now_);
     machine_.release(*running_.remove(job));
   }
 
@@ -107,6 +132,7 @@ class PassReplay {
                       const auto job = static_cast<std::uint32_t>(entry);
                       replay_.starts[job] = now_;
                       if (forecaster_) forecaster_->started(job, now_);
+                      if (priorities_) priorities_->started(job, now_);
                       ends_.push({now_ + jobs_[job].runs, starts_++, job});
                       return sched::RunKey{entry};
                     });
@@ -117,6 +143,9 @@ class PassReplay {
   const std::span<const sched::Request> requests_;
   sched::Machine machine_;
   Forecaster* const forecaster_;
+  Multifactor* const priorities_;
+  std::vector<std::uint32_t> waiting_;  // where priorities change; some have started since
+  std::int64_t calculation_ = sched::Availability::kEnd;
   sched::PendingQueue queue_;
   sched::RunningSet running_;
   sched::PassOptions options_;
@@ -205,14 +234,15 @@ Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processor
     }
     request_of[i] = entry->second;
   }
-  return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy, forecaster)
+  return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy, forecaster,
+                    nullptr)
       .run(rules);
 }
 
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
-                     Forecaster* forecaster) {
-  return PassReplay(jobs, request_of, requests, machine, policy, forecaster).run(Rules::kDaemon);
+                     Forecaster* forecaster, Multifactor* priorities) {
+  return PassReplay(jobs, request_of, requests, machine, policy, forecaster, priorities).run(Rules::kDaemon);
 }
 
 }  // namespace minke::sim

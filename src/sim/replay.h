@@ -32,7 +32,8 @@ enum class Rules : std::uint8_t {
   kDaemon,
 };
 
-class Forecaster;  // sim/score.h
+class Forecaster;   // sim/score.h
+class Multifactor;  // sim/multifactor.h
 
 inline constexpr std::int64_t kNeverStarted = -1;
 
@@ -48,10 +49,11 @@ struct Replay {
 Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy, Rules rules,
                          Forecaster* forecaster = nullptr);
 
-// `requests[request_of[i]]` is job i's; kNoRequest leaves the job out.
+// `requests[request_of[i]]` is job i's; kNoRequest leaves the job out. `priorities`, if given, order the
+// queue; else submissions do.
 inline constexpr std::uint32_t kNoRequest = 0xffffffff;
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
-                     Forecaster* forecaster = nullptr);
+                     Forecaster* forecaster = nullptr, Multifactor* priorities = nullptr);
 
 }  // namespace minke::sim

@@ -156,7 +156,8 @@ std::vector<ShareLine> share_tree_lines(const rpc::AccountsReply& tree, const Sh
   std::vector<double> shares_below(static_cast<size_t>(tree.associations_size()), 0);
   constexpr uint32_t kAsParent = 0x7fffffff;
   const auto shares_of = [&](int place) {
-    const uint32_t shares = tree.associations(place).shares();
+    const uint32_t shares =
+        tree.shares_size() > place ? tree.shares(place) : tree.associations(place).shares();
     return shares == kAsParent ? 1u : shares;
   };
   for (int i = 0; i < tree.associations_size(); ++i) {
@@ -186,7 +187,7 @@ std::vector<ShareLine> share_tree_lines(const rpc::AccountsReply& tree, const Sh
     line.usage = &used;
     ShareRank rank;
     rank.id = one.id();
-    rank.shares = one.shares();
+    rank.shares = tree.shares_size() > i ? tree.shares(i) : one.shares();
     rank.effective_usage = 1;
     if (parent >= 0) {
       const double all = shares_below[static_cast<size_t>(parent)], above = tree.usage(parent).raw();

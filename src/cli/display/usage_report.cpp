@@ -72,6 +72,41 @@ double UsageReport::projected(double all, double recent) const {
   return (all + recent / past * static_cast<double>(end() - now_)) / static_cast<double>(kYear);
 }
 
+void UsageReport::allocation(const std::string& account, double core_years, double rgu_years,
+                             const std::vector<std::string>& of) {
+  allocations_.push_back({account, core_years, rgu_years, of});
+}
+
+UsageReport::Used UsageReport::used_by(const Allocation& allocation) const {
+  Used sum;
+  for (const std::string& account : allocation.of) {
+    const auto found = accounts_.find(account);
+    if (found == accounts_.end()) continue;
+    sum.all.add(found->second.all, 1);
+    sum.recent.add(found->second.recent, 1);
+  }
+  return sum;
+}
+
+std::string UsageReport::allocations_text() const {
+  if (allocations_.empty()) return {};
+  std::string out = fmt::format("\n{:<28} {:>12} {:>9} {:>10} {:>12} {:>9} {:>10}\n", "Allocation",
+                                "core-years", "used", "projected", "RGU-years", "used", "projected");
+  const auto part = [](double given, double years) {
+    return given > 0 ? fmt::format("{:.1f} %", 100 * years / given) : std::string("-");
+  };
+  constexpr double kOne = static_cast<double>(kYear);
+  for (const Allocation& one : allocations_) {
+    const Used used = used_by(one);
+    out += fmt::format("{:<28} {:>12.4f} {:>9} {:>10} {:>12.4f} {:>9} {:>10}\n", printable(one.account),
+                       one.core_years, part(one.core_years, used.all.cores / kOne),
+                       part(one.core_years, projected(used.all.cores, used.recent.cores)), one.rgu_years,
+                       part(one.rgu_years, used.all.rgu / kOne),
+                       part(one.rgu_years, projected(used.all.rgu, used.recent.rgu)));
+  }
+  return out;
+}
+
 std::string UsageReport::text() const {
   constexpr double kOne = static_cast<double>(kYear);
   std::string out = fmt::format("From {} to {}, {:.0f} % of the year\n\n", text::format_time(begin_),
@@ -99,6 +134,7 @@ std::string UsageReport::text() const {
       out += kBlocks[most > 0 ? static_cast<size_t>(part / most * 8 + 0.5) : 0];
     out += "| by twelfths of the year\n";
   }
+  out += allocations_text();
   for (const std::string& type : unknown_types_)
     out += "No RGU are known for GPUs " + printable(type) + ": not in RGU-years\n";
   return out;
@@ -127,6 +163,14 @@ std::string UsageReport::json() const {
       one["users"].push_back(std::move(row));
     }
     document["accounts"].push_back(std::move(one));
+  }
+  document["allocations"] = nlohmann::ordered_json::array();
+  for (const Allocation& one : allocations_) {
+    nlohmann::ordered_json row{{"account", one.account},
+                               {"allocated_core_years", one.core_years},
+                               {"allocated_rgu_years", one.rgu_years}};
+    row.update(amounts(used_by(one)));
+    document["allocations"].push_back(std::move(row));
   }
   document["gpus_without_rgu"] = unknown_types_;
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

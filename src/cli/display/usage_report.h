@@ -2,7 +2,8 @@
 //
 // Core-years and RGU-years are what jobs held times how long, over 365 days. A GPU counts as many Reference
 // GPU Units as its type has (sched/billing.h); GPUs of types that have none are told apart. Projected is what
-// it comes to at the end of the year if it goes on as in the last 28 days. Pure.
+// it comes to at the end of the year if it goes on as in the last 28 days. What accounts have been given is
+// set against what they and all below them have used. Pure.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "model/job.pb.h"
 
@@ -22,6 +24,9 @@ class UsageReport {
   UsageReport(int64_t begin, int64_t now);
 
   void add(const model::JobRecord& job);
+  // What an account has been given for the year; what it has used is of all accounts `of`.
+  void allocation(const std::string& account, double core_years, double rgu_years,
+                  const std::vector<std::string>& of);
   // Tables for accounts and their users, and a line of blocks for each account: a block for each twelfth of
   // the year.
   std::string text() const;
@@ -42,12 +47,20 @@ class UsageReport {
     Amount all, recent;
     std::array<double, kParts> parts{};  // RGU, or cores where there are none
   };
+  struct Allocation {
+    std::string account;
+    double core_years = 0, rgu_years = 0;
+    std::vector<std::string> of;
+  };
+  Used used_by(const Allocation& allocation) const;
+  std::string allocations_text() const;
   double seconds(const model::JobRecord& job, int64_t from, int64_t until) const;
   double projected(double all, double recent) const;  // in years
 
   int64_t begin_, now_;
   std::map<std::string, Used> accounts_;
   std::map<std::pair<std::string, std::string>, Used> users_;  // by account and user
+  std::vector<Allocation> allocations_;
   std::set<std::string> unknown_types_;
 };
 

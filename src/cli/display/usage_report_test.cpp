@@ -44,6 +44,22 @@ TEST(UsageReport, CountsTheYearOnlyAndProjectsTheLastWeeks) {
   EXPECT_NE(report.text().find("20 % of the year"), std::string::npos);
 }
 
+TEST(UsageReport, SetsAllocationsAgainstWhatWasUsed) {
+  UsageReport report(kBegin, kBegin + 73 * kDay);
+  report.add(job("lab_gpu", kBegin, kBegin + 73 * kDay, 12, "a100", 2));
+  report.add(job("sub_gpu", kBegin, kBegin + 73 * kDay, 12, "a100", 1));
+  report.allocation("lab_gpu", 0, 12, {"lab_gpu", "sub_gpu"});
+  report.allocation("lab_cpu", 100, 0, {"lab_cpu"});
+  const auto seen = nlohmann::json::parse(report.json())["allocations"];
+  EXPECT_NEAR(seen[0]["rgu_years"], 12 * 73.0 / 365, 1e-9);
+  EXPECT_NEAR(seen[0]["projected_rgu_years"], 12, 1e-9);
+  EXPECT_EQ(seen[0]["allocated_rgu_years"], 12);
+  EXPECT_EQ(seen[1]["core_years"], 0);
+  const std::string text = report.text();
+  EXPECT_NE(text.find("12.0000    20.0 %    100.0 %\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("100.0000     0.0 %      0.0 %"), std::string::npos) << text;
+}
+
 TEST(UsageReport, LeavesOutWhatWasSuspendedAndWhatNeverRan) {
   UsageReport report(kBegin, kBegin + 100 * kDay);
   auto stopped = job("lab", kBegin, kBegin + 10 * kDay, 1);

@@ -8,6 +8,8 @@
 #include "engine/embedded/queries.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
+#include "sched/allocation_shares.h"
+#include "sched/fair_shares.h"
 #include "text/licenses.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -326,6 +328,16 @@ void Accounts::reset_usage_if_due(int64_t now) {
   for (const auto& [id, one] : book_.qos()) store_qos_usage(id);
 }
 
+std::unordered_map<uint32_t, uint32_t> Accounts::shares_in_effect() const {
+  if (core_.config.accounting.allocation_shares) {
+    return sched::allocation_shares(book_, sched::capacity_of(core_.scheduling->machine().layout()),
+                                    [this](uint32_t id) { return ledger_.has_active_jobs(id); });
+  }
+  std::unordered_map<uint32_t, uint32_t> shares;
+  for (const auto& [id, record] : book_.associations()) shares[id] = record.shares();
+  return shares;
+}
+
 void Accounts::calculate() {
   const int64_t now = core_.now();
   stale_ = false;
@@ -335,34 +347,7 @@ void Accounts::calculate() {
   const auto runs = running(now);
   totals_ = usage_.totals(book_, runs, now);
   qos_totals_ = usage_.qos_totals(runs, now);
-  // fair_tree() adds up usage from below itself: what it is given is each one's own.
-  const auto order = book_.in_tree_order();
-  std::vector<sched::Association> tree;
-  std::unordered_map<uint32_t, uint32_t> place;
-  std::unordered_map<uint32_t, double> own;
-  for (const uint32_t id : order) {
-    const auto total = totals_.find(id);
-    const double raw = total == totals_.end() ? 0 : total->second.raw;
-    own[id] += raw;
-    if (const uint32_t parent = book_.parent(id); parent != 0) own[parent] -= raw;
-  }
-  for (const uint32_t id : order) {
-    const AssociationRecord& record = *book_.association(id);
-    uint32_t parent = book_.parent(id);
-    // Whoever has its parent's shares stands beside its parent's children.
-    while (parent != 0 && book_.parent(parent) != 0 &&
-           book_.association(parent)->shares() == sched::kSharesAsParent)
-      parent = book_.parent(parent);
-    sched::Association one;
-    one.parent = parent == 0 ? sched::Association::kRoot : place.at(parent);
-    one.is_user = !record.user().empty();
-    one.shares = record.shares() == sched::kSharesAsParent ? 1 : record.shares();
-    one.usage = std::max(0.0, own[id]);
-    place[id] = static_cast<uint32_t>(tree.size());
-    tree.push_back(one);
-  }
-  const auto ranked = sched::fair_tree(tree);
-  for (const uint32_t id : order) fair_shares_[id] = ranked[place.at(id)];
+  fair_shares_ = sched::fair_shares(book_, totals_, shares_in_effect());
 }
 
 double Accounts::fair_share(uint32_t association) const {

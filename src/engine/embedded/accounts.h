@@ -88,6 +88,7 @@ class Accounts {
   std::vector<sched::Run> running(int64_t now) const;
   sched::Claim claim_of(const Job& job) const;  // of one that runs: what it was given
   std::optional<model::StateReason> refuse(uint32_t group);
+  std::unordered_map<uint32_t, uint32_t> shares_in_effect() const;
   void reset_usage_if_due(int64_t now);
 
   Core& core_;

@@ -118,6 +118,7 @@ void Accounts::query(const rpc::QueryAccountsRequest& request, rpc::AccountsRepl
   for (const auto& [name, record] : book_.users()) *reply.add_users() = record;
   for (const auto& [id, record] : book_.qos()) *reply.add_qos() = record;
   if (request.with_usage()) calculate();
+  const auto shares = request.with_usage() ? shares_in_effect() : std::unordered_map<uint32_t, uint32_t>();
   for (const uint32_t id : book_.in_tree_order()) {
     *reply.add_associations() = *book_.association(id);
     if (!request.with_usage()) continue;
@@ -125,6 +126,7 @@ void Accounts::query(const rpc::QueryAccountsRequest& request, rpc::AccountsRepl
     *reply.add_usage() = record_of(id, total == totals_.end() ? sched::Usage() : total->second, core_.now());
     *reply.add_running() = record_of(id, ledger_.promised(id, core_.now()), core_.now());
     reply.add_fair_share(fair_share(id));
+    reply.add_shares(shares.at(id));
   }
   if (!request.with_usage()) return;
   for (const auto& [id, total] : qos_totals_) *reply.add_qos_usage() = record_of(id, total, core_.now());

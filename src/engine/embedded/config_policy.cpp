@@ -56,6 +56,11 @@ void read_accounting(Table& table, AccountingPolicy& policy) {
     return {};
   });
   table.boolean("ask_account", [&](bool value) { policy.ask_account = value; });
+  table.text("shares", [&](const std::string& word) -> Status {
+    if (word != "given" && word != "allocations") return failure("must be given or allocations");
+    policy.allocation_shares = word == "allocations";
+    return {};
+  });
   table.boolean("split_accounts", [&](bool value) { policy.split_accounts = value; });
 }
 

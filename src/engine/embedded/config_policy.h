@@ -24,6 +24,7 @@ struct AccountingPolicy {
   bool qos = false;
   bool safe = false;
   bool ask_account = false;     // who has several accounts must name one
+  bool allocation_shares = false;  // shares follow from core-years and RGU-years
   bool split_accounts = false;  // "_cpu" or "_gpu" is added to the account, by what the job asks for
 };
 

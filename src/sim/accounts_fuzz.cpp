@@ -1,0 +1,12 @@
+// Whatever a dump of accounts holds, reading it ends in a book with its root, or in an error.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "sim/accounts.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto book = minke::sim::read_accounts({reinterpret_cast<const char*>(data), size});
+  if (book && book->find(std::string(minke::sched::kRootAccount)) == nullptr) std::abort();
+  return 0;
+}

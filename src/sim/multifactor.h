@@ -1,0 +1,72 @@
+// Multifactor priority in a replay: what the daemon works out for jobs that wait, from the same parts.
+//
+// Age, fair share, size, partition and TRES count; QOS, nice and site factors are not in traces. Fair share
+// is worked out anew at each calculate(), from what ended and running jobs have used up to then. Owned by one
+// replay; one thread; pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/cluster.pb.h"
+#include "sched/account_book.h"
+#include "sched/allocation_shares.h"
+#include "sched/fair_tree.h"
+#include "sched/machine.h"
+#include "sched/priority.h"
+#include "sched/tres_weights.h"
+#include "sched/usage_book.h"
+#include "sim/trace.h"
+
+namespace minke::sim {
+
+struct MultifactorPolicy {
+  sched::PriorityWeights weights;
+  sched::TresWeights tres;
+  std::int64_t half_life = 0;      // s; 0: use stays
+  std::int64_t calc_period = 300;  // s between two calculations, while jobs wait
+  bool allocation_shares = false;  // shares follow from core-years and RGU-years
+  std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
+};
+
+class Multifactor {
+ public:
+  // `book` has everybody whom the trace names (add_missing()). All must outlive it.
+  Multifactor(const Trace& trace, const MultifactorPolicy& policy, const sched::AccountBook& book,
+              std::span<const model::PartitionRecord> partitions, const sched::Machine& machine);
+
+  // With the partition's tier, as PendingEntry has it.
+  std::uint64_t priority(std::uint32_t job, std::int64_t now) const;
+  void submitted(std::uint32_t job);
+  void started(std::uint32_t job, std::int64_t now);
+  void ended(std::uint32_t job, std::int64_t now);
+  void calculate(std::int64_t now);
+  std::int64_t calc_period() const { return policy_.calc_period; }
+
+ private:
+  struct Known {  // of each job
+    std::uint32_t association = 0;
+    std::uint32_t tier = 0;
+    double billing = 0;
+    double fixed = 0;  // the part of its priority that does not change
+  };
+  sched::TresCounts counts_of(const TraceJob& job) const;
+  double available(const std::string& tres) const;
+
+  const Trace& trace_;
+  const MultifactorPolicy& policy_;
+  const sched::AccountBook& book_;
+  const sched::MachineLayout& layout_;
+  std::vector<Known> jobs_;
+  sched::UsageBook usage_;
+  std::unordered_map<std::uint32_t, sched::Run> running_;      // by job
+  std::unordered_map<std::uint32_t, std::uint64_t> active_;    // jobs, by association with all above
+  std::unordered_map<std::uint32_t, sched::FairShare> ranks_;  // by association
+};
+
+}  // namespace minke::sim
