@@ -1,17 +1,23 @@
 // minke storage: what is on the disks.
 #include "cli/storage/storage.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/fetch.h"
 #include "cli/storage/names.h"
+#include "os/fd.h"
 #include "os/files.h"
+#include "storage/purge.h"
 #include "storage/usage_scan.h"
 #include "storage/words.h"
 
@@ -101,6 +107,38 @@ int scan(ScanOptions options) {
   return report_errors("minke storage", usage->errors, usage->error_count);
 }
 
+struct PurgeChoice {
+  std::string directory, record;
+  unsigned days = 60;
+  bool remove = false;
+};
+
+int purge(const PurgeChoice& choice) {
+  os::UniqueFd record;
+  if (!choice.record.empty()) {
+    record.reset(::open(choice.record.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
+    if (!record) {
+      print_error("minke storage", choice.record + ": " + std::strerror(errno));
+      return 1;
+    }
+  }
+  storage::PurgeResult result;
+  const Status purged = storage::purge_tree(following(choice.directory),
+                                            {.before = std::time(nullptr) - int64_t{choice.days} * 86400,
+                                             .remove = choice.remove,
+                                             .record = record.get()},
+                                            result);
+  if (!purged) {
+    print_error("minke storage", storage::shown_path(purged.error().message));
+    return 1;
+  }
+  write_out(fmt::format("{} not used for {}: {}, {}\n",
+                        choice.remove ? "removed what was" : "would remove what was",
+                        storage::counted(choice.days, "day"), storage::counted(result.files, "file"),
+                        storage::bytes_text(result.space)));
+  return report_errors("minke storage", result.failures.kept(), result.failures.count());
+}
+
 }  // namespace
 
 int storage_main(int argc, char** argv) {
@@ -119,6 +157,16 @@ int storage_main(int argc, char** argv) {
       ->check(CLI::Range(1, 256));
   scan_command->add_flag("--json", scanned.json, "as JSON");
   scan_command->callback([&] { exit_code = scan(scanned); });
+  PurgeChoice purged;
+  auto* purge_command =
+      app.add_subcommand("purge", "what nobody has used for long; removed only with --delete");
+  purge_command->add_option("directory", purged.directory)->required();
+  purge_command->add_option("--days", purged.days, "since the last access and change (default: 60)")
+      ->check(CLI::Range(1, 36500));
+  purge_command->add_option("--record", purged.record,
+                            "append a line for each file to this one: last use, owner, bytes, path");
+  purge_command->add_flag("--delete", purged.remove, "remove them");
+  purge_command->callback([&] { exit_code = purge(purged); });
   bool json = false;
   auto* usage_command =
       app.add_subcommand("usage", "what you have in the cluster's tiers, and what you may have");
