@@ -33,6 +33,7 @@ class Machine:
     gpus: str = ""           # "a100:4"
     features: str = ""       # "fast,big"
     extra: str = ""          # lines for the configuration, as they are
+    settings: str = ""       # the same, before the first table
     kill_wait: int = 2       # seconds between SIGTERM and SIGKILL
 
 
@@ -215,7 +216,7 @@ def has_ended(pid: int) -> bool:
 def configuration(machine: Machine) -> str:
     """minke.toml for this machine."""
     names = "n1" if machine.nodes == 1 else f"n[1-{machine.nodes}]"
-    lines = [f"kill_wait = {machine.kill_wait}", "", "[[node]]", f'name = "{names}"', f"cpus = {machine.cpus}",
+    lines = [f"kill_wait = {machine.kill_wait}", machine.settings, "[[node]]", f'name = "{names}"', f"cpus = {machine.cpus}",
              f'memory = "{machine.memory}M"']
     if machine.gpus:
         lines.append(f'gpus = "{machine.gpus}"')

@@ -1,11 +1,14 @@
 """MPI programs in steps: Debian's Open MPI and MPICH, compiled here, over several virtual nodes."""
 import contextlib
+import re
 import shutil
 import socket
 import subprocess
 import sys
 
 import pytest
+
+from cluster import Machine
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -67,6 +70,20 @@ def test_program_in_a_batch_job(cluster, programs, kind, mpi):
                          "--ntasks=3", "--nodes=2", env=OPEN_MPI)
     said = [line for line in cluster.output(job).splitlines() if line.startswith("rank")]
     assert sorted(said[:3]) == lines(3, [2, 2, 1]) and said[3:] == lines(1, [1])
+
+
+@pytest.mark.minke_only
+def test_the_clusters_default(new_cluster, programs):
+    cluster = new_cluster("pmix", Machine(nodes=2, cpus=2, settings='mpi_default = "pmix"'))
+    assert re.search(r"MpiDefault += pmix", cluster.run("scontrol", "show", "config").stdout)
+    done = cluster.run("srun", "-n2", programs["openmpi"], env=OPEN_MPI, check=0)
+    assert sorted(done.stdout.splitlines()) == lines(2, [2, 2])
+    job = cluster.submit(f"srun {programs['openmpi']}; srun --mpi=none printenv SLURM_MPI_TYPE", "--ntasks=2",
+                         env=OPEN_MPI)
+    said = cluster.output(job).splitlines()
+    assert sorted(said[:2]) == lines(2, [2, 2]) and said[2:] == ["none", "none"]
+    job = cluster.sbatch("--wrap=echo $SLURM_MPI_TYPE", env={"SLURM_MPI_TYPE": "pmi2"})
+    assert cluster.output(job) == "pmi2\n"
 
 
 @pytest.mark.parametrize("kind, mpi", PAIRS)

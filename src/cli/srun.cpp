@@ -118,6 +118,14 @@ Status broadcast_program(std::string target, rpc::StepSpec& spec) {
   return {};
 }
 
+// The cluster's mpi_default, which a job's variables tell; for an srun that is not within the job.
+void take_default_mpi(submit::JobRequest& request, const auto& variables) {
+  constexpr std::string_view kName = "SLURM_MPI_TYPE=";
+  for (const std::string& variable : variables) {
+    if (!request.is_given("mpi") && variable.starts_with(kName)) request.mpi = variable.substr(kName.size());
+  }
+}
+
 // `told`: see StepRun::tell_step_id().
 int run_step(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
              const model::JobRecord& job, rpc::StepSpec spec, int told) {
@@ -130,8 +138,11 @@ int run_step(Client& client, const submit::Invocation& invocation, submit::JobRe
   const bool first = part.first_task == 0;
   std::unique_ptr<mpi::Server> mpi_server;
   TaskOptions task{"", spec.cpu_bind(), request.task_prolog, request.task_epilog, {}, request.debugger_test};
-  if (request.mpi == "pmi2" || request.mpi == "pmix") {
-    if (spec.has_het()) return fail("--mpi=" + request.mpi + " serves one component of a job only");
+  const bool offers_mpi = request.mpi == "pmi2" || request.mpi == "pmix";
+  if (offers_mpi && spec.has_het()) {  // a default is for the steps that it can serve
+    if (request.given["mpi"] == submit::Source::kCommandLine)
+      return fail("--mpi=" + request.mpi + " serves one component of a job only");
+  } else if (offers_mpi) {
     auto started = mpi::Server::start(request.mpi == "pmix" ? mpi::Kind::kPmix : mpi::Kind::kPmi);
     if (!started) return fail("--mpi=" + request.mpi + ": " + started.error().message);
     mpi_server = std::move(*started);
@@ -348,6 +359,7 @@ int srun_main(int argc, char** argv) {
     if (!allocation)
       return give_up_allocation(invocation, *request, "Unable to allocate resources: ", allocation.error());
     job = allocation->job;
+    take_default_mpi(*request, allocation->environment);
     *environment = add_to_environment(*environment, allocation->environment);
   } else {
     rpc::WaitJobReply found;
@@ -357,9 +369,11 @@ int srun_main(int argc, char** argv) {
                                                 *group < static_cast<uint64_t>(found.het_components_size()))
       job = found.het_components(static_cast<int>(*group));
     // Called from outside of the job: its tasks get the job's variables all the same.
-    if (!invocation.variable("SLURM_JOB_ID"))
+    if (!invocation.variable("SLURM_JOB_ID")) {
+      take_default_mpi(*request, found.environment());
       *environment =
           add_to_environment(*environment, {found.environment().begin(), found.environment().end()});
+    }
   }
   if (request->verbose > 0) {
     std::fprintf(stderr, "srun: jobid %u: nodes(%d):`%s', cpu counts: %s\n", job.job_id(), job.nodes_size(),

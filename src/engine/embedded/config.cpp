@@ -260,6 +260,11 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   });
   table.number("first_job_id", 1, 0x03ffffff,
                [&](int64_t v) { config.first_job_id = static_cast<uint32_t>(v); });
+  table.text("mpi_default", [&](const std::string& given) -> Status {
+    if (given != "none" && given != "pmi2" && given != "pmix") return failure("must be none, pmi2 or pmix");
+    config.mpi_default = given;
+    return {};
+  });
   table.number("kill_wait", 0, 65533,
                [&](int64_t v) { config.kill_wait_seconds = static_cast<uint32_t>(v); });
   table.number("min_job_age", 2, 1 << 30,

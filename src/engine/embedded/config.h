@@ -38,6 +38,7 @@ struct Configuration {
   std::string source_path;  // of the file read; empty: none
   std::string cluster_name = "minke";
   std::string tmp_root;                // where each job's $SLURM_TMPDIR is made
+  std::string mpi_default = "none";    // MpiDefault: what srun offers to MPI libraries without --mpi
   uint32_t kill_wait_seconds = 30;     // between SIGTERM and SIGKILL
   uint32_t min_job_age_seconds = 300;  // how long squeue and scontrol still show a job that ended
   uint32_t max_array_size = 4000002;   // largest index + 1

@@ -181,7 +181,7 @@ constexpr Parameter kParameters[] = {
     {"MessageTimeout", "10 sec"},
     {"MinJobAge", nullptr,
      [](const ListingFacts& f) -> std::string { return seconds(f.config.min_job_age_seconds); }},
-    {"MpiDefault", "none"},
+    {"MpiDefault", nullptr, [](const ListingFacts& f) -> std::string { return f.config.mpi_default; }},
     {"MpiParams", ""},
     {"MULTIPLE_SLURMD", "Yes"},
     {"NEXT_JOB_ID", nullptr,

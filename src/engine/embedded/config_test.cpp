@@ -44,6 +44,7 @@ TEST(Configuration, DeclaresVirtualNodesWithTypedGpus) {
   const Configuration config = parse(R"(
 cluster_name = "lab"
 kill_wait = 5
+mpi_default = "pmix"
 [[node]]
 name = "n[1-3]"
 cpus = 8
@@ -61,6 +62,7 @@ default = true
 )");
   EXPECT_EQ(config.cluster_name, "lab");
   EXPECT_EQ(config.kill_wait_seconds, 5u);
+  EXPECT_EQ(config.mpi_default, "pmix");
   ASSERT_EQ(config.nodes.size(), 3u);
   EXPECT_EQ(config.nodes[2].name(), "n3");
   EXPECT_TRUE(config.nodes[2].is_virtual());

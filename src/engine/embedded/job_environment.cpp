@@ -118,6 +118,7 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
     tasks.push_back(counted ? node.tasks() : std::max(1U, node.cpus() / std::max(1U, spec.cpus_per_task())));
   }
   environment.set("SLURM_CLUSTER_NAME", around.cluster_name);
+  environment.set_if("SLURM_MPI_TYPE", around.mpi_default);
   environment.set_if("SLURM_CONF", around.config_path);
   environment.set("MINKE_HOME", around.home);
   environment.set_if("SLURM_TMPDIR", around.tmp_dir);
@@ -197,12 +198,16 @@ std::vector<std::string> component_environment(const model::JobRecord& record, c
   return variables;
 }
 
+bool has_variable(std::string_view block, std::string_view name) {
+  if (block.starts_with(name)) return true;
+  for (size_t at = 0; (at = block.find('\0', at)) != std::string_view::npos; ++at) {
+    if (block.substr(at + 1).starts_with(name)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> virtual_node_environment(int nodes, std::string_view block) {
-  const auto starts = [](std::string_view text) { return text.starts_with("OMPI_MCA_btl="); };
-  bool chosen = starts(block);
-  for (size_t at = 0; !chosen && (at = block.find('\0', at)) != std::string_view::npos; ++at)
-    chosen = starts(block.substr(at + 1));
-  if (nodes < 2 || chosen) return {};
+  if (nodes < 2 || has_variable(block, "OMPI_MCA_btl=")) return {};
   return {"OMPI_MCA_btl=^vader,sm"};
 }
 

@@ -15,6 +15,7 @@ struct JobSurroundings {
   std::string home;         // MINKE_HOME of this cluster
   std::string config_path;  // SLURM_CONF; may be empty
   std::string tmp_dir;
+  std::string mpi_default;  // empty: none
   // Of an array: what it consists of in all.
   uint32_t array_count = 0, array_min = 0, array_max = 0, array_step = 1;
 };
@@ -26,6 +27,8 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
 // behind their names.
 std::vector<std::string> component_environment(const model::JobRecord& record, const JobSurroundings& around,
                                                uint32_t offset);
+// Whether the block (NAME=VALUE, each ended by NUL) has it; `name` with its "=".
+bool has_variable(std::string_view block, std::string_view name);
 // What programs need to know where a job has several nodes, which are all this machine; not where the user's
 // own environment (`block`) says something else. Open MPI's shared memory between processes of one machine is
 // named by host and by place on the node, so that two virtual nodes would share each other's.

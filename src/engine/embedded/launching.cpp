@@ -106,7 +106,8 @@ JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) con
   JobSurroundings around{.cluster_name = core_.config.cluster_name,
                          .home = core_.config.home,
                          .config_path = core_.config.source_path,
-                         .tmp_dir = tmp_dir_of(job)};
+                         .tmp_dir = tmp_dir_of(job),
+                         .mpi_default = core_.config.mpi_default == "none" ? "" : core_.config.mpi_default};
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     const TaskSet all(spec.array());
     around.array_count = static_cast<uint32_t>(all.size());
@@ -275,7 +276,9 @@ void Launching::send(Job& job) {
       order.add_argv(word);
   order.add_argv(*script);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
-  std::vector<std::string> variables = allocation_environment(record, surroundings(job, spec));
+  JobSurroundings around = surroundings(job, spec);
+  if (has_variable(**environment, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
+  std::vector<std::string> variables = allocation_environment(record, around);
   for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
   const NodeAllocation& first = job.details->nodes.Get(0);
   const std::string gpus = visible_gpus(core_, job, first.node(), gpu_numbers(first));
