@@ -11,10 +11,12 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
-from parts import array, core, environments, memory, passes, rest, sacct, simulate, singles, squeue, srun, storage, submit  # noqa: E402
+from parts import (array, confinement, core, environments, memory, passes, rest, sacct, simulate,  # noqa: E402
+                   singles, squeue, srun, storage, submit)
 from report import Report  # noqa: E402
 
-PARTS = (array, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate, storage, environments)
+PARTS = (array, confinement, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate, storage,
+         environments)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 

@@ -71,7 +71,7 @@ def passable_directory(parent: str = "/tmp") -> pathlib.Path:
 class Shared:
     """The cluster, and its users: alice, bob and otto, who is an operator."""
 
-    def __init__(self, extra: str = "", parent: str = "/tmp"):
+    def __init__(self, extra: str = "", parent: str = "/tmp", tables: str = ""):
         # Nobody else may pass through pytest's own.
         self.directory = passable_directory(parent)
         self.accounts: list[str] = []
@@ -80,7 +80,7 @@ class Shared:
         self.home = self.directory / "home"
         config = self.directory / "minke.toml"
         config.write_text(f'operators = "{self.group}"\n' + extra +
-                          configuration(Machine(nodes=2, cpus=2, memory=2000)))
+                          configuration(Machine(nodes=2, cpus=2, memory=2000)) + tables)
         self.program = self.directory / "minke"
         shutil.copy(os.environ.get("MINKE", ROOT / "build/minke"), self.program)
         self.environment = plain_environment() | {"MINKE_HOME": str(self.home)}

@@ -16,14 +16,16 @@ class Minke:
     """Use as a context manager. `environment` is what its commands need; `stub` launches nothing."""
     name = "Minke"
 
-    def __init__(self, program: pathlib.Path, stub: bool = False, configuration: str = ""):
+    def __init__(self, program: pathlib.Path, stub: bool = False, configuration: str = "", shared: bool = False):
         self.program = program.resolve()
         self.stub = stub
+        self.shared = shared  # a cluster of root's, that serves all users
         base = ROOT / ".minke/bench"  # on the disk that the repository is on, not in memory
         base.mkdir(parents=True, exist_ok=True)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=base))
         self.home = self.directory / "cluster"
-        self.home.mkdir(mode=0o700)
+        if not shared:
+            self.home.mkdir(mode=0o700)
         if configuration:
             (self.directory / "minke.toml").write_text(configuration)
         environment = {name: value for name, value in os.environ.items()
@@ -35,8 +37,12 @@ class Minke:
         self.daemon: subprocess.Popen | None = None
 
     def __enter__(self) -> "Minke":
-        lines = subprocess.run(["bash", "-c", 'set -e; lines=$("$0" env --over-slurm); eval "$lines"; env -0', str(self.program)],
-                               env=self.environment, stdout=subprocess.PIPE, check=True).stdout
+        up = [str(self.program), "up"]
+        if self.shared:
+            subprocess.run([*up, "--shared"], env=self.environment, check=True, stdout=subprocess.DEVNULL)
+        shell = 'set -e; lines=$("$0" env --over-slurm); eval "$lines"; env -0'
+        lines = subprocess.run(["bash", "-c", shell, str(self.program)], env=self.environment, stdout=subprocess.PIPE,
+                               check=True).stdout
         self.environment = dict(entry.split("=", 1) for entry in os.fsdecode(lines).split("\0") if "=" in entry)
         if self.stub:
             log = open(self.directory / "daemon.out", "ab")
@@ -47,8 +53,8 @@ class Minke:
                 if time.monotonic() > deadline or self.daemon.poll() is not None:
                     raise RuntimeError((self.directory / "daemon.out").read_text()[-2000:])
                 time.sleep(0.01)
-        else:
-            subprocess.run([str(self.program), "up"], env=self.environment, check=True, stdout=subprocess.DEVNULL)
+        elif not self.shared:
+            subprocess.run(up, env=self.environment, check=True, stdout=subprocess.DEVNULL)
         return self
 
     def command(self, *arguments: str, **options) -> subprocess.CompletedProcess:

@@ -16,6 +16,7 @@
 #include "engine/embedded/config.h"
 #include "node/control_groups.h"
 #include "node/discovery.h"
+#include "node/namespaces.h"
 #include "os/minke_home.h"
 #include "text/memory.h"
 
@@ -154,6 +155,28 @@ void check_control_groups(std::vector<Finding>& findings) {
                       "jobs are confined by control groups (version " + std::to_string(groups->version()) +
                           ": " + names + ")",
                       ""});
+  if (::geteuid() != 0) return;
+  if (groups->devices_problem().empty()) {
+    findings.push_back({Level::kGood, "jobs cannot open GPUs of others", ""});
+  } else {
+    findings.push_back({Level::kNote, "jobs can open GPUs of others: " + groups->devices_problem(), ""});
+  }
+}
+
+// What only root's launcher can do.
+void check_namespaces(std::vector<Finding>& findings) {
+  if (::geteuid() != 0) {
+    findings.push_back({Level::kNote,
+                        "jobs see this machine's name and network: only root's cluster can give them others", ""});
+    return;
+  }
+  findings.push_back(node::can_name_hosts()
+                         ? Finding{Level::kGood, "jobs see the names of virtual nodes, which resolve to this machine", ""}
+                         : Finding{Level::kNote, "jobs see this machine's name on virtual nodes: the kernel refuses others",
+                                   ""});
+  const auto network = node::make_offline_network();
+  findings.push_back(network ? Finding{Level::kGood, "partitions can be offline", ""}
+                             : Finding{Level::kNote, "partitions cannot be offline: " + network.error().message, ""});
 }
 
 }  // namespace
@@ -175,7 +198,10 @@ int doctor(bool json) {
   check_limits(findings);
   // Of a shared cluster root has to ask.
   const auto home = os::minke_home();
-  if (!home || !os::is_shared(*home) || ::geteuid() == 0) check_control_groups(findings);
+  if (!home || !os::is_shared(*home) || ::geteuid() == 0) {
+    check_control_groups(findings);
+    check_namespaces(findings);
+  }
   bool bad = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {

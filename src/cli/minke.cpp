@@ -13,15 +13,18 @@
 #include <vector>
 
 #include "base/version.h"
+#include "cli/adopt.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/estimate.h"
 #include "cli/links.h"
+#include "cli/metrics_server.h"
 #include "cli/minke.h"
 #include "cli/runs.h"
 #include "cli/simulate.h"
 #include "cli/software.h"
+#include "cli/top.h"
 #include "cli/tracking.h"
 #include "cli/usage.h"
 #include "cli/wheels.h"
@@ -507,6 +510,32 @@ int minke_main(int argc, char** argv) {
   launcher_command->group("");  // the daemon starts it
   launcher_command->add_option("--home", launcher.home)->required();
   launcher_command->callback([&] { exit_code = node::run_launcher(launcher); });
+
+  TopOptions top_options;
+  auto* top_command = app.add_subcommand("top", "what running jobs use now");
+  top_command->add_flag("--once", top_options.once, "print it once");
+  top_command->add_flag("--json", top_options.json, "once, as JSON");
+  top_command->add_flag("--series", top_options.series, "with --json: all samples");
+  top_command->add_option("-j,--jobs", top_options.jobs, "these jobs; of those that ended what was kept");
+  top_command->add_option("-d,--delay", top_options.seconds, "seconds between two looks")
+      ->check(CLI::Range(0.5, 3600.0));
+  top_command->callback([&] { exit_code = top(top_options); });
+
+  AdoptOptions adopt_options;
+  auto* adopt_command =
+      app.add_subcommand("adopt", "put a login into a running job of its user, for pam_exec");
+  adopt_command->add_option("--user", adopt_options.user, "whose login it is; else PAM_USER");
+  adopt_command->add_option("--pid", adopt_options.pid, "the process; else the caller")
+      ->check(CLI::Range(1, 1 << 30));
+  adopt_command->add_option("--allow", adopt_options.allow, "a group that may log in without a job");
+  adopt_command->callback([&] { exit_code = adopt(adopt_options); });
+
+  std::string metrics_home, metrics_address;
+  auto* metrics_command = app.add_subcommand("metrics-server", "serve /metrics");
+  metrics_command->group("");  // the daemon starts it
+  metrics_command->add_option("--home", metrics_home)->required();
+  metrics_command->add_option("--listen", metrics_address)->required();
+  metrics_command->callback([&] { exit_code = serve_metrics(metrics_home, metrics_address); });
 
   node::NvmlOptions nvml;
   auto* probe_command = app.add_subcommand("gpu-probe", "ask the GPUs' driver");

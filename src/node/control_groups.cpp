@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -13,11 +14,14 @@
 #include <functional>
 #include <sstream>
 
+#include "node/device_filter.h"
+
 namespace minke::node {
 namespace {
 
 constexpr const char* kUsed[] = {"cpuset", "memory", "pids"};
 constexpr char kPrefix[] = "/minke+";  // no unit of systemd's can have a + in its name
+constexpr char kDevices[] = "devices";  // of version 1; made only for groups that need it
 // Where the processes of a group that was handed over go, so that it may give its controllers to others.
 constexpr char kServiceLeaf[] = "/service";
 
@@ -150,6 +154,16 @@ Result<ControlGroups> ControlGroups::find(const std::string& name, bool with_cpu
     }
   }
   for (const Mount& mount : mounts) {
+    if (!with_cpus || groups.version_ != 1 || mount.type != "cgroup" ||
+        !has_word(mount.options, kDevices, ','))
+      continue;
+    groups.bases_[kDevices] =
+        root + mount.at + without_jobs(own_group(root, kDevices, mount)) + kPrefix + name;
+    groups.devices_problem_.clear();
+  }
+  if (with_cpus && groups.version_ == 1 && !groups.bases_.contains(kDevices))
+    groups.devices_problem_ = "the kernel's devices controller is not mounted";
+  for (const Mount& mount : mounts) {
     if (groups.version_ != 0 || mount.type != "cgroup2") continue;
     const std::string own = root + mount.at + without_jobs(own_group(root, "", mount));
     groups.delegated_ = is_delegated(own);
@@ -177,7 +191,7 @@ void ControlGroups::leave() {
     if (mount.type == "cgroup2") {
       own = own_group("", "", mount);
     } else {
-      for (const char* controller : kUsed) {
+      for (const char* controller : {kUsed[0], kUsed[1], kUsed[2], kDevices}) {
         if (has_word(mount.options, controller, ',')) own = own_group("", controller, mount);
       }
     }
@@ -206,6 +220,7 @@ std::vector<std::string> ControlGroups::directories(const std::string& group) co
   for (const auto& [controller, base] : bases_) {
     const bool nested = group.find('/') != std::string::npos;
     if (version_ == 1 && nested && base != divided()) continue;
+    if (controller == kDevices && ::access((base + "/" + group).c_str(), F_OK) != 0) continue;
     all.push_back(base + "/" + group);
     if (version_ == 2) break;
   }
@@ -222,7 +237,9 @@ std::vector<std::string> ControlGroups::process_directories(const std::string& g
   const std::string top = group.substr(0, group.find('/'));
   if (version_ == 2 || top == group) return all;
   for (const auto& [controller, base] : bases_) {
-    if (base != divided()) all.push_back(base + "/" + top);
+    if (base == divided()) continue;
+    if (controller == kDevices && ::access((base + "/" + top).c_str(), F_OK) != 0) continue;
+    all.push_back(base + "/" + top);
   }
   return all;
 }
@@ -255,7 +272,13 @@ Status ControlGroups::prepare() {
       if (auto set = write_text(base + file, read_text(above)); !set) return set;
     }
   }
-  return version_ == 2 ? give_controllers(bases_.begin()->second) : Status();
+  if (version_ == 1) return {};
+  if (auto loaded = load_device_filter({}); !loaded) {
+    devices_problem_ = "the kernel takes no device filter (eBPF): " + loaded.error().message;
+  } else {
+    devices_problem_.clear();
+  }
+  return give_controllers(bases_.begin()->second);
 }
 
 Status ControlGroups::create(const std::string& group, const GroupLimits& limits) {
@@ -266,8 +289,14 @@ Status ControlGroups::create(const std::string& group, const GroupLimits& limits
   if (const size_t slash = group.rfind('/'); version_ == 2 && slash != std::string::npos) {
     result = give_controllers(directories(group.substr(0, slash)).front());
   }
+  if (const auto devices = bases_.find(kDevices); devices != bases_.end() && !limits.hidden.empty()) {
+    const std::string directory = devices->second + "/" + group;
+    if (::mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) return failure_from_errno(directory, errno);
+    made.push_back(directory);
+  }
   for (const std::string& directory : directories(group)) {
     if (!result) break;
+    if (!made.empty() && made.front() == directory) continue;
     if (::mkdir(directory.c_str(), 0755) != 0) {
       result = failure_from_errno(directory, errno);
       break;
@@ -301,12 +330,26 @@ Status ControlGroups::set_limits(const std::string& group, const GroupLimits& li
   if (limits.pids != 0) {
     if (auto set = write_text(path("pids", group, "pids.max"), std::to_string(limits.pids)); !set) return set;
   }
+  if (!limits.hidden.empty()) {
+    if (auto hidden = hide(group, limits.hidden); !hidden) return hidden;
+  }
   const bool nested = group.find('/') != std::string::npos;
   const auto cpus = bases_.find("cpuset");
   if (cpus == bases_.end() || nested || (!first && limits.cpus.empty())) return {};
   const std::string list = limits.cpus.empty() ? read_text(cpus->second + "/cpuset.cpus") : limits.cpus;
   if (auto set = write_text(path("cpuset", group, "cpuset.cpus"), list); !set || !first) return set;
   return write_text(path("cpuset", group, "cpuset.mems"), read_text(cpus->second + "/cpuset.mems"));
+}
+
+Status ControlGroups::hide(const std::string& group, const std::vector<dev_t>& devices) const {
+  if (!devices_problem_.empty()) return {};  // whoever asks has been told
+  if (version_ == 2) return attach_device_filter(directories(group).front(), devices);
+  for (const dev_t device : devices) {
+    const std::string rule =
+        "c " + std::to_string(gnu_dev_major(device)) + ":" + std::to_string(gnu_dev_minor(device)) + " rwm";
+    if (auto set = write_text(path(kDevices, group, "devices.deny"), rule); !set) return set;
+  }
+  return {};
 }
 
 Result<GroupEntry> ControlGroups::open(const std::string& group) const {

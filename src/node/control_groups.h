@@ -29,6 +29,7 @@ struct GroupLimits {
   uint64_t memory_bytes = 0;  // together, swap too where the kernel counts it; 0: none
   uint64_t pids = 0;          // processes and threads at a time; 0: none
   std::string cpus;           // as the kernel writes lists, "0-3,8"; empty: all. Where the kernel has them
+  std::vector<dev_t> hidden;  // character devices that may not be opened; of topmost groups only
 };
 
 // How a process that is being started comes into a group.
@@ -41,7 +42,7 @@ class ControlGroups {
  public:
   // `root`: put before every path that is read, for tests on a tree of their own. `name`: of the directory
   // that the groups are made in. Errors: no controller that confines is mounted, or it is not ours to write.
-  // `with_cpus`: that hold to CPUs as well, where the kernel offers it.
+  // `with_cpus`: that hold to CPUs, and keep from devices, as well, where the kernel offers it.
   static Result<ControlGroups> find(const std::string& name, bool with_cpus = false,
                                     const std::string& root = "");
 
@@ -50,6 +51,10 @@ class ControlGroups {
   static void leave();
 
   int version() const { return version_; }
+  // Why `hidden` cannot be had; empty: it can.
+  const std::string& devices_problem() const { return devices_problem_; }
+  // By controller: the directory of our own.
+  const std::map<std::string, std::string>& bases() const { return bases_; }
   std::vector<std::string> controllers() const;  // those that are used, sorted
 
   // Makes the directory of its own; to be called before anything below. Errors: the kernel does not let us.
@@ -83,13 +88,15 @@ class ControlGroups {
   const std::string& divided()
       const;  // version 1: the base of the controller that groups below others divide
   Status give_controllers(const std::string& directory) const;
+  Status hide(const std::string& group, const std::vector<dev_t>& devices) const;
   Status set_limits(const std::string& group, const GroupLimits& limits) const;
   std::vector<std::string> directories(const std::string& group) const;          // that it has itself
   std::vector<std::string> process_directories(const std::string& group) const;  // that its processes are in
 
   int version_ = 0;
-  bool delegated_ = false;                    // version 2: the own group has been handed over
-  std::map<std::string, std::string> bases_;  // by controller: the directory of our own
+  std::string devices_problem_ = "only root's control groups keep from devices";
+  bool delegated_ = false;  // version 2: the own group has been handed over
+  std::map<std::string, std::string> bases_;
 };
 
 }  // namespace minke::node

@@ -1,6 +1,7 @@
 #include "node/job_groups.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,16 @@ std::string cpu_list(const std::vector<std::vector<uint32_t>>& cpus) {
     for (const uint32_t number : numbers) list += (list.empty() ? "" : ",") + std::to_string(number);
   }
   return list;
+}
+
+// Device files that are not there cannot be opened anyway.
+std::vector<dev_t> devices_of(const google::protobuf::RepeatedPtrField<std::string>& files) {
+  std::vector<dev_t> devices;
+  for (const std::string& file : files) {
+    struct stat info {};
+    if (::stat(file.c_str(), &info) == 0 && S_ISCHR(info.st_mode)) devices.push_back(info.st_rdev);
+  }
+  return devices;
 }
 
 }  // namespace
@@ -64,7 +75,8 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
   auto [at, is_new] = jobs_.try_emplace(job_name);
   Job& job = at->second;
   if (is_new) {
-    const GroupLimits limits{order.job_memory_bytes(), order.job_pids(), cpu_list(job_cpus)};
+    const GroupLimits limits{order.job_memory_bytes(), order.job_pids(), cpu_list(job_cpus),
+                             devices_of(order.hidden_devices())};
     if (const Status made = make(job_name, job, limits); !made) {
       jobs_.erase(at);
       return failure(made.error());
@@ -78,7 +90,7 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
       [[maybe_unused]] const Status removed =
           groups_->remove(group);  // of one that could not be started before
       const uint64_t memory = i < order.places_size() ? order.places(i).memory_bytes() : 0;
-      if (auto made = groups_->create(group, {memory, 0, ""}); !made) return failure(made.error());
+      if (auto made = groups_->create(group, {memory, 0, "", {}}); !made) return failure(made.error());
     }
     launch.groups.push_back(group);
     auto entry = open(job, group);
@@ -89,7 +101,8 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
 }
 
 Status JobGroups::make(const std::string& name, Job& job, const GroupLimits& limits) {
-  if (spares_ && limits.memory_bytes == 0 && limits.pids == 0) job.spare = spares_->take(stale_);
+  if (spares_ && limits.memory_bytes == 0 && limits.pids == 0 && limits.hidden.empty())
+    job.spare = spares_->take(stale_);
   job.group = job.spare ? job.spare->name : name;
   if (job.spare) return {};
   if (std::erase(stale_, name) > 0) {  // a run of this name that was lost

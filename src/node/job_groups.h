@@ -27,10 +27,13 @@ namespace minke::node {
 class JobGroups {
  public:
   // `name`: tells this launcher's groups from another's.
-  // `shared`: jobs are held to their CPUs.
+  // `shared`: jobs are held to their CPUs, and kept from others' devices.
   JobGroups(const std::string& name, bool shared);
   ~JobGroups();
 
+  // For who measures: where the groups are. Null: there are none.
+  const ControlGroups* groups() const { return groups_ ? &*groups_ : nullptr; }
+  static std::string name_of(const JobKey& job);
   const std::string& problem() const { return problem_; }  // why there are no groups; empty: there are
 
   // Makes the groups of a launch, and its job's with the first one. By place of the order, or, where the job
@@ -60,7 +63,6 @@ class JobGroups {
     std::optional<SpareGroups::Group> spare;  // which is that group
     std::unordered_map<std::string, Launch> launches;
   };
-  static std::string name_of(const JobKey& job);
   static std::string name_of(const LaunchKey& launch);
   Launch* find(const LaunchKey& launch);
   Status make(const std::string& name, Job& job, const GroupLimits& limits);

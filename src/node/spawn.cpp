@@ -138,6 +138,7 @@ std::string describe_failure(const ChildBlock& block) {
     return "cannot have its own /tmp and /dev/shm: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kIdentity)) return "cannot run as its user: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kGroup)) return "cannot enter its control group: " + reason;
+  if (block.phase == static_cast<int>(StartPhase::kNetwork)) return "cannot enter its network: " + reason;
   if (block.phase == static_cast<int>(StartPhase::kDirectory))
     return "couldn't chdir to /tmp either: " + reason;
   static constexpr const char* kStreamNames[] = {"stdin", "stdout", "stderr"};
@@ -155,7 +156,8 @@ struct Spawner::Start {
   std::vector<gid_t> supplementary;  // groups of the order's identity
   std::vector<GroupEntry> groups;
   std::vector<std::pair<std::string, std::string>> bind_paths;
-  std::vector<ChildBind> binds;               // of `bind_paths`
+  std::vector<ChildBind> binds;  // of `bind_paths`
+  os::UniqueFd network;
   std::vector<cpu_set_t> cpu_masks;           // by place
   std::vector<std::vector<int>> group_files;  // of `groups`
   std::vector<TaskStart> tasks;               // never resized once started
@@ -245,6 +247,7 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
   const std::vector<std::vector<uint32_t>>& cpus = confinement.cpus;
   start->groups = std::move(confinement.groups);
   start->bind_paths = std::move(confinement.binds);
+  if (confinement.network >= 0) start->network.reset(::fcntl(confinement.network, F_DUPFD_CLOEXEC, 3));
   for (const auto& [source, target] : start->bind_paths)
     start->binds.push_back({source.c_str(), target.c_str()});
   for (const GroupEntry& group : start->groups) {
@@ -277,6 +280,14 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
     if (const uint32_t place = order.tasks(i).place(); place < cpus.size() && !cpus[place].empty()) {
       task.block.cpu_mask = &start->cpu_masks[place];
       task.block.cpu_mask_bytes = sizeof(cpu_set_t);
+    }
+    task.block.network = start->network.get();
+    if (const uint32_t place = order.tasks(i).place();
+        confinement.host_names && static_cast<int>(place) < order.places_size() &&
+        !order.places(static_cast<int>(place)).host_name().empty()) {
+      const std::string& name = order.places(static_cast<int>(place)).host_name();
+      task.block.host_name = name.data();
+      task.block.host_name_length = name.size();
     }
     task.block.binds = start->binds.data();
     task.block.bind_count = start->binds.size();

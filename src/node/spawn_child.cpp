@@ -79,6 +79,18 @@ MINKE_SHARED_MEMORY void enter_group(ChildBlock& child) {
   }
 }
 
+MINKE_SHARED_MEMORY void take_network(ChildBlock& child) {
+  if (child.network < 0) return;
+  const long result = raw_syscall(SYS_setns, child.network, CLONE_NEWNET);
+  if (result < 0) give_up(child, StartPhase::kNetwork, static_cast<int>(-result));
+}
+
+// Best done, not needed to run.
+MINKE_SHARED_MEMORY void take_host_name(const ChildBlock& child) {
+  if (child.host_name == nullptr || raw_syscall(SYS_unshare, CLONE_NEWUTS) != 0) return;
+  raw_syscall(SYS_sethostname, address(child.host_name), static_cast<long>(child.host_name_length));
+}
+
 // What is mounted elsewhere later appears here too; what is mounted here stays here.
 MINKE_SHARED_MEMORY void take_private_directories(ChildBlock& child) {
   if (child.bind_count == 0) return;
@@ -222,6 +234,8 @@ MINKE_SHARED_MEMORY int run_child(void* child_block) {
   raw_syscall(SYS_setsid);
   reset_signals();
   if (child.after != nullptr) wait_for(child.after);
+  take_network(child);
+  take_host_name(child);
   keep_only_given_streams(child);
   take_private_directories(child);
   take_identity(child);

@@ -26,7 +26,7 @@ struct ChildLimit {
   uint64_t soft = 0;
 };
 
-enum class StartPhase : int { kGroup, kDirectories, kIdentity, kStreams, kDirectory, kExecute };
+enum class StartPhase : int { kGroup, kNetwork, kDirectories, kIdentity, kStreams, kDirectory, kExecute };
 
 // Prepared by the parent; all pointers stay valid while `alive` is not zero.
 struct ChildBlock {
@@ -52,6 +52,9 @@ struct ChildBlock {
   size_t group_count = 0;
   const ChildBind* binds = nullptr;  // some: in a mount namespace of its own
   size_t bind_count = 0;
+  int network = -1;                 // a network namespace to be in; -1: the launcher's
+  const char* host_name = nullptr;  // null: the machine's
+  size_t host_name_length = 0;
   const void* cpu_mask = nullptr;  // of sched_setaffinity(2); null: not bound
   size_t cpu_mask_bytes = 0;
   const int* group_files = nullptr;  // its own pid is to be written to them

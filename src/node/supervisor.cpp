@@ -13,6 +13,7 @@
 
 #include "node/append.h"
 #include "node/launcher.h"
+#include "node/namespaces.h"
 #include "node/tmp_dir.h"
 
 namespace minke::node {
@@ -187,12 +188,21 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confine
   }
   if (order.has_identity()) job.identity = order.identity();
   if (const Status made = make_directories(order, job); !made) return made;
+  if (order.offline() && !job.network) {
+    auto network = make_offline_network();
+    if (!network) return failure("no network namespace: " + network.error().message, network.error().code);
+    job.network = std::move(*network);
+  }
   if (job.cpus.empty()) {
     for (const uint32_t count : order.job_cpus()) job.cpus.push_back(cpus_.take(count));
   }
   auto made = groups_.make(order, job.cpus);
   if (!made) return failure("no control group: " + made.error().message, made.error().code);
-  confinement = {std::move(*made), job.cpus, job.binds};
+  confinement = {std::move(*made), job.cpus, job.binds, job.network.get(), false};
+  if (::geteuid() == 0 && can_name_hosts()) {
+    confinement.host_names = true;
+    if (!order.hosts().empty()) confinement.binds.emplace_back(order.hosts(), "/etc/hosts");
+  }
   if (order.id().kind() == model::STEP_BATCH) remember_streams(order);
   return {};
 }
@@ -444,6 +454,17 @@ Inventory Supervisor::inventory() {
   inventory.set_instance(instance_);
   inventory.set_pid(static_cast<uint32_t>(::getpid()));
   for (const auto& [key, launch] : table_.all()) *inventory.add_launches() = to_message(launch, true);
+  if (const ControlGroups* groups = groups_.groups()) {
+    inventory.set_groups_version(static_cast<uint32_t>(groups->version()));
+    inventory.set_hides_devices(groups->devices_problem().empty());
+    inventory.set_devices_problem(groups->devices_problem());
+    for (const auto& [controller, directory] : groups->bases()) {
+      GroupBase& base = *inventory.add_group_bases();
+      base.set_controller(controller);
+      base.set_directory(directory);
+    }
+  }
+  if (!groups_.groups()) inventory.set_devices_problem(groups_.problem());
   return inventory;
 }
 

@@ -39,8 +39,8 @@ class Supervisor {
     std::string journal_path;
     std::string home_id;
     bool use_kernel_child_list = true;
-    bool shared = false;        // serves all users, as root
-    std::string memory_dir;     // where what is mounted as jobs' /dev/shm is made
+    bool shared = false;     // serves all users, as root
+    std::string memory_dir;  // where what is mounted as jobs' /dev/shm is made
   };
   // Recovers from the journal: launches of an earlier launcher that had not ended are cleared away and then
   // lost. The process must be a child subreaper already. Errors: the journal cannot be read or written.
@@ -81,6 +81,7 @@ class Supervisor {
     std::optional<Identity> identity;
     std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
     std::vector<std::pair<std::string, std::string>> binds;
+    os::UniqueFd network;  // of an offline job
   };
   // A child of the launcher that it did not start.
   struct Orphan {

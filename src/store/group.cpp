@@ -32,12 +32,12 @@ auto last_writes(const std::vector<PendingCommit>& commits, Rows rows, Key key) 
 
 bool Batch::empty() const {
   return jobs.empty() && specs.empty() && steps.empty() && contents.empty() && submissions.empty() &&
-         settings.empty();
+         settings.empty() && series.empty();
 }
 
 size_t row_count(const Batch& batch) {
   return batch.jobs.size() + batch.specs.size() + batch.steps.size() + batch.contents.size() +
-         batch.submissions.size() + batch.settings.size();
+         batch.submissions.size() + batch.settings.size() + batch.series.size();
 }
 
 Group merge(const std::vector<PendingCommit>& commits) {
@@ -61,6 +61,9 @@ Group merge(const std::vector<PendingCommit>& commits) {
       commits, [](const Batch& b) -> auto& { return b.submissions; }, first);
   group.settings = last_writes(
       commits, [](const Batch& b) -> auto& { return b.settings; }, first);
+  group.series = last_writes(
+      commits, [](const Batch& b) -> auto& { return b.series; },
+      [](const SeriesRow& row) { return run_key(row.job_id, row.restarts); });
   return group;
 }
 

@@ -29,6 +29,7 @@ struct Group {
   std::vector<const std::pair<ContentHash, std::string>*> contents;
   std::vector<const std::pair<std::string, uint32_t>*> submissions;
   std::vector<const std::pair<std::string, std::string>*> settings;
+  std::vector<const SeriesRow*> series;
 };
 
 Group merge(const std::vector<PendingCommit>& commits);

@@ -63,6 +63,8 @@ Result<RowWriter> RowWriter::prepare(Connection& connection) {
        "INSERT INTO submissions(key, job_id) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET job_id = ?2"},
       {&RowWriter::setting_,
        "INSERT INTO settings(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2"},
+      {&RowWriter::series_,
+       "INSERT INTO series(run, record) VALUES(?1, ?2) ON CONFLICT(run) DO UPDATE SET record = ?2"},
       {&RowWriter::no_setting_, "DELETE FROM settings WHERE name = ?1"},
   };
   RowWriter writer;
@@ -107,6 +109,12 @@ Status RowWriter::put(const model::StepRecord& step) {
   step.SerializeToString(&buffer_);
   step_.bind(3, buffer_);
   return step_.run();
+}
+
+Status RowWriter::put(const SeriesRow& row) {
+  series_.bind(1, run_key(row.job_id, row.restarts));
+  series_.bind(2, row.series);
+  return series_.run();
 }
 
 Status RowWriter::put_content(const ContentHash& hash, const std::string& bytes) {

@@ -24,12 +24,13 @@ class RowWriter {
   Status put(const JobRow& row);  // its record has no spec
   Status put(const SpecRow& row);
   Status put(const model::StepRecord& step);
+  Status put(const SeriesRow& row);
   Status put_content(const ContentHash& hash, const std::string& bytes);
   Status put_submission(const std::string& key, uint32_t job_id);
   Status put_setting(const std::string& name, const std::string& value);
 
  private:
-  Statement job_, spec_, step_, content_, submission_, setting_, no_setting_;
+  Statement job_, spec_, step_, content_, submission_, setting_, no_setting_, series_;
   std::string buffer_;
 };
 

@@ -41,6 +41,10 @@ constexpr std::array kMigrations = {
       CREATE INDEX jobs_by_end ON jobs(end_time, submit_time) WHERE end_time IS NOT NULL;
       CREATE INDEX jobs_by_user ON jobs(uid, end_time, submit_time) WHERE end_time IS NOT NULL;
     )sql",
+    // 3
+    R"sql(
+      CREATE TABLE series(run INTEGER PRIMARY KEY, record BLOB NOT NULL);
+    )sql",
 };
 constexpr int64_t kSchema = kMigrations.size();
 

@@ -1,6 +1,6 @@
 // The database's tables, and how an older database becomes a current one.
 //
-// Schema 2. PRAGMA application_id is "Mnke", PRAGMA user_version the schema's number. A run is one start of a
+// Schema 3. PRAGMA application_id is "Mnke", PRAGMA user_version the schema's number. A run is one start of a
 // job: a requeued job has several. Records are protobuf messages (model/job.proto), which may gain fields
 // without a new schema; columns repeat only what queries select by.
 //
@@ -22,6 +22,7 @@
 //   contents     hash: SHA-256, bytes
 //   submissions  key: chosen by the client, job_id
 //   settings     name, value
+//   series       run, record: Series (model/measurement.proto)
 //
 // What has ended is found by the time of its end, with the time of its submission beside it, so that a window
 // of the past is answered from an index alone; and the same again by user.

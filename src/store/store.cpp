@@ -34,6 +34,7 @@ class SqliteStore final : public Store {
   Result<std::optional<std::string>> content(const ContentHash& hash) override;
   Result<std::optional<uint32_t>> submission(const std::string& key) override;
   Result<std::optional<JobRow>> job(uint32_t job_id) override;
+  Result<std::optional<std::string>> series(uint32_t job_id, uint32_t restarts) override;
   Result<ArrayOutcome> array_outcome(uint32_t array_job_id) override;
   Result<std::optional<JobRow>> array_task(uint32_t array_job_id, uint32_t index) override;
 
@@ -47,7 +48,7 @@ class SqliteStore final : public Store {
   os::UniqueFd lock_;
   std::unique_ptr<Writer> writer_;
   std::unique_ptr<Connection> lookups_;
-  Statement content_, submission_, job_, array_, run_outcome_, task_;
+  Statement content_, submission_, job_, array_, run_outcome_, task_, series_;
   std::unique_ptr<Reader> reader_;
 };
 
@@ -132,6 +133,7 @@ Status SqliteStore::prepare_lookups() {
       {&array_, "SELECT run, outcome FROM jobs WHERE array_job_id = ?1"},
       {&task_, std::string("SELECT ") + kJobColumns +
                    " FROM jobs WHERE array_job_id = ?1 AND array_task_id = ?2 ORDER BY run DESC LIMIT 1"},
+      {&series_, "SELECT record FROM series WHERE run = ?1"},
       {&run_outcome_, "SELECT outcome FROM jobs WHERE run = ?1 AND array_job_id = ?2"},
   };
   if (auto set = lookups_->execute("PRAGMA cache_size = -256"); !set) return set;
@@ -210,6 +212,16 @@ Result<std::optional<std::string>> SqliteStore::content(const ContentHash& hash)
   if (!*row) return std::nullopt;
   std::string bytes(content_.bytes(0));
   content_.reset();
+  return bytes;
+}
+
+Result<std::optional<std::string>> SqliteStore::series(uint32_t job_id, uint32_t restarts) {
+  series_.bind(1, run_key(job_id, restarts));
+  auto row = series_.step();
+  if (!row) return failure(row.error());
+  if (!*row) return std::nullopt;
+  std::string bytes(series_.bytes(0));
+  series_.reset();
   return bytes;
 }
 

@@ -47,6 +47,13 @@ struct SpecRow {
   model::JobSpec spec;
 };
 
+// What was measured of one run of a job (model/measurement.proto).
+struct SeriesRow {
+  uint32_t job_id = 0;
+  uint32_t restarts = 0;
+  std::string series;  // serialised
+};
+
 // One atomic change. Everything is an upsert; but for settings nothing is ever deleted here (retention comes
 // later).
 struct Batch {
@@ -57,6 +64,7 @@ struct Batch {
   std::vector<std::pair<std::string, uint32_t>> submissions = {};  // submission key (16 bytes) -> job id
   // E.g. node states, messages that wait to be sent. An empty value removes the setting.
   std::vector<std::pair<std::string, std::string>> settings = {};
+  std::vector<SeriesRow> series = {};  // key: (job_id, restarts)
   bool empty() const;
 };
 
@@ -120,6 +128,7 @@ class Store {
   virtual Result<std::optional<std::string>> content(const ContentHash& hash) = 0;
   virtual Result<std::optional<uint32_t>> submission(const std::string& key) = 0;
   virtual Result<std::optional<JobRow>> job(uint32_t job_id) = 0;  // its latest run
+  virtual Result<std::optional<std::string>> series(uint32_t job_id, uint32_t restarts) = 0;
   // Of the records of an array, each by its latest run: how many have ended, how many of them JOB_COMPLETE
   // with exit code 0. Tasks that were cancelled while they waited in one record count as one.
   struct ArrayOutcome {

@@ -116,6 +116,9 @@ Status Writer::write_rows(const std::vector<PendingCommit>& commits) {
   for (const auto* row : group.settings) {
     if (status = rows_.put_setting(row->first, row->second); !status) return status;
   }
+  for (const auto* row : group.series) {
+    if (status = rows_.put(*row); !status) return status;
+  }
   return status;
 }
 

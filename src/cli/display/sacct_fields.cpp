@@ -265,13 +265,36 @@ void time_limit_raw(const Line& line, const Context&, std::string& out) {
     append_number(out, line.job->time_limit_minutes());
   }
 }
+// What was measured of GPUs, and of energy, stands among the others by name; nothing where nothing was.
+enum class MeasuredAs { kNot, kMean, kMost, kTotal };
+void append_gpus(const Line& line, MeasuredAs as, std::string& out) {
+  const model::Usage::Gpus& gpus = line.step->usage().gpus();
+  if (gpus.count() == 0 || as == MeasuredAs::kNot) return;
+  const bool most = as == MeasuredAs::kMost;
+  const double tasks = as == MeasuredAs::kMean ? std::max(1u, line.step->num_tasks()) : 1;
+  fmt::format_to(
+      std::back_inserter(out), ",gres/gpumem={:.0f}M,gres/gpuutil={:.0f}",
+      static_cast<double>(most ? gpus.most_memory_bytes() : gpus.memory_bytes()) / (1 << 20) / tasks,
+      (most ? gpus.most_utilization() : gpus.utilization()) / tasks);
+}
+void consumed_energy(const Line& line, const Context& context, std::string& out) {
+  const uint64_t joules = usage(line).energy_joules();
+  if (joules == 0) return step_zero(line, context, out);
+  out +=
+      joules < 1000 ? fmt::format("{}", joules) : fmt::format("{:.2f}K", static_cast<double>(joules) / 1000);
+}
+void consumed_energy_raw(const Line& line, const Context& context, std::string& out) {
+  const uint64_t joules = usage(line).energy_joules();
+  joules == 0 ? step_zero(line, context, out) : append_number(out, static_cast<int64_t>(joules));
+}
 // "cpu=00:00:01,fs/disk=12,mem=4K,pages=0": what `amount` makes of each.
 template <typename Amount>
-void usage_in(const Line& line, std::string& out, Amount amount) {
+void usage_in(const Line& line, std::string& out, Amount amount, MeasuredAs gpus = MeasuredAs::kNot) {
   if (line.step == nullptr) return;
   for (const auto& [name, what] :
        {std::pair{"cpu=", Metered::kCpu}, std::pair{",fs/disk=", Metered::kRead},
         std::pair{",mem=", Metered::kRss}, std::pair{",pages=", Metered::kFaults}}) {
+    if (what == Metered::kRss) append_gpus(line, gpus, out);
     out += name;
     amount(what);
   }
@@ -285,18 +308,23 @@ void append_listed(Metered what, uint64_t amount, const Context& context, std::s
   }
 }
 void usage_in_average(const Line& line, const Context& context, std::string& out) {
-  usage_in(line, out,
-           [&](Metered what) { append_listed(what, average_usage(*line.step, what), context, out); });
+  usage_in(
+      line, out, [&](Metered what) { append_listed(what, average_usage(*line.step, what), context, out); },
+      MeasuredAs::kMean);
 }
 void usage_in_total(const Line& line, const Context& context, std::string& out) {
-  usage_in(line, out,
-           [&](Metered what) { append_listed(what, total_usage(*line.step, what), context, out); });
+  usage_in(
+      line, out, [&](Metered what) { append_listed(what, total_usage(*line.step, what), context, out); },
+      MeasuredAs::kTotal);
 }
 template <Reach reach>
 void usage_in_extreme(const Line& line, const Context& context, std::string& out) {
-  usage_in(line, out, [&](Metered what) {
-    append_listed(what, extreme_usage(*line.step, what, reach).value(), context, out);
-  });
+  usage_in(
+      line, out,
+      [&](Metered what) {
+        append_listed(what, extreme_usage(*line.step, what, reach).value(), context, out);
+      },
+      reach == Reach::kMost ? MeasuredAs::kMost : MeasuredAs::kNot);
 }
 template <Reach reach>
 void usage_in_node(const Line& line, const Context&, std::string& out) {
@@ -354,8 +382,8 @@ constexpr SacctField kFields[] = {
     {"Cluster", 10, kPlus, cluster},
     {"Comment", 14, kPlus, spec_text<&JobSpec::comment>},
     {"Constraints", 19, kPlus, spec_text<&JobSpec::constraint>},
-    {"ConsumedEnergy", 14, kPlus, step_zero},
-    {"ConsumedEnergyRaw", 17, kPlus, step_zero},
+    {"ConsumedEnergy", 14, kPlus, consumed_energy},
+    {"ConsumedEnergyRaw", 17, kPlus, consumed_energy_raw},
     {"Container", 19, kPlus, spec_text<&JobSpec::container>},
     {"CPUTime", 10, kSpill, cpu_time},
     {"CPUTimeRAW", 10, kSpill, cpu_time_raw},

@@ -65,6 +65,14 @@ std::string seff_report(const rpc::AccountedJob& accounted, const DisplayContext
   line("Memory Utilized: {}", text::format_kib_seff(memory_kib));
   line("Memory Efficiency: {:.2f}% of {}", held_kib == 0 ? 0.0 : 100.0 * memory_kib / held_kib,
        text::format_kib_seff(held_kib));
+  if (const model::Usage::Gpus& gpus = job.usage().gpus(); gpus.count() != 0) {
+    line("GPU Efficiency: {:.2f}% of {} GPU{}", gpus.utilization() / gpus.count(), gpus.count(),
+         gpus.count() == 1 ? "" : "s");
+    line("GPU Memory Utilized: {}",
+         text::format_kib_seff(static_cast<double>(gpus.most_memory_bytes()) / 1024));
+  }
+  if (const uint64_t joules = job.usage().energy_joules(); joules != 0)
+    line("Energy Consumed: {} Joules ({:.2f} kWh)", joules, static_cast<double>(joules) / 3.6e6);
   if (job.state() == model::JOB_RUNNING)
     line("WARNING: Efficiency statistics may be misleading for RUNNING jobs.");
   return out;

@@ -49,6 +49,11 @@ void Committer::spec_changed(store::SpecRow row) {
   schedule_flush();
 }
 
+void Committer::series_changed(store::SeriesRow row) {
+  rows_.series.push_back(std::move(row));
+  schedule_flush();
+}
+
 void Committer::setting_changed(std::string name, std::string value) {
   rows_.settings.emplace_back(std::move(name), std::move(value));
   schedule_flush();

@@ -27,6 +27,7 @@ class Committer {
   void run_ended(store::JobRow row);  // of a job that is requeued: its earlier run, for the record
   void step_changed(const model::StepRecord& step);
   void spec_changed(store::SpecRow row);
+  void series_changed(store::SeriesRow row);
   void setting_changed(std::string name, std::string value);
   // Runs `work` when all changes noted so far are durable.
   void when_durable(std::function<void()> work);

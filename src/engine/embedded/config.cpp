@@ -121,6 +121,7 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   table.text("name", name);
   table.text("nodes", nodes);
   table.boolean("default", [&](bool value) { partition.set_is_default(value); });
+  table.boolean("offline", [&](bool value) { partition.set_offline(value); });
   table.boolean("hidden", [&](bool value) { partition.set_hidden(value); });
   table.boolean("exclusive", [&](bool value) {
     partition.set_exclusive(value);
@@ -285,6 +286,15 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     config.licenses.emplace_back(name, static_cast<uint32_t>(count));
   });
   table.sub_table("preemption", [&](Table& section) { read_preemption(section, config.preemption); });
+  table.text("metrics", [&](const std::string& given) -> Status {
+    if (given.find(':') == std::string::npos) return failure("must be HOST:PORT, as \"127.0.0.1:9798\"");
+    config.metrics = given;
+    return {};
+  });
+  table.sub_table("measuring", [&](Table& section) {
+    section.number("interval", 0, 3600,
+                   [&](int64_t v) { config.measuring_interval = static_cast<uint32_t>(v); });
+  });
   table.sub_table("gpus", [&](Table& section) {
     section.boolean("discover", [&](bool v) { config.gpus.discover = v; });
     section.text("library", config.gpus.driver.library);

@@ -9,6 +9,7 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/step_gpus.h"
+#include "os/files.h"
 
 namespace minke::engine {
 
@@ -53,8 +54,31 @@ void confine(const Core& core, const Job& job, node::LaunchOrder& order) {
   if (core.config.bind_cpus) {
     for (const NodeAllocation& node : job.details->nodes) order.add_job_cpus(node.cpus());
   }
+  const PartitionRecord* partition = core.nodes->find_partition(job.details->partition);
+  order.set_offline(partition != nullptr && partition->offline());
+  order.set_hosts(core.hosts_path);
   for (const std::string& file : hidden_files(core, gpu_devices_of(core, job)))
     order.add_hidden_devices(file);
+}
+
+std::string host_name_of(const Core& core, const std::string& node) {
+  const NodeRecord* found = core.nodes->find_node(node);
+  return found != nullptr && found->is_virtual() ? node : "";
+}
+
+Result<std::string> write_hosts(const Configuration& config) {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  std::string names;
+  for (const NodeRecord& node : config.nodes) {
+    if (node.is_virtual()) names += "127.0.0.1\t" + node.name() + "\n";
+  }
+  const auto machine = os::read_file("/etc/hosts", kMostBytes);
+  if (names.empty() || !machine) return std::string();
+  const std::string path = config.home + "/hosts";
+  if (const Status written = os::replace_file(path, *machine + "# the cluster's nodes\n" + names, 0644);
+      !written)
+    return failure(written.error());
+  return path;
 }
 
 std::string visible_gpus(const Core& core, const Job& job, const std::string& node_name,

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "engine/embedded/config.h"
 #include "engine/embedded/job.h"
 #include "model/cluster.pb.h"
 #include "node/launch.pb.h"
@@ -14,13 +16,20 @@ namespace minke::engine {
 
 struct Core;
 
-// Temporary directory, identity, memory, processes, CPUs and devices of the job.
+// Temporary directory, identity, memory, processes, CPUs, devices and network of the job.
 void confine(const Core& core, const Job& job, node::LaunchOrder& order);
 
 // The value of CUDA_VISIBLE_DEVICES for these GPUs of the job on the node. Numbers; of real GPUs those that
 // the driver counts, from 0 where the job can open no others; UUIDs for parts of GPUs, which have no numbers.
 std::string visible_gpus(const Core& core, const Job& job, const std::string& node,
                          const std::vector<uint32_t>& indices);
+
+// The node's name, for a place of the order; empty: it is the machine's own.
+std::string host_name_of(const Core& core, const std::string& node);
+
+// Writes what jobs find as /etc/hosts: the machine's, and each virtual node's name as this machine's. Returns
+// its path; empty: nothing differs.
+Result<std::string> write_hosts(const Configuration& config);
 
 // The job's real GPUs on all its nodes, in the order of its allocation.
 std::vector<model::GpuDevice> gpu_devices_of(const Core& core, const Job& job);

@@ -8,6 +8,7 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
+#include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
@@ -42,7 +43,8 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       steps(std::make_unique<Steps>(*this)),
       dependencies(std::make_unique<Dependencies>(*this)),
       waiting(std::make_unique<Waiting>(*this)),
-      mail(std::make_unique<Mail>(*this)) {}
+      mail(std::make_unique<Mail>(*this)),
+      measuring(std::make_unique<Measuring>(*this)) {}
 
 Core::~Core() = default;
 

@@ -28,6 +28,7 @@ class History;
 class Launching;
 class Lifecycle;
 class Mail;
+class Measuring;
 class Nodes;
 class Preemption;
 class Priorities;
@@ -52,6 +53,7 @@ struct Core {
   Alarms alarms;
   Diagnostics diagnostics;
   SoftwareEnvironment software;
+  std::string hosts_path;  // engine/embedded/confining.h; empty: jobs have the machine's
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
   std::unique_ptr<Rights> rights;
@@ -68,6 +70,7 @@ struct Core {
   std::unique_ptr<Dependencies> dependencies;
   std::unique_ptr<Waiting> waiting;
   std::unique_ptr<Mail> mail;
+  std::unique_ptr<Measuring> measuring;
 };
 
 }  // namespace minke::engine

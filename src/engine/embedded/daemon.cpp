@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <fstream>
@@ -17,12 +18,14 @@
 #include "base/version.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/config.h"
+#include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/history.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
+#include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
@@ -36,6 +39,7 @@
 #include "node/discovery.h"
 #include "node/launcher_client.h"
 #include "node/stub_launcher.h"
+#include "os/detached.h"
 #include "os/event_loop.h"
 #include "os/files.h"
 #include "os/log.h"
@@ -92,6 +96,7 @@ class Daemon {
   Status reconfigure();
   void shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
   void stop_when_idle();
+  void start_metrics();
   uint64_t running_jobs() const;
 
   DaemonOptions options_;
@@ -104,6 +109,10 @@ class Daemon {
   int64_t start_time_ = 0;
   std::vector<std::pair<std::string, std::string>> settings_;  // of the store, until all is restored
   uint32_t launcher_pid_ = 0;
+  // The process that serves /metrics: it ends when `lifeline` is closed, and `output` when it ends.
+  os::UniqueFd metrics_lifeline_, metrics_output_;
+  std::unique_ptr<os::EventLoop::Watch> metrics_watch_;
+  std::unique_ptr<os::EventLoop::Timer> metrics_timer_;
   bool stopping_ = false;
 };
 
@@ -121,6 +130,8 @@ Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) cons
       (config->home.starts_with("/tmp/") || config->tmp_root.starts_with("/tmp/")))
     return failure(
         "with private_tmp, jobs cannot see what is below /tmp: neither the home nor tmp_root may be there");
+  if (shared && config->private_jobs && !config->metrics.empty())
+    return failure("metrics would show everybody what private_jobs hides: have one of them");
   if (shared && config->max_pids == 0) config->max_pids = kSharedPids;
   return config;
 }
@@ -144,6 +155,11 @@ Status Daemon::start() {
   core_ =
       std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
   core_->software.load(core_->config.home);
+  if (::geteuid() == 0) {
+    auto hosts = write_hosts(core_->config);
+    if (!hosts) return failure(hosts.error());
+    core_->hosts_path = std::move(*hosts);
+  }
   if (const Status loaded = load(); !loaded) return loaded;
 
   auto callbacks = core_->launching->callbacks([this] { recovered(); });
@@ -263,6 +279,7 @@ void Daemon::recovered() {
     Job* job = core_->state.find(id);
     if (job == nullptr) continue;
     core_->lifecycle->set_alarm(*job);
+    if (job->holds_nodes()) core_->measuring->adopt(*job);
     if (job->state == JOB_PENDING) core_->scheduling->update(*job);
   }
   core_->reservations->advance();
@@ -271,8 +288,34 @@ void Daemon::recovered() {
   core_->mail->restore(std::exchange(settings_, {}));
   [[maybe_unused]] const Status written =
       os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
+  start_metrics();
   os::log_info("ready: " + std::to_string(ids.size()) + " jobs");
   say("ready");
+}
+
+void Daemon::start_metrics() {
+  if (core_->config.metrics.empty()) return;
+  static constexpr std::chrono::seconds kBeforeNextTry{10};
+  if (!metrics_timer_) metrics_timer_ = loop_.make_timer([this] { start_metrics(); });
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) return metrics_timer_->set_after(kBeforeNextTry);
+  metrics_lifeline_.reset(pipe[1]);
+  const os::UniqueFd input(pipe[0]);
+  auto output = os::start_detached(
+      {.argv = {"/proc/self/exe", "metrics-server", "--home", options_.home, "--listen", core_->config.metrics},
+       .log_path = options_.home + "/metrics.log",
+       .without_variables = {"SLURM_*"},
+       .input = input.get()});
+  if (!output) {
+    os::log_warning("/metrics is not served: " + output.error().message);
+    return metrics_timer_->set_after(kBeforeNextTry);
+  }
+  metrics_output_ = std::move(*output);
+  metrics_watch_ = loop_.on_readable(metrics_output_.get(), [this] {
+    os::log_warning("the process that serves /metrics has ended: see metrics.log");
+    metrics_timer_->set_after(kBeforeNextTry);
+    metrics_watch_.reset();
+  });
 }
 
 uint64_t Daemon::running_jobs() const {
@@ -304,6 +347,8 @@ rpc::StatusReply Daemon::status() const {
   if (!core_->committer.problem().empty()) {
     reply.add_problems("changes cannot be stored: " + core_->committer.problem());
   }
+  if (!core_->measuring->gpu_problem().empty())
+    reply.add_problems("GPUs: " + core_->measuring->gpu_problem());
   if (!core_->config.gpu_problem.empty()) reply.add_problems("GPUs: " + core_->config.gpu_problem);
   if (!launcher_->connected()) reply.add_problems("the launcher is not connected; nothing is started");
   return reply;
@@ -373,6 +418,7 @@ void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Statu
 void Daemon::stop_when_idle() {
   if (stopping_) return;
   stopping_ = true;
+  core_->measuring->store_all();
   core_->committer.when_idle([this] {
     // The answers still have to leave; the next turn of the loop has sent them.
     loop_.post([this] {

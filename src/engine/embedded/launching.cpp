@@ -19,6 +19,7 @@
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/measuring.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -295,7 +296,9 @@ void Launching::send(Job& job) {
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
   confine(core_, job, order);
-  order.add_places()->set_memory_bytes(memory_limit_of(first));
+  node::PlaceOrder& place = *order.add_places();
+  place.set_memory_bytes(memory_limit_of(first));
+  place.set_host_name(host_name_of(core_, first.node()));
   order.set_ends_job(true);
   order.set_script_error_prefix(kErrorPrefix);
   node::TaskOrder& task = *order.add_tasks();
@@ -437,6 +440,7 @@ void Launching::on_ended(const node::Launch& launch) {
     record.set_num_tasks(1);
     add_holdings(record, details.nodes.Get(0));
     *record.mutable_usage() = end.usage();
+    core_.measuring->step_ended(*job, record, gpu_devices_of(core_, *job));
     record.set_array_job_id(job->array_job_id);
     if (job->array_task != kNoTask) record.set_array_task_id(job->array_task);
     core_.committer.step_changed(record);

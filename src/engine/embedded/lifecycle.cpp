@@ -12,6 +12,7 @@
 #include "engine/embedded/history.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/mail.h"
+#include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/preemption.h"
@@ -63,6 +64,7 @@ void Lifecycle::started(Job& job) {
   }
   core_.waiting->started(job);
   core_.mail->began(job);
+  core_.measuring->job_started(job);
 }
 
 void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
@@ -144,6 +146,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   job.queued = false;
   if (was_running) {
     core_.steps->job_ended(job);
+    core_.measuring->job_ended(job);
     core_.accounts->stopped(job, std::max(end_time, job.start_time));
     core_.scheduling->release(job);
   }

@@ -10,6 +10,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
@@ -306,6 +307,9 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kQueryStepUsage:
       rights.narrow(uid, *message.mutable_query_step_usage()->mutable_filter());
       return queries_.step_usage(message.query_step_usage(), part);
+    case rpc::ClientMessage::kQueryMeasurements:
+      rights.narrow(uid, *message.mutable_query_measurements()->mutable_filter());
+      return core_.measuring->query(message.query_measurements(), part);
     case rpc::ClientMessage::kAttachStep:
       if (const Status attached = core_.steps->attach(message.attach_step(), client->peer.uid); !attached) {
         return client->send_error(id, attached.error());

@@ -56,7 +56,9 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   for (size_t i = 0; i < layout.tasks.size(); ++i) {
     NodeAllocation node = job.details->nodes.Get(static_cast<int>(i));
     if (layout.memory_mib[i] != 0) node.set_memory_mib(layout.memory_mib[i]);
-    order.add_places()->set_memory_bytes(core_.launching->memory_limit_of(node));
+    node::PlaceOrder& place = *order.add_places();
+    place.set_memory_bytes(core_.launching->memory_limit_of(node));
+    place.set_host_name(host_name_of(core_, node.node()));
   }
   order.set_controlling_terminal(spec.pty());
   order.set_script_error_prefix(kErrorPrefix);

@@ -8,10 +8,13 @@
 #include <csignal>
 #include <utility>
 
+#include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/measuring.h"
+#include "engine/embedded/nodes.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/step_usage.h"
@@ -350,6 +353,7 @@ void Steps::launch_ended(const node::Launch& launch) {
     if (record.state() != JOB_COMPLETE && step->out_of_time) record.set_state(JOB_TIMEOUT);
     job->derived_exit_code = std::max(job->derived_exit_code, highest);
     if (out_of_memory) job->need_details().step_out_of_memory = true;
+    core_.measuring->step_ended(*job, record, gpu_devices_of(*job, *step));
     add_step_usage(job->need_details().usage, record.usage());
   }
   core_.committer.step_changed(record);
@@ -439,6 +443,28 @@ std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {
     for (const auto& [id, step] : steps->second.running) records.push_back(step.tag.record());
   }
   return records;
+}
+
+// Those that it holds itself, else the job's.
+std::vector<GpuDevice> Steps::gpu_devices_of(const Job& job, const Step& step) const {
+  if (step.tag.gpus().empty()) return engine::gpu_devices_of(core_, job);
+  std::vector<GpuDevice> devices;
+  for (const auto& [name, held] : step.tag.gpus()) {
+    const NodeRecord* node = core_.nodes->find_node(name);
+    for (const uint32_t index : held.indices()) {
+      if (node != nullptr && index < static_cast<uint32_t>(node->gpu_devices_size()))
+        devices.push_back(node->gpu_devices(static_cast<int>(index)));
+    }
+  }
+  return devices;
+}
+
+std::vector<pid_t> Steps::pids_of(uint32_t job_id) const {
+  std::vector<pid_t> pids;
+  if (const auto steps = jobs_.find(job_id); steps != jobs_.end()) {
+    for (const auto& [id, step] : steps->second.running) pids.insert(pids.end(), step.pids.begin(), step.pids.end());
+  }
+  return pids;
 }
 
 void Steps::add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const {

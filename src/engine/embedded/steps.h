@@ -60,6 +60,7 @@ class Steps {
   // they began with holds again. Fails where no such step runs.
   Status set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes);
   std::vector<model::StepRecord> of_job(uint32_t job_id) const;
+  std::vector<pid_t> pids_of(uint32_t job_id) const;  // of the tasks of its running steps
   // What the running steps of a job use now.
   void add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const;
   // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well. `uid`: who
@@ -112,6 +113,7 @@ class Steps {
   void announce(Step& step, const std::string& why = "");
   void tell_abort(Step& step);
   Step* find(const node::LaunchId& id);
+  std::vector<model::GpuDevice> gpu_devices_of(const Job& job, const Step& step) const;
   static rpc::StepEvent started_event(const Step& step);
   void report(Step& step, const rpc::StepEvent& event);
 

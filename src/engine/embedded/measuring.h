@@ -1,0 +1,83 @@
+// What running jobs and their GPUs use, sampled every now and then, kept as a series for each run.
+//
+// A thread reads control groups, /proc and the GPUs' driver, which may take their time; it sleeps while
+// nobody asks it. The timer that asks runs only while jobs run. Everything else is the state's thread's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/embedded/job.h"
+#include "engine/embedded/series.h"
+#include "model/cluster.pb.h"
+#include "node/job_sampler.h"
+#include "os/event_loop.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Measuring {
+ public:
+  explicit Measuring(Core& core);
+  ~Measuring();
+
+  void job_started(const Job& job);
+  // One that runs since before this daemon: what was stored of it goes on.
+  void adopt(const Job& job);
+  // Adds what was measured of it to its usage, and stores its series. Before its record is written.
+  void job_ended(Job& job);
+  // Adds what was measured while the step ran. `gpus`: by node, of the step.
+  void step_ended(const Job& job, model::StepRecord& step, const std::vector<model::GpuDevice>& gpus) const;
+  // Stores the series as they are: the daemon is about to stop.
+  void store_all();
+
+  using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
+  void query(const rpc::QueryMeasurementsRequest& request, const Part& part);
+
+  // Why the GPUs cannot be asked now; empty: they can, or there are none.
+  const std::string& gpu_problem() const { return gpu_problem_; }
+
+ private:
+  static constexpr double kFresh = 0.5;  // seconds for which a sample is as good as a new one
+  struct Track {
+    uint32_t run = 0;
+    Series series;
+    double joules = 0;
+    size_t stored = 0;  // samples seen when it was stored last
+    size_t seen = 0;
+  };
+  struct Round;  // one time that the thread is asked
+  class Reader;
+
+  void ask();
+  void received(const Round& round);
+  std::map<std::string, double> gpu_joules(const Round& round);  // since the round before, by UUID
+  void store(uint32_t job_id, Track& track);
+  void answer(const rpc::QueryMeasurementsRequest& request, const Part& part);
+  void add_running(const rpc::QueryMeasurementsRequest& request, rpc::MeasurementsReply& reply);
+  void add_ended(const rpc::QueryMeasurementsRequest& request, rpc::MeasurementsReply& reply);
+  void add_counts(const rpc::JobFilter& filter, rpc::MeasurementsReply& reply);
+
+  Core& core_;
+  std::map<uint32_t, Track> tracks_;  // by job
+  std::unique_ptr<os::EventLoop::Timer> timer_;
+  bool armed_ = false, asking_ = false;
+  std::vector<std::function<void()>> when_received_;
+  // Of the last round.
+  double last_seconds_ = 0;
+  node::MachineUse machine_;
+  double machine_cores_ = 0, machine_watts_ = 0;
+  std::map<std::string, model::Sample::Gpu> gpus_;
+  std::map<std::string, uint64_t> gpu_millijoules_;
+  std::string gpu_problem_;
+  std::unique_ptr<Reader> reader_;  // the last: its thread ends first
+};
+
+}  // namespace minke::engine

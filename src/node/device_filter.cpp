@@ -1,0 +1,98 @@
+#include "node/device_filter.h"
+
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace minke::node {
+namespace {
+
+constexpr size_t kMostDevices = 1024;
+
+bpf_insn instruction(uint8_t code, uint8_t target, uint8_t source, int16_t offset, int32_t value) {
+  bpf_insn made{};
+  made.code = code;
+  made.dst_reg = target & 0xf;
+  made.src_reg = source & 0xf;
+  made.off = offset;
+  made.imm = value;
+  return made;
+}
+
+bpf_insn load(uint8_t target, size_t field) {  // of the context, which register 1 points to
+  return instruction(BPF_LDX | BPF_W | BPF_MEM, target, BPF_REG_1, static_cast<int16_t>(field), 0);
+}
+bpf_insn unless_equal(uint8_t left, int32_t value, int16_t skip) {
+  return instruction(BPF_JMP | BPF_JNE | BPF_K, left, 0, skip, value);
+}
+bpf_insn set_answer(int32_t allowed) {
+  return instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, allowed);
+}
+bpf_insn leave() {
+  return instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
+// 0 for a character device of the list, whatever is to be done with it, 1 for everything else.
+std::vector<bpf_insn> program_of(const std::vector<dev_t>& hidden) {
+  std::vector<bpf_insn> program = {
+      load(BPF_REG_2, offsetof(bpf_cgroup_dev_ctx, major)),
+      load(BPF_REG_3, offsetof(bpf_cgroup_dev_ctx, minor)),
+      load(BPF_REG_4, offsetof(bpf_cgroup_dev_ctx, access_type)),
+      instruction(BPF_ALU | BPF_AND | BPF_K, BPF_REG_4, 0, 0,
+                  0xffff),  // its lower half is the kind of device
+      instruction(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_4, 0, 2, BPF_DEVCG_DEV_CHAR),
+      set_answer(1),
+      leave(),
+  };
+  for (const dev_t device : hidden) {
+    program.push_back(unless_equal(BPF_REG_2, static_cast<int32_t>(gnu_dev_major(device)), 3));
+    program.push_back(unless_equal(BPF_REG_3, static_cast<int32_t>(gnu_dev_minor(device)), 2));
+    program.push_back(set_answer(0));
+    program.push_back(leave());
+  }
+  program.push_back(set_answer(1));
+  program.push_back(leave());
+  return program;
+}
+
+long call_bpf(bpf_cmd command, bpf_attr& attributes) {
+  return ::syscall(SYS_bpf, command, &attributes, sizeof attributes);
+}
+
+}  // namespace
+
+Result<os::UniqueFd> load_device_filter(const std::vector<dev_t>& hidden) {
+  if (hidden.size() > kMostDevices) return failure("too many devices for one filter", E2BIG);
+  const std::vector<bpf_insn> program = program_of(hidden);
+  static constexpr char kLicense[] = "";
+  bpf_attr attributes{};
+  attributes.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
+  attributes.insns = reinterpret_cast<uint64_t>(program.data());
+  attributes.insn_cnt = static_cast<uint32_t>(program.size());
+  attributes.license = reinterpret_cast<uint64_t>(kLicense);
+  os::UniqueFd loaded(static_cast<int>(call_bpf(BPF_PROG_LOAD, attributes)));
+  if (!loaded) return failure_from_errno("bpf(BPF_PROG_LOAD)", errno);
+  return loaded;
+}
+
+Status attach_device_filter(const std::string& directory, const std::vector<dev_t>& hidden) {
+  const auto program = load_device_filter(hidden);
+  if (!program) return failure(program.error());
+  const os::UniqueFd group(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!group) return failure_from_errno(directory, errno);
+  bpf_attr attributes{};
+  attributes.target_fd = static_cast<uint32_t>(group.get());
+  attributes.attach_bpf_fd = static_cast<uint32_t>(program->get());
+  attributes.attach_type = BPF_CGROUP_DEVICE;
+  attributes.attach_flags = BPF_F_ALLOW_MULTI;  // beside what systemd may have attached
+  if (call_bpf(BPF_PROG_ATTACH, attributes) != 0) return failure_from_errno("bpf(BPF_PROG_ATTACH)", errno);
+  return {};
+}
+
+}  // namespace minke::node

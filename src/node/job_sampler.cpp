@@ -1,0 +1,196 @@
+#include "node/job_sampler.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include "node/job_groups.h"
+#include "node/process_tree.h"
+#include "node/process_usage.h"
+
+namespace minke::node {
+namespace {
+
+// A whole small file in one read(2).
+std::string_view read_small(const std::string& path, std::vector<char>& buffer) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return {};
+  const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+  return count <= 0 ? std::string_view() : std::string_view(buffer.data(), static_cast<size_t>(count));
+}
+
+uint64_t number_at(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Of lines "key number", or "key: number".
+uint64_t value_of(std::string_view text, std::string_view key) {
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    if (line.starts_with(key) && line.size() > key.size()) return number_at(line.substr(key.size()));
+    at += line.size() + 1;
+  }
+  return 0;
+}
+
+// The directory itself, and those below it.
+template <typename Visit>
+void each_directory(const std::string& directory, Visit visit) {
+  visit(directory);
+  DIR* listing = ::opendir(directory.c_str());
+  if (listing == nullptr) return;
+  std::vector<std::string> below;
+  while (const dirent* entry = ::readdir(listing)) {
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.') below.push_back(directory + "/" + entry->d_name);
+  }
+  ::closedir(listing);
+  for (const std::string& one : below) each_directory(one, visit);
+}
+
+// Zones of the processors' packages: "intel-rapl:0", but not "intel-rapl:0:1", which is a part of it.
+bool is_package(std::string_view zone) {
+  return zone.starts_with("intel-rapl:") && zone.find(':', 11) == std::string_view::npos;
+}
+
+std::vector<char>& shared_buffer() {
+  thread_local std::vector<char> buffer(1 << 16);
+  return buffer;
+}
+
+}  // namespace
+
+JobSampler::JobSampler(const Inventory& launcher, std::string root)
+    : root_(std::move(root)), version_(launcher.groups_version()) {
+  for (const GroupBase& base : launcher.group_bases()) {
+    if (base.controller() == "memory") memory_base_ = base.directory();
+    if (base.controller() == "memory" || process_base_.empty()) process_base_ = base.directory();
+  }
+  const std::string zones = root_ + "/sys/class/powercap";
+  DIR* listing = ::opendir(zones.c_str());
+  if (listing == nullptr) return;
+  std::vector<char>& buffer = shared_buffer();
+  while (const dirent* entry = ::readdir(listing)) {
+    if (!is_package(entry->d_name)) continue;
+    Counter counter;
+    counter.file = zones + "/" + entry->d_name + "/energy_uj";
+    const std::string_view now = read_small(counter.file, buffer);
+    if (now.empty()) continue;  // root's alone, usually
+    counter.last = number_at(now);
+    counter.range = number_at(read_small(zones + "/" + entry->d_name + "/max_energy_range_uj", buffer));
+    energy_.push_back(std::move(counter));
+  }
+  ::closedir(listing);
+}
+
+void JobSampler::add_process(pid_t pid, bool with_memory_and_time, JobUse& use) {
+  ++use.processes;
+  if (with_memory_and_time) {
+    const ProcessUsage usage = read_process_usage(pid);
+    use.cpu_milliseconds += (usage.user_microseconds + usage.system_microseconds) / 1000;
+    use.memory_kib += usage.rss_kib;
+    use.read_bytes += usage.read_bytes;
+    use.write_bytes += usage.write_bytes;
+    return;
+  }
+  const std::string_view io = read_small(root_ + "/proc/" + std::to_string(pid) + "/io", shared_buffer());
+  use.read_bytes += value_of(io, "rchar:");
+  use.write_bytes += value_of(io, "wchar:");
+}
+
+JobUse JobSampler::read_group(const std::string& name) {
+  JobUse use;
+  const std::string directory = process_base_ + "/" + name;
+  std::vector<char>& buffer = shared_buffer();
+  std::vector<pid_t> pids;
+  each_directory(directory, [&](const std::string& one) {
+    std::string_view list = read_small(one + "/cgroup.procs", buffer);
+    while (!list.empty()) {
+      if (const auto pid = static_cast<pid_t>(number_at(list)); pid > 0) pids.push_back(pid);
+      const size_t end = list.find('\n');
+      list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
+    }
+  });
+  const bool group_has_time = version_ == 2;
+  for (const pid_t pid : pids) add_process(pid, !group_has_time || memory_base_.empty(), use);
+  if (group_has_time)
+    use.cpu_milliseconds = value_of(read_small(directory + "/cpu.stat", buffer), "usage_usec ") / 1000;
+  if (memory_base_.empty()) return use;
+  const std::string_view memory = read_small(memory_base_ + "/" + name + "/memory.stat", buffer);
+  if (memory.empty()) return use;
+  use.memory_kib = (version_ == 2 ? value_of(memory, "anon ") + value_of(memory, "shmem ")
+                                  : value_of(memory, "total_rss ") + value_of(memory, "total_shmem ")) /
+                   1024;
+  return use;
+}
+
+std::vector<JobUse> JobSampler::read(const std::vector<SampledJob>& jobs) {
+  std::vector<JobUse> uses(jobs.size());
+  // Each process belongs to the job that its nearest known ancestor belongs to.
+  std::unordered_map<pid_t, size_t> owner;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const std::string name = JobGroups::name_of(JobKey{jobs[i].job_id, jobs[i].run});
+    if (version_ != 0 && ::access((process_base_ + "/" + name).c_str(), F_OK) == 0) {
+      uses[i] = read_group(name);
+      continue;
+    }
+    for (const pid_t root : jobs[i].roots) {
+      if (root > 0) owner[root] = i;
+    }
+  }
+  if (owner.empty()) return uses;
+  std::unordered_map<pid_t, pid_t> parents;
+  for (const Process& process : read_all_processes()) parents[process.pid] = process.parent;
+  for (const auto& [pid, parent] : parents) {
+    pid_t at = pid;
+    for (int steps = 0; steps < 1000 && at > 1; ++steps) {
+      if (const auto found = owner.find(at); found != owner.end()) {
+        add_process(pid, true, uses[found->second]);
+        break;
+      }
+      const auto up = parents.find(at);
+      if (up == parents.end()) break;
+      at = up->second;
+    }
+  }
+  return uses;
+}
+
+MachineUse JobSampler::read_machine() {
+  MachineUse use;
+  std::vector<char>& buffer = shared_buffer();
+  static const auto ticks_per_second = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+  // cpu  user nice system idle iowait irq softirq steal guest …
+  std::string_view line = read_small(root_ + "/proc/stat", buffer);
+  line = line.substr(0, line.find('\n'));
+  if (line.starts_with("cpu ")) {
+    line.remove_prefix(4);
+    uint64_t busy = 0;
+    for (int field = 0; field < 8; ++field) {
+      while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+      if (field != 3 && field != 4 && field != 7) busy += number_at(line);
+      line.remove_prefix(std::min(line.size(), line.find(' ')));
+    }
+    use.cpu_milliseconds = busy * 1000 / ticks_per_second;
+  }
+  const std::string_view memory = read_small(root_ + "/proc/meminfo", buffer);
+  use.total_memory_kib = value_of(memory, "MemTotal:");
+  const uint64_t available = value_of(memory, "MemAvailable:");
+  use.memory_kib = use.total_memory_kib > available ? use.total_memory_kib - available : 0;
+  for (Counter& counter : energy_) {
+    const uint64_t now = number_at(read_small(counter.file, buffer));
+    energy_microjoules_ += now >= counter.last ? now - counter.last : now + counter.range - counter.last;
+    counter.last = now;
+  }
+  use.energy_microjoules = energy_microjoules_;
+  return use;
+}
+
+}  // namespace minke::node

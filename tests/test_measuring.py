@@ -1,0 +1,175 @@
+"""What is measured of running jobs: minke top, sacct, seff, /metrics."""
+import json
+import os
+import pathlib
+import re
+import socket
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from cluster import Cluster, poll
+from test_gpus import H100, driver, gpu_cluster  # noqa: F401 (fixtures)
+
+MINKE_ONLY = True
+NODES = '[[node]]\nname = "n1"\ncpus = 4\nmemory = "4000M"\n'
+HOG = "import time\ntaken = bytearray(200 << 20)\nfor at in range(0, len(taken), 4096):\n    taken[at] = 1\n"
+BUSY = HOG + "print('had', flush=True)\nwhile True:\n    sum(range(10000))\n"
+
+
+def top(cluster, *options) -> dict:
+    return json.loads(cluster.run("minke", "top", "--json", *options, check=0).stdout)
+
+
+def job_in(report: dict, job: int) -> dict | None:
+    return next((one for one in report["jobs"] if one["job_id"] == job), None)
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """A cluster that measures every second."""
+    one = Cluster(tmp_path)
+    path = one.directory / "minke.toml"
+    path.write_text("[measuring]\ninterval = 1\n" + NODES)
+    one.environment["MINKE_CONFIG"] = str(path)
+    yield one
+    one.close()
+
+
+def test_top_shows_time_and_memory(measured):
+    (measured.work / "busy.py").write_text(BUSY)
+    job = measured.submit("exec python3 busy.py", "--mem=400M", "-c1", "--job-name=busy")
+
+    def seen():
+        one = job_in(top(measured), job)
+        return one and one["cores"] > 0.05 and one["memory_kib"] > 200 << 10 and one
+    one = poll(seen, what="the job's use")
+    assert one["name"] == "busy" and one["processes"] >= 1 and one["peak_memory_kib"] >= one["memory_kib"]
+    assert one["memory_kib"] < 400 << 10 and one["held_memory_kib"] == 400 << 10
+    lines = measured.run("minke", "top", "--once", check=0).stdout.splitlines()
+    assert lines[0].startswith("1 job running, ")
+    assert any(re.match(rf"{job} +\S+ +busy ", line) for line in lines), lines
+    measured.run("scancel", job, check=0)
+
+
+def test_the_series_is_kept_with_the_record(measured):
+    job = measured.submit("sleep 30", "--mem=100M")
+    poll(lambda: len(job_in(top(measured, "--series", "-j", str(job)), job)["series"]["time"]) >= 3,
+         what="three samples")
+    measured.run("scancel", job, check=0)
+    measured.wait_end(job)
+    poll(lambda: job_in(top(measured, "--series", "-j", str(job)), job), what="the stored series")
+    kept = job_in(top(measured, "--series", "-j", str(job)), job)["series"]
+    assert len(kept["time"]) == len(kept["memory_kib"]) >= 3 and kept["time"] == sorted(kept["time"])
+    measured.run("minke", "down", check=0)
+    assert job_in(top(measured, "--series", "-j", str(job)), job)["series"] == kept
+
+
+def test_a_restarted_daemon_goes_on_with_the_series(measured):
+    job = measured.submit("sleep 60", "--mem=100M")
+    first = poll(lambda: job_in(top(measured, "--series"), job)["series"]["time"], what="a sample")
+    measured.run("minke", "down", "--keep-jobs", check=0)
+    again = poll(lambda: len(times := job_in(top(measured, "--series"), job)["series"]["time"]) > len(first) and times,
+                 what="more samples")
+    assert again[:len(first)] == first
+    measured.run("scancel", job, check=0)
+
+
+def test_nothing_wakes_up_when_nothing_runs(measured):
+    measured.wait_end(measured.submit("true", "--mem=100M"))
+
+    def wake_ups():
+        return json.loads(measured.run("minke", "status", "--json", check=0).stdout)["wake_ups"]
+    poll(lambda: measured.queue() == [])
+    before = wake_ups()
+    time.sleep(3)  # three samples' time, to see that nothing happens
+    assert wake_ups() - before <= 2  # this question's own
+
+
+def test_gpus_in_sacct_seff_and_top(gpu_cluster, driver):  # noqa: F811
+    cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", f"1 1 GPU-bbb 81559 {H100}",
+                          "use 0 80 40000 300000 1000000 1980", "use 1 40 10000 200000 1000000 1980",
+                          extra="[measuring]\ninterval = 1\n")
+    job = cluster.submit("srun --mem=100M sleep 60", "--gpus=2", "--mem=100M")
+    one = poll(lambda: (found := job_in(top(cluster, "--series"), job)) and len(found["series"]["time"]) >= 2 and found,
+               what="two samples")
+    assert [gpu["utilization"] for gpu in one["gpus"]] == [80, 40]
+    assert one["gpus"][0] == {"uuid": "GPU-aaa", "utilization": 80, "memory_mib": 40000, "watts": 300.0,
+                              "clock_mhz": 1980}
+    # 50 kJ more on each by now.
+    driver.tell(f"0 0 GPU-aaa 81559 {H100}", f"1 1 GPU-bbb 81559 {H100}",
+                "use 0 80 40000 300000 51000000 1980", "use 1 40 10000 200000 51000000 1980")
+    poll(lambda: job_in(top(cluster), job)["energy_joules"] >= 100000, what="the energy")
+    cluster.run("scancel", job, check=0)
+    cluster.wait_end(job)
+    steps = {line[0]: line[1:] for line in
+             cluster.sacct("-j", job, format="JobID,TRESUsageInTot,TRESUsageInMax,ConsumedEnergyRaw")}
+    for step in (f"{job}.batch", f"{job}.0"):
+        assert "gres/gpumem=50000M,gres/gpuutil=120," in steps[step][0], steps
+        assert "gres/gpumem=50000M,gres/gpuutil=120," in steps[step][1], steps
+    assert int(steps[str(job)][2]) >= 100000 and int(steps[f"{job}.batch"][2]) >= 100000
+    said = cluster.run("seff", job, check=0).stdout
+    assert "GPU Efficiency: 60.00% of 2 GPUs\n" in said and "GPU Memory Utilized: 48.83 GB\n" in said, said
+    assert re.search(r"Energy Consumed: \d{6} Joules \(0\.0\d kWh\)", said), said
+
+
+def test_a_gpu_that_is_lost_while_it_is_used(gpu_cluster, driver):  # noqa: F811
+    cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", extra="[measuring]\ninterval = 1\n")
+    job = cluster.submit("sleep 60", "--gpus=1", "--mem=100M")
+    poll(lambda: job_in(top(cluster), job), what="a sample")
+    driver.tell(f"0 0 GPU-aaa 81559 {H100}", "lost 0")
+    poll(lambda: (top(cluster), "GPUs: GPU-aaa: GPU is lost" in cluster.run("minke", "doctor").stdout)[1],
+         what="the doctor's word")
+    assert cluster.state(job) == "RUNNING"
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def fetch(port: int, path: str = "/metrics") -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+        return answer.read().decode()
+
+
+def test_metrics(gpu_cluster):  # noqa: F811
+    port = free_port()
+    cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", "use 0 80 40000 300000 1000000 1980",
+                          extra="[measuring]\ninterval = 1\n", )
+    path = pathlib.Path(cluster.environment["MINKE_CONFIG"])
+    path.write_text(f'metrics = "127.0.0.1:{port}"\n' + path.read_text())
+    cluster.run("minke", "down")
+    running = cluster.submit("sleep 100", "--gpus=1", "--mem=100M", "--job-name", "a\"b")
+    waiting = cluster.submit("true", "--hold", "--array=1-5", "--mem=100M")
+    assert running and waiting
+
+    def answered():
+        try:
+            text = fetch(port)
+        except OSError:
+            return None
+        return text if "slurm_job_utilization_gpu" in text else None
+    text = poll(answered, what="an answer with the job")
+    user = cluster.run("id", "-un").stdout.strip()
+    for line in ("slurm_jobs 6", "slurm_jobs_running 1", "slurm_jobs_pending 5", "slurm_jobs_hold 5",
+                 "slurm_jobs_gpus_alloc 1", 'slurm_partition_jobs_running{partition="main"} 1',
+                 f'slurm_user_jobs_pending{{username="{user}"}} 5', "slurm_nodes 1", "slurm_nodes_mixed 1",
+                 'slurm_node_gpus_alloc{node="n1"} 1', 'slurm_node_cpus{node="n1"} 4'):
+        assert f"\n{line}\n" in text, line
+    assert re.search(rf'slurm_job_utilization_gpu{{slurmjobid="{running}",user="{user}",account="[^"]*",gpu="0",'
+                     r'gpu_type="h100",gpu_uuid="GPU-aaa"} 80\n', text), text
+    assert re.search(rf'slurm_job_memory_limit{{slurmjobid="{running}".*}} 104857600\n', text)
+    # Each name is described once, and its samples stand together.
+    names = re.findall(r"^# TYPE (\S+) ", text, re.M)
+    assert len(names) == len(set(names))
+    assert "slurm_jobs_running" in fetch(port, "/metrics/jobs") and "slurm_nodes" not in fetch(port, "/metrics/jobs")
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        fetch(port, "/etc/passwd")
+    for junk in (b"\r\n\r\n", b"POST / HTTP/1.1\r\n\r\n", b"GET " + b"x" * 10000, os.urandom(100)):
+        with socket.create_connection(("127.0.0.1", port)) as one:
+            one.sendall(junk)
+    assert "slurm_jobs_running 1\n" in fetch(port)

@@ -1,0 +1,242 @@
+"""What a shared cluster keeps its jobs from: devices of others, the network; and the names that they see. With real
+character devices in the place of GPUs."""
+import json
+import os
+import pathlib
+import re
+import socket
+import stat
+import subprocess
+import subprocess
+
+import pytest
+
+from cluster import poll
+from test_gpus import Driver, H100
+from test_shared import NEEDS_ROOT, Shared, passable_directory
+
+MINKE_ONLY = True
+pytestmark = NEEDS_ROOT
+
+# Opens what it is told to, and says what came of it.
+OPENER = """import os, sys
+for path in sys.argv[1:]:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        print("opened")
+    except OSError as error:
+        print(error.strerror)
+"""
+# Devices that every kernel has and that do nothing when they are opened, but none that programs need.
+STAND_INS = (os.makedev(1, 5), os.makedev(1, 7), os.makedev(1, 8))  # zero, full, random
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """A cluster of root's on a machine with three GPUs, which are other devices in truth, and two virtual nodes."""
+    directory = passable_directory("/var/tmp")
+    driver = Driver(directory)
+    driver.devices.chmod(0o755)
+    for minor, device in enumerate(STAND_INS):
+        path = driver.devices / f"nvidia{minor}"
+        os.mknod(path, 0o666 | stat.S_IFCHR, device)
+        path.chmod(0o666)
+    driver.tell(*(f"{i} {i} GPU-{i} 81559 {H100}" for i in range(3)))
+    one = Shared(parent="/var/tmp", tables=driver.configuration() + '[[partition]]\nname = "off"\noffline = true\n')
+    one.driver = driver
+    yield one
+    one.close()
+
+
+def devices(machine) -> list[str]:
+    return [str(machine.driver.devices / f"nvidia{i}") for i in range(3)]
+
+
+@pytest.fixture
+def hiding(machine):
+    found = json.loads(machine.root_run(machine.program, "doctor", "--json").stdout)["findings"]
+    if not any(one["what"] == "jobs cannot open GPUs of others" for one in found):
+        pytest.skip(str(found))
+    return machine
+
+
+def opened(user, machine, *options) -> list[str]:
+    user.script(OPENER, "opener.py")
+    job = user.submit(f"echo $CUDA_VISIBLE_DEVICES; exec python3 opener.py {' '.join(devices(machine))}", "--mem=100M",
+                      *options)
+    return user.output(job).splitlines()
+
+
+def test_a_job_opens_its_gpus_and_no_others(hiding):
+    no = "Operation not permitted"
+    # All three are n1's.
+    assert opened(hiding.alice, hiding) == ["", no, no, no]
+    assert opened(hiding.alice, hiding, "--gpus=1") == ["0", "opened", no, no]
+    assert opened(hiding.alice, hiding, "--gpus=3") == ["0,1,2", "opened", "opened", "opened"]
+    # Outside of jobs they are as they were.
+    assert hiding.alice.python(OPENER, *devices(hiding)).stdout.split() == ["opened"] * 3
+
+
+def test_the_second_job_counts_its_own_from_zero(hiding):
+    first = hiding.alice.submit("sleep 100", "--gpus=1", "--mem=100M")
+    hiding.alice.wait_state(first, "RUNNING")
+    no = "Operation not permitted"
+    assert opened(hiding.bob, hiding, "--gpus=1") == ["0", no, "opened", no]
+    hiding.alice.run("scancel", first, check=0)
+
+
+def test_steps_and_what_escapes_are_kept_from_them_too(hiding):
+    hiding.alice.script(OPENER, "opener.py")
+    paths = " ".join(devices(hiding))
+    job = hiding.alice.submit(f"srun --mem=50M python3 opener.py {paths}\n"
+                              f"setsid --wait env -i /usr/bin/python3 opener.py {paths}\n"
+                              f"CUDA_VISIBLE_DEVICES=2 /usr/bin/python3 opener.py {paths}", "--gpus=1", "--mem=100M")
+    assert hiding.alice.output(job).split("\n")[:-1] == ["opened", *["Operation not permitted"] * 2] * 3
+
+
+def test_a_job_cannot_make_itself_a_device_or_leave_its_group(hiding):
+    minor = os.minor(STAND_INS[1])
+    job = hiding.alice.submit(
+        f"mknod $SLURM_TMPDIR/gpu c 1 {minor}; ls $SLURM_TMPDIR\n"
+        "unshare --user --map-root-user mknod $SLURM_TMPDIR/gpu c 1 7; ls $SLURM_TMPDIR\n"
+        "for file in $(find /sys/fs/cgroup -maxdepth 2 -name 'cgroup.procs' -o -maxdepth 2 -name devices.allow); do\n"
+        "  echo 0 > $file && echo left by $file\n  echo 'a *:* rwm' > $file && echo allowed by $file\n"
+        "done 2> /dev/null\n"
+        f"python3 opener.py {devices(hiding)[1]}", "--mem=100M")
+    hiding.alice.script(OPENER, "opener.py")
+    said = hiding.alice.output(job)
+    assert said.endswith("Operation not permitted\n") and "left" not in said and "allowed" not in said, said
+
+
+def test_names_of_nodes(machine):
+    job = machine.alice.submit("hostname; srun --mem=50M -N2 -n2 bash -c 'hostname; getent hosts n1 n2'", "-N2",
+                               "--mem=100M")
+    lines = sorted(machine.alice.output(job).splitlines())
+    assert [line for line in lines if line.startswith("n")] == ["n1", "n1", "n2"]
+    assert len([line for line in lines if re.fullmatch(r"127\.0\.0\.1 +n[12]", line)]) == 4
+    assert socket.gethostname() not in ("n1", "n2")  # the machine's own name is what it was
+    resolve = "import socket, sys; print(socket.gethostbyname(sys.argv[1]))"
+    master = machine.alice.submit('MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)\n'
+                                  f'python3 -c "{resolve}" $MASTER_ADDR', "-N2", "--mem=100M")
+    assert machine.alice.output(master).strip() == "127.0.0.1"
+
+
+def test_a_user_cannot_change_what_others_resolve(machine):
+    job = machine.alice.submit("echo 1.2.3.4 n1 >> /etc/hosts; umount /etc/hosts; getent hosts n1", "--mem=50M")
+    assert machine.alice.output(job).split()[-2:] == ["127.0.0.1", "n1"]
+    assert "n1" not in pathlib.Path("/etc/hosts").read_text().split()
+
+
+NETWORK = """import socket, sys
+print([name for _, name in socket.if_nameindex()])
+server = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(server.getsockname(), 5).close()
+print("loopback works")
+try:
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+    print("reached the machine")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_an_offline_partition(machine):
+    with socket.create_server(("127.0.0.1", 0)) as outside:
+        port = outside.getsockname()[1]
+        machine.alice.script(NETWORK, "network.py")
+        ask = f"python3 network.py {port}"
+        offline = ["['lo']", "loopback works", "Connection refused"]
+        job = machine.alice.submit(f"{ask}; srun --mem=50M {ask}", "-p", "off", "--mem=100M")
+        assert machine.alice.output(job).splitlines() == offline * 2
+        job = machine.alice.submit(ask, "-p", "main", "--mem=100M")
+        assert machine.alice.output(job).splitlines()[1:] == ["loopback works", "reached the machine"]
+        # A step of an allocation, without a batch script.
+        done = machine.alice.run("srun", "-p", "off", "--mem=50M", "python3", "network.py", port, check=0)
+        assert done.stdout.splitlines() == offline
+
+
+def test_steps_of_an_offline_job_share_one_loopback(machine):
+    serve = ("import socket; one = socket.create_server(('127.0.0.1', 4711)); open('up', 'w'); "
+             "one.accept()[0].sendall(b'met')")
+    meet = "import socket; print(socket.create_connection(('127.0.0.1', 4711), 5).recv(10).decode())"
+    job = machine.alice.submit(f'srun --mem=30M --overlap -n1 python3 -c "{serve}" &\n'
+                               "until [ -e up ]; do sleep 0.05; done\n"
+                               f'srun --mem=30M --overlap -n1 python3 -c "{meet}"\nwait', "-p", "off", "--mem=100M")
+    assert machine.alice.output(job).strip() == "met"
+
+
+def test_nothing_of_networks_is_left(machine):
+    before = len(list(pathlib.Path(f"/proc/{machine.pid('launcher')}/fd").iterdir()))
+    jobs = [machine.alice.submit("true", "-p", "off", "--mem=50M") for _ in range(5)]
+    for job in jobs:
+        machine.alice.wait_end(job)
+    poll(lambda: len(list(pathlib.Path(f"/proc/{machine.pid('launcher')}/fd").iterdir())) <= before,
+         what="the end of the networks")
+
+
+def adopt(machine, user: str, pid: int, *options):
+    return machine.root_run(machine.program, "adopt", "--user", user, "--pid", pid, *options)
+
+
+def test_a_login_is_put_into_the_users_job_or_refused(hiding):
+    # What is left of others' jobs shall not be taken for alice's.
+    other = hiding.bob.submit("sleep 100", "--mem=50M")
+    hiding.bob.wait_state(other, "RUNNING")
+    with subprocess.Popen(["sleep", "1000"]) as login:
+        try:
+            refused = adopt(hiding, hiding.alice.name, login.pid)
+            assert refused.returncode == 1
+            assert refused.stdout == f"Access denied: {hiding.alice.name} has no running job on this machine\n"
+            assert adopt(hiding, hiding.otto.name, login.pid, "--allow", hiding.group).returncode == 0
+            assert adopt(hiding, "root", login.pid).returncode == 0
+            assert adopt(hiding, "nosuchuser", login.pid).returncode == 1
+            assert "job_" not in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            job = hiding.alice.submit("sleep 100", "--mem=50M")
+            hiding.alice.wait_state(job, "RUNNING")
+            done = poll(lambda: (one := adopt(hiding, hiding.alice.name, login.pid)).returncode == 0 and one,
+                        what="the job")
+            assert done.stdout == ""
+            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            # It is the administrator's to ask for.
+            mine = hiding.alice.run(str(hiding.program), "adopt", "--user", hiding.bob.name, "--pid", login.pid)
+            assert mine.returncode == 1
+            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            hiding.alice.run("scancel", job, check=0)
+            assert poll(lambda: login.poll() is not None and login.returncode == -9, what="the end of the login")
+        finally:
+            login.kill()
+    hiding.bob.run("scancel", other, check=0)
+
+
+def adopt(machine, user: str, pid: int, *options):
+    return machine.root_run(machine.program, "adopt", "--user", user, "--pid", str(pid), *options)
+
+
+def test_a_login_is_put_into_the_users_job_or_refused(hiding):
+    # What others run shall not be taken for alice's.
+    other = hiding.bob.submit("sleep 100", "--mem=50M")
+    hiding.bob.wait_state(other, "RUNNING")
+    with subprocess.Popen(["sleep", "1000"]) as login:
+        try:
+            refused = adopt(hiding, hiding.alice.name, login.pid)
+            assert refused.returncode == 1
+            assert refused.stdout == f"Access denied: {hiding.alice.name} has no running job on this machine\n"
+            assert adopt(hiding, hiding.otto.name, login.pid, "--allow", hiding.group).returncode == 0
+            assert adopt(hiding, "root", login.pid).returncode == 0
+            assert adopt(hiding, "nosuchuser", login.pid).returncode == 1
+            assert "job_" not in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            job = hiding.alice.submit("sleep 100", "--mem=50M")
+            hiding.alice.wait_state(job, "RUNNING")
+            done = poll(lambda: (one := adopt(hiding, hiding.alice.name, login.pid)).returncode == 0 and one,
+                        what="the job")
+            assert done.stdout == ""
+            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            # It is the administrator's to ask for.
+            mine = hiding.alice.run(str(hiding.program), "adopt", "--user", hiding.bob.name, "--pid", login.pid)
+            assert mine.returncode == 1
+            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            hiding.alice.run("scancel", job, check=0)
+            poll(lambda: login.poll() is not None, what="the end of the login")
+        finally:
+            login.kill()
+    hiding.bob.run("scancel", other, check=0)
