@@ -138,15 +138,15 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     add("SLURM_TOPOLOGY_ADDR", node.node());
     add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
     if (!layout.gpus[index].empty()) {
-      const std::string own =
-          visible_gpus(core_, job, node.node(), gpus_of_task(spec, layout.gpus[index], local_id));
+      const std::vector<uint32_t> gpus = gpus_of_task(spec, layout.gpus[index], local_id);
+      const std::string own = visible_gpus(core_, job, node.node(), gpus);
       add("CUDA_VISIBLE_DEVICES", own);
       add("GPU_DEVICE_ORDINAL", own);
-      add("SLURM_STEP_GPUS", own);
+      add("SLURM_STEP_GPUS", join_numbers(gpus));
       add("SLURM_GPUS_ON_NODE", std::to_string(layout.gpus[index].size()));
     } else if (!gpu_numbers(node).empty()) {
       // The job has GPUs, this step none: it asked for none, or the job has them with the whole node only.
-      const std::string seen = spec.no_gres() ? "" : join_numbers(gpu_numbers(node));
+      const std::string seen = spec.no_gres() ? "" : visible_gpus(core_, job, node.node(), gpu_numbers(node));
       add("CUDA_VISIBLE_DEVICES", seen);
       add("GPU_DEVICE_ORDINAL", seen);
     }
