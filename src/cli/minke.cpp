@@ -531,11 +531,11 @@ int minke_main(int argc, char** argv) {
   adopt_command->callback([&] { exit_code = adopt(adopt_options); });
 
   std::string metrics_home, metrics_address;
-  auto* metrics_command = app.add_subcommand("metrics-server", "serve /metrics");
-  metrics_command->group("");  // the daemon starts it
-  metrics_command->add_option("--home", metrics_home)->required();
-  metrics_command->add_option("--listen", metrics_address)->required();
-  metrics_command->callback([&] { exit_code = serve_metrics(metrics_home, metrics_address); });
+  auto* server_command = app.add_subcommand("metrics-server", "serve /metrics");
+  server_command->group("");  // the daemon starts it
+  server_command->add_option("--home", metrics_home)->required();
+  server_command->add_option("--listen", metrics_address)->required();
+  server_command->callback([&] { exit_code = serve_metrics(metrics_home, metrics_address); });
 
   node::NvmlOptions nvml;
   auto* probe_command = app.add_subcommand("gpu-probe", "ask the GPUs' driver");
