@@ -85,7 +85,7 @@ def test_nothing_wakes_up_when_nothing_runs(measured):
     poll(lambda: measured.queue() == [])
     before = wake_ups()
     time.sleep(3)  # three samples' time, to see that nothing happens
-    assert wake_ups() - before <= 2  # this question's own
+    assert wake_ups() - before <= 4  # this question's own
 
 
 def test_gpus_in_sacct_seff_and_top(gpu_cluster, driver):  # noqa: F811
