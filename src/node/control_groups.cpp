@@ -20,7 +20,7 @@ namespace minke::node {
 namespace {
 
 constexpr const char* kUsed[] = {"cpuset", "memory", "pids"};
-constexpr char kPrefix[] = "/minke+";  // no unit of systemd's can have a + in its name
+constexpr char kPrefix[] = "/minke+";   // no unit of systemd's can have a + in its name
 constexpr char kDevices[] = "devices";  // of version 1; made only for groups that need it
 // Where the processes of a group that was handed over go, so that it may give its controllers to others.
 constexpr char kServiceLeaf[] = "/service";
@@ -35,8 +35,11 @@ std::string read_text(const std::string& path) {
 // One write(2), which is how the kernel takes a value. Never makes a file.
 Status write_text(const std::string& path, const std::string& text) {
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file || ::write(file.get(), text.data(), text.size()) < 0) return failure_from_errno(path, errno);
-  return {};
+  if (!file) return failure_from_errno(path, errno);
+  ssize_t written;
+  do written = ::write(file.get(), text.data(), text.size());
+  while (written < 0 && errno == EINTR);  // a limit of memory may take its time, and a child end meanwhile
+  return written < 0 ? Status(failure_from_errno(path, errno)) : Status();
 }
 
 bool has_word(const std::string& words, const std::string& word, char separator) {
