@@ -564,7 +564,7 @@ def test_fork_bomb_leaves_room(shared):
         pytest.skip("no control groups: " + str(findings))
     job = shared.bob.submit("sleep 100")
     shared.bob.wait_state(job, "RUNNING")
-    limits = pathlib.Path("/sys/fs/cgroup").rglob(f"minke-*/job_{job}.0/pids.max")
+    limits = pathlib.Path("/sys/fs/cgroup").rglob(f"minke+*/job_{job}.0/pids.max")
     assert [path.read_text().strip() for path in limits] == ["16384"]
     shared.bob.run("scancel", job, check=0)
 
