@@ -66,7 +66,7 @@ echo input | srun -n 2 -N 1 cat
 echo input | srun --input=none cat
 srun bash -c 'echo out; echo err >&2'
 srun -u echo unbuffered
-srun -W 1 -n 2 sh -c 'test $SLURM_PROCID = 0 || sleep 20'
+srun -W 1 -n 2 sh -c 'test $SLURM_PROCID = 0 || exec sleep 20'
 srun -E nosuch true
 srun -N 1 -w n1 --exclusive -c 2 -l echo a
 srun -n 2 -l -o both echo a; sort both
@@ -102,7 +102,7 @@ salloc -N 1 : -N 1 true
 salloc -I2 -H true
 salloc -N 2 srun -l echo a : echo b
 salloc -N 1 srun -l echo a : echo b
-salloc -N 2 srun -l -w n1 echo a : -w n1 echo b
+salloc -w n1,n2 srun -l -w n1 echo a : -w n1 echo b
 salloc --no-shell -t 1
 salloc --no-shell -N 9
 salloc -N 2 srun -l sh -c 'echo $SLURM_NODEID'

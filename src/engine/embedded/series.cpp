@@ -9,17 +9,20 @@ using model::Sample;
 
 namespace {
 
-// The later one, with the mean of what is a level; `weight`: how many the earlier one stands for.
-Sample merged(const Sample& earlier, Sample later, uint32_t weight) {
-  const auto mean = [weight](uint64_t a, uint64_t b) { return (a * weight + b) / (weight + 1); };
+// The later one, with the means of what is a level, and the most of memory.
+Sample merged(const Sample& earlier, Sample later) {
+  // Of two numbers with a half between them neither the lower nor the higher one always.
+  const auto mean = [](uint32_t a, uint32_t b) {
+    return static_cast<uint32_t>((uint64_t{a} + b + (a & 1)) / 2);
+  };
   later.set_memory_kib(std::max(earlier.memory_kib(), later.memory_kib()));
   later.set_processes(std::max(earlier.processes(), later.processes()));
   for (int i = 0; i < std::min(earlier.gpus_size(), later.gpus_size()); ++i) {
     const Sample::Gpu& a = earlier.gpus(i);
     Sample::Gpu& b = *later.mutable_gpus(i);
-    b.set_utilization(static_cast<uint32_t>(mean(a.utilization(), b.utilization())));
-    b.set_milliwatts(static_cast<uint32_t>(mean(a.milliwatts(), b.milliwatts())));
-    b.set_clock_mhz(static_cast<uint32_t>(mean(a.clock_mhz(), b.clock_mhz())));
+    b.set_utilization(mean(a.utilization(), b.utilization()));
+    b.set_milliwatts(mean(a.milliwatts(), b.milliwatts()));
+    b.set_clock_mhz(mean(a.clock_mhz(), b.clock_mhz()));
     b.set_memory_mib(std::max(a.memory_mib(), b.memory_mib()));
   }
   return later;
@@ -58,8 +61,25 @@ void Series::add(Sample sample, double seconds) {
   seconds_between_ = last_seconds_ == 0 ? 0 : seconds - last_seconds_;
   last_seconds_ = seconds;
   before_ = std::exchange(last_, sample);
-  if (pending_ != 0 && pending_ < merged_) {
-    samples_.back() = merged(samples_.back(), std::move(sample), pending_++);
+  if (pending_ == merged_) pending_ = 0;
+  if (pending_ == 0) sums_.assign(static_cast<size_t>(sample.gpus_size()), {});
+  for (size_t i = 0; i < std::min(sums_.size(), static_cast<size_t>(sample.gpus_size())); ++i) {
+    const Sample::Gpu& gpu = sample.gpus(static_cast<int>(i));
+    sums_[i].utilization += gpu.utilization();
+    sums_[i].milliwatts += gpu.milliwatts();
+    sums_[i].clock_mhz += gpu.clock_mhz();
+  }
+  if (pending_ != 0) {
+    ++pending_;
+    Sample& last = samples_.back();
+    last = merged(last, std::move(sample));
+    const auto mean = [this](uint64_t sum) { return static_cast<uint32_t>((sum + pending_ / 2) / pending_); };
+    for (size_t i = 0; i < std::min(sums_.size(), static_cast<size_t>(last.gpus_size())); ++i) {
+      Sample::Gpu& gpu = *last.mutable_gpus(static_cast<int>(i));
+      gpu.set_utilization(mean(sums_[i].utilization));
+      gpu.set_milliwatts(mean(sums_[i].milliwatts));
+      gpu.set_clock_mhz(mean(sums_[i].clock_mhz));
+    }
     return;
   }
   if (samples_.size() == kMostSamples) thin();
@@ -68,8 +88,7 @@ void Series::add(Sample sample, double seconds) {
 }
 
 void Series::thin() {
-  for (size_t i = 0; i + 1 < samples_.size(); i += 2)
-    samples_[i / 2] = merged(samples_[i], samples_[i + 1], 1);
+  for (size_t i = 0; i + 1 < samples_.size(); i += 2) samples_[i / 2] = merged(samples_[i], samples_[i + 1]);
   samples_.resize(samples_.size() / 2);
   merged_ *= 2;
 }

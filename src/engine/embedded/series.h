@@ -53,7 +53,11 @@ class Series {
   model::Sample before_, last_;
   double seconds_between_ = 0, last_seconds_ = 0;
   uint32_t merged_ = 1;   // samples that one of them stands for
-  uint32_t pending_ = 0;  // of those, how many the last one already has
+  uint32_t pending_ = 0;  // of those, how many the last one already has; 0: it takes no more
+  struct Sums {
+    uint64_t utilization = 0, milliwatts = 0, clock_mhz = 0;
+  };
+  std::vector<Sums> sums_;  // of the pending ones, by GPU: a mean of means would be rounded each time
 };
 
 }  // namespace minke::engine
