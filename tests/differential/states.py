@@ -247,6 +247,10 @@ def look_at_jobs(system, numbers: dict[str, int]) -> dict:
                              SACCT_FIELDS, SACCT_FIELDS.index("JobID")),
     }
     answers |= shown(system, numbers, ("job", "step"))
+    for name in ("<resources>", "<priority>"):
+        # When they will start is a forecast: each has its own, and Slurm only from its next backfill cycle on.
+        for field in ("StartTime", "EndTime"):
+            answers["show job"][name].pop(field)
     # Those that change something come last.
     order = sorted((name for name in LISTINGS if not name.startswith("sinfo")),
                    key=lambda name: name.startswith(("scontrol", "scancel")))
