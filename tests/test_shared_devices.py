@@ -175,40 +175,6 @@ def test_nothing_of_networks_is_left(machine):
 
 
 def adopt(machine, user: str, pid: int, *options):
-    return machine.root_run(machine.program, "adopt", "--user", user, "--pid", pid, *options)
-
-
-def test_a_login_is_put_into_the_users_job_or_refused(hiding):
-    # What is left of others' jobs shall not be taken for alice's.
-    other = hiding.bob.submit("sleep 100", "--mem=50M")
-    hiding.bob.wait_state(other, "RUNNING")
-    with subprocess.Popen(["sleep", "1000"]) as login:
-        try:
-            refused = adopt(hiding, hiding.alice.name, login.pid)
-            assert refused.returncode == 1
-            assert refused.stdout == f"Access denied: {hiding.alice.name} has no running job on this machine\n"
-            assert adopt(hiding, hiding.otto.name, login.pid, "--allow", hiding.group).returncode == 0
-            assert adopt(hiding, "root", login.pid).returncode == 0
-            assert adopt(hiding, "nosuchuser", login.pid).returncode == 1
-            assert "job_" not in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
-            job = hiding.alice.submit("sleep 100", "--mem=50M")
-            hiding.alice.wait_state(job, "RUNNING")
-            done = poll(lambda: (one := adopt(hiding, hiding.alice.name, login.pid)).returncode == 0 and one,
-                        what="the job")
-            assert done.stdout == ""
-            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
-            # It is the administrator's to ask for.
-            mine = hiding.alice.run(str(hiding.program), "adopt", "--user", hiding.bob.name, "--pid", login.pid)
-            assert mine.returncode == 1
-            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
-            hiding.alice.run("scancel", job, check=0)
-            assert poll(lambda: login.poll() is not None and login.returncode == -9, what="the end of the login")
-        finally:
-            login.kill()
-    hiding.bob.run("scancel", other, check=0)
-
-
-def adopt(machine, user: str, pid: int, *options):
     return machine.root_run(machine.program, "adopt", "--user", user, "--pid", str(pid), *options)
 
 
