@@ -14,7 +14,7 @@ srun -n 2 -l echo a
 srun -n 3 --label sh -c 'echo $SLURM_PROCID'
 srun -N 2 -l hostname -s >/dev/null
 srun -n 2 sh -c 'exit $SLURM_PROCID'
-srun -n 2 -K sh -c 'test $SLURM_PROCID = 0 && sleep 30; exit 3'
+srun -n 2 -K sh -c 'test $SLURM_PROCID = 0 && exec sleep 30; exit 3'
 srun sh -c 'kill -9 $$'
 srun sh -c 'kill -TERM $$'
 srun nosuchprogram
