@@ -175,6 +175,34 @@ def test_nothing_escapes_a_signal(confined):
     poll(lambda: has_ended(pid), 10, "its end")
 
 
+def spare_groups(cluster):
+    return {path.name for group in groups_of(cluster) for path in group.glob("spare_*")}
+
+
+def test_jobs_with_the_same_limits_use_the_same_group_again(confined):
+    jobs = [confined.submit("sed 's/.*spare_/spare_/' /proc/self/cgroup; exec ./hog 1", *options)
+            for options in (["--mem=30M"], ["--mem=31M", "-dsingleton"], ["--mem=30M", "-dsingleton"])]
+    first, other, third = [set(re.findall("spare_[0-9]+", confined.output(job))) for job in jobs]
+    if not first:
+        pytest.skip("control groups of version 2 are not used again")
+    assert len(first) == 1 and third == first
+    assert len(other) == 1 and other != first
+
+
+def test_memory_that_a_job_leaves_behind_is_not_the_next_ones(confined):
+    """Files in /dev/shm count for the group whose process wrote them, until they are removed."""
+    left = pathlib.Path(f"/dev/shm/minke-test-left-{os.getpid()}")
+    mark = "sed 's/.*spare_/spare_/' /proc/self/cgroup\n"
+    try:
+        first = confined.output(confined.submit(f"{mark}head -c 20M /dev/zero > {left}", "--mem=40M"))
+        job = confined.submit(f"{mark}exec ./hog 25", "--mem=40M")
+        assert confined.wait_end(job)["JobState"] == "COMPLETED"
+        spare = re.findall("spare_[0-9]+", first)
+        assert not spare or spare[0] not in confined.output(job)
+    finally:
+        left.unlink(missing_ok=True)
+
+
 def test_jobs_without_limits_use_the_same_group_again(confined):
     for _ in range(3):
         confined.wait_end(confined.submit("true"))

@@ -30,6 +30,8 @@ struct GroupLimits {
   uint64_t pids = 0;          // processes and threads at a time; 0: none
   std::string cpus;           // as the kernel writes lists, "0-3,8"; empty: all. Where the kernel has them
   std::vector<dev_t> hidden;  // character devices that may not be opened; of topmost groups only
+
+  bool operator==(const GroupLimits&) const = default;
 };
 
 // How a process that is being started comes into a group.

@@ -44,15 +44,14 @@ JobGroups::JobGroups(const std::string& name, bool shared) {
     return;
   }
   groups_ = std::move(*found);
-  // What other users' jobs have left in its memory's account would count against the next.
-  if (!shared) spares_.emplace(*groups_);
+  spares_.emplace(*groups_);
   stale_ = groups_->groups();
   remove_stale();
 }
 
 JobGroups::~JobGroups() {
   if (!groups_) return;
-  if (spares_) spares_->remove_all();
+  spares_->remove_all();
   remove_stale();
   [[maybe_unused]] const Status removed = groups_->remove_all();  // where some job still has one, it stays
 }
@@ -101,8 +100,7 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
 }
 
 Status JobGroups::make(const std::string& name, Job& job, const GroupLimits& limits) {
-  if (spares_ && limits.memory_bytes == 0 && limits.pids == 0 && limits.hidden.empty())
-    job.spare = spares_->take(stale_);
+  job.spare = spares_->take(limits, stale_);
   job.group = job.spare ? job.spare->name : name;
   if (job.spare) return {};
   if (std::erase(stale_, name) > 0) {  // a run of this name that was lost

@@ -4,8 +4,8 @@
 // group costs time.
 //
 // Where the kernel offers no groups all calls do nothing, and jobs run as they do there. The names say whose
-// the groups are ("job_12.0/step_3.0"), so that nothing needs to be remembered over a restart; but jobs
-// without limits use spare ones (spare_groups.h) where that is faster. What a launcher that was killed has
+// the groups are ("job_12.0/step_3.0"), so that nothing needs to be remembered over a restart; but most
+// jobs use spare ones (spare_groups.h) where that is faster. What a launcher that was killed has
 // left is killed when this is made, and removed by and by. One thread.
 #pragma once
 
@@ -73,7 +73,7 @@ class JobGroups {
   void remove_stale();
 
   std::optional<ControlGroups> groups_;
-  std::optional<SpareGroups> spares_;
+  std::optional<SpareGroups> spares_;  // where there are groups
   std::string problem_;
   std::unordered_map<std::string, Job> jobs_;
   std::vector<std::string> stale_;

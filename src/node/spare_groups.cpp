@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "spare_";
 constexpr size_t kMostFree = 256;
+constexpr uint64_t kMostBytesLeft = 2 << 20;
 
 // The start of a file of the kernel's, as it is now; empty where it cannot be read.
 std::string read_again(const os::UniqueFd& file) {
@@ -33,24 +34,30 @@ bool SpareGroups::is_spare(const std::string& name) {
   return name.starts_with(kPrefix);
 }
 
-std::optional<SpareGroups::Group> SpareGroups::take(const std::vector<std::string>& taken) {
+std::optional<SpareGroups::Group> SpareGroups::take(const GroupLimits& limits,
+                                                    const std::vector<std::string>& taken) {
   if (!usable_) return std::nullopt;
-  if (free_.empty()) return make(taken);
-  std::optional<Group> group = std::move(free_.back());
-  free_.pop_back();
+  const auto fitting =
+      std::find_if(free_.rbegin(), free_.rend(), [&](const Group& group) { return group.limits == limits; });
+  if (fitting == free_.rend()) return make(limits, taken);
+  std::optional<Group> group = std::move(*fitting);
+  free_.erase(std::next(fitting).base());
   return group;
 }
 
-std::optional<SpareGroups::Group> SpareGroups::make(const std::vector<std::string>& taken) {
+std::optional<SpareGroups::Group> SpareGroups::make(const GroupLimits& limits,
+                                                    const std::vector<std::string>& taken) {
   Group group;
+  group.limits = limits;
   do {
     group.name = std::string(kPrefix) + std::to_string(++last_);
   } while (std::find(taken.begin(), taken.end(), group.name) != taken.end());
-  if (!groups_->create(group.name, {})) return std::nullopt;
+  if (!groups_->create(group.name, limits)) return std::nullopt;
   auto entry = groups_->open(group.name);
   group.oom_control = groups_->open_file("memory", group.name, "memory.oom_control");
+  group.memory_usage = groups_->open_file("memory", group.name, "memory.usage_in_bytes");
   group.process_count = groups_->open_file("pids", group.name, "pids.current");
-  if (!entry || !group.oom_control || !group.process_count) {
+  if (!entry || !group.oom_control || !group.memory_usage || !group.process_count) {
     [[maybe_unused]] const Status removed = groups_->remove(group.name);
     return std::nullopt;
   }
@@ -70,18 +77,22 @@ bool SpareGroups::is_empty(const Group& group) {
 }
 
 void SpareGroups::give_back(Group group) {
-  if (free_.size() < kMostFree) {
-    group.oom_kills = oom_kills(group);
-    free_.push_back(std::move(group));
-  } else {
-    [[maybe_unused]] const Status removed = groups_->remove(group.name);
+  const std::string used = read_again(group.memory_usage);
+  if (used.empty() || std::strtoull(used.c_str(), nullptr, 10) > kMostBytesLeft) return remove(group);
+  group.oom_kills = oom_kills(group);
+  free_.push_back(std::move(group));
+  if (free_.size() > kMostFree) {
+    remove(free_.front());
+    free_.erase(free_.begin());
   }
 }
 
+void SpareGroups::remove(const Group& group) {
+  [[maybe_unused]] const Status removed = groups_->remove(group.name);
+}
+
 void SpareGroups::remove_all() {
-  for (const Group& group : std::exchange(free_, {})) {
-    [[maybe_unused]] const Status removed = groups_->remove(group.name);
-  }
+  for (const Group& group : std::exchange(free_, {})) remove(group);
 }
 
 }  // namespace minke::node

@@ -211,15 +211,14 @@ Status Supervisor::make_directories(const LaunchOrder& order, Job& job) {
   if (order.tmp_dir().empty() || !job.tmp_dir.empty()) return {};
   std::optional<Owner> owner;
   if (order.has_identity()) owner = Owner{order.identity().uid(), order.identity().gid()};
-  if (auto made = owner ? make_tmp_dir(order.tmp_dir(), owner) : tmp_dirs_.make(order.tmp_dir()); !made)
-    return made;
+  if (auto made = tmp_dirs_.make(order.tmp_dir(), owner); !made) return made;
   job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
   if (!order.private_directories() || !owner) return {};
   const std::vector<std::string> own = private_directories(job);
   if (auto made = make_memory_dir(options_.memory_dir); !made) return made;
   const char* const targets[] = {"/dev/shm", "/tmp"};
   for (size_t i = 0; i < own.size(); ++i) {
-    if (auto made = make_tmp_dir(own[i], owner); !made) return made;
+    if (auto made = tmp_dirs_.make(own[i], owner); !made) return made;
     job.binds.emplace_back(own[i], targets[i]);
   }
   return {};

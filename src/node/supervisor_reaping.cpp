@@ -223,8 +223,7 @@ bool Supervisor::remove_directories_of(Job& job) {
   }
   while (!job.directories.empty()) {
     const std::string& directory = job.directories.back();
-    // One user's directory is never kept for another's job.
-    if (options_.shared ? remove_empty_tmp_dir(directory) : tmp_dirs_.remove_if_empty(directory)) {
+    if (tmp_dirs_.remove_if_empty(directory)) {
       job.directories.pop_back();
       continue;
     }

@@ -18,6 +18,8 @@ namespace minke::node {
 struct Owner {
   uid_t uid = 0;
   gid_t gid = 0;
+
+  bool operator==(const Owner&) const = default;
 };
 Status make_tmp_dir(const std::string& path, std::optional<Owner> owner = std::nullopt);
 

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string_view>
-
-#include "node/tmp_dir.h"
+#include <utility>
 
 namespace minke::node {
 namespace {
@@ -21,24 +21,28 @@ std::string_view parent_of(std::string_view path) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-// As good as new: empty, private, this user's, and small.
-bool reusable(const std::string& path) {
+// Whose it is, if it is as good as new: empty, private, and small.
+std::optional<Owner> reusable(const std::string& path) {
   int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return std::nullopt;
   std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd), ::closedir);
   if (!directory) {
     ::close(fd);
-    return false;
+    return std::nullopt;
   }
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || info.st_uid != ::geteuid() || (info.st_mode & 07777) != 0700 ||
-      info.st_size > kLargestReused) {
-    return false;
+  if (::fstat(fd, &info) != 0 || (info.st_mode & 07777) != 0700 || info.st_size > kLargestReused) {
+    return std::nullopt;
   }
   while (dirent* entry = ::readdir(directory.get())) {
-    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) return false;
+    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) return std::nullopt;
   }
-  return true;
+  return Owner{info.st_uid, info.st_gid};
+}
+
+// Its owner may have put something into it meanwhile.
+void drop(const std::string& spare) {
+  if (!remove_empty_tmp_dir(spare)) fork_tmp_dir_removal(spare);
 }
 
 }  // namespace
@@ -48,32 +52,49 @@ TmpDirPool::~TmpDirPool() {
   remove_spares();
 }
 
-Status TmpDirPool::make(const std::string& path) {
-  if (!spares_.empty() && parent_of(spares_.back()) == parent_of(path)) {
-    std::string spare = std::move(spares_.back());
-    spares_.pop_back();
+Status TmpDirPool::make(const std::string& path, std::optional<Owner> owner) {
+  const Owner whose = owner.value_or(Owner{::geteuid(), ::getegid()});
+  for (std::optional<Spare>& slot : spares_) {
+    if (!slot || slot->owner != whose || parent_of(slot->path) != parent_of(path)) continue;
+    const std::string spare = std::exchange(slot, std::nullopt)->path;
     if (::renameat2(AT_FDCWD, spare.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return {};
-    ::rmdir(spare.c_str());
+    drop(spare);
+    break;
   }
-  return make_tmp_dir(path);
+  return make_tmp_dir(path, owner);
 }
 
 bool TmpDirPool::remove_if_empty(const std::string& path) {
-  bool fits = spares_.empty() || parent_of(spares_.back()) == parent_of(path);
-  if (fits && spares_.size() < kMost && reusable(path)) {
+  const std::optional<Owner> owner = reusable(path);
+  if (std::optional<Spare>* slot = owner ? slot_for(*owner) : nullptr) {
     std::string spare =
-        std::string(parent_of(path)) + ".minke-" + name_ + "-" + std::to_string(spares_.size());
+        std::string(parent_of(path)) + ".minke-" + name_ + "-" + std::to_string(slot - spares_.data());
     if (std::rename(path.c_str(), spare.c_str()) == 0) {
-      spares_.push_back(std::move(spare));
+      *slot = Spare{std::move(spare), *owner};
       return true;
     }
   }
   return remove_empty_tmp_dir(path);
 }
 
+std::optional<TmpDirPool::Spare>* TmpDirPool::slot_for(const Owner& owner) {
+  std::optional<Spare>* anothers = nullptr;
+  for (std::optional<Spare>& slot : spares_) {
+    if (!slot) return &slot;
+    if (slot->owner != owner) anothers = &slot;
+  }
+  if (anothers != nullptr) drop(std::exchange(*anothers, std::nullopt)->path);
+  return anothers;
+}
+
+bool TmpDirPool::empty() const {
+  return std::ranges::none_of(spares_, [](const std::optional<Spare>& spare) { return spare.has_value(); });
+}
+
 void TmpDirPool::remove_spares() {
-  for (const std::string& spare : spares_) ::rmdir(spare.c_str());
-  spares_.clear();
+  for (std::optional<Spare>& spare : spares_) {
+    if (spare) drop(std::exchange(spare, std::nullopt)->path);
+  }
 }
 
 }  // namespace minke::node

@@ -128,6 +128,32 @@ TEST_F(TmpDir, APoolTakesWhatIsThere) {
   EXPECT_EQ(names_in(directory.path()), (std::set<std::string>{".minke-test-0", "job"}));
 }
 
+TEST_F(TmpDir, APoolHandsNobodysDirectoryToAnother) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root hands directories over";
+  TmpDirPool pool("test");
+  const Owner one{12341, 12341};
+  const Owner other{12342, 12341};
+  ASSERT_TRUE(pool.make(path, one));
+  const ino_t inode = inode_of(path);
+  EXPECT_TRUE(pool.remove_if_empty(path));
+  ASSERT_TRUE(pool.make(path, other));
+  EXPECT_NE(inode_of(path), inode);
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, other.uid);
+  ASSERT_TRUE(pool.make(directory / "ones", one));
+  EXPECT_EQ(inode_of(directory / "ones"), inode);
+}
+
+TEST_F(TmpDir, WhatComesIntoASpareOneGoesWithIt) {
+  TmpDirPool pool("test");
+  ASSERT_TRUE(pool.make(path));
+  EXPECT_TRUE(pool.remove_if_empty(path));
+  write_whole(directory / ".minke-test-0/file", "by who has it open still");
+  pool.remove_spares();
+  EXPECT_TRUE(eventually([&] { return names_in(directory.path()).empty(); }));
+}
+
 TEST_F(TmpDir, ALauncherKeepsNoSpareOnesOnceItIsIdle) {
   LauncherHarness launcher;
   for (uint32_t job = 1; job <= 3; ++job) {
