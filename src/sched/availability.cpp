@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/result.h"
-
 namespace minke::sched {
 
 Availability::Availability(std::int32_t processors) {
@@ -181,49 +179,6 @@ void Availability::forget_before(std::int64_t now) {
 
 // ---- searches -------------------------------------------------------------------------------------
 
-namespace {
-struct Below {
-  std::int32_t processors;
-  bool block(std::int32_t least, std::int32_t) const { return least < processors; }
-  bool step(std::int32_t free) const { return free < processors; }
-};
-struct With {
-  std::int32_t processors;
-  bool block(std::int32_t, std::int32_t most) const { return most >= processors; }
-  bool step(std::int32_t free) const { return free >= processors; }
-};
-}  // namespace
-
-// From `at` to the first step that will do; false where there is none.
-template <typename Wanted>
-bool Availability::scan(Position& at, Wanted wanted) const {
-  for (; at.block < blocks_.size(); ++at.block, at.step = 0) {
-    const Block& block = blocks_[at.block];
-    if (!wanted.block(block.least + block.offset, block.most + block.offset)) continue;
-    for (; at.step < block.count; ++at.step) {
-      if (wanted.step(block.steps->free[at.step] + block.offset)) return true;
-    }
-  }
-  return false;
-}
-
-std::int64_t Availability::earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds,
-                                    std::int64_t planned, std::int64_t before) const {
-  const std::int64_t last = std::min(planned, before);
-  if (from < last) {
-    Position at = find(from);
-    while (scan(at, With{processors})) {
-      const std::int64_t start = std::max(from, time_of(at));
-      if (start >= last) break;
-      const std::int64_t until = scan(at, Below{processors}) ? time_of(at) : kEnd;
-      if (until >= std::min(start + seconds, planned)) return start;
-      if (until >= last) break;
-    }
-  }
-  MINKE_CHECK(planned < kEnd);  // more processors than there are
-  return planned;
-}
-
 Availability::Stretch Availability::stretch(std::int64_t begin, std::int64_t end, std::int32_t processors,
                                             std::int64_t limit) const {
   const Position first = find(begin);
@@ -244,7 +199,8 @@ Availability::Stretch Availability::stretch(std::int64_t begin, std::int64_t end
   const Position before{at.block, at.step - 1};
   if (at.step == last.count) at = {at.block + 1, 0};
   const bool begins = at.block < blocks_.size() && time_of(at) == end;
-  if (begins || value(before) >= processors) found.until = scan(at, Below{processors}) ? time_of(at) : kEnd;
+  if (begins || value(before) >= processors)
+    found.until = scan(at, kEnd, Below{processors}) ? time_of(at) : kEnd;
 
   found.from = begin <= limit ? begin : run_begin(first, begin, processors, limit);
   return found;

@@ -7,6 +7,7 @@
 // everything is free. Times are in seconds, and lie between kBegin and kEnd. Owned by one thread; pure.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -31,12 +32,30 @@ class Availability {
   // The earliest start of a window of `seconds` >= 1 with `processors` free throughout, not before `from`.
   // `processors` must be at most what the machine has.
   std::int64_t earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds) const {
-    return earliest(from, processors, seconds, kEnd, kEnd);
+    return earliest(from, kEnd, processors, seconds, [](std::int64_t) { return kEnd; }).start;
   }
-  // The same for a job that is planned at `planned` itself: its own processors count as free from there on.
-  // Starts from `before` on are not looked for. The answer is `planned` where there is none.
-  std::int64_t earliest(std::int64_t from, std::int32_t processors, std::int64_t seconds,
-                        std::int64_t planned, std::int64_t before) const;
+  struct Window {
+    std::int64_t start = 0;  // kEnd: there is none
+    std::int64_t until = 0;  // so long the processors are free; not looked for behind the window's end
+  };
+  // The same for a job that is planned already: its own processors count as free from there on, and its
+  // window must begin earlier. `planned_after` gives the start of the job that would be moved to a given
+  // time. Windows that begin at `before` or later are not looked for.
+  template <typename PlannedAfter>
+  Window earliest(std::int64_t from, std::int64_t before, std::int32_t processors, std::int64_t seconds,
+                  PlannedAfter planned_after) const {
+    if (from >= before) return {kEnd, kEnd};
+    Position at = find(from);
+    while (scan(at, before, With{processors})) {
+      const std::int64_t start = std::max(from, time_of(at));
+      if (start >= before) break;
+      const std::int64_t end = start + seconds;
+      const std::int64_t planned = planned_after(start);
+      const std::int64_t until = scan(at, end, Below{processors}) ? time_of(at) : kEnd;
+      if (until >= std::min(end, planned)) return {start, std::min(until, end)};
+    }
+    return {kEnd, kEnd};
+  }
 
   // Around a non-empty interval.
   struct Stretch {
@@ -73,8 +92,28 @@ class Availability {
     return blocks_[at.block].steps->free[at.step] + blocks_[at.block].offset;
   }
   std::int64_t time_of(Position at) const { return blocks_[at.block].steps->time[at.step]; }
+  struct Below {
+    std::int32_t processors;
+    bool block(std::int32_t least, std::int32_t) const { return least < processors; }
+    bool step(std::int32_t free) const { return free < processors; }
+  };
+  struct With {
+    std::int32_t processors;
+    bool block(std::int32_t, std::int32_t most) const { return most >= processors; }
+    bool step(std::int32_t free) const { return free >= processors; }
+  };
+  // From `at` to the first step that will do; false where there is none before `end` (or a little later).
   template <typename Wanted>
-  bool scan(Position& at, Wanted wanted) const;
+  bool scan(Position& at, std::int64_t end, Wanted wanted) const {
+    for (; at.block < blocks_.size() && blocks_[at.block].first < end; ++at.block, at.step = 0) {
+      const Block& block = blocks_[at.block];
+      if (!wanted.block(block.least + block.offset, block.most + block.offset)) continue;
+      for (; at.step < block.count; ++at.step) {
+        if (wanted.step(block.steps->free[at.step] + block.offset)) return true;
+      }
+    }
+    return false;
+  }
   std::int64_t run_begin(Position at, std::int64_t time, std::int32_t processors, std::int64_t limit) const;
   Position cut(std::int64_t time);  // makes sure that a step begins there
   void join(Position at);           // takes the step away if it does not differ from the one before

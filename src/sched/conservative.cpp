@@ -10,11 +10,15 @@ std::int64_t ConservativePlan::submit(JobKey job, std::int32_t processors, std::
                                       std::int64_t now) {
   free_.forget_before(now);
   const std::int64_t start = free_.earliest(now, processors, seconds);
+  MINKE_CHECK(start < Availability::kEnd);  // else more processors than there are
   free_.add(start, start + seconds, -processors);
-  if (used_ == capacity_) make_room();
-  jobs_[used_] = job;
+  if (used_ == 0 || !jobs_[used_ - 1].is_like(processors, seconds, start)) {
+    if (used_ == capacity_) make_room();
+    jobs_[used_++] = LikeJobs(processors, seconds);
+  }
+  jobs_[used_ - 1].append(job, start);
+  update(used_ - 1);
   ++waiting_;
-  set_leaf(used_++, {start, start, seconds, processors});
   return start;
 }
 
@@ -44,8 +48,9 @@ ConservativePlan::Start ConservativePlan::take_started() {
   std::uint32_t node = 1;
   while (node < capacity_) node = node * 2 + (tree_[node * 2].first_start == tree_[node].first_start ? 0 : 1);
   const std::uint32_t position = node - capacity_;
-  const Start started{jobs_[position], tree_[node].first_start};
-  set_leaf(position, {});
+  const std::int64_t time = tree_[node].first_start;
+  const Start started{jobs_[position].pop(), time};
+  update(position);
   if (--waiting_ == 0) {
     used_ = 0;
     old_gains_.clear();
@@ -55,67 +60,78 @@ ConservativePlan::Start ConservativePlan::take_started() {
 
 // ---- the tree over the queue ----------------------------------------------------------------------
 
-void ConservativePlan::set_leaf(std::uint32_t position, const Node& leaf) {
+void ConservativePlan::update(std::uint32_t position) {
   std::uint32_t node = capacity_ + position;
-  tree_[node] = leaf;
+  const LikeJobs& jobs = jobs_[position];
+  tree_[node] = jobs.empty() ? Node{} : Node{jobs.first(), jobs.last(), jobs.seconds(), jobs.processors()};
   while ((node /= 2) > 0) {
-    const Node& a = tree_[node * 2];
-    const Node& b = tree_[node * 2 + 1];
-    const Node joined{std::min(a.first_start, b.first_start), std::max(a.last_start, b.last_start),
-                      std::min(a.shortest, b.shortest), std::min(a.narrowest, b.narrowest)};
-    if (joined == tree_[node]) return;
-    tree_[node] = joined;
+    const Node before = tree_[node];
+    join_children(node);
+    if (tree_[node] == before) return;
   }
+}
+
+void ConservativePlan::join_children(std::uint32_t node) {
+  const Node& a = tree_[node * 2];
+  const Node& b = tree_[node * 2 + 1];
+  tree_[node] = {std::min(a.first_start, b.first_start), std::max(a.last_start, b.last_start),
+                 std::min(a.shortest, b.shortest), std::min(a.narrowest, b.narrowest)};
 }
 
 // All positions are used: those that wait close up, and half of the room is free again.
 void ConservativePlan::make_room() {
-  std::vector<Node> leaves;
-  std::vector<JobKey> jobs;
-  std::vector<std::uint32_t> new_position(used_ + 1);
+  std::vector<LikeJobs> kept;
+  std::vector<std::uint32_t> new_limit(used_ + 1);
   for (std::uint32_t i = 0; i < used_; ++i) {
-    new_position[i] = static_cast<std::uint32_t>(jobs.size());
-    if (leaf(i).first_start == kNever) continue;
-    leaves.push_back(leaf(i));
-    jobs.push_back(jobs_[i]);
+    new_limit[i] = static_cast<std::uint32_t>(kept.size());
+    LikeJobs& jobs = jobs_[i];
+    if (jobs.empty()) continue;
+    if (!kept.empty() && kept.back().is_like(jobs.processors(), jobs.seconds(), jobs.first())) {
+      kept.back().append(jobs);
+    } else {
+      kept.push_back(std::move(jobs));
+    }
   }
-  new_position[used_] = static_cast<std::uint32_t>(jobs.size());
-  for (Gain& gain : old_gains_) gain.limit = new_position[gain.limit];
-  used_ = static_cast<std::uint32_t>(jobs.size());
+  new_limit[used_] = static_cast<std::uint32_t>(kept.size());
+  for (Gain& gain : old_gains_) gain.limit = new_limit[gain.limit];
+  used_ = static_cast<std::uint32_t>(kept.size());
   capacity_ = 64;
-  while (capacity_ < 2 * jobs.size()) capacity_ *= 2;
-  jobs_ = std::move(jobs);
+  while (capacity_ < 2 * kept.size()) capacity_ *= 2;
+  jobs_ = std::move(kept);
   jobs_.resize(capacity_);
   tree_.assign(std::size_t{2} * capacity_, {});
-  std::copy(leaves.begin(), leaves.end(), tree_.begin() + capacity_);
-  for (std::uint32_t i = capacity_ - 1; i > 0; --i) {
-    const Node& a = tree_[i * 2];
-    const Node& b = tree_[i * 2 + 1];
-    tree_[i] = {std::min(a.first_start, b.first_start), std::max(a.last_start, b.last_start),
-                std::min(a.shortest, b.shortest), std::min(a.narrowest, b.narrowest)};
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    const LikeJobs& jobs = jobs_[i];
+    tree_[capacity_ + i] = {jobs.first(), jobs.last(), jobs.seconds(), jobs.processors()};
   }
+  for (std::uint32_t i = capacity_ - 1; i > 0; --i) join_children(i);
 }
 
-// The first position from `next` on, below the gain's limit, whose job the gain might move: it is no wider
-// than what is free, its place is behind the gain's begin, and either it is short enough to fit before its
-// place, or its place begins so close behind that it could slide.
-std::uint32_t ConservativePlan::next_candidate(const Active& active, std::uint32_t next) const {
+// Whether one of the jobs below may be moved by the gain: it is no wider than what is free, its place is
+// behind the gain's begin, and either it is short enough to fit before its place, or its place begins so
+// close behind that it could slide.
+bool ConservativePlan::possible(std::uint32_t index, const Active& active) const {
+  const Node& node = tree_[index];
   const Gain& gain = active.gain;
-  if (next >= gain.limit) return kDone;
-  const auto possible = [&](std::uint32_t index) {
-    const Node& node = tree_[index];
-    if (node.narrowest > active.width || node.last_start <= gain.begin) return false;
-    for (const Told& told : active.told)
-      if (told.start >= gain.end && told.of(node)) return false;
-    return node.first_start <= gain.end ||
-           node.shortest <= std::min(active.until, node.last_start) - active.from;
-  };
+  if (node.narrowest > active.width || node.last_start <= gain.begin) return false;
+  std::int64_t first_start = node.first_start;
+  if (first_start <= gain.begin && index >= capacity_)
+    first_start = jobs_[index - capacity_].first_after(gain.begin);
+  for (const Told& told : active.told)
+    if (told.start >= gain.end && told.of(node, first_start)) return false;
+  return first_start <= gain.end || node.shortest <= std::min(active.until, node.last_start) - active.from;
+}
+
+// The first position from `next` on, below the gain's limit, whose jobs the gain might move.
+std::uint32_t ConservativePlan::next_candidate(const Active& active, std::uint32_t next) const {
+  const std::uint32_t limit = active.gain.limit;
+  if (next >= limit) return kDone;
   // Upwards from the leaf to the first subtree to the right that may have one, then down; a subtree may
   // disappoint, since its figures may be of different jobs.
   std::uint32_t node = capacity_ + next;
   for (;;) {
-    if (possible(node)) {
-      if (node >= capacity_) return node - capacity_ < gain.limit ? node - capacity_ : kDone;
+    if (possible(node, active)) {
+      if (node >= capacity_) return node - capacity_ < limit ? node - capacity_ : kDone;
       node *= 2;
       continue;
     }
@@ -170,58 +186,71 @@ void ConservativePlan::add_gain(Gain gain, std::uint32_t next, std::int64_t now)
   }
 }
 
-// One of the two is of jobs like the last one that was looked at, the other of those before.
-void ConservativePlan::remember(Active& active, const Told& told) {
+void ConservativePlan::compress(std::int64_t now) {
+  for (;;) {
+    std::size_t index = 0;
+    for (std::size_t i = 1; i < candidates_.size(); ++i)
+      if (candidates_[i] < candidates_[index]) index = i;
+    if (candidates_.empty()) return;
+    Active& active = active_[index];
+    const std::uint32_t position = candidates_[index];
+    new_gains_.clear();
+    look(position, active, now);
+    const bool usable = new_gains_.empty() || measure(active, now);
+    candidates_[index] = usable ? next_candidate(active, position + 1) : kDone;
+    if (candidates_[index] == kDone) remove_active(index, index + 1);
+    for (const Gain& gain : new_gains_) {
+      add_gain(gain, position, now);
+      old_gains_.push_back({gain.begin, gain.end, position});
+    }
+  }
+}
+
+// Moves jobs of that position until the gain moves none any more.
+void ConservativePlan::look(std::uint32_t position, Active& active, std::int64_t now) {
+  const LikeJobs& jobs = jobs_[position];
+  const Gain& gain = active.gain;
+  if (jobs.last() <= gain.begin) return;
+  ++looks_;
+  std::int64_t from = std::max({now, gain.begin - jobs.seconds(), active.from});
+  Told told{jobs.processors(), jobs.seconds(), Availability::kBegin, 0};
+  const std::int64_t first_start = jobs.first_after(gain.begin);
+  for (const Told& known : active.told) {
+    if (!known.of(tree_[capacity_ + position], first_start) || known.start <= from) continue;
+    from = known.start;
+    told.planned = std::max(told.planned, known.planned);
+  }
+  for (;;) {
+    const std::int64_t before = std::min(gain.end, jobs.last());
+    const Availability::Window window =
+        free_.earliest(from, before, jobs.processors(), jobs.seconds(), [&](std::int64_t time) {
+          const std::int64_t planned = jobs.first_after(time);
+          told.planned = std::max(told.planned, planned);
+          return planned;
+        });
+    told.start = std::min(window.start, before);
+    if (window.start == Availability::kEnd) break;
+    move(position, window);
+    from = window.start;
+  }
+  // One of the two is of jobs like the last ones that were looked at, the other of those before.
   Told& last = active.told[0];
   if (last.processors != told.processors || last.seconds != told.seconds) active.told[1] = last;
   last = told;
 }
 
-void ConservativePlan::compress(std::int64_t now) {
-  for (;;) {
-    std::uint32_t position = kDone;
-    for (const std::uint32_t candidate : candidates_) position = std::min(position, candidate);
-    if (position == kDone) return;
-    const Node job = leaf(position);
-    std::int64_t start = job.first_start;
-    ++looks_;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (candidates_[i] != position) continue;
-      const Gain& gain = active_[i].gain;
-      std::int64_t from = std::max({now, gain.begin - job.shortest, active_[i].from});
-      for (const Told& told : active_[i].told) {
-        if (told.of(job)) from = std::max(from, told.start);
-      }
-      start = std::min(start, free_.earliest(from, job.narrowest, job.shortest, job.first_start,
-                                             std::min(gain.end, start)));
-    }
-    const bool moves = start < job.first_start;
-    const Gain gained = moves ? move(position, start) : Gain{};
-    const Told told{job.narrowest, job.shortest, job.first_start, start};
-    for (std::size_t i = candidates_.size(); i-- > 0;) {
-      if (candidates_[i] != position) continue;
-      remember(active_[i], told);
-      candidates_[i] = moves && !measure(active_[i], now) ? kDone : next_candidate(active_[i], position + 1);
-      if (candidates_[i] == kDone) remove_active(i, i + 1);
-    }
-    if (moves) add_gain(gained, position + 1, now);
-  }
-}
-
-// What it left is a gain.
-ConservativePlan::Gain ConservativePlan::move(std::uint32_t position, std::int64_t start) {
-  Node job = leaf(position);
-  const std::int64_t old_start = job.first_start;
-  const std::int64_t old_end = old_start + job.shortest;
-  const std::int64_t end = start + job.shortest;
-  free_.add(start, std::min(end, old_start), -job.narrowest);
-  free_.add(std::max(end, old_start), old_end, job.narrowest);
-  job.first_start = job.last_start = start;
-  set_leaf(position, job);
+// A job into that window, and those like it each into the place of the one before it, as long as they can
+// follow at once. What the last one leaves is a gain.
+void ConservativePlan::move(std::uint32_t position, Availability::Window window) {
+  LikeJobs& jobs = jobs_[position];
+  const std::int64_t end = window.start + jobs.seconds();
+  const std::int64_t left = window.until >= end ? jobs.last() : jobs.last_until(window.until);
+  jobs.move(left, window.start);
+  update(position);
+  free_.add(window.start, std::min(end, left), -jobs.processors());
+  free_.add(std::max(end, left), left + jobs.seconds(), jobs.processors());
+  new_gains_.push_back({std::max(end, left), left + jobs.seconds(), used_});
   ++moves_;
-  const Gain gain{std::max(end, old_start), old_end, used_};
-  old_gains_.push_back({gain.begin, gain.end, position});
-  return gain;
 }
 
 }  // namespace minke::sched

@@ -9,9 +9,13 @@
 // told spares the look at larger ones that are planned later. The result is the same as if all had been
 // placed again.
 //
+// Like jobs that follow one another share a position. Placing them again one by one, until none moves, ends
+// in the only order of ascending starts in which none can move; in which steps it is reached does not matter.
+// So a step goes as far as it can: the place that a job leaves is taken by the next one, and so on, until one
+// leaves a place that no other can take at once.
+//
 // A job whose time has come has started; take_started() tells. Times never go back. Processors only: one pool
-// without nodes. Cost of an end: O(log n) for each interval and each job that moves. Owned by one thread;
-// pure.
+// without nodes. Cost of an end: O(log n) for each interval and each step. Owned by one thread; pure.
 #pragma once
 
 #include <array>
@@ -20,12 +24,13 @@
 #include <vector>
 
 #include "sched/availability.h"
+#include "sched/like_jobs.h"
 
 namespace minke::sched {
 
 class ConservativePlan {
  public:
-  using JobKey = std::uint32_t;
+  using JobKey = LikeJobs::JobKey;
 
   explicit ConservativePlan(std::int32_t processors) : free_(processors) {}
 
@@ -44,12 +49,12 @@ class ConservativePlan {
   Start take_started();
 
   std::size_t waiting() const { return waiting_; }
-  std::uint64_t moves() const { return moves_; }
+  std::uint64_t moves() const { return moves_; }  // of a job into another place
   std::uint64_t looks() const { return looks_; }
 
  private:
   static constexpr std::int64_t kNever = Availability::kEnd;
-  // Of the jobs below a node of the tree.
+  // Of the like jobs below a node of the tree.
   struct Node {
     std::int64_t first_start = kNever;
     std::int64_t last_start = Availability::kBegin;
@@ -63,15 +68,15 @@ class ConservativePlan {
     std::int64_t end = 0;
     std::uint32_t limit = 0;
   };
-  // What a look has told: no job that is as wide, as long and as late as that one could begin before `start`,
-  // as long as nothing becomes free there.
+  // What a look has told: no job as wide, as long and as late as that could begin before `start`, as long as
+  // nothing becomes free there.
   struct Told {
     std::int32_t processors = 0x7fffffff;
     std::int64_t seconds = 0;
     std::int64_t planned = 0;
     std::int64_t start = 0;
-    bool of(const Node& job) const {
-      return job.narrowest >= processors && job.shortest >= seconds && job.first_start >= planned;
+    bool of(const Node& jobs, std::int64_t first_start) const {
+      return jobs.narrowest >= processors && jobs.shortest >= seconds && first_start >= planned;
     }
   };
   // A gain at work. Gains that lie in one stretch of free processors are one: what could use several of them
@@ -86,24 +91,26 @@ class ConservativePlan {
   static constexpr std::uint32_t kDone = 0xffffffff;
 
   void compress(std::int64_t now);
+  void look(std::uint32_t position, Active& active, std::int64_t now);
+  void move(std::uint32_t position, Availability::Window window);
   void remove_active(std::size_t from, std::size_t to);
   void add_gain(Gain gain, std::uint32_t next, std::int64_t now);
-  static void remember(Active& active, const Told& told);
   bool measure(Active& active, std::int64_t now) const;
+  bool possible(std::uint32_t node, const Active& active) const;
   std::uint32_t next_candidate(const Active& active, std::uint32_t next) const;
-  Gain move(std::uint32_t position, std::int64_t start);
-  void set_leaf(std::uint32_t position, const Node& leaf);
+  void update(std::uint32_t position);
+  void join_children(std::uint32_t node);
   void make_room();
-  const Node& leaf(std::uint32_t position) const { return tree_[capacity_ + position]; }
 
   Availability free_;
   std::vector<Node> tree_;      // [1] is the root; the leaves begin at capacity_
-  std::vector<JobKey> jobs_;    // by position
+  std::vector<LikeJobs> jobs_;  // by position
   std::uint32_t capacity_ = 0;  // of positions, a power of two
   std::uint32_t used_ = 0;      // positions given out, in the order of submission
   std::size_t waiting_ = 0;
   std::vector<Active> active_;             // of the pass at work, in the order of time
   std::vector<std::uint32_t> candidates_;  // of each, the next position it might move
+  std::vector<Gain> new_gains_;            // of the look at work
   std::vector<Gain> old_gains_;            // of the pass before: news to those that it had passed already
   std::uint64_t moves_ = 0;
   std::uint64_t looks_ = 0;

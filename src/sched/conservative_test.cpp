@@ -86,12 +86,22 @@ std::vector<Job> random_jobs(Random& random, std::int32_t processors, bool exact
   const std::uint32_t count = random.between(10, 150);
   const std::uint32_t longest = random.between(3, 200);
   const std::uint32_t pause = random.up_to(longest / 2);
+  const std::uint32_t most_alike = random.one_in(3) ? 60 : 20;
+  std::vector<Job> shapes;  // where there are only a few
+  for (std::uint32_t i = random.one_in(2) ? random.between(1, 4) : 0; i > 0; --i)
+    shapes.push_back({0, static_cast<std::int32_t>(random.between(1, static_cast<std::uint32_t>(processors))),
+                      0, random.between(1, longest)});
   while (jobs.size() < count) {
     now += random.up_to(pause);
     Job job{now, static_cast<std::int32_t>(random.between(1, static_cast<std::uint32_t>(processors))), 0,
             random.between(1, longest)};
     if (random.one_in(2)) job.processors = std::min(job.processors, 2);
-    const std::uint32_t alike = random.one_in(4) ? random.between(1, 20) : 1;  // bursts of like jobs
+    if (!shapes.empty()) {
+      const Job& shape = shapes[random.up_to(static_cast<std::uint32_t>(shapes.size()) - 1)];
+      job.processors = shape.processors;
+      job.asks = shape.asks;
+    }
+    const std::uint32_t alike = random.one_in(4) ? random.between(1, most_alike) : 1;  // bursts of like jobs
     for (std::uint32_t i = 0; i < alike && jobs.size() < count; ++i) {
       job.runs =
           exact || random.one_in(3) ? job.asks : random.between(1, static_cast<std::uint32_t>(job.asks));

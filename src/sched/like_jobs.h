@@ -1,0 +1,79 @@
+// LikeJobs: jobs of one shape that follow one another in the queue, with their planned starts.
+//
+// Invariant: the starts ascend in the order of the jobs. So when one of them is planned earlier, it does not
+// matter which one it is said to be: the job that follows it takes the place that it left, and so on. Only
+// the set of starts changes, by one. O(log n) for a question; a change moves the starts in between (8 bytes
+// each). Owned by one ConservativePlan; pure.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace minke::sched {
+
+class LikeJobs {
+ public:
+  using JobKey = std::uint32_t;
+
+  LikeJobs() = default;
+  LikeJobs(std::int32_t processors, std::int64_t seconds) : processors_(processors), seconds_(seconds) {}
+
+  std::int32_t processors() const { return processors_; }
+  std::int64_t seconds() const { return seconds_; }
+  bool empty() const { return head_ == starts_.size(); }
+  std::size_t size() const { return starts_.size() - head_; }
+
+  // `start` is not before last().
+  void append(JobKey job, std::int64_t start) {
+    if (head_ > jobs_.size() / 2 && jobs_.size() == jobs_.capacity()) {
+      jobs_.erase(jobs_.begin(), jobs_.begin() + head());
+      starts_.erase(starts_.begin(), starts_.begin() + head());
+      head_ = 0;
+    }
+    jobs_.push_back(job);
+    starts_.push_back(start);
+  }
+  // Takes away the one that starts first.
+  JobKey pop() { return jobs_[head_++]; }
+
+  // Of what is not empty:
+  std::int64_t first() const { return starts_[head_]; }
+  std::int64_t last() const { return starts_.back(); }
+  // The first start after `time`, where there is one: last() > time.
+  std::int64_t first_after(std::int64_t time) const {
+    return *std::upper_bound(starts_.begin() + head(), starts_.end(), time);
+  }
+  // The last start that is not after `time`, where there is one: first() <= time.
+  std::int64_t last_until(std::int64_t time) const {
+    return *(std::upper_bound(starts_.begin() + head(), starts_.end(), time) - 1);
+  }
+  // One that started at `from` starts at `to` < from.
+  void move(std::int64_t from, std::int64_t to) {
+    const auto begin = std::upper_bound(starts_.begin() + head(), starts_.end(), to);
+    const auto end = std::lower_bound(begin, starts_.end(), from);
+    std::copy_backward(begin, end, end + 1);
+    *begin = to;
+  }
+  // Whether a job that follows in the queue is one of them.
+  bool is_like(std::int32_t processors, std::int64_t seconds, std::int64_t start) const {
+    return processors == processors_ && seconds == seconds_ && (empty() || start >= last());
+  }
+  // Those of `other`, which follow these, and are like them.
+  void append(const LikeJobs& other) {
+    jobs_.insert(jobs_.end(), other.jobs_.begin() + other.head(), other.jobs_.end());
+    starts_.insert(starts_.end(), other.starts_.begin() + other.head(), other.starts_.end());
+  }
+
+ private:
+  std::ptrdiff_t head() const { return static_cast<std::ptrdiff_t>(head_); }
+
+  std::int32_t processors_ = 0;
+  std::int64_t seconds_ = 0;
+  std::size_t head_ = 0;  // what lies before has started
+  std::vector<JobKey> jobs_;
+  std::vector<std::int64_t> starts_;
+};
+
+}  // namespace minke::sched
