@@ -165,6 +165,15 @@ TEST(CurrentOptions, BadValues) {
   EXPECT_EQ(refusal({"--gpus-per-socket=1"}),
             "1: sbatch: error: --gpus-per-socket option requires --sockets-per-node specification\n"
             "sbatch: error: Invalid generic resource (gres) specification\n");
+  EXPECT_EQ(refusal({"--gpu-bind=verbose,map_gpu:0,NaN"}),
+            "255: sbatch: error: Failed to validate 0,NaN, offending character is N\n"
+            "sbatch: error: Invalid --gpu-bind argument: gpu:verbose,map_gpu:0,NaN\n");
+  EXPECT_EQ(refusal({"--gpus=1", "--gres=gpu:2"}),
+            "1: sbatch: error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket\n"
+            "sbatch: error: Invalid generic resource (gres) specification\n");
+  EXPECT_EQ(refusal({"--gpus=1", "-N2"}),
+            "1: sbatch: error: Failed to validate job spec, --gpus < -N\n"
+            "sbatch: error: Invalid generic resource (gres) specification\n");
   EXPECT_EQ(refusal({"--exclusive=foo"}), "255: sbatch: error: Invalid --exclusive specification\n");
   EXPECT_EQ(refusal({"--gres-flags=foo"}), "255: sbatch: error: Invalid --gres-flags specification\n");
   EXPECT_EQ(refusal({"--cpu-freq=foo"}),

@@ -89,6 +89,20 @@ Status from_gpus(model::JobSpec& spec) {
     return invalid_gres("Requested mem_per_tres=gres:gpu:" + std::to_string(spec.mem_per_gpu_mib()) +
                         " but did not request any GPU.");
   }
+  if (total != 0 && std::max({each_node, each_task, each_socket}) > total) {
+    return invalid_gres("Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
+  }
+  if (each_node != 0 && each_socket != 0) {
+    if (each_node % each_socket != 0) {
+      return invalid_gres(
+          "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.");
+    }
+    if (spec.has_sockets_per_node() && spec.sockets_per_node() != each_node / each_socket) {
+      return invalid_gres(
+          "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required "
+          "number of sockets differ from --sockets-per-node.");
+    }
+  }
   const uint64_t tasks = each_task != 0 ? tasks_before_gpus(spec) : 0;
   if (total != 0 && each_node != 0) {
     if (total % each_node != 0) {
@@ -106,6 +120,7 @@ Status from_gpus(model::JobSpec& spec) {
     spec.set_min_nodes(static_cast<uint32_t>(std::min(nodes, kMaxTasks)));
     spec.set_max_nodes(spec.min_nodes());
   }
+  if (total != 0 && total < spec.min_nodes()) return invalid_gres("Failed to validate job spec, --gpus < -N");
   if (each_task != 0) {
     if (spec.has_ntasks_per_gpu()) {
       return failure(

@@ -127,7 +127,9 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
   }
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time())
     return refuse(invocation, "Incompatible begin and deadline time specification", 1);
-  if (spec.gpus_per_socket_size() != 0 && !spec.has_sockets_per_node()) {
+  // A step takes its job's SLURM_GPUS_PER_SOCKET; on which sockets was settled with the job.
+  const bool step = request.command == Command::kSrun && request.job_id;
+  if (spec.gpus_per_socket_size() != 0 && !spec.has_sockets_per_node() && !step) {
     return refuse(invocation,
                   "--gpus-per-socket option requires --sockets-per-node specification\n"
                   "Invalid generic resource (gres) specification",

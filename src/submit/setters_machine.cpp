@@ -76,7 +76,18 @@ Status gpu_bind(const Assignment& to) {
   for (std::string_view prefix : {"verbose,", "v,"})
     if (text::starts_with_ignoring_case(mode, prefix)) mode.remove_prefix(prefix.size());
   if (text::starts_with_ignoring_case(mode, "gpu:")) mode.remove_prefix(4);
-  mode = mode.substr(0, mode.find(':'));
+  const size_t colon = std::min(mode.find(':'), mode.size());
+  const std::string_view numbers = mode.substr(std::min(colon + 1, mode.size()));
+  mode = mode.substr(0, colon);
+  if (text::starts_with_ignoring_case(mode, "map") || text::starts_with_ignoring_case(mode, "mask")) {
+    const bool mask = text::starts_with_ignoring_case(mode, "mask");
+    const size_t bad = numbers.find_first_not_of(mask ? "0123456789abcdefABCDEFxX,*" : "0123456789xX,*");
+    if (bad != std::string_view::npos) {
+      return failure("Failed to validate " + std::string(numbers) + ", offending character is " +
+                         numbers[bad] + "\nInvalid --gpu-bind argument: gpu:" + std::string(to.text()),
+                     kUsageStatus);
+    }
+  }
   if (!are_known(
           mode, {"closest", "map", "mask", "map_gpu", "mask_gpu", "none", "per_task", "single", "verbose"})) {
     return failure("Invalid --gpu-bind argument: gpu:" + std::string(to.text()), kUsageStatus);

@@ -113,7 +113,8 @@ Result<model::ArraySpec> parse_array_spec(std::string_view text) {
       list.remove_prefix(1);
       tail.remove_suffix(1);
     }
-    auto number = parse_unsigned(tail, kMaxArrayIndex);
+    // Nothing behind it is no throttle: "1-9%$LIMIT" in a script where LIMIT is empty.
+    auto number = tail.empty() ? std::optional<uint64_t>(0) : parse_unsigned(tail, kMaxArrayIndex);
     if (!number) return invalid();
     max_running = static_cast<uint32_t>(*number);
   }

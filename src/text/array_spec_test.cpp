@@ -35,10 +35,15 @@ TEST(ArraySpec, IsASet) {
   EXPECT_EQ(count_indices(*parse_array_spec("1-7:2,1-7:3,0-10")), 11u);
 }
 
+TEST(ArraySpec, NothingBehindThePercentSignIsNoThrottle) {
+  EXPECT_EQ(parse_array_spec("0-4%")->max_running(), 0u);
+  EXPECT_EQ(parse_array_spec("[0-4%]")->max_running(), 0u);
+}
+
 TEST(ArraySpec, Refuses) {
   for (const char* text :
        {"",     "x",    "1-", "3-1",   "1:2",  "1-5:0",  "4000002", "-1",  "1-3%2%3",    "%2", "0-4%x",
-        "0-4%", "1,,2", ",1", "1-2-3", "1-5:", "0-4%-1", "[1-3",    "1.5", "4294967296", "]["}) {
+        "1,,2", ",1", "1-2-3", "1-5:", "0-4%-1", "[1-3",    "1.5", "4294967296", "]["}) {
     EXPECT_EQ(normalized(text), "error: Invalid job array specification") << text;
   }
 }
