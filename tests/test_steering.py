@@ -365,6 +365,8 @@ def test_the_time_limit_of_a_step_can_be_changed(cluster):
     assert limits() == ["00:05:00", "00:03:00"]
     cluster.run("scontrol", "update", f"stepid={job}", "timelimit=4", check=0)
     assert limits() == ["00:04:00", "00:04:00"]
+    cluster.kill()
+    poll(lambda: limits() == ["00:04:00", "00:04:00"])
     wrong = cluster.run("scontrol", "update", f"StepId={job}.1", "Name=x")
     assert wrong.returncode == 1 and wrong.stderr == "Update of this parameter is not supported: Name=x\nRequest aborted\n"
     gone = cluster.run("scontrol", "update", f"StepId={job}.7", "TimeLimit=3")

@@ -253,6 +253,7 @@ Status Daemon::load() {
     }
     if (job.array_job_id != 0) ++state.find_array(job.array_job_id)->running;
   }
+  for (const StepRecord& step : loaded->active_steps) core_->steps->restore(step);
   for (const auto& [id, job] : state.jobs()) {
     if (job->array_job_id == 0) continue;
     ArrayGroup* group = state.find_array(job->array_job_id);

@@ -390,6 +390,11 @@ void Steps::start_waiting(uint32_t job_id) {
   if (steps->second.running.empty() && steps->second.waiting.empty()) jobs_.erase(steps);
 }
 
+void Steps::restore(const StepRecord& record) {
+  if (record.kind() == STEP_NORMAL && record.end_time() == 0)
+    restored_[{record.job_id(), record.step_id()}] = record;
+}
+
 void Steps::recover(const node::Launch& launch) {
   if (find(launch.id()) != nullptr) {  // the daemon lived on: only what became of the step is news
     if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
@@ -405,6 +410,13 @@ void Steps::recover(const node::Launch& launch) {
     return;
   }
   job->details->next_step_id = std::max(job->details->next_step_id, launch.id().step_id() + 1);
+  if (const auto stored = restored_.extract({job->id, launch.id().step_id()});
+      stored && stored.mapped().restarts() == job->restarts) {
+    StepRecord& record = *step.tag.mutable_record();
+    record.clear_time_limit_minutes();
+    if (stored.mapped().has_time_limit_minutes())
+      record.set_time_limit_minutes(stored.mapped().time_limit_minutes());
+  }
   step.started = true;
   step.pids.assign(launch.pids().begin(), launch.pids().end());
   Step& found = jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second;

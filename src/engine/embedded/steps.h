@@ -45,6 +45,8 @@ class Steps {
   void launch_started(const node::Launch& launch);
   void task_ended(const node::Launch& launch);
   void launch_ended(const node::Launch& launch);
+  // As stored: what was changed of a step since it was launched, for when it is recovered.
+  void restore(const model::StepRecord& record);
   void recover(const node::Launch& launch);
   // After the inventory: those that the launcher does not know never ran, or are lost.
   void fail_unknown(const node::Inventory& inventory);
@@ -119,6 +121,7 @@ class Steps {
 
   Core& core_;
   std::map<uint32_t, JobSteps> jobs_;
+  std::map<std::pair<uint32_t, uint32_t>, model::StepRecord> restored_;  // by job and step, until recovered
 };
 
 }  // namespace minke::engine

@@ -119,6 +119,7 @@ Status Steps::set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, u
     } else {
       step.tag.mutable_record()->set_time_limit_minutes(minutes);
     }
+    core_.committer.step_changed(step.tag.record());
     watch_time_limit(step);
   }
   return found ? Status() : failure("", kInvalidJobId);
