@@ -229,3 +229,14 @@ def test_several_share_the_processors_of_a_node(cluster):
     beside = cluster.submit("sleep 1000", "--reservation=b", "-n", "1", "-t", "10")
     assert cluster.wait_state(beside, "RUNNING")["NodeList"] == "n1"
     assert cluster.state(outside) == "PENDING"
+
+
+@pytest.mark.minke_only
+def test_cores_of_several_nodes_are_taken_evenly(cluster):
+    """So many cores on so many nodes: none of them as a whole, so that a second reservation finds some."""
+    create(cluster, "reservationname=half", "starttime=now", "duration=30", "users=root", "nodecnt=2", "corecnt=2")
+    assert (shown(cluster, "half")["NodeCnt"], shown(cluster, "half")["CoreCnt"]) == ("2", "2")
+    create(cluster, "reservationname=rest", "starttime=now", "duration=30", "users=root", "nodes=n[1-2]", "corecnt=1,1")
+    refused = create(cluster, "reservationname=more", "starttime=now", "duration=30", "users=root", "nodes=n2",
+                     "corecnt=1", check=1)
+    assert "Error creating the reservation" in refused.stderr

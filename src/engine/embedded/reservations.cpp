@@ -232,14 +232,18 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named,
   for (const NodeRecord& node : core_.nodes->nodes()) {
     const bool enough =
         record.node_count() > 0 ? static_cast<uint32_t>(record.shares_size()) >= wanted : true;
-    if (enough && (cores == 0 ? record.node_count() > 0 : cores_left == 0)) break;
+    if (cores > 0 ? cores_left == 0 : enough && record.node_count() > 0) break;
     if (!members || std::find(members->begin(), members->end(), node.name()) == members->end()) continue;
     if (!is_available(node.state())) continue;
     bool featured = true;
     for (const std::string_view feature : text::split(record.features(), '&'))
       featured = featured && (feature.empty() || contains(node.active_features(), std::string(feature)));
     const Result<uint32_t> free = featured ? free_cpus(record, node) : failure("");
-    if (free) take(node, *free);
+    if (!free) continue;
+    // So many cores on so many nodes: as evenly as there are free ones.
+    const uint32_t nodes_left = wanted - static_cast<uint32_t>(record.shares_size());
+    const bool even = cores > 0 && record.node_count() > 0;
+    take(node, even ? std::min(*free, (cores_left + nodes_left - 1) / nodes_left) : *free);
   }
   if (cores_left > 0 || static_cast<uint32_t>(record.shares_size()) < wanted)
     return failure("there are not so many nodes that are free then", kNodesBusy);
