@@ -248,3 +248,31 @@ def test_small_words(cluster):
     assert f"scancel: Signal 18 to batch job {job}\n" in said
     gone = cluster.run("scancel", "--interactive", 9999, check=1)
     assert gone.stderr == "scancel: error: Kill job error on job id 9999: Invalid job id specified\n"
+
+
+def test_limits_of_memory_of_a_partition(cluster):
+    """Who asks for more memory for each CPU than there may be gets CPUs for it; more than a node may give is refused."""
+    cluster.run("scontrol", "update", "partitionname=main", "maxmempercpu=500", check=0)
+    assert "MaxMemPerCPU=500" in partition(cluster)
+    job = cluster.job(cluster.submit("true", "--hold", "--mem-per-cpu=900M"))
+    assert (job["CPUs/Task"], job["MinMemoryCPU"]) == ("2", "450M")
+    cluster.run("scontrol", "update", "partitionname=main", "maxmempernode=1G", check=0)
+    assert "MaxMemPerNode=1024" in partition(cluster)
+    refused = cluster.run("sbatch", "--mem=1500M", "--wrap=true", check=1)
+    assert "Memory required by task is not available" in refused.stderr
+    cluster.run("scontrol", "update", "partitionname=main", "maxmempernode=UNLIMITED", check=0)
+    cluster.run("sbatch", "--hold", "--mem=1500M", "--wrap=true", check=0)
+
+
+def test_time_beyond_the_limit(cluster):
+    """A job whose partition has OverTimeLimit runs on past its time limit."""
+    update(cluster, "partitionname=main", "overtimelimit=UNLIMITED")
+    assert field(partition(cluster), "OverTimeLimit") == "UNLIMITED"
+    job = cluster.submit("sleep 100", "--time=1")
+    cluster.wait_state(job, "RUNNING")
+    cluster.kill()
+    assert field(partition(cluster), "OverTimeLimit") == "UNLIMITED"
+    poll(lambda: cluster.job(job)["RunTime"] >= "00:01:03", 90, "a minute, and more")
+    assert cluster.state(job) == "RUNNING"
+    update(cluster, "partitionname=main", "overtimelimit=NONE")
+    cluster.wait_state(job, "TIMEOUT")

@@ -187,7 +187,11 @@ void append_partition_block(std::string& out, const PartitionRecord& partition, 
            partition.exclusive() || partition.oversubscribe() == "EXCLUSIVE" ? "EXCLUSIVE" : "NO")
       .end();
   block
-      .put("OverTimeLimit=NONE PreemptMode={}",
+      .put("OverTimeLimit={} PreemptMode={}",
+           !partition.has_over_time_limit_minutes() ? "NONE"
+           : partition.over_time_limit_minutes() == text::kUnlimited
+               ? "UNLIMITED"
+               : std::to_string(partition.over_time_limit_minutes()),
            partition.preempt_mode().empty() ? "OFF" : partition.preempt_mode())
       .end();
   block
@@ -196,13 +200,17 @@ void append_partition_block(std::string& out, const PartitionRecord& partition, 
            partition.total_nodes())
       .end();
   block.put("JobDefaults=(null)").end();
-  if (partition.has_default_mem_per_cpu_mib()) {
-    block.put("DefMemPerCPU={} MaxMemPerNode=UNLIMITED", partition.default_mem_per_cpu_mib()).end();
-  } else if (partition.has_default_mem_per_node_mib()) {
-    block.put("DefMemPerNode={} MaxMemPerNode=UNLIMITED", partition.default_mem_per_node_mib()).end();
-  } else {
-    block.put("DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED").end();
-  }
+  const auto mib = [](bool is_set, uint64_t value) { return is_set ? std::to_string(value) : "UNLIMITED"; };
+  const bool default_cpu = partition.has_default_mem_per_cpu_mib(),
+             most_cpu = partition.has_max_mem_per_cpu_mib();
+  block
+      .put("{}={} {}={}", default_cpu ? "DefMemPerCPU" : "DefMemPerNode",
+           default_cpu ? mib(true, partition.default_mem_per_cpu_mib())
+                       : mib(partition.has_default_mem_per_node_mib(), partition.default_mem_per_node_mib()),
+           most_cpu ? "MaxMemPerCPU" : "MaxMemPerNode",
+           most_cpu ? mib(true, partition.max_mem_per_cpu_mib())
+                    : mib(partition.has_max_mem_per_node_mib(), partition.max_mem_per_node_mib()))
+      .end();
   block.put("TRES={}", tres_text(partition.total_cpus(), partition.total_memory_mib(),
                                  partition.total_nodes(), true, partition.total_gres(), context));
   out += options.one_line ? "\n" : "\n\n";

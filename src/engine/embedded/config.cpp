@@ -137,6 +137,9 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
                [&](int64_t value) { partition.set_priority_tier(static_cast<uint32_t>(value)); });
   table.mib("default_mem_per_cpu", [&](uint64_t value) { partition.set_default_mem_per_cpu_mib(value); });
   table.mib("default_mem_per_node", [&](uint64_t value) { partition.set_default_mem_per_node_mib(value); });
+  table.mib("max_mem_per_cpu", [&](uint64_t value) { partition.set_max_mem_per_cpu_mib(value); });
+  table.mib("max_mem_per_node", [&](uint64_t value) { partition.set_max_mem_per_node_mib(value); });
+  table.minutes("over_time_limit", [&](uint32_t value) { partition.set_over_time_limit_minutes(value); });
   table.number("priority_job_factor", 0, 65533,
                [&](int64_t value) { partition.set_priority_job_factor(static_cast<uint32_t>(value)); });
   table.number("grace_time", 0, 86400,

@@ -449,6 +449,14 @@ int64_t Lifecycle::last_start(const Job& job) const {
   return std::max<int64_t>(1, job.submission->deadline - minutes * 60);
 }
 
+int64_t Lifecycle::tolerated_seconds(const Job& job) const {
+  constexpr int64_t kForever = int64_t{10} * 365 * 86400;
+  const PartitionRecord* partition = core_.nodes->find_partition(job.details->partition);
+  if (partition == nullptr || !partition->has_over_time_limit_minutes()) return 0;
+  const uint32_t minutes = partition->over_time_limit_minutes();
+  return minutes == kUnlimited ? kForever : int64_t{minutes} * 60;
+}
+
 void Lifecycle::set_alarm(Job& job) {
   int64_t next = 0;
   const auto consider = [&](int64_t time) {
@@ -464,7 +472,7 @@ void Lifecycle::set_alarm(Job& job) {
     if (job.time_limit_minutes != kUnlimited) consider(job.limit_end());
   } else if (job.state == JOB_RUNNING && job.time_limit_minutes != kUnlimited) {
     const int64_t end = job.limit_end();
-    consider(end);
+    consider(end > core_.now() ? end : end + tolerated_seconds(job));
     const Submission& submission = *job.submission;
     if (submission.warning_signal != 0 && !job.details->warned) {
       consider(std::max(job.start_time, end - submission.warning_seconds));
@@ -506,7 +514,7 @@ void Lifecycle::alarm(uint32_t job_id) {
   if (job->time_limit_minutes == kUnlimited) return;
   core_.mail->tell_mark(*job);
   const int64_t end = job->limit_end();
-  if (now >= end) return time_out(*job);
+  if (now >= end + tolerated_seconds(*job)) return time_out(*job);
   const Submission& submission = *job->submission;
   if (submission.warning_signal != 0 && !job->details->warned && now >= end - submission.warning_seconds) {
     job->details->warned = true;

@@ -54,7 +54,9 @@ class Lifecycle {
   Status complete_allocation(Job& job, int32_t status);
 
   void alarm(uint32_t job_id);
-  void set_alarm(Job& job);  // the next time at which something falls due for it
+  int64_t tolerated_seconds(
+      const Job& job) const;  // of a partition with OverTimeLimit: beyond the time limit
+  void set_alarm(Job& job);   // the next time at which something falls due for it
 
  private:
   void terminate(const Job& job);  // SIGTERM to all of its processes

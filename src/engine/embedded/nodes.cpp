@@ -298,6 +298,10 @@ Status Nodes::change_partition(const rpc::UpdatePartitionRequest& request) {
   } else {
     core_.scheduling->rebuild();
   }
+  for (const auto& [id, job] : core_.state.jobs()) {  // OverTimeLimit
+    if (job->state == JOB_RUNNING && job->details && job->details->partition == next.name())
+      core_.lifecycle->set_alarm(*job);
+  }
   return {};
 }
 

@@ -183,6 +183,26 @@ Status apply_partition_field(PartitionRecord& partition, const rpc::Field& field
     if (mib && is(name, "DefMemPerNode")) partition.set_default_mem_per_node_mib(*mib);
     return {};
   }
+  if (is(name, "MaxMemPerCPU") || is(name, "MaxMemPerNode")) {
+    std::optional<uint64_t> mib;
+    if (!is(value, "UNLIMITED")) {
+      const auto given = text::parse_mib(value);
+      if (!given) return invalid(field);
+      if (*given != 0) mib = *given;
+    }
+    partition.clear_max_mem_per_cpu_mib();
+    partition.clear_max_mem_per_node_mib();
+    if (mib && is(name, "MaxMemPerCPU")) partition.set_max_mem_per_cpu_mib(*mib);
+    if (mib && is(name, "MaxMemPerNode")) partition.set_max_mem_per_node_mib(*mib);
+    return {};
+  }
+  if (is(name, "OverTimeLimit")) {
+    if (is(value, "NONE")) {
+      partition.clear_over_time_limit_minutes();
+      return {};
+    }
+    return set_count(field, [&](uint32_t minutes) { partition.set_over_time_limit_minutes(minutes); });
+  }
   for (const auto& [known, list] : {std::pair{"AllowAccounts", partition.mutable_allow_accounts()},
                                     std::pair{"DenyAccounts", partition.mutable_deny_accounts()},
                                     std::pair{"AllowQos", partition.mutable_allow_qos()},
@@ -205,6 +225,10 @@ Status admits(const PartitionRecord& partition, const JobSpec& spec, uint32_t ui
     return failure("partition " + partition.name() + " takes no such job", kAccessDenied);
   if (!partition.allow_groups().empty() && uid != 0 && !is_in_group(uid, partition.allow_groups()))
     return failure("partition " + partition.name() + " is for some groups only", kPartitionGroup);
+  if (partition.has_max_mem_per_node_mib() && spec.mem_per_node_mib() > partition.max_mem_per_node_mib())
+    return failure("partition " + partition.name() + " allows " +
+                       text::format_mib(partition.max_mem_per_node_mib()) + " of memory on a node",
+                   kInvalidTaskMemory);
   const auto refused = [](const auto& allowed, const auto& denied, const std::string& word) {
     if (!allowed.empty()) return !has(allowed, word);
     return has(denied, word);
@@ -215,6 +239,16 @@ Status admits(const PartitionRecord& partition, const JobSpec& spec, uint32_t ui
   if (refused(partition.allow_qos(), partition.deny_qos(), spec.qos().empty() ? "normal" : spec.qos()))
     return failure("partition " + partition.name() + " is not for this QOS", kInvalidQos);
   return {};
+}
+
+// Who asks for more memory for each CPU than the partition allows gets more CPUs, as many as make up for it.
+void spread_memory(const PartitionRecord& partition, JobSpec& spec) {
+  const uint64_t most = partition.max_mem_per_cpu_mib();
+  if (most == 0 || spec.mem_per_cpu_mib() <= most) return;
+  const uint64_t times = (spec.mem_per_cpu_mib() + most - 1) / most;
+  spec.set_mem_per_cpu_mib((spec.mem_per_cpu_mib() + times - 1) / times);
+  spec.set_cpus_per_task(static_cast<uint32_t>(
+      std::min<uint64_t>(std::max<uint32_t>(1, spec.cpus_per_task()) * times, kNoBound - 1)));
 }
 
 }  // namespace
@@ -233,6 +267,7 @@ Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid) const {
     }
   }
   if (admitting.empty()) return first;
+  if (const PartitionRecord* only = find_partition(admitting); only != nullptr) spread_memory(*only, spec);
   spec.set_partition(admitting);
   return {};
 }
