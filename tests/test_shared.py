@@ -294,6 +294,18 @@ def test_admin_levels(shared):
     assert shared.bob.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=x").returncode != 0
 
 
+def test_exclusive_to_a_user_is_whole_nodes(shared):
+    """Nodes are not shared out by user: who shuts out others' jobs has the nodes alone, and is told so."""
+    done = shared.alice.run("sbatch", "--exclusive=user", "--hold", "--wrap=true", check=0)
+    assert "the job gets whole nodes" in done.stderr
+    job = done.stdout.split()[-1]
+    cpus = shared.alice.run("sinfo", "-h", "-o", "%c", check=0).stdout.split()[0]
+    shared.alice.run("scontrol", "release", job, check=0)
+    poll(lambda: shared.alice.run("squeue", "-h", "-j", job).stdout == "", 30, "its end")
+    row = shared.alice.run("sacct", "-nPXj", job, "-o", "AllocCPUS", check=0).stdout.strip()
+    assert row == cpus
+
+
 def test_hold_by_an_operator_is_not_the_users_to_release(shared):
     job = shared.alice.submit("true", "--begin=now+1hour")
     shared.otto.run("scontrol", "hold", job, check=0)

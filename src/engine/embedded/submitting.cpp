@@ -45,6 +45,8 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   if (spec.work_dir().empty() || spec.work_dir().front() != '/') {
     return failure("the working directory must be an absolute path", kPathnameTooLong);
   }
+  // Nodes are not shared out by user; only whole ones shut out others' jobs.
+  if (core_.config.shared && !spec.exclusive_mode().empty()) spec.set_exclusive(true);
   return spec;
 }
 
@@ -295,6 +297,10 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
   if (const Job* first = core_.state.find(ids.front());
       first != nullptr && first->submission->interactive && in_down_partition(first->submission->spec()))
     answer.add_notes(std::string(slurm_error_text(kPartitionDown)));
+  if (const Job* first = core_.state.find(ids.front());
+      core_.config.shared && first != nullptr && !first->submission->spec().exclusive_mode().empty())
+    answer.add_notes("--exclusive=" + first->submission->spec().exclusive_mode() +
+                     ": nodes are not shared out by user here; the job gets whole nodes");
   for (const Reply& reply : replies) reply(answer);
 }
 
