@@ -1,9 +1,11 @@
-"""--json and --yaml of squeue, sinfo and sacct: the shape of Slurm's data_parser v0.0.42."""
+"""--json and --yaml of the commands that look: the shape of Slurm's data_parser v0.0.42."""
 import getpass
 import json
 import os
 
 import pytest
+
+from cluster import Machine, poll
 
 USER = getpass.getuser()
 pytestmark = pytest.mark.minke_only
@@ -143,3 +145,46 @@ def test_components_of_heterogeneous_jobs(cluster):
     assert [(one["het_job_id"], one["het_job_offset"]) for one in document(cluster, "squeue", "--json")["jobs"]] == [
         (number(job), number(0)), (number(job), number(1))]
     assert [row[0] for row in cluster.sacct("-X", "-j", str(job), format="JobID")] == [f"{job}+0", f"{job}+1"]
+
+
+def test_scontrol_steps_reservations_licenses_ping(new_cluster):
+    cluster = new_cluster("one", Machine(nodes=2, extra="[licenses]\nmatlab = 4\n"))
+    job = cluster.submit("srun --job-name=inner sleep 60", "-L", "matlab:3")
+    poll(lambda: f"{job}.0" in cluster.run("squeue", "-s", "-h", "-o", "%i").stdout)
+    step, = [one for one in document(cluster, "scontrol", "show", "step", f"{job}", "--json")["steps"]
+             if one["step"]["id"] == f"{job}.0"]
+    assert step["state"] == ["RUNNING"] and step["tasks"] == {"count": 1} and step["nodes"]["count"] == 1
+    cluster.run("scontrol", "create", "reservation", "reservationname=r", "starttime=now+3600", "duration=10",
+                f"users={USER}", "nodes=n2", "flags=maint", check=0)
+    reserved, = document(cluster, "scontrol", "--json", "show", "reservation")["reservations"]
+    assert (reserved["name"], reserved["node_list"], reserved["users"]) == ("r", "n2", USER)
+    assert "MAINT" in reserved["flags"]
+    assert reserved["end_time"]["number"] - reserved["start_time"]["number"] == 600
+    unknown = cluster.run("scontrol", "--json", "show", "reservation", "nosuch", check=1)
+    assert unknown.stdout == "" and unknown.stderr == "Reservation nosuch not found\n"
+    licenses, = document(cluster, "scontrol", "show", "licenses", "--json")["licenses"]
+    assert (licenses["LicenseName"], licenses["Total"], licenses["Used"], licenses["Free"]) == ("matlab", 4, 3, 1)
+    ping, = document(cluster, "scontrol", "ping", "--json")["pings"]
+    assert ping["pinged"] == "UP" and ping["responding"] is True
+
+
+def test_sacctmgr(cluster):
+    for words in (("account", "physics", "fairshare=3", "maxjobs=5"), ("account", "theory", "parent=physics"),
+                  ("user", USER, "account=theory"), ("qos", "high", "priority=7", "maxtresperuser=cpu=4,gres/gpu=2")):
+        cluster.run("sacctmgr", "-i", "add", *words, check=0)
+    one, = document(cluster, "sacctmgr", "--json", "show", "assoc", f"user={USER}", "account=theory")["associations"]
+    assert (one["account"], one["user"], one["lineage"]) == ("theory", USER, f"/physics/theory/0-{USER}/")
+    assert one["max"]["jobs"]["per"]["count"] == number(5) and one["max"]["jobs"]["total"] == ENDLESS
+    accounts = document(cluster, "sacctmgr", "--json", "show", "account", "physics", "withassoc")["accounts"]
+    assert [(one["name"], [place["account"] for place in one["associations"]]) for one in accounts] == [
+        ("physics", ["physics"])]
+    users = document(cluster, "sacctmgr", "show", "user", USER, "--json")["users"]
+    assert [(one["name"], one["administrator_level"]) for one in users] == [(USER, ["Administrator"])]
+    high, = document(cluster, "sacctmgr", "--json", "show", "qos", "high")["qos"]
+    assert high["priority"] == number(7) and high["limits"]["max"]["tres"]["per"]["user"] == [
+        {"type": "cpu", "name": "", "id": 1, "count": 4}, {"type": "gres", "name": "gpu", "id": 1001, "count": 2}]
+    assert {"type": "cpu", "name": "", "id": 1, "count": 0} in document(cluster, "sacctmgr", "--json", "show", "tres")["TRES"]
+    refused = cluster.run("sacctmgr", "--json", "show", "problem", check=1)
+    assert "cannot be shown as JSON or YAML" in refused.stderr
+    old = cluster.run("sacctmgr", "-nP", "show", "account", "physics", "withassoc", "format=account,maxjobs,grpcpus").stdout
+    assert old == "physics|5|\n"

@@ -21,6 +21,8 @@ namespace {
 
 constexpr option kLongOptions[] = {{"associations", no_argument, nullptr, 's'},
                                    {"help", no_argument, nullptr, 'h'},
+                                   {"json", optional_argument, nullptr, kJsonOption},
+                                   {"yaml", optional_argument, nullptr, kYamlOption},
                                    {"immediate", no_argument, nullptr, 'i'},
                                    {"noheader", no_argument, nullptr, 'n'},
                                    {"oneliner", no_argument, nullptr, 'o'},
@@ -38,6 +40,8 @@ constexpr const char* kHelp =
     "    Valid <OPTION> values are:\n"
     "     -h or --help: equivalent to \"help\" command\n"
     "     -i or --immediate: commit changes immediately\n"
+    "     --json[=data_parser], --yaml[=data_parser]: list accounts, associations, qos, tres and users as "
+    "that\n"
     "     -n or --noheader: no header will be added to the beginning of output\n"
     "     -p or --parsable: output will be '|' delimited with a '|' at the end\n"
     "     -P or --parsable2: output will be '|' delimited without a '|' at the end\n"
@@ -102,6 +106,7 @@ int change(AccountingSession& session, std::string_view command, std::span<char*
 int sacctmgr_main(int argc, char** argv) {
   AccountingOptions options;
   ShowStyle style;
+  style.origin = document_origin(argc, argv);
   optind = 0;
   for (int letter; (letter = getopt_long(argc, argv, "hinopPQrsvV", kLongOptions, nullptr)) != -1;) {
     if (letter == 'i') options.immediate = true;
@@ -114,6 +119,9 @@ int sacctmgr_main(int argc, char** argv) {
     if (letter == 'V') return write_out(kVersionLine), 0;
     if (letter == 'h') return write_out(kHelp), 0;
     if (letter == '?') return 1;
+    if (letter == kJsonOption || letter == kYamlOption) {
+      if (const auto ended = read_document_option("sacctmgr", letter, optarg, style.document)) return *ended;
+    }
   }
   if (optind == argc) {
     print_error("sacctmgr", "a command is missing: sacctmgr --help lists them");

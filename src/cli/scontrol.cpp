@@ -162,6 +162,8 @@ int scontrol_main(int argc, char** argv) {
   }
   if (document && text::starts_with_ignoring_case("show", words[0]) && words[0].size() >= 3)
     return show_document(words, *document, origin);
+  if (document && text::starts_with_ignoring_case("ping", words[0]) && words[0].size() >= 3)
+    return ping_document(*document, origin);
   return scontrol.run(words);
 }
 

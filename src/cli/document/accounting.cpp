@@ -80,6 +80,28 @@ void empty_list(Document& document, std::string_view key) {
   document.end();
 }
 
+void describe_times(Document& document, const JobRecord& job, const DisplayContext& context) {
+  const bool pending = job.state() == model::JOB_PENDING;
+  document.begin_object("time");
+  document.integer("elapsed", elapsed_seconds(job, context.now));
+  document.integer("eligible", job.eligible_time());
+  document.integer("end", is_finished(job.state()) ? job.end_time() : 0);
+  const int64_t waited_until = pending                 ? context.now
+                               : job.start_time() != 0 ? job.start_time()
+                                                       : job.end_time();
+  document.number("planned", job.eligible_time() == 0
+                                 ? std::nullopt
+                                 : std::optional(std::max<int64_t>(0, waited_until - job.eligible_time())));
+  document.integer("start", pending ? 0 : job.start_time());
+  document.integer("submission", job.submit_time());
+  document.integer("suspended", job.suspended_seconds());
+  describe_cpu_times(document, job.usage());
+  document.number("limit", job.time_limit_minutes(), job.time_limit_minutes() == kUnlimited);
+  document.end();
+}
+
+}  // namespace
+
 void describe_step(Document& document, const StepRecord& step, const DisplayContext& context) {
   const bool ended = is_finished(step.state());
   const int64_t until = step.end_time() != 0 ? step.end_time() : context.now;
@@ -142,28 +164,6 @@ void describe_step(Document& document, const StepRecord& step, const DisplayCont
   document.end();
   document.end();
 }
-
-void describe_times(Document& document, const JobRecord& job, const DisplayContext& context) {
-  const bool pending = job.state() == model::JOB_PENDING;
-  document.begin_object("time");
-  document.integer("elapsed", elapsed_seconds(job, context.now));
-  document.integer("eligible", job.eligible_time());
-  document.integer("end", is_finished(job.state()) ? job.end_time() : 0);
-  const int64_t waited_until = pending                 ? context.now
-                               : job.start_time() != 0 ? job.start_time()
-                                                       : job.end_time();
-  document.number("planned", job.eligible_time() == 0
-                                 ? std::nullopt
-                                 : std::optional(std::max<int64_t>(0, waited_until - job.eligible_time())));
-  document.integer("start", pending ? 0 : job.start_time());
-  document.integer("submission", job.submit_time());
-  document.integer("suspended", job.suspended_seconds());
-  describe_cpu_times(document, job.usage());
-  document.number("limit", job.time_limit_minutes(), job.time_limit_minutes() == kUnlimited);
-  document.end();
-}
-
-}  // namespace
 
 void describe_accounted_job(Document& document, const JobRecord& job,
                             std::span<const StepRecord* const> steps, const DisplayContext& context) {

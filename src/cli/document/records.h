@@ -33,6 +33,7 @@ void describe_node_line(Document& document, const NodeLine& line, const DisplayC
 void describe_node_states(Document& document, const model::NodeRecord& node);
 void describe_partition(Document& document, std::string_view key, const model::PartitionRecord& partition,
                         const DisplayContext& context);
+void describe_step(Document& document, const model::StepRecord& step, const DisplayContext& context);
 // With these steps of it, in this order.
 void describe_accounted_job(Document& document, const model::JobRecord& job,
                             std::span<const model::StepRecord* const> steps, const DisplayContext& context);

@@ -1,10 +1,12 @@
 // sacctmgr show (or list): the tables of accounts, associations, users, QOS and what else there is.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "cli/display/print_fields.h"
+#include "cli/document/output.h"
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/words.h"
 
@@ -14,6 +16,8 @@ struct ShowStyle {
   PrintLayout layout = PrintLayout::kFixed;
   bool no_header = false;
   bool with_associations = false;  // -s
+  std::optional<DocumentFormat> document;
+  DocumentOrigin origin;  // of the document
 };
 
 // `words`: all behind the entity. The exit status.

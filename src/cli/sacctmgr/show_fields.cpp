@@ -1,0 +1,290 @@
+#include "cli/sacctmgr/show_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "cli/sacctmgr/change.h"
+#include "text/duration.h"
+
+namespace minke::cli {
+namespace {
+
+using model::AssociationRecord;
+using model::Limits;
+using Line = ShownLine;
+using Context = ShowContext;
+using Field = ShowField;
+
+Limits limits_of(const Line& line, const Context& context) {
+  if (line.qos != nullptr) return line.qos->limits();
+  if (line.association == nullptr) return {};
+  return context.own_limits ? line.association->limits()
+                            : context.book().effective_limits(line.association->id());
+}
+
+void nothing(const Line&, const Context&, std::string&) {}
+void cluster(const Line& line, const Context& context, std::string& out) {
+  if (line.association != nullptr || line.type == "cluster") out += context.session->cluster();
+}
+void account(const Line& line, const Context&, std::string& out) {
+  out.append(static_cast<size_t>(line.level), ' ');
+  out += line.account != nullptr       ? line.account->name()
+         : line.association != nullptr ? line.association->account()
+                                       : "";
+}
+void user(const Line& line, const Context&, std::string& out) {
+  out += line.user != nullptr          ? line.user->name()
+         : line.association != nullptr ? line.association->user()
+                                       : "";
+}
+void default_account(const Line& line, const Context&, std::string& out) {
+  if (line.user != nullptr) out += line.user->default_account();
+}
+void admin_level(const Line& line, const Context&, std::string& out) {
+  if (line.user != nullptr) out += admin_level_text(line.user->admin_level());
+}
+void description(const Line& line, const Context&, std::string& out) {
+  if (line.account != nullptr) out += line.account->description();
+  if (line.qos != nullptr) out += line.qos->description();
+}
+void organization(const Line& line, const Context&, std::string& out) {
+  if (line.account != nullptr) out += line.account->organization();
+}
+void coordinators(const Line& line, const Context& context, std::string& out) {
+  std::vector<std::string> names;
+  if (line.account != nullptr)
+    names.assign(line.account->coordinators().begin(), line.account->coordinators().end());
+  for (const auto& [name, one] : context.book().accounts()) {
+    const auto& list = one.coordinators();
+    if (line.user != nullptr && std::find(list.begin(), list.end(), line.user->name()) != list.end())
+      names.push_back(name);
+  }
+  out += fmt::format("{}", fmt::join(names, ","));
+}
+void partition(const Line& line, const Context&, std::string& out) {
+  if (line.association != nullptr) out += line.association->partition();
+}
+void share(const Line& line, const Context&, std::string& out) {
+  if (line.association == nullptr) return;
+  out += line.association->shares() == sched::kSharesAsParent ? "parent"
+                                                              : std::to_string(line.association->shares());
+}
+void priority(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr) out += std::to_string(line.qos->priority());
+  if (line.association != nullptr && line.association->has_priority())
+    out += std::to_string(line.association->priority());
+}
+void qos(const Line& line, const Context& context, std::string& out) {
+  if (line.association == nullptr) return;
+  if (context.own_limits) {
+    out += fmt::format("{}", fmt::join(line.association->qos(), ","));
+  } else {
+    out += fmt::format("{}", fmt::join(context.book().allowed_qos(line.association->id()), ","));
+  }
+}
+void default_qos(const Line& line, const Context& context, std::string& out) {
+  if (line.association == nullptr) return;
+  out += context.own_limits ? line.association->default_qos()
+                            : context.book().default_qos(line.association->id());
+}
+void id(const Line& line, const Context&, std::string& out) {
+  out += line.association != nullptr ? std::to_string(line.association->id())
+         : line.qos != nullptr       ? std::to_string(line.qos->id())
+                                     : line.id;
+}
+void parent_id(const Line& line, const Context& context, std::string& out) {
+  if (line.association != nullptr) out += std::to_string(context.book().parent(line.association->id()));
+}
+void parent_name(const Line& line, const Context&, std::string& out) {
+  if (line.association != nullptr) out += line.association->parent_account();
+}
+// Nested intervals, as Slurm numbers its tree.
+std::pair<uint64_t, uint64_t> interval(const sched::AccountBook& book, uint32_t wanted) {
+  uint64_t next = 0, begin = 0, end = 0;
+  const std::function<void(uint32_t)> walk = [&](uint32_t one) {
+    const uint64_t left = ++next;
+    for (const uint32_t child : book.children(one)) walk(child);
+    ++next;
+    if (one == wanted) begin = left, end = next;
+  };
+  walk(sched::kRootAssociation);
+  return {begin, end};
+}
+void left(const Line& line, const Context& context, std::string& out) {
+  if (line.association != nullptr)
+    out += std::to_string(interval(context.book(), line.association->id()).first);
+}
+void right(const Line& line, const Context& context, std::string& out) {
+  if (line.association != nullptr)
+    out += std::to_string(interval(context.book(), line.association->id()).second);
+}
+void comment(const Line& line, const Context&, std::string& out) {
+  if (line.association != nullptr) out += line.association->comment();
+}
+void core_years(const Line& line, const Context&, std::string& out) {
+  if (line.association != nullptr && line.association->core_years() > 0)
+    out += fmt::format("{:g}", line.association->core_years());
+}
+void rgu_years(const Line& line, const Context&, std::string& out) {
+  if (line.association != nullptr && line.association->rgu_years() > 0)
+    out += fmt::format("{:g}", line.association->rgu_years());
+}
+
+template <bool (Limits::*has)() const, uint32_t (Limits::*get)() const>
+void count(const Line& line, const Context& context, std::string& out) {
+  const Limits limits = limits_of(line, context);
+  if ((limits.*has)()) out += std::to_string((limits.*get)());
+}
+template <bool (Limits::*has)() const, uint32_t (Limits::*get)() const>
+void minutes(const Line& line, const Context& context, std::string& out) {
+  const Limits limits = limits_of(line, context);
+  if ((limits.*has)()) out += minutes_text((limits.*get)());
+}
+using TresLimits = google::protobuf::RepeatedPtrField<model::Tres>;
+template <const TresLimits& (Limits::*get)() const>
+void tres(const Line& line, const Context& context, std::string& out) {
+  const Limits limits = limits_of(line, context);
+  out += tres_text((limits.*get)(), true);
+}
+// One TRES of them, as the columns of before there were TRES show it.
+enum class Single { kCpu, kMemory, kNode };
+template <const TresLimits& (Limits::*get)() const, Single single>
+void one_tres(const Line& line, const Context& context, std::string& out) {
+  const Limits limits = limits_of(line, context);
+  const std::string_view wanted = single == Single::kCpu ? "cpu" : single == Single::kMemory ? "mem" : "node";
+  for (const model::Tres& limit : (limits.*get)()) {
+    if (limit.name() == wanted) out += std::to_string(limit.count());
+  }
+}
+
+void name(const Line& line, const Context&, std::string& out) {
+  out += line.qos != nullptr       ? line.qos->name()
+         : line.account != nullptr ? line.account->name()
+         : line.user != nullptr    ? line.user->name()
+                                   : line.name;
+}
+void flags(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr) out += fmt::format("{}", fmt::join(line.qos->flags(), ","));
+}
+void grace(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr) out += text::format_seconds(line.qos->grace_seconds());
+}
+void preempt(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr) out += fmt::format("{}", fmt::join(line.qos->preempt(), ","));
+}
+void preempt_mode(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr) out += line.qos->preempt_mode().empty() ? "cluster" : line.qos->preempt_mode();
+}
+void usage_factor(const Line& line, const Context&, std::string& out) {
+  if (line.qos != nullptr)
+    fmt::format_to(std::back_inserter(out), "{:.6f}",
+                   line.qos->has_usage_factor() ? line.qos->usage_factor() : 1.0);
+}
+void type(const Line& line, const Context&, std::string& out) {
+  out += line.type;
+}
+void problem(const Line& line, const Context&, std::string& out) {
+  out += line.problem;
+}
+void host(const Line&, const Context&, std::string& out) {
+  out += "localhost";
+}
+void rpc_version(const Line&, const Context&, std::string& out) {
+  out += "9728";
+}
+
+constexpr PrintFit kPlus = PrintFit::kPlus;
+
+#define MINKE_COUNT(field) count<&Limits::has_##field, &Limits::field>
+#define MINKE_MINUTES(field) minutes<&Limits::has_##field, &Limits::field>
+#define MINKE_TRES(field) tres<&Limits::field>
+#define MINKE_ONE(field, single) one_tres<&Limits::field, Single::single>
+
+constexpr Field kFields[] = {
+    {"Account", 10, kPlus, account},
+    {"Allocated", 11, kPlus, nothing, "% Allocated"},
+    {"Count", 6, kPlus, nothing},
+    {"Features", 20, kPlus, nothing},
+    {"Federation", 10, kPlus, nothing},
+    {"FedState", 12, kPlus, nothing},
+    {"Server", 10, kPlus, nothing},
+    {"ServerType", 10, kPlus, nothing},
+    {"AdminLevel", 9, kPlus, admin_level, "Admin"},
+    {"Cluster", 10, kPlus, cluster},
+    {"Comment", 20, kPlus, comment},
+    {"ControlHost", 15, kPlus, host},
+    {"ControlPort", 12, kPlus, nothing},
+    {"Coordinators", 20, kPlus, coordinators, "Coord Accounts"},
+    {"CoreYears", 10, kPlus, core_years},
+    {"DefaultAccount", 10, kPlus, default_account, "Def Acct"},
+    {"DefaultQOS", 9, kPlus, default_qos, "Def QOS"},
+    {"DefaultWCKey", 10, kPlus, nothing, "Def WCKey"},
+    {"Description", 20, kPlus, description, "Descr"},
+    {"Fairshare", 9, kPlus, share, "Share"},
+    {"Flags", 40, kPlus, flags},
+    {"GraceTime", 10, kPlus, grace},
+    {"GrpCPUs", 8, kPlus, MINKE_ONE(grp_tres, kCpu)},
+    {"GrpCPUMins", 11, kPlus, MINKE_ONE(grp_tres_mins, kCpu)},
+    {"GrpCPURunMins", 13, kPlus, MINKE_ONE(grp_tres_run_mins, kCpu)},
+    {"GrpMemory", 7, kPlus, MINKE_ONE(grp_tres, kMemory), "GrpMem"},
+    {"GrpNodes", 8, kPlus, MINKE_ONE(grp_tres, kNode)},
+    {"GrpTRES", 13, kPlus, MINKE_TRES(grp_tres)},
+    {"GrpTRESMins", 13, kPlus, MINKE_TRES(grp_tres_mins)},
+    {"GrpTRESRunMins", 13, kPlus, MINKE_TRES(grp_tres_run_mins)},
+    {"GrpJobs", 7, kPlus, MINKE_COUNT(grp_jobs)},
+    {"GrpJobsAccrue", 13, kPlus, MINKE_COUNT(grp_jobs_accrue)},
+    {"GrpSubmitJobs", 9, kPlus, MINKE_COUNT(grp_submit_jobs), "GrpSubmit"},
+    {"GrpWall", 11, kPlus, MINKE_MINUTES(grp_wall)},
+    {"ID", 6, kPlus, id},
+    {"LFT", 6, kPlus, left},
+    {"MaxCPUMinsPerJob", 11, kPlus, MINKE_ONE(max_tres_mins, kCpu), "MaxCPUMins"},
+    {"MaxCPUsPerJob", 8, kPlus, MINKE_ONE(max_tres, kCpu), "MaxCPUs"},
+    {"MaxTRESPA", 13, kPlus, MINKE_TRES(max_tres_per_account)},
+    {"MaxTRESPerAccount", 13, kPlus, MINKE_TRES(max_tres_per_account), "MaxTRESPA"},
+    {"MaxTRESPU", 13, kPlus, MINKE_TRES(max_tres_per_user)},
+    {"MaxTRESPerUser", 13, kPlus, MINKE_TRES(max_tres_per_user), "MaxTRESPU"},
+    {"MaxTRESPerNode", 14, kPlus, MINKE_TRES(max_tres_per_node)},
+    {"MaxTRESMinsPerJob", 13, kPlus, MINKE_TRES(max_tres_mins), "MaxTRESMins"},
+    {"MaxTRESPerJob", 13, kPlus, MINKE_TRES(max_tres), "MaxTRES"},
+    {"MaxJobsPA", 9, kPlus, MINKE_COUNT(max_jobs_per_account)},
+    {"MaxJobsPU", 9, kPlus, MINKE_COUNT(max_jobs)},
+    {"MaxJobsPerUser", 9, kPlus, MINKE_COUNT(max_jobs), "MaxJobsPU"},
+    {"MaxJobsAccrue", 13, kPlus, MINKE_COUNT(max_jobs_accrue)},
+    {"MaxJobs", 7, kPlus, MINKE_COUNT(max_jobs)},
+    {"MaxNodesPerJob", 8, kPlus, MINKE_ONE(max_tres, kNode), "MaxNodes"},
+    {"MaxSubmitPA", 11, kPlus, MINKE_COUNT(max_submit_jobs_per_account)},
+    {"MaxSubmitPU", 11, kPlus, MINKE_COUNT(max_submit_jobs)},
+    {"MaxSubmitJobs", 9, kPlus, MINKE_COUNT(max_submit_jobs), "MaxSubmit"},
+    {"MaxWallDurationPerJob", 11, kPlus, MINKE_MINUTES(max_wall), "MaxWall"},
+    {"MinTRES", 13, kPlus, MINKE_TRES(min_tres)},
+    {"Name", 10, kPlus, name},
+    {"Organization", 20, kPlus, organization, "Org"},
+    {"ParentID", 6, kPlus, parent_id},
+    {"ParentName", 10, kPlus, parent_name},
+    {"Partition", 10, kPlus, partition},
+    {"PreemptMode", 11, kPlus, preempt_mode},
+    {"PreemptExemptTime", 19, kPlus, nothing},
+    {"Preempt", 10, kPlus, preempt},
+    {"Priority", 10, kPlus, priority},
+    {"Problem", 40, kPlus, problem},
+    {"QOS", 20, kPlus, qos},
+    {"RGT", 6, kPlus, right},
+    {"RGUYears", 10, kPlus, rgu_years},
+    {"RPC", 5, kPlus, rpc_version},
+    {"Share", 9, kPlus, share},
+    {"Type", 8, kPlus, type},
+    {"UsageFactor", 11, kPlus, usage_factor},
+    {"UsageThreshold", 10, kPlus, nothing, "UsageThres"},
+    {"User", 10, kPlus, user},
+    {"WCKey", 10, kPlus, nothing},
+};
+
+}  // namespace
+
+std::span<const ShowField> show_fields() {
+  return kFields;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,32 @@
+// What the tables of sacctmgr show can have in their columns.
+//
+// Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/display/print_fields.h"
+#include "cli/sacctmgr/session.h"
+
+namespace minke::cli {
+
+// One row of any table; what it is not about is null.
+struct ShownLine {
+  const model::AssociationRecord* association = nullptr;
+  const model::AccountRecord* account = nullptr;
+  const model::UserRecord* user = nullptr;
+  const model::QosRecord* qos = nullptr;
+  int level = 0;  // in the tree
+  std::string type, name, id, problem;
+};
+struct ShowContext {
+  const AccountingSession* session;
+  bool own_limits = false;  // WOPLimits: only what is set there itself
+  const sched::AccountBook& book() const { return session->book(); }
+};
+using ShowField = PrintField<ShownLine, ShowContext>;
+
+std::span<const ShowField> show_fields();
+
+}  // namespace minke::cli
