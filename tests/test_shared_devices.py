@@ -7,7 +7,6 @@ import re
 import socket
 import stat
 import subprocess
-import subprocess
 
 import pytest
 
@@ -172,6 +171,82 @@ def test_nothing_of_networks_is_left(machine):
         machine.alice.wait_end(job)
     poll(lambda: len(list(pathlib.Path(f"/proc/{machine.pid('launcher')}/fd").iterdir())) <= before,
          what="the end of the networks")
+
+
+@pytest.fixture
+def group():
+    """A control group of the machine's own, as systemd's user.slice is, and one below it."""
+    mounts = [line.split() for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()]
+    of_devices = [at for _, at, kind, options, *_ in mounts if kind == "cgroup" and "devices" in options.split(",")]
+    mount = pathlib.Path((of_devices or [at for _, at, kind, *_ in mounts if kind == "cgroup2"])[0])
+    made = mount / f"logins{os.getpid()}"
+    (made / "session").mkdir(parents=True)
+    yield made
+    for one in (made / "session", made):
+        poll(lambda: not (one / "cgroup.procs").read_text(), what="the end of the group's processes")
+        one.rmdir()
+
+
+def opened_in(group, machine) -> list[str]:
+    return subprocess.run(["python3", "-c", OPENER, *devices(machine)], capture_output=True, text=True, check=True,
+                          preexec_fn=lambda: (group / "cgroup.procs").write_text("0")).stdout.splitlines()
+
+
+def guard(machine, *options):
+    return machine.root_run(machine.program, "guard", *options)
+
+
+def test_guard_keeps_other_processes_from_the_gpus(hiding, group):
+    no, session = "Operation not permitted", group / "session"
+    assert opened_in(session, hiding) == ["opened"] * 3
+    assert guard(hiding, "status").stdout == "off: processes outside of jobs can use the GPUs\n"
+    done = guard(hiding, "on", "--group", group.name)
+    assert done.stdout == f"on: processes of {group.name} cannot open the GPUs' 3 device files\n", done
+    try:
+        assert opened_in(session, hiding) == opened_in(group, hiding) == [no] * 3
+        assert guard(hiding, "on", "--group", group.name).stdout == done.stdout  # twice is as good as once
+        # Jobs are elsewhere.
+        assert opened(hiding.alice, hiding, "--gpus=1") == ["0", "opened", no, no]
+        told = json.loads(hiding.root_run(hiding.program, "doctor", "--json").stdout)["findings"]
+        assert any(one["what"] == f"outside of jobs, no process of {group.name} can open GPUs" for one in told)
+    finally:
+        done = guard(hiding, "off")
+    assert done.stdout == "off: processes outside of jobs can use the GPUs\n", done
+    assert opened_in(session, hiding) == ["opened"] * 3
+
+
+def test_guard_is_put_in_force_again_after_a_reboot(hiding, group):
+    """By what systemd runs before it starts the launcher."""
+    guard(hiding, "on", "--group", group.name)
+    try:
+        other = group.with_name(group.name + "b")
+        group.rename(other)  # the kernel's groups are new ones
+        (group / "session").mkdir(parents=True)
+    except OSError:
+        guard(hiding, "off")
+        pytest.skip("this kernel does not rename control groups")
+    try:
+        assert opened_in(group, hiding) == ["opened"] * 3
+        assert hiding.root_run(hiding.program, "up", "--shared", "--prepare").returncode == 0
+        assert opened_in(group, hiding) == ["Operation not permitted"] * 3
+    finally:
+        guard(hiding, "off")
+        for one in (other / "session", other):
+            one.rmdir()
+
+
+def test_guard_is_refused_where_it_would_hit_the_cluster_or_nobody(hiding):
+    done = guard(hiding, "on", "--group", "no/such/group")
+    assert done.returncode == 1 and "there is no control group" in done.stderr
+    done = guard(hiding, "on", "--group", "../devices")
+    assert done.returncode == 1 and "is no path of a control group" in done.stderr
+    mine = hiding.alice.run(str(hiding.program), "guard", "on")
+    assert mine.returncode == 1 and "it is for root" in mine.stderr
+    lines = pathlib.Path(f"/proc/{hiding.pid()}/cgroup").read_text().splitlines()
+    own = next((line.split(":", 2)[2] for line in lines if line.split(":", 2)[1] in ("devices", "")), "/")
+    if own != "/":
+        done = guard(hiding, "on", "--group", own.strip("/"))
+        assert done.returncode == 1 and "the cluster itself runs in" in done.stderr
 
 
 def adopt(machine, user: str, pid: int, *options):

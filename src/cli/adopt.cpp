@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -54,6 +55,15 @@ Result<std::vector<std::string>> groups_of_jobs(uid_t user) {
   return names;
 }
 
+// In version 2 a group that is divided has no processes of its own: a part of it is for logins.
+Status enter(node::ControlGroups& groups, const std::string& job, pid_t pid) {
+  if (groups.version() == 1) return groups.enter(job, pid);
+  const std::string logins = job + "/login";
+  const Status made = groups.create(logins, {});
+  if (!made && made.error().code != EEXIST) return made;
+  return groups.enter(logins, pid);
+}
+
 }  // namespace
 
 int adopt(const AdoptOptions& options) {
@@ -74,7 +84,7 @@ int adopt(const AdoptOptions& options) {
   if (!groups) return refuse(groups.error().message);
   const pid_t pid = options.pid != 0 ? options.pid : ::getppid();
   for (const std::string& group : *names) {
-    if (groups->enter(group, pid)) return 0;
+    if (enter(*groups, group, pid)) return 0;
   }
   return refuse("the job of " + name + " is ending, or has no control group");
 }

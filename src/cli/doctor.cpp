@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "cli/client.h"
+#include "cli/guard.h"
 #include "cli/links.h"
 #include "engine/embedded/config.h"
 #include "node/control_groups.h"
 #include "node/discovery.h"
 #include "node/namespaces.h"
+#include "os/files.h"
 #include "os/minke_home.h"
 #include "text/memory.h"
 
@@ -96,6 +98,31 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
     findings.push_back({Level::kNote, "GPUs are virtual: counted, but no such device is there", ""});
 }
 
+// The unit of systemd's that a process belongs to; empty: to none.
+std::string unit_of(uint32_t pid) {
+  const auto groups = os::read_file("/proc/" + std::to_string(pid) + "/cgroup", 1 << 16);
+  constexpr std::string_view kService = ".service";
+  const size_t end = groups ? groups->find(kService) : std::string::npos;
+  if (end == std::string::npos) return "";
+  const size_t begin = groups->rfind('/', end) + 1;
+  return groups->substr(begin, end + kService.size() - begin);
+}
+
+// A launcher that belongs to the daemon's unit would be killed, and all jobs with it, when that is restarted.
+void check_units(uint32_t daemon, uint32_t launcher, std::vector<Finding>& findings) {
+  const std::string unit = unit_of(daemon);
+  if (unit.empty() || ::geteuid() != 0 || !unit.starts_with("minke")) return;
+  if (launcher == 0) {
+    findings.push_back(
+        {Level::kBad, "the daemon waits for systemd's launcher", "systemctl status minke-launcher"});
+  } else if (unit_of(launcher) == unit) {
+    findings.push_back({Level::kBad, "the launcher and the jobs belong to the daemon's unit, " + unit,
+                        "when nothing runs: systemctl restart minke-launcher minke"});
+  } else {
+    findings.push_back({Level::kGood, "systemd keeps the launcher, as " + unit_of(launcher), ""});
+  }
+}
+
 void check_daemon(std::vector<Finding>& findings) {
   auto client = Client::connect(false);
   if (!client) {
@@ -111,6 +138,7 @@ void check_daemon(std::vector<Finding>& findings) {
     return;
   }
   findings.push_back({Level::kGood, "daemon pid " + std::to_string(answer->status().pid()) + " answers", ""});
+  check_units(answer->status().pid(), answer->status().launcher_pid(), findings);
   for (const std::string& problem : answer->status().problems()) {
     findings.push_back({Level::kBad, problem, "minke log"});
   }
@@ -158,6 +186,9 @@ void check_control_groups(std::vector<Finding>& findings) {
   if (::geteuid() != 0) return;
   if (groups->devices_problem().empty()) {
     findings.push_back({Level::kGood, "jobs cannot open GPUs of others", ""});
+    const auto home = os::minke_home();
+    for (const std::string& group : home ? guarded_groups(*home) : std::vector<std::string>())
+      findings.push_back({Level::kGood, "outside of jobs, no process of " + group + " can open GPUs", ""});
   } else {
     findings.push_back({Level::kNote, "jobs can open GPUs of others: " + groups->devices_problem(), ""});
   }
@@ -167,16 +198,19 @@ void check_control_groups(std::vector<Finding>& findings) {
 void check_namespaces(std::vector<Finding>& findings) {
   if (::geteuid() != 0) {
     findings.push_back({Level::kNote,
-                        "jobs see this machine's name and network: only root's cluster can give them others", ""});
+                        "jobs see this machine's name and network: only root's cluster can give them others",
+                        ""});
     return;
   }
-  findings.push_back(node::can_name_hosts()
-                         ? Finding{Level::kGood, "jobs see the names of virtual nodes, which resolve to this machine", ""}
-                         : Finding{Level::kNote, "jobs see this machine's name on virtual nodes: the kernel refuses others",
-                                   ""});
+  findings.push_back(
+      node::can_name_hosts()
+          ? Finding{Level::kGood, "jobs see the names of virtual nodes, which resolve to this machine", ""}
+          : Finding{Level::kNote, "jobs see this machine's name on virtual nodes: the kernel refuses others",
+                    ""});
   const auto network = node::make_offline_network();
-  findings.push_back(network ? Finding{Level::kGood, "partitions can be offline", ""}
-                             : Finding{Level::kNote, "partitions cannot be offline: " + network.error().message, ""});
+  findings.push_back(
+      network ? Finding{Level::kGood, "partitions can be offline", ""}
+              : Finding{Level::kNote, "partitions cannot be offline: " + network.error().message, ""});
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/estimate.h"
+#include "cli/guard.h"
 #include "cli/links.h"
 #include "cli/metrics_server.h"
 #include "cli/minke.h"
@@ -85,6 +86,7 @@ int up(bool shared, bool prepare_only) {
   const bool is_shared = os::is_shared(*home);
   if (is_shared && ::geteuid() != 0) return complain(Error{EPERM, "only root starts a shared cluster"});
   if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  if (is_shared) guard_again(*home);
   if (prepare_only) return 0;
   if (is_shared) {
     if (const Status started = start_daemon(*home); !started) return complain(started.error());
@@ -100,6 +102,7 @@ int up(bool shared, bool prepare_only) {
 }
 
 // The launcher and the jobs are a unit of their own: the daemon can be restarted and upgraded while jobs run.
+// The daemon awaits systemd's launcher: one of its own would belong to its unit, and end with it.
 // Delegate=yes: the launcher makes control groups for the jobs.
 int print_systemd_units() {
   char self[PATH_MAX];
@@ -120,6 +123,7 @@ int print_systemd_units() {
       "LimitNOFILE=1048576\n"
       "LimitMEMLOCK=infinity\n"
       "Restart=on-failure\n"
+      "RestartPreventExitStatus=%d\n"
       "\n"
       "# /etc/systemd/system/minke.service\n"
       "[Unit]\n"
@@ -128,7 +132,7 @@ int print_systemd_units() {
       "After=minke-launcher.service network.target remote-fs.target nss-user-lookup.target\n"
       "\n"
       "[Service]\n"
-      "ExecStart=%s daemon --home %s\n"
+      "ExecStart=%s daemon --home %s --await-launcher\n"
       "RuntimeDirectory=minke\n"
       "RuntimeDirectoryMode=0755\n"
       "LimitNOFILE=1048576\n"
@@ -136,7 +140,8 @@ int print_systemd_units() {
       "\n"
       "[Install]\n"
       "WantedBy=multi-user.target\n",
-      program.c_str(), program.c_str(), os::kSharedHome, program.c_str(), os::kSharedHome);
+      program.c_str(), program.c_str(), os::kSharedHome, node::kLauncherExists, program.c_str(),
+      os::kSharedHome);
   return 0;
 }
 
@@ -496,6 +501,8 @@ int minke_main(int argc, char** argv) {
   auto* daemon_command = app.add_subcommand("daemon", "run the daemon in the foreground");
   daemon_command->add_option("--home", daemon.home, "the cluster's state directory");
   daemon_command->add_option("--config", daemon.config_path, "the configuration");
+  daemon_command->add_flag("--await-launcher", daemon.await_launcher,
+                           "leave it to others to start the launcher (systemd), and wait for it");
   daemon_command->add_flag("--stub-launch", daemon.stub_launch,
                            "run nothing: every job ends at once (for measuring)");
   bool no_sync = false;
@@ -529,6 +536,15 @@ int minke_main(int argc, char** argv) {
       ->check(CLI::Range(1, 1 << 30));
   adopt_command->add_option("--allow", adopt_options.allow, "a group that may log in without a job");
   adopt_command->callback([&] { exit_code = adopt(adopt_options); });
+
+  GuardOptions guard_options;
+  auto* guard_command =
+      app.add_subcommand("guard", "keep processes outside of jobs from the GPUs, in a shared cluster");
+  guard_command->add_option("action", guard_options.action, "on, off, or status")
+      ->check(CLI::IsMember({"on", "off", "status"}));
+  guard_command->add_option("--group", guard_options.groups,
+                            "which processes: a control group; else user.slice, all logins");
+  guard_command->callback([&] { exit_code = guard(guard_options); });
 
   std::string metrics_home, metrics_address;
   auto* server_command = app.add_subcommand("metrics-server", "serve /metrics");

@@ -65,9 +65,17 @@ long call_bpf(bpf_cmd command, bpf_attr& attributes) {
   return ::syscall(SYS_bpf, command, &attributes, sizeof attributes);
 }
 
+Result<os::UniqueFd> open_filter(uint32_t number) {
+  bpf_attr attributes{};
+  attributes.prog_id = number;
+  os::UniqueFd opened(static_cast<int>(call_bpf(BPF_PROG_GET_FD_BY_ID, attributes)));
+  if (!opened) return failure_from_errno("bpf(BPF_PROG_GET_FD_BY_ID)", errno);
+  return opened;
+}
+
 }  // namespace
 
-Result<os::UniqueFd> load_device_filter(const std::vector<dev_t>& hidden) {
+Result<os::UniqueFd> load_device_filter(const std::vector<dev_t>& hidden, const std::string& name) {
   if (hidden.size() > kMostDevices) return failure("too many devices for one filter", E2BIG);
   const std::vector<bpf_insn> program = program_of(hidden);
   static constexpr char kLicense[] = "";
@@ -76,13 +84,15 @@ Result<os::UniqueFd> load_device_filter(const std::vector<dev_t>& hidden) {
   attributes.insns = reinterpret_cast<uint64_t>(program.data());
   attributes.insn_cnt = static_cast<uint32_t>(program.size());
   attributes.license = reinterpret_cast<uint64_t>(kLicense);
+  name.copy(attributes.prog_name, sizeof attributes.prog_name - 1);
   os::UniqueFd loaded(static_cast<int>(call_bpf(BPF_PROG_LOAD, attributes)));
   if (!loaded) return failure_from_errno("bpf(BPF_PROG_LOAD)", errno);
   return loaded;
 }
 
-Status attach_device_filter(const std::string& directory, const std::vector<dev_t>& hidden) {
-  const auto program = load_device_filter(hidden);
+Status attach_device_filter(const std::string& directory, const std::vector<dev_t>& hidden,
+                            const std::string& name) {
+  const auto program = load_device_filter(hidden, name);
   if (!program) return failure(program.error());
   const os::UniqueFd group(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!group) return failure_from_errno(directory, errno);
@@ -92,6 +102,46 @@ Status attach_device_filter(const std::string& directory, const std::vector<dev_
   attributes.attach_type = BPF_CGROUP_DEVICE;
   attributes.attach_flags = BPF_F_ALLOW_MULTI;  // beside what systemd may have attached
   if (call_bpf(BPF_PROG_ATTACH, attributes) != 0) return failure_from_errno("bpf(BPF_PROG_ATTACH)", errno);
+  return {};
+}
+
+Result<std::vector<uint32_t>> find_device_filters(const std::string& directory, const std::string& name) {
+  constexpr uint32_t kMostFilters = 64;  // that the kernel attaches to one group
+  const os::UniqueFd group(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!group) return failure_from_errno(directory, errno);
+  std::vector<uint32_t> attached(kMostFilters), found;
+  bpf_attr attributes{};
+  attributes.query.target_fd = static_cast<uint32_t>(group.get());
+  attributes.query.attach_type = BPF_CGROUP_DEVICE;
+  attributes.query.prog_ids = reinterpret_cast<uint64_t>(attached.data());
+  attributes.query.prog_cnt = kMostFilters;
+  if (call_bpf(BPF_PROG_QUERY, attributes) != 0) return failure_from_errno("bpf(BPF_PROG_QUERY)", errno);
+  attached.resize(attributes.query.prog_cnt);
+  for (const uint32_t number : attached) {
+    const auto program = open_filter(number);
+    if (!program) continue;  // detached meanwhile
+    bpf_prog_info told{};
+    bpf_attr question{};
+    question.info.bpf_fd = static_cast<uint32_t>(program->get());
+    question.info.info_len = sizeof told;
+    question.info.info = reinterpret_cast<uint64_t>(&told);
+    if (call_bpf(BPF_OBJ_GET_INFO_BY_FD, question) == 0 && name == told.name) found.push_back(number);
+  }
+  return found;
+}
+
+Status detach_device_filters(const std::string& directory, const std::vector<uint32_t>& filters) {
+  const os::UniqueFd group(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!group) return failure_from_errno(directory, errno);
+  for (const uint32_t number : filters) {
+    const auto program = open_filter(number);
+    if (!program) continue;
+    bpf_attr attributes{};
+    attributes.target_fd = static_cast<uint32_t>(group.get());
+    attributes.attach_bpf_fd = static_cast<uint32_t>(program->get());
+    attributes.attach_type = BPF_CGROUP_DEVICE;
+    if (call_bpf(BPF_PROG_DETACH, attributes) != 0) return failure_from_errno("bpf(BPF_PROG_DETACH)", errno);
+  }
   return {};
 }
 

@@ -52,6 +52,16 @@ TEST(DeviceFilter, KeepsAGroupFromDevices) {
   EXPECT_EQ(open_within(group, "/dev/zero"), EPERM);
   EXPECT_EQ(open_within(group, "/dev/null"), 0);
   EXPECT_EQ(open_within(mount, "/dev/zero"), 0);
+  // Those of another name stay.
+  ASSERT_TRUE(attach_device_filter(group, {zero.st_rdev}, "minke_test"));
+  const auto mine = find_device_filters(group, "minke_test");
+  ASSERT_TRUE(mine) << mine.error().message;
+  EXPECT_EQ(mine->size(), 1U);
+  ASSERT_TRUE(detach_device_filters(group, *mine));
+  EXPECT_TRUE(find_device_filters(group, "minke_test")->empty());
+  EXPECT_EQ(open_within(group, "/dev/zero"), EPERM);
+  ASSERT_TRUE(detach_device_filters(group, *find_device_filters(group, "")));
+  EXPECT_EQ(open_within(group, "/dev/zero"), 0);
   for (int tries = 0; tries < 1000 && ::rmdir(group.c_str()) != 0; ++tries) ::usleep(1000);
 }
 

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "node/launcher.h"
+#include "os/log.h"
 #include "rpc/connection.h"
 #include "rpc/frame.h"
 
@@ -70,6 +72,7 @@ class SocketLauncherClient : public LauncherClient {
     connection_.reset();
     ready_watch_.reset();
     ready_.reset();
+    if (timer_) timer_->cancel();
   }
 
   void lose(Status why) {
@@ -81,6 +84,7 @@ class SocketLauncherClient : public LauncherClient {
     auto socket = rpc::connect_to(launcher_socket_path(options_.home));
     if (!socket) {
       bool nobody_there = socket.error().code == ENOENT || socket.error().code == ECONNREFUSED;
+      if (nobody_there && options_.await) return connect_later();
       if (!nobody_there || !may_start_) return lose(failure(socket.error()));
       return start_one();
     }
@@ -94,6 +98,14 @@ class SocketLauncherClient : public LauncherClient {
     DaemonMessage first;
     first.set_inventory(true);
     connection_->send(first);
+  }
+
+  void connect_later() {
+    constexpr std::chrono::milliseconds kBeforeNextTry{200};
+    if (!timer_) timer_ = loop_.make_timer([this] { connect(); });
+    if (may_start_) os::log_info("waiting for somebody to start the launcher");
+    may_start_ = false;
+    timer_->set_after(kBeforeNextTry);
   }
 
   void start_one() {
@@ -137,6 +149,7 @@ class SocketLauncherClient : public LauncherClient {
   std::unique_ptr<rpc::Connection> connection_;
   os::UniqueFd ready_;
   std::unique_ptr<os::EventLoop::Watch> ready_watch_;
+  std::unique_ptr<os::EventLoop::Timer> timer_;  // while one is awaited
   bool connected_ = false;
   bool may_start_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -32,7 +32,8 @@ class LauncherClient {
 
   virtual ~LauncherClient() = default;  // disconnects; the launcher stays
 
-  // Connects to the launcher of this home, or starts one. The outcome: on_inventory or on_lost_connection.
+  // Connects to the launcher of this home; where there is none, starts one, or waits for one that somebody
+  // else starts. The outcome: on_inventory or on_lost_connection.
   virtual void start() = 0;
 
   // Only while connected (after on_inventory); otherwise nothing is sent.
@@ -51,6 +52,8 @@ struct LauncherClientOptions {
   // How to start a launcher: program (a path) and arguments. It must call run_launcher() for this home.
   std::vector<std::string> command;
   std::string log_path;  // its standard error, appended to; empty: /dev/null
+  // Launchers are somebody else's to start (systemd's): one of ours would keep his from starting.
+  bool await = false;
 };
 
 // {/proc/self/exe, launcher, --home, HOME} is the command where `options.command` is empty.

@@ -336,5 +336,39 @@ TEST(LauncherClientTest, SaysThatItCannotStartOne) {
   EXPECT_THAT(said, testing::HasSubstr("launcher.sock"));
 }
 
+TEST(LauncherClientTest, AwaitsOneThatOthersStart) {
+  LauncherHarness harness;
+  auto options = harness.client_options();
+  const auto command = std::exchange(options.command, {"/no/such/program"});
+  options.await = true;
+  os::EventLoop loop;
+  std::vector<std::string> told;
+  std::unique_ptr<LauncherClient> client;
+  LauncherClient::Callbacks callbacks;
+  callbacks.on_inventory = [&](Inventory inventory) {
+    told.push_back("inventory");
+    if (told.size() == 3) return loop.stop();
+    ::kill(static_cast<pid_t>(inventory.pid()), SIGKILL);
+  };
+  callbacks.on_lost_connection = [&](Status) {
+    told.push_back("lost");
+    client->start();
+  };
+  client = make_launcher_client(loop, options, callbacks);
+  client->start();
+  auto starter = loop.make_timer([] {});
+  const auto start_again = [&] {
+    // Later than the first look for it.
+    const auto started =
+        start_launcher({.home = options.home, .command = command, .log_path = "", .await = false});
+    ASSERT_TRUE(started);
+    starter->set_after(std::chrono::milliseconds(500));
+  };
+  starter = loop.make_timer(start_again);
+  starter->set_after(std::chrono::milliseconds(300));
+  loop.run();
+  EXPECT_THAT(told, testing::ElementsAre("inventory", "lost", "inventory"));
+}
+
 }  // namespace
 }  // namespace minke::node

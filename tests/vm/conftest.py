@@ -5,6 +5,7 @@ Run by `./dev test --vm` alone: emulated, a boot takes half a minute and more.
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 
 import pytest
@@ -27,9 +28,11 @@ def guest():
         pytest.skip(str(reason))
     directory = pathlib.Path(tempfile.mkdtemp(prefix="minke-vm-"))
     minke = pathlib.Path(os.environ.get("MINKE", REPOSITORY / "build" / "minke"))
+    library = directory / "libnvidia-ml.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, REPOSITORY / "tests/fake_nvml.c"], check=True)
     machine = None
     try:
-        machine = Guest(made, directory, minke)
+        machine = Guest(made, directory / "machine", {"minke": minke, library.name: library})
         yield machine
     finally:
         if machine:

@@ -10,13 +10,14 @@ import time
 
 
 class Guest:
-    def __init__(self, image: pathlib.Path, directory: pathlib.Path, minke: pathlib.Path):
+    def __init__(self, image: pathlib.Path, directory: pathlib.Path, programs: dict[str, pathlib.Path]):
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         tree = directory / "tree"
         tree.mkdir()
-        (tree / "minke").write_bytes(minke.read_bytes())
-        (tree / "minke").chmod(0o755)
+        for name, program in programs.items():
+            (tree / name).write_bytes(program.read_bytes())
+            (tree / name).chmod(0o755)
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", "minke", "-d", str(tree), str(directory / "minke.ext4"), "64M"], check=True)
         self.console = directory / "console.log"
         self.machine = subprocess.Popen(
@@ -96,6 +97,10 @@ class Guest:
                 while '"return"' not in stream.readline():
                     pass
         self._unread = b""
+        self.wait_ready()
+
+    def reboot(self) -> None:
+        self._agent.sendall(base64.b64encode(b"systemctl reboot --no-block; sleep 600") + b"\n")
         self.wait_ready()
 
     def close(self) -> None:

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "initramfs-tools",
-            "python3-minimal", "libpam-modules", "util-linux", "iproute2"]
+            "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server",
+            "openssh-client"]
 
 # Runs what the tests send, one script after the other, as root. Its pipe is a virtio port.
 AGENT = r"""#!/bin/bash
@@ -39,7 +40,7 @@ WantedBy=multi-user.target
 # What starts by itself and is of no use here; each costs an emulated machine seconds.
 MASKED = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
           "e2scrub_reap.service", "systemd-timesyncd.service", "getty@tty1.service", "serial-getty@ttyS0.service",
-          "systemd-update-utmp.service"]
+          "systemd-update-utmp.service", "ssh.service"]
 
 
 class Unavailable(Exception):

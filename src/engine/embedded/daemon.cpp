@@ -176,12 +176,13 @@ Status Daemon::start() {
       next(std::move(why));
     }
   };
-  launcher_ =
-      options_.stub_launch
-          ? node::make_stub_launcher(loop_, std::move(callbacks))
-          : node::make_launcher_client(
-                loop_, {.home = options_.home, .command = {}, .log_path = options_.home + "/launcher.log"},
-                std::move(callbacks));
+  launcher_ = options_.stub_launch ? node::make_stub_launcher(loop_, std::move(callbacks))
+                                   : node::make_launcher_client(loop_,
+                                                                {.home = options_.home,
+                                                                 .command = {},
+                                                                 .log_path = options_.home + "/launcher.log",
+                                                                 .await = options_.await_launcher},
+                                                                std::move(callbacks));
   core_->launcher = launcher_.get();
 
   auto listener = rpc::listen_at(os::socket_path(options_.home), core_->config.shared ? 0666 : 0600);
@@ -302,11 +303,11 @@ void Daemon::start_metrics() {
   if (::pipe2(pipe, O_CLOEXEC) != 0) return metrics_timer_->set_after(kBeforeNextTry);
   metrics_lifeline_.reset(pipe[1]);
   const os::UniqueFd input(pipe[0]);
-  auto output = os::start_detached(
-      {.argv = {"/proc/self/exe", "metrics-server", "--home", options_.home, "--listen", core_->config.metrics},
-       .log_path = options_.home + "/metrics.log",
-       .without_variables = {"SLURM_*"},
-       .input = input.get()});
+  auto output = os::start_detached({.argv = {"/proc/self/exe", "metrics-server", "--home", options_.home,
+                                             "--listen", core_->config.metrics},
+                                    .log_path = options_.home + "/metrics.log",
+                                    .without_variables = {"SLURM_*"},
+                                    .input = input.get()});
   if (!output) {
     os::log_warning("/metrics is not served: " + output.error().message);
     return metrics_timer_->set_after(kBeforeNextTry);
@@ -329,7 +330,7 @@ rpc::StatusReply Daemon::status() const {
   rpc::StatusReply reply;
   reply.set_version(kVersion);
   reply.set_pid(static_cast<uint32_t>(getpid()));
-  reply.set_launcher_pid(launcher_pid_);
+  reply.set_launcher_pid(launcher_->connected() ? launcher_pid_ : 0);
   reply.set_start_time(start_time_);
   reply.set_home(options_.home);
   reply.set_config_path(core_->config.source_path);
@@ -372,7 +373,8 @@ Status Daemon::reconfigure() {
   const bool same_nodes =
       std::equal(config.nodes.begin(), config.nodes.end(), read->nodes.begin(), read->nodes.end(),
                  [&](const NodeRecord& a, const NodeRecord& b) { return lasting(a) == lasting(b); });
-  if (!same_nodes || config.tmp_root != read->tmp_root || config.cluster_name != read->cluster_name) {
+  if (!same_nodes || config.tmp_root != read->tmp_root ||
+      config.cluster_name != read->cluster_name) {
     return failure(
         "nodes, tmp_root and cluster_name are read at start: "
         "minke down --keep-jobs, then minke up",

@@ -9,9 +9,10 @@ namespace minke::engine {
 
 struct DaemonOptions {
   std::string home;
-  std::string config_path;   // empty: none
-  bool stub_launch = false;  // jobs are not run: every launch ends at once. For measuring.
-  bool sync = true;          // false: commits are not synced. For measuring.
+  std::string config_path;      // empty: none
+  bool await_launcher = false;  // somebody else starts the launcher, and starts it again when it ends
+  bool stub_launch = false;     // jobs are not run: every launch ends at once. For measuring.
+  bool sync = true;             // false: commits are not synced. For measuring.
 };
 
 constexpr int kDaemonStopped = 0;
