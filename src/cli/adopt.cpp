@@ -80,7 +80,7 @@ int adopt(const AdoptOptions& options) {
   const auto names = groups_of_jobs(user.pw_uid);
   if (!names) return refuse(names.error().message);
   if (names->empty()) return refuse(name + " has no running job on this machine");
-  const auto groups = node::ControlGroups::find(node::launcher_home_id(*home), true);
+  auto groups = node::ControlGroups::find(node::launcher_home_id(*home), true);
   if (!groups) return refuse(groups.error().message);
   const pid_t pid = options.pid != 0 ? options.pid : ::getppid();
   for (const std::string& group : *names) {

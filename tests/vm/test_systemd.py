@@ -96,7 +96,11 @@ def submit(machine, user: str, script: str, *options: str) -> str:
 
 
 def wait_state(machine, job: str, state: str, seconds: float = 90) -> None:
-    machine.until(as_user("alice", f"scontrol show job {job} | grep -q JobState={state}"), seconds)
+    try:
+        machine.until(as_user("alice", f"scontrol show job {job} | grep -q JobState={state}"), seconds)
+    except AssertionError as error:
+        told = machine.run(f"minke scontrol show job {job}; tail -n 20 /var/lib/minke/*.log", None)
+        raise AssertionError(f"job {job} is not {state}:\n{told}") from error
 
 
 def fields(machine, job: str) -> dict[str, str]:
