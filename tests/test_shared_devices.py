@@ -165,12 +165,14 @@ def test_steps_of_an_offline_job_share_one_loopback(machine):
 
 
 def test_nothing_of_networks_is_left(machine):
-    before = len(list(pathlib.Path(f"/proc/{machine.pid('launcher')}/fd").iterdir()))
+    def networks() -> int:
+        listed = subprocess.run(["ls", "-l", f"/proc/{machine.pid('launcher')}/fd"], capture_output=True, text=True)
+        return listed.stdout.count("net:[")
+    poll(lambda: networks() == 0, what="the end of those before")
     jobs = [machine.alice.submit("true", "-p", "off", "--mem=50M") for _ in range(5)]
     for job in jobs:
         machine.alice.wait_end(job)
-    poll(lambda: len(list(pathlib.Path(f"/proc/{machine.pid('launcher')}/fd").iterdir())) <= before,
-         what="the end of the networks")
+    poll(lambda: networks() == 0, what="the end of the networks")
 
 
 @pytest.fixture
@@ -253,6 +255,16 @@ def adopt(machine, user: str, pid: int, *options):
     return machine.root_run(machine.program, "adopt", "--user", user, "--pid", str(pid), *options)
 
 
+def groups(pid: int) -> set[str]:
+    """The control groups of jobs that a process is in."""
+    return set(re.findall(r":(\S*/minke\+\S+)", pathlib.Path(f"/proc/{pid}/cgroup").read_text()))
+
+
+def groups_of_job(user, job: int) -> set[str]:
+    pids = user.run("scontrol", "listpids", job, check=0).stdout.split("\n")[1:]
+    return set().union(*(groups(int(line.split()[0])) for line in pids if line))
+
+
 def test_a_login_is_put_into_the_users_job_or_refused(hiding):
     # What others run shall not be taken for alice's.
     other = hiding.bob.submit("sleep 100", "--mem=50M")
@@ -265,17 +277,18 @@ def test_a_login_is_put_into_the_users_job_or_refused(hiding):
             assert adopt(hiding, hiding.otto.name, login.pid, "--allow", hiding.group).returncode == 0
             assert adopt(hiding, "root", login.pid).returncode == 0
             assert adopt(hiding, "nosuchuser", login.pid).returncode == 1
-            assert "job_" not in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            assert not groups(login.pid)
             job = hiding.alice.submit("sleep 100", "--mem=50M")
             hiding.alice.wait_state(job, "RUNNING")
             done = poll(lambda: (one := adopt(hiding, hiding.alice.name, login.pid)).returncode == 0 and one,
                         what="the job")
             assert done.stdout == ""
-            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            own = groups_of_job(hiding.alice, job)
+            assert own and groups(login.pid) == own
             # It is the administrator's to ask for.
             mine = hiding.alice.run(str(hiding.program), "adopt", "--user", hiding.bob.name, "--pid", login.pid)
             assert mine.returncode == 1
-            assert f"/job_{job}.0" in pathlib.Path(f"/proc/{login.pid}/cgroup").read_text()
+            assert groups(login.pid) == own
             hiding.alice.run("scancel", job, check=0)
             poll(lambda: login.poll() is not None, what="the end of the login")
         finally:

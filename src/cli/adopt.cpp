@@ -2,18 +2,22 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <map>
 #include <vector>
 
 #include "cli/client.h"
 #include "node/control_groups.h"
 #include "node/job_groups.h"
 #include "node/launcher.h"
+#include "node/process_tree.h"
 #include "os/minke_home.h"
 
 namespace minke::cli {
@@ -37,8 +41,22 @@ int refuse(const std::string& why) {
   return 1;
 }
 
-// The control groups of the user's running jobs, the one that began last first.
-Result<std::vector<std::string>> groups_of_jobs(uid_t user) {
+// The control group of the process among those that the launcher of this home made; empty: none of them.
+std::string group_of(pid_t pid, const std::string& home_id) {
+  const std::string base = "/minke+" + home_id + "/";
+  std::ifstream lines("/proc/" + std::to_string(pid) + "/cgroup");
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find(base);
+    if (at == std::string::npos) continue;
+    const size_t begin = at + base.size();
+    return line.substr(begin, line.find('/', begin) - begin);
+  }
+  return "";
+}
+
+// The control groups of the user's running jobs, the one that began last first. Found by the jobs' processes:
+// a group's name need not be the job's. Only the user's own: another's may claim to be of any job.
+Result<std::vector<std::string>> groups_of_jobs(uid_t user, const std::string& home) {
   auto client = Client::connect(false);
   if (!client) return failure(client.error());
   rpc::ClientMessage request;
@@ -49,9 +67,24 @@ Result<std::vector<std::string>> groups_of_jobs(uid_t user) {
   std::sort(jobs.begin(), jobs.end(), [](const rpc::JobMeasurement& a, const rpc::JobMeasurement& b) {
     return a.job().start_time() > b.job().start_time();
   });
+  const std::string home_id = node::launcher_home_id(home);
+  std::map<std::string, std::string> groups;  // by marker
+  for (const node::Process& process : node::read_all_processes()) {
+    struct stat info {};
+    if (::stat(("/proc/" + std::to_string(process.pid)).c_str(), &info) != 0 || info.st_uid != user) continue;
+    const auto marker = node::initial_variable(process.pid, node::kLaunchMarker);
+    if (!marker) continue;
+    if (const std::string group = group_of(process.pid, home_id); !group.empty())
+      groups.emplace(*marker, group);
+  }
   std::vector<std::string> names;
-  for (const rpc::JobMeasurement& job : jobs)
-    names.push_back(node::JobGroups::name_of(node::JobKey{job.job().job_id(), job.job().restarts()}));
+  for (const rpc::JobMeasurement& job : jobs) {
+    const auto found = groups.find(home_id + "/" + std::to_string(job.job().job_id()) + "." +
+                                   std::to_string(job.job().restarts()));
+    names.push_back(found != groups.end()
+                        ? found->second
+                        : node::JobGroups::name_of(node::JobKey{job.job().job_id(), job.job().restarts()}));
+  }
   return names;
 }
 
@@ -77,7 +110,7 @@ int adopt(const AdoptOptions& options) {
   if (user.pw_uid == 0 || is_member(user, options.allow)) return 0;
   const auto home = os::minke_home();
   if (!home) return refuse(home.error().message);
-  const auto names = groups_of_jobs(user.pw_uid);
+  const auto names = groups_of_jobs(user.pw_uid, *home);
   if (!names) return refuse(names.error().message);
   if (names->empty()) return refuse(name + " has no running job on this machine");
   auto groups = node::ControlGroups::find(node::launcher_home_id(*home), true);

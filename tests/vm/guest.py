@@ -24,7 +24,7 @@ class Guest:
             ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-machine", "q35",
              "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024",
              "-kernel", str(image / "vmlinuz"), "-initrd", str(image / "initrd.img"),
-             "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 audit=0 mitigations=off",
+             "-append", "root=/dev/vda rw console=ttyS0 quiet panic=-1 audit=0 mitigations=off no_timer_check nowatchdog",
              "-drive", f"file={image}/disk.ext4,if=virtio,format=raw,snapshot=on",
              "-drive", f"file={directory}/minke.ext4,if=virtio,format=raw,readonly=on",
              "-device", "virtio-serial", "-chardev", f"socket,id=agent,path={directory}/agent,server=on,wait=off",
