@@ -7,14 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <condition_variable>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "os/fd.h"
 #include "storage/copy_file.h"
+#include "storage/copy_links.h"
 #include "storage/remove_tree.h"
 #include "storage/tree_walk.h"
 
@@ -40,40 +39,6 @@ bool same_content(const struct statx& a, const struct statx& b) {
   return (a.stx_mode & S_IFMT) == (b.stx_mode & S_IFMT) && a.stx_size == b.stx_size &&
          same_time(a.stx_mtime, b.stx_mtime);
 }
-
-// Files with several names: the first one copies, the others wait for it and link.
-class Links {
- public:
-  // Empty: the caller is first, and must tell `done`. Else the path, below the destination's root, to link
-  // to.
-  std::optional<std::string> first_path(const struct statx& status) {
-    const Key key{status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      const auto [at, fresh] = paths_.try_emplace(key);
-      if (fresh) return std::nullopt;
-      if (!at->second.empty()) return at->second;
-      wake_.wait(lock);  // the one that copies it never waits for anybody
-    }
-  }
-  // An empty path: it failed, and the next one tries.
-  void done(const struct statx& status, std::string path) {
-    const std::lock_guard lock(mutex_);
-    const Key key{status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
-    if (path.empty()) {
-      paths_.erase(key);
-    } else {
-      paths_[key] = std::move(path);
-    }
-    wake_.notify_all();
-  }
-
- private:
-  using Key = std::tuple<uint32_t, uint32_t, uint64_t>;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::map<Key, std::string> paths_;
-};
 
 // What a directory gives to what is made in it, and what of owner and group is kept there.
 struct Inside {

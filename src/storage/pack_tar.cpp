@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +19,7 @@
 #include "os/fd.h"
 #include "storage/copy_file.h"
 #include "storage/remove_tree.h"
+#include "storage/tar_archive.h"
 #include "storage/tar_format.h"
 #include "storage/tar_index.h"
 #include "storage/tree_list.h"
@@ -31,7 +31,6 @@ namespace {
 constexpr uint64_t kSmall = 128 << 10;  // read ahead by the readers; larger ones are read by the writer
 constexpr size_t kBatch = 32;           // entries that are handed on together
 constexpr size_t kBatchesAhead = 64;
-constexpr size_t kWriteBytes = 4 << 20;
 
 struct Item {
   ListedEntry entry;
@@ -47,10 +46,6 @@ struct Batch {
   bool read = false;
 };
 
-uint32_t crc_of(uint32_t crc, const char* data, size_t size) {
-  return static_cast<uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(data), size));
-}
-
 std::map<std::string, std::string> read_attributes(int file) {
   std::map<std::string, std::string> attributes;
   char names[4096];
@@ -65,81 +60,6 @@ std::map<std::string, std::string> read_attributes(int file) {
   }
   return attributes;
 }
-
-// One archive that is being written: content, and the index beside it until the end.
-class Archive {
- public:
-  static Result<Archive> create(int directory, const std::string& name) {
-    Archive archive;
-    ::unlinkat(directory, name.c_str(), 0);
-    archive.file_.reset(::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    archive.index_.reset(::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (archive.file_ && !archive.index_) {  // a file system without nameless files
-      const std::string spool = name + "-index";
-      archive.index_.reset(::openat(directory, spool.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-      ::unlinkat(directory, spool.c_str(), 0);
-    }
-    if (!archive.file_ || !archive.index_) return failure_from_errno(name, errno);
-    return archive;
-  }
-
-  uint64_t size() const { return written_ + buffer_.size(); }
-  Status write(std::string_view bytes) {
-    buffer_.append(bytes);
-    return buffer_.size() >= kWriteBytes ? flush() : Status{};
-  }
-  Status add_to_index(const IndexEntry& entry) {
-    index_buffer_ += index_entry_text(entry);
-    ++entries_;
-    return index_buffer_.size() >= kWriteBytes ? flush_index() : Status{};
-  }
-
-  // The end of the archive, index and footer; then all of it on the disk.
-  Status finish() {
-    if (Status put = write(std::string(2 * kTarBlock, '\0')); !put) return put;
-    IndexFooter footer{.offset = size(), .entries = entries_};
-    if (Status put = flush_index(); !put) return put;
-    std::string piece(kWriteBytes, '\0');
-    for (uint64_t at = 0; at < index_written_;) {
-      const ssize_t got = ::pread(index_.get(), piece.data(), piece.size(), static_cast<off_t>(at));
-      if (got <= 0) return failure_from_errno("the index", got == 0 ? EIO : errno);
-      footer.crc = crc_of(footer.crc, piece.data(), static_cast<size_t>(got));
-      if (Status put = write({piece.data(), static_cast<size_t>(got)}); !put) return put;
-      at += got;
-    }
-    if (Status put = write(index_footer_text(footer)); !put) return put;
-    if (Status put = flush(); !put) return put;
-    if (::fsync(file_.get()) != 0) return failure_from_errno("writing to the disk", errno);
-    return {};
-  }
-  int fd() const { return file_.get(); }
-
- private:
-  static Status put(int file, std::string& buffer, uint64_t& written) {
-    for (size_t done = 0; done < buffer.size();) {
-      const ssize_t count = ::write(file, buffer.data() + done, buffer.size() - done);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return failure_from_errno("writing", count == 0 ? ENOSPC : errno);
-      done += count;
-    }
-    written += buffer.size();
-    buffer.clear();
-    return {};
-  }
-  Status flush() {
-    const uint64_t before = written_;
-    Status done = put(file_.get(), buffer_, written_);
-    // Begin writing to the disk now, so that the end need not wait for all of it.
-    (void)::sync_file_range(file_.get(), static_cast<off_t>(before), static_cast<off_t>(written_ - before),
-                            SYNC_FILE_RANGE_WRITE);
-    return done;
-  }
-  Status flush_index() { return put(index_.get(), index_buffer_, index_written_); }
-
-  os::UniqueFd file_, index_;
-  std::string buffer_, index_buffer_;
-  uint64_t written_ = 0, index_written_ = 0, entries_ = 0;
-};
 
 class Packer {
  public:
@@ -277,7 +197,7 @@ class Packer {
       if (got == 0) break;  // unchanged() notices
       have += got;
     }
-    item.crc = crc_of(0, item.content.data(), item.content.size());
+    item.crc = tar_crc(0, item.content.data(), item.content.size());
     if (!unchanged(item)) return false;
     item.file.reset();
     return true;
@@ -326,9 +246,9 @@ class Packer {
 
   Status next_archive() {
     const std::string name = options_.shard_bytes == 0 ? name_ : shard_name(shards_++);
-    auto made = Archive::create(directory_, name);
+    auto made = TarArchive::create(directory_, name);
     if (!made) return failure(made.error());
-    archive_ = std::make_unique<Archive>(std::move(*made));
+    archive_ = std::make_unique<TarArchive>(std::move(*made));
     archive_name_ = name;
     first_of_.clear();
     return {};
@@ -386,7 +306,7 @@ class Packer {
         return failure(shown(item) + ": not readable", EIO);
       }
       if (got == 0) break;
-      place.crc = crc_of(place.crc, piece.data(), static_cast<size_t>(got));
+      place.crc = tar_crc(place.crc, piece.data(), static_cast<size_t>(got));
       if (Status put = archive_->write({piece.data(), static_cast<size_t>(got)}); !put) return put;
       progress_.bytes += got;
       at += got;
@@ -412,7 +332,7 @@ class Packer {
   int directory_ = -1;
   std::string name_, archive_name_, sample_;
   unsigned shards_ = 0;
-  std::unique_ptr<Archive> archive_;
+  std::unique_ptr<TarArchive> archive_;
   std::map<std::tuple<uint32_t, uint32_t, uint64_t>, std::string> first_of_;  // files with several names
 };
 

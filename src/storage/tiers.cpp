@@ -16,12 +16,39 @@ struct Profile {
   std::vector<Tier> tiers;  // paths below the root
 };
 
+// A job's own directory, by the name that this cluster's programs know beside SLURM_TMPDIR.
+Tier job_local(const char* variable) {
+  Tier tier;
+  tier.name = "local";
+  tier.variable = variable;
+  tier.of_job = true;
+  return tier;
+}
+
+constexpr uint32_t kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay;
+const std::vector<SnapshotRule> kDaily = {{kDay, 30}};
+const std::vector<SnapshotRule> kDailyAndWeekly = {{kDay, 7}, {kWeek, 4}};
+const std::vector<SnapshotRule> kOften = {{kHour / 2, 6}, {2 * kHour, 12}, {kDay, 7}, {kWeek, 4}};
+
+Tier with_snapshots(Tier tier, const std::vector<SnapshotRule>& rules) {
+  tier.snapshots = rules;
+  return tier;
+}
+
+Tier purged_after(Tier tier, uint32_t days) {
+  tier.purge_days = days;
+  return tier;
+}
+
 // Narval, Rorqual and Fir differ in nearline alone.
 std::vector<Tier> alliance(uint64_t nearline) {
-  return {{"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand},
-          {"scratch", "/scratch/%u", "SCRATCH", false, 20 * kTB, 20 * kTB, kMillion, kMillion},
-          {"project", "/project/%g", "PROJECT", true, kTB, kTB, 500 * kThousand, 500 * kThousand},
-          {"nearline", "/nearline/%g", "", true, nearline, nearline, 5000, 5000}};
+  return {
+      with_snapshots({"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand}, kDaily),
+      purged_after({"scratch", "/scratch/%u", "SCRATCH", false, 20 * kTB, 20 * kTB, kMillion, kMillion}, 60),
+      with_snapshots({"project", "/project/%g", "PROJECT", true, kTB, kTB, 500 * kThousand, 500 * kThousand},
+                     kDaily),
+      {"nearline", "/nearline/%g", "", true, nearline, nearline, 5000, 5000},
+      job_local("LOCAL_SCRATCH")};
 }
 
 const std::vector<Profile>& profiles() {
@@ -30,18 +57,21 @@ const std::vector<Profile>& profiles() {
       {"rorqual", alliance(kTB)},
       {"fir", alliance(2 * kTB)},
       {"mila",
-       {{"home", "", "", false, 100 * kGB, 100 * kGB, kMillion, kMillion},
-        {"scratch", "/network/scratch/%u", "SCRATCH", false, 5 * kTB, 5 * kTB, 0, 0},
-        {"project", "/network/projects/%g", "", true, kTB, kTB, kMillion, kMillion},
+       {with_snapshots({"home", "", "", false, 100 * kGB, 100 * kGB, kMillion, kMillion}, kDaily),
+        purged_after({"scratch", "/network/scratch/%u", "SCRATCH", false, 5 * kTB, 5 * kTB, 0, 0}, 90),
+        with_snapshots({"project", "/network/projects/%g", "", true, kTB, kTB, kMillion, kMillion}, kDaily),
         {"archive", "/network/archive/%u", "ARCHIVE", false, 5 * kTB, 5100 * kGB, 0, 0}}},
       {"alex",
-       {{"home", "", "", false, 50 * kGB, 100 * kGB, 500 * kThousand, kMillion},
-        {"vault", "/home/vault/%g/%u", "HPCVAULT", false, 500 * kGB, kTB, 200 * kThousand, 400 * kThousand},
-        {"work", "/home/woody/%g/%u", "WORK", false, kTB, 1500 * kGB, 5 * kMillion, 7500 * kThousand}}},
+       {with_snapshots({"home", "", "", false, 50 * kGB, 100 * kGB, 500 * kThousand, kMillion}, kOften),
+        with_snapshots({"vault", "/home/vault/%g/%u", "HPCVAULT", false, 500 * kGB, kTB, 200 * kThousand,
+                        400 * kThousand},
+                       kDailyAndWeekly),
+        {"work", "/home/woody/%g/%u", "WORK", false, kTB, 1500 * kGB, 5 * kMillion, 7500 * kThousand},
+        job_local("TMPDIR")}},
       {"sharcnet",
-       {{"home", "", "", false, 10 * kGB, 10 * kGB, 0, 0},
+       {with_snapshots({"home", "", "", false, 10 * kGB, 10 * kGB, 0, 0}, kDaily),
         {"work", "/work/%u", "WORK", false, kTB, kTB, kMillion, kMillion},
-        {"scratch", "/scratch/%u", "SCRATCH", false, 0, 0, kMillion, kMillion}}},
+        purged_after({"scratch", "/scratch/%u", "SCRATCH", false, 0, 0, kMillion, kMillion}, 60)}},
   };
   return all;
 }
@@ -67,6 +97,7 @@ std::optional<std::vector<Tier>> profile_tiers(std::string_view name, const std:
 
 std::optional<std::string> tier_path(const Tier& tier, const std::string& user, const std::string& group,
                                      const std::string& home) {
+  if (tier.of_job) return std::nullopt;
   if (tier.path.empty()) return home.empty() ? std::nullopt : std::optional(home);
   std::string path;
   for (size_t at = 0; at < tier.path.size(); ++at) {
@@ -81,6 +112,17 @@ std::optional<std::string> tier_path(const Tier& tier, const std::string& user, 
     ++at;
   }
   return path;
+}
+
+std::vector<std::string> tier_variables(const std::vector<Tier>& tiers, const std::string& user,
+                                        const std::string& group, const std::string& tmp_dir) {
+  std::vector<std::string> variables;
+  for (const Tier& tier : tiers) {
+    if (tier.variable.empty()) continue;
+    const std::string path = tier.of_job ? tmp_dir : tier_path(tier, user, group, "").value_or("");
+    if (!path.empty()) variables.push_back(tier.variable + "=" + path);
+  }
+  return variables;
 }
 
 std::string report_size(uint64_t number, unsigned scale, std::string_view suffix) {

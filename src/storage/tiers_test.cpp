@@ -20,6 +20,16 @@ TEST(Tiers, profiles_and_paths) {
   EXPECT_FALSE(profile_tiers("nowhere", ""));
 }
 
+TEST(Tiers, variables_of_a_job_and_of_a_login_shell) {
+  const auto narval = profile_tiers("narval", "/data");
+  EXPECT_EQ(tier_variables(*narval, "alice", "def-bob", "/tmp/job7"),
+            (std::vector<std::string>{"SCRATCH=/data/scratch/alice", "PROJECT=/data/project/def-bob",
+                                      "LOCAL_SCRATCH=/tmp/job7"}));
+  const auto alex = profile_tiers("alex", "");
+  EXPECT_EQ(tier_variables(*alex, "alice", "bob", ""),
+            (std::vector<std::string>{"HPCVAULT=/home/vault/bob/alice", "WORK=/home/woody/bob/alice"}));
+}
+
 TEST(Tiers, sizes_as_reports_print_them) {
   const uint64_t gib = uint64_t{1} << 30;
   EXPECT_EQ(report_size(20 * gib, 1024, "B") + "/" + report_size(25 * gib, 1024, "B"), "  20GiB/  25GiB");

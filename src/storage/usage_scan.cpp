@@ -61,6 +61,7 @@ class Scan : public Visitor {
   }
 
   bool enter(unsigned worker, Directory& directory, const struct statx& status) override {
+    if (!options_.snapshots && directory.depth() == 1 && directory.name() == ".snapshots") return false;
     Count& count = counts_[worker];
     const Amount amount = add(count, status);
     ++count.usage.directories;

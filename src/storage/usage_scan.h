@@ -44,6 +44,7 @@ struct Usage {
 struct UsageOptions {
   unsigned threads = 0;
   bool one_file_system = false;
+  bool snapshots = true;  // false: what is in a root's .snapshots is not its user's to answer for
   size_t heaviest = 0;    // how many directories to name
   bool suffixes = false;  // whether to fill suffix_bytes
 };
