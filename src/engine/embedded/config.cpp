@@ -303,7 +303,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     section.text("library", config.gpus.driver.library);
     section.text("device_directory", config.gpus.driver.devices);
   });
-  table.sub_table("storage", [](Table& section) { read_storage(section); });  // for commands
+  table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
   table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
   table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });

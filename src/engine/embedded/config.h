@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "engine/embedded/config_policy.h"
+#include "engine/embedded/config_storage.h"
 #include "model/cluster.pb.h"
 #include "model/mail.pb.h"
 #include "node/nvml.h"
@@ -56,6 +57,7 @@ struct Configuration {
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
   std::string metrics;               // HOST:PORT where /metrics is served; empty: nowhere
+  StorageConfiguration storage;
   uint32_t measuring_interval = 10;  // seconds between samples of running jobs; 0: none
   GpuConfiguration gpus;
   // By name of the node: the machine's GPUs that it is given, by their numbers. Others have none.

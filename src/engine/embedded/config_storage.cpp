@@ -3,8 +3,38 @@
 #include <sstream>
 
 #include "engine/embedded/config_table.h"
+#include "storage/words.h"
 
 namespace minke::engine {
+
+namespace {
+
+// [storage.scratch]: where this cluster's limits are others than the profile's.
+void read_tier(Table& table, storage::Tier& tier) {
+  const auto bytes = [&](std::string_view key, uint64_t& value) {
+    table.text(key, [&](const std::string& given) -> Status {
+      value = storage::parse_bytes(given);
+      if (value == 0) return failure("must be a size, as \"500G\"");
+      return {};
+    });
+  };
+  const auto files = [&](std::string_view key, uint64_t& value) {
+    table.number(key, 1, int64_t{1} << 50, [&](int64_t v) { value = static_cast<uint64_t>(v); });
+  };
+  // A soft limit alone is a hard one, too.
+  uint64_t space = 0, count = 0;
+  bytes("space", space);
+  files("files", count);
+  if (space != 0) tier.space = tier.hard_space = space;
+  if (count != 0) tier.files = tier.hard_files = count;
+  bytes("hard_space", tier.hard_space);
+  files("hard_files", tier.hard_files);
+  table.number("purge_days", 1, 36500, [&](int64_t v) { tier.purge_days = static_cast<uint32_t>(v); });
+  if (table.finish() && (tier.hard_space < tier.space || tier.hard_files < tier.files))
+    table.fail(table.table(), "[storage." + tier.name + "]", "has a hard limit below the soft one");
+}
+
+}  // namespace
 
 StorageConfiguration read_storage(Table& table) {
   StorageConfiguration storage;
@@ -23,11 +53,29 @@ StorageConfiguration read_storage(Table& table) {
     storage.root = given;
     return {};
   });
+  storage.below_root = storage::profile_tiers(storage.profile, "").value_or(std::vector<storage::Tier>{});
+  for (storage::Tier& tier : storage.below_root) {
+    if (tier.of_job) continue;
+    table.sub_table(tier.name, [&](Table& section) { read_tier(section, tier); });
+  }
+  table.boolean("hold_jobs", [&](bool v) { storage.hold_jobs = v; });
+  table.minutes("grace", [&](uint32_t minutes) { storage.grace_minutes = minutes; });
+  table.number("count_interval", 1, 86400 * 30,
+               [&](int64_t v) { storage.count_seconds = static_cast<uint32_t>(v); });
+  table.boolean("purge", [&](bool v) { storage.purge = v; });
+  table.boolean("snapshots", [&](bool v) { storage.snapshots = v; });
   return storage;
 }
 
-Result<std::vector<storage::Tier>> configured_tiers(const std::string& text, const std::string& path,
-                                                    const std::string& home) {
+std::vector<storage::Tier> StorageConfiguration::tiers(const std::string& home) const {
+  const std::string below = root.empty() ? home + "/storage" : root == "/" ? "" : root;
+  std::vector<storage::Tier> tiers = below_root;
+  for (storage::Tier& tier : tiers)
+    if (!tier.path.empty()) tier.path = below + tier.path;
+  return tiers;
+}
+
+Result<StorageConfiguration> parse_storage(const std::string& text, const std::string& path) {
   const toml::parse_result parsed = toml::parse(text, path);
   if (!parsed) {
     std::ostringstream where;
@@ -35,12 +83,11 @@ Result<std::vector<storage::Tier>> configured_tiers(const std::string& text, con
     return failure(where.str());
   }
   const toml::table* section = parsed.table()["storage"].as_table();
-  if (section == nullptr) return std::vector<storage::Tier>{};
+  if (section == nullptr) return StorageConfiguration{};
   Table table(*section, path, "[storage]");
-  const StorageConfiguration read = read_storage(table);
+  StorageConfiguration read = read_storage(table);
   if (const Status finished = table.finish(); !finished) return failure(finished.error());
-  const std::string root = read.root.empty() ? home + "/storage" : read.root == "/" ? "" : read.root;
-  return storage::profile_tiers(read.profile, root).value_or(std::vector<storage::Tier>{});
+  return read;
 }
 
 }  // namespace minke::engine

@@ -1,4 +1,4 @@
-// [storage] of the configuration: the tiers that commands show (storage/tiers.h). The daemon itself only checks it.
+// [storage] of the configuration: the tiers of storage (storage/tiers.h), and what is done about them.
 #pragma once
 
 #include <string>
@@ -12,13 +12,18 @@ namespace minke::engine {
 class Table;
 
 struct StorageConfiguration {
-  std::string profile;  // empty: no tiers
-  std::string root;     // empty: storage/ in the cluster's home; "/" as it is
+  std::string profile;                    // empty: no tiers
+  std::string root;                       // empty: storage/ in the cluster's home; "/" as it is
+  bool hold_jobs = true;                  // those of who is over quota do not start
+  uint32_t grace_minutes = 7 * 24 * 60;   // for which one may be over a soft limit
+  uint32_t count_seconds = 600;           // between two counts of the same directory
+  bool purge = false, snapshots = false;  // by the calendar
+  std::vector<storage::Tier> below_root;  // the profile's, with what the file says otherwise
+  std::vector<storage::Tier> tiers(const std::string& home) const;  // `home`: the cluster's
 };
 StorageConfiguration read_storage(Table& table);
 
-// The tiers that a configuration asks for; `home`: the cluster's. Errors name file, line and what was expected.
-Result<std::vector<storage::Tier>> configured_tiers(const std::string& text, const std::string& path,
-                                                    const std::string& home);
+// Of a configuration's text, for commands. Errors name file, line and what was expected.
+Result<StorageConfiguration> parse_storage(const std::string& text, const std::string& path);
 
 }  // namespace minke::engine

@@ -12,10 +12,12 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
+#include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
+#include "engine/embedded/storage_keeping.h"
 #include "engine/embedded/waiting.h"
 
 namespace minke::engine {
@@ -44,7 +46,9 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       dependencies(std::make_unique<Dependencies>(*this)),
       waiting(std::make_unique<Waiting>(*this)),
       mail(std::make_unique<Mail>(*this)),
-      measuring(std::make_unique<Measuring>(*this)) {}
+      measuring(std::make_unique<Measuring>(*this)),
+      quotas(std::make_unique<Quotas>(*this)),
+      storage_keeping(std::make_unique<StorageKeeping>(*this)) {}
 
 Core::~Core() = default;
 

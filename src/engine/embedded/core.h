@@ -32,10 +32,12 @@ class Measuring;
 class Nodes;
 class Preemption;
 class Priorities;
+class Quotas;
 class Reservations;
 class Rights;
 class Scheduling;
 class Steps;
+class StorageKeeping;
 class Waiting;
 
 struct Core {
@@ -53,7 +55,7 @@ struct Core {
   Alarms alarms;
   Diagnostics diagnostics;
   SoftwareEnvironment software;
-  std::string hosts_path;  // engine/embedded/confining.h; empty: jobs have the machine's
+  std::string hosts_path;                    // engine/embedded/confining.h; empty: jobs have the machine's
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
   std::unique_ptr<Rights> rights;
@@ -71,6 +73,8 @@ struct Core {
   std::unique_ptr<Waiting> waiting;
   std::unique_ptr<Mail> mail;
   std::unique_ptr<Measuring> measuring;
+  std::unique_ptr<Quotas> quotas;
+  std::unique_ptr<StorageKeeping> storage_keeping;
 };
 
 }  // namespace minke::engine

@@ -29,10 +29,12 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
+#include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/server.h"
 #include "engine/embedded/steps.h"
+#include "engine/embedded/storage_keeping.h"
 #include "engine/embedded/waiting.h"
 #include "model/error.h"
 #include "node/control_groups.h"
@@ -213,6 +215,7 @@ Status Daemon::load() {
   settings_ = loaded->settings;
   core_->accounts->restore(loaded->settings);
   core_->preemption->restore(loaded->settings);
+  core_->quotas->restore(loaded->settings);
   const std::string boot = boot_id();
   std::string previous_boot;
   for (const auto& [name, value] : loaded->settings) {
@@ -291,6 +294,7 @@ void Daemon::recovered() {
   [[maybe_unused]] const Status written =
       os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
   start_metrics();
+  core_->storage_keeping->start();
   os::log_info("ready: " + std::to_string(ids.size()) + " jobs");
   say("ready");
 }
@@ -385,6 +389,8 @@ Status Daemon::reconfigure() {
   core_->nodes->reconfigure();
   core_->priorities->policy_changed();
   core_->accounts->policy_changed();
+  core_->quotas->configuration_changed();
+  core_->storage_keeping->start();
   os::log_info("the configuration was read again");
   return {};
 }

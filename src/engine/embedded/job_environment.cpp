@@ -211,6 +211,18 @@ std::vector<std::string> virtual_node_environment(int nodes, std::string_view bl
   return {"OMPI_MCA_btl=^vader,sm"};
 }
 
+std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tiers, const std::string& user,
+                                          const std::string& group, const std::string& tmp_dir,
+                                          std::string_view block) {
+  std::vector<std::string> variables = storage::tier_variables(tiers, user, group, tmp_dir);
+  std::erase_if(variables, [&](const std::string& variable) {
+    const size_t end = variable.find('=') + 1;
+    return variable.compare(end, std::string::npos, tmp_dir) != 0 &&
+           has_variable(block, std::string_view(variable).substr(0, end));
+  });
+  return variables;
+}
+
 std::vector<std::string> batch_environment(const model::JobRecord& record, const std::string& visible_gpus) {
   Environment environment;
   environment.set("ENVIRONMENT", "BATCH");

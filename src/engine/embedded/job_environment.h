@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/job.pb.h"
+#include "storage/tiers.h"
 
 namespace minke::engine {
 
@@ -33,6 +34,11 @@ bool has_variable(std::string_view block, std::string_view name);
 // own environment (`block`) says something else. Open MPI's shared memory between processes of one machine is
 // named by host and by place on the node, so that two virtual nodes would share each other's.
 std::vector<std::string> virtual_node_environment(int nodes, std::string_view block);
+// Where the cluster's tiers of storage are for the job's user. What the user's own environment (`block`) says
+// stays, but for the job's own directory.
+std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tiers, const std::string& user,
+                                          const std::string& group, const std::string& tmp_dir,
+                                          std::string_view block);
 // What a batch script has besides. `visible_gpus`: how its GPUs are named to it.
 std::vector<std::string> batch_environment(const model::JobRecord& record, const std::string& visible_gpus);
 

@@ -18,8 +18,8 @@
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
-#include "engine/embedded/nodes.h"
 #include "engine/embedded/measuring.h"
+#include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -121,6 +121,19 @@ JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) con
     }
   }
   return around;
+}
+
+void Launching::add_common(const Job& job, std::string_view block,
+                           std::vector<std::string>& variables) const {
+  for (std::string& variable : virtual_node_environment(job.details->nodes.size(), block))
+    variables.push_back(std::move(variable));
+  if (!core_.config.storage.profile.empty()) {
+    for (std::string& variable :
+         tier_environment(core_.config.storage.tiers(core_.config.home), core_.state.user_name(job.uid),
+                          core_.state.group_name(job.gid), tmp_dir_of(job), block))
+      variables.push_back(std::move(variable));
+  }
+  core_.software.add_to(variables, block);
 }
 
 std::vector<std::string> Launching::het_environment(const Job& job) const {
@@ -284,9 +297,7 @@ void Launching::send(Job& job) {
   const NodeAllocation& first = job.details->nodes.Get(0);
   const std::string gpus = visible_gpus(core_, job, first.node(), gpu_numbers(first));
   for (std::string& variable : batch_environment(record, gpus)) variables.push_back(std::move(variable));
-  for (std::string& variable : virtual_node_environment(record.nodes_size(), **environment))
-    variables.push_back(std::move(variable));
-  core_.software.add_to(variables, **environment);
+  add_common(job, **environment, variables);
   if (staged) variables.push_back("MINKE_KILL_WAIT=" + std::to_string(core_.config.kill_wait_seconds));
   if (const PartitionRecord* partition = core_.nodes->find_partition(job.details->partition);
       partition != nullptr && partition->offline())

@@ -58,6 +58,9 @@ class Launching {
   // variables with _HET_GROUP_n behind their names.
   std::vector<std::string> het_environment(const Job& job) const;
   JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
+  // What a launch has beside its own variables, whatever it is: tiers of storage, modules, and what several
+  // nodes on one machine need. `block`: the user's environment.
+  void add_common(const Job& job, std::string_view block, std::vector<std::string>& variables) const;
 
  private:
   void send(Job& job);

@@ -17,6 +17,7 @@
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
+#include "engine/embedded/quotas.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
@@ -172,6 +173,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
     return;
   }
   core_.diagnostics.job_ended(job.state, job.reason);
+  if (was_running) core_.quotas->job_ended(job);
   core_.accounts->left(job);
   count_in_array(job);
   core_.committer.job_changed(job.id);

@@ -13,6 +13,7 @@
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/queries.h"
+#include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "model/error.h"
 #include "text/hostlist.h"
@@ -111,6 +112,11 @@ std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
     return WAIT_TIME;
   }
   if (startable(job) == 0) return WAIT_ARRAY_TASK_LIMIT;
+  if (std::string problem = core_.quotas->problem(job.uid, job.gid); !problem.empty()) {
+    job.need_details().reason_detail = std::move(problem);
+    return WAIT_HELD;
+  }
+  if (held_by_quota(job)) job.details->reason_detail.clear();
   return std::nullopt;
 }
 

@@ -98,9 +98,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   if (spec.gpus_per_task_size() > 0) {
     common.push_back("SLURMD_TRES_BIND=gpu:per_task:" + std::to_string(spec.gpus_per_task(0).count()));
   }
-  for (std::string& variable : virtual_node_environment(job.details->nodes.size(), spec.environment()))
-    common.push_back(std::move(variable));
-  core_.software.add_to(common, spec.environment());
+  core_.launching->add_common(job, spec.environment(), common);
   order.set_environment(merge_environment(spec.environment(), common, core_.config.home + "/bin"));
 
   JobRecord job_record = core_.state.record_of(job);
