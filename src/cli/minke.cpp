@@ -4,7 +4,6 @@
 // Options by CLI11. --json where there is something to show.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -22,9 +21,12 @@
 #include "cli/links.h"
 #include "cli/metrics_server.h"
 #include "cli/minke.h"
+#include "cli/parse_options.h"
 #include "cli/runs.h"
 #include "cli/simulate.h"
 #include "cli/software.h"
+#include "cli/storage/my_tiers.h"
+#include "cli/storage/storage.h"
 #include "cli/top.h"
 #include "cli/tracking.h"
 #include "cli/usage.h"
@@ -245,6 +247,7 @@ int env(bool force, bool csh) {
     std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", quoted.c_str(),
                 quoted.c_str());
   }
+  std::fputs(tier_exports(csh).c_str(), stdout);
   std::fputs(module_functions(*home, csh).c_str(), stdout);
   return 0;
 }
@@ -357,8 +360,10 @@ int minke_main(int argc, char** argv) {
       app.add_subcommand("usage", "core-years and RGU-years of each account, and what they will come to");
   usage_command->add_option("--since", used.since, "the first day of the year: 2026-04-01");
   usage_command->add_option("-A,--account", used.accounts, "only these")->delimiter(',');
+  bool of_storage = false;
+  usage_command->add_flag("--storage", of_storage, "what you have in the cluster's tiers of storage instead");
   usage_command->add_flag("--json", used.json, "as JSON");
-  usage_command->callback([&] { exit_code = usage(used); });
+  usage_command->callback([&] { exit_code = of_storage ? storage_usage(used.json) : usage(used); });
 
   SimulateOptions replay;
   auto* simulate_command =
@@ -587,11 +592,7 @@ int minke_main(int argc, char** argv) {
       return 2;
     }
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   return exit_code;
 }
 

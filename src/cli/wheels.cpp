@@ -1,8 +1,8 @@
 #include "cli/wheels.h"
+#include "cli/parse_options.h"
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -173,11 +173,7 @@ int avail_wheels_main(int argc, char** argv) {
   app.add_flag("--condense", query.condense, "all Pythons of a version in one row");
   app.add_flag("--not-available", query.not_available, "names without a wheel, too");
   app.add_flag("--not-available-only", query.only_not_available, "only these");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   const auto home = os::minke_home();
   if (!home) return complain(home.error().message);
   query.patterns.insert(query.patterns.end(), names.begin(), names.end());

@@ -59,6 +59,8 @@ std::string hold_words(const JobRecord& job) {
   if (job.reason() == WAIT_MAX_REQUEUE)
     return "It is held because it was requeued too often. To let it try again: scontrol release " +
            std::to_string(job.job_id());
+  if (job.priority() != 0 && !job.reason_detail().empty())
+    return "It is held until there is less on the disk: " + job.reason_detail() + ".";
   return "It is held by an administrator" +
          (job.reason_detail().empty() ? std::string() : " (" + job.reason_detail() + ")") +
          "; only they can release it.";

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "cli/fetch.h"
+#include "cli/parse_options.h"
 #include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
@@ -148,11 +148,7 @@ int run(int argc, char** argv, bool sync) {
   app.add_flag("--verify", options.verify, "read the copy back from the disk and compare");
   app.add_flag("-q,--quiet", options.quiet, "say nothing when all went well");
   app.add_option("--threads", options.threads, "default: by the machine")->check(CLI::Range(1, 256));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   if (options.threads == 0) options.threads = std::clamp(std::thread::hardware_concurrency() * 2, 4u, 16u);
   os::raise_descriptor_limit();
   ::umask(0);  // modes are the sources'

@@ -1,13 +1,13 @@
 // minke data: what a directory of data is and where it belongs; single members of packed sets.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "cli/fetch.h"
+#include "cli/parse_options.h"
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
 #include "os/files.h"
@@ -236,11 +236,7 @@ int data_main(int argc, char** argv) {
   cat_command->add_option("name", names)->required();
   cat_command->callback([&] { exit_code = cat(path, names); });
   os::raise_descriptor_limit();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   return exit_code;
 }
 

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <string>
 
 #include "cli/fetch.h"
+#include "cli/parse_options.h"
 #include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
@@ -115,11 +115,7 @@ int pack_main(int argc, char** argv) {
   app.add_option("--shard-size", choice.shard_size, "of WebDataset's shards, about (default: 1G)");
   app.add_option("--threads", choice.threads, "default: by the machine")->check(CLI::Range(1, 256));
   app.add_flag("-q,--quiet", choice.quiet, "say nothing when all went well");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
   return pack(choice);
 }
@@ -131,11 +127,7 @@ int unpack_main(int argc, char** argv) {
   std::string archive, to;
   app.add_option("archive", archive)->required();
   app.add_option("--to", to, "the directory; default: here, by the archive's name");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
   if (to.empty()) to = storage::without_suffix(base_name(archive));
   const ProgressLine line([] { return std::string("unpacking …"); });

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "cli/fetch.h"
+#include "cli/parse_options.h"
 #include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
@@ -194,11 +194,7 @@ int stage_main(int argc, char** argv) {
   app.add_option("--to", to,
                  "the directory; default: $SLURM_TMPDIR, with links to what is kept for later jobs");
   app.add_flag("-q,--quiet", quiet, "say nothing when all went well");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
   return stage(std::move(sources), std::move(to), quiet);
 }

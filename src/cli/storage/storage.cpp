@@ -1,10 +1,10 @@
 // minke storage: what is on the disks.
 #include "cli/storage/storage.h"
+#include "cli/parse_options.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -175,13 +175,17 @@ int storage_main(int argc, char** argv) {
   std::string user;
   auto* init_command = app.add_subcommand("init", "make your directories in the cluster's tiers");
   init_command->add_option("--user", user, "somebody else's; for root");
+  bool mend = false;
+  auto* doctor_command = app.add_subcommand(
+      "doctor",
+      "what in your project counts for the wrong group, the usual cause of \"Disk quota exceeded\"");
+  doctor_command->add_option("--user", user, "somebody else's; for root");
+  doctor_command->add_flag("--mend", mend, "give it the right group, and directories setgid");
+  doctor_command->add_flag("--json", json, "as JSON");
+  doctor_command->callback([&] { exit_code = storage_doctor(user, mend, json); });
   init_command->callback([&] { exit_code = storage_init(user); });
   os::raise_descriptor_limit();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   return exit_code;
 }
 

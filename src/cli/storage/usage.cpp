@@ -1,25 +1,22 @@
 // diskusage_report, shownicerquota.pl, minke storage usage and init: what one has in the cluster's tiers,
 // counted where they are, and the tiers' directories.
 #include <fmt/format.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/fetch.h"
+#include "cli/parse_options.h"
+#include "cli/storage/my_tiers.h"
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
-#include "engine/embedded/config_storage.h"
 #include "os/files.h"
-#include "os/minke_home.h"
+#include "storage/disk_quota.h"
 #include "storage/tiers.h"
 #include "storage/usage_scan.h"
 #include "storage/words.h"
@@ -30,39 +27,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Person {
-  std::string user, group, home;
-  uid_t uid = 0;
-  gid_t gid = 0;
-};
-
-Person whoever_runs_this() {
-  Person person{.user = {}, .group = {}, .home = {}, .uid = ::getuid(), .gid = ::getgid()};
-  NameTable names;
-  person.user = names.user(person.uid);
-  person.group = names.group(person.gid);
-  const char* home = std::getenv("HOME");
-  const passwd* entry = ::getpwuid(person.uid);
-  person.home = home != nullptr ? home : entry != nullptr ? entry->pw_dir : "";
-  return person;
-}
-
 struct Counted {
   storage::Tier tier;
   std::string path;
   bool there = false;
   storage::Usage usage;
 };
-
-Result<std::vector<storage::Tier>> configured_tiers() {
-  const auto home = os::minke_home();
-  if (!home) return failure(home.error());
-  const std::string path = os::configuration_path(*home);
-  if (path.empty()) return std::vector<storage::Tier>{};
-  const auto text = os::read_file(path, 4 << 20);
-  if (!text) return failure(path + ": " + text.error().message);
-  return engine::configured_tiers(*text, path, *home);
-}
 
 std::vector<Counted> count_tiers(const std::vector<storage::Tier>& tiers, const Person& person,
                                  const std::vector<std::string>& wanted) {
@@ -72,7 +42,7 @@ std::vector<Counted> count_tiers(const std::vector<storage::Tier>& tiers, const 
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path) continue;
     Counted one{tier, *path, false, {}};
-    if (auto usage = storage::scan_usage({following(*path)}, {})) {
+    if (auto usage = storage::scan_usage({following(*path)}, {.snapshots = false})) {
       one.there = true;
       one.usage = std::move(*usage);
     }
@@ -94,9 +64,6 @@ int fail(const char* command, const std::string& message) {
   print_error(command, message);
   return 1;
 }
-
-constexpr char kNoTiers[] =
-    "this cluster has no tiers of storage; [storage] profile = \"narval\" in minke.toml gives it some";
 
 std::string per_user(const Counted& one, const Person& person, bool all_users) {
   NameTable names;
@@ -140,8 +107,12 @@ std::string of_limit(uint64_t used, uint64_t limit, const std::string& used_text
                      100.0 * static_cast<double>(used) / static_cast<double>(limit));
 }
 
-Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid) {
-  if (::mkdir(path.c_str(), 0700) != 0) {
+// `whole`: one that the file system may snapshot and limit by itself, where it can.
+Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid, bool whole) {
+  struct stat status {};
+  const bool there = ::lstat(path.c_str(), &status) == 0;
+  const bool made = !there && whole && storage::make_subvolume(path);
+  if (!made && ::mkdir(path.c_str(), 0700) != 0) {
     if (errno == EEXIST) return {};  // as somebody has it: left as it is
     return failure_from_errno(path, errno);
   }
@@ -151,12 +122,34 @@ Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid
   return {};
 }
 
+// What holds the limits of a directory, in words; sets them where that is the file system.
+std::string held_by(const storage::Tier& tier, const std::string& path, const Person& person, size_t index) {
+  if (::geteuid() != 0 || (tier.space == 0 && tier.files == 0)) return "";
+  // A number for each directory of each tier.
+  const uint32_t project =
+      (static_cast<uint32_t>(index + 1) << 28) | ((tier.of_group ? person.gid : person.uid) & 0x0fffffff);
+  const auto held =
+      storage::set_disk_limits(path, project, {tier.space, tier.hard_space, tier.files, tier.hard_files});
+  if (!held) {
+    print_error("minke storage", storage::shown_path(held.error().message));
+    return "  (limits by counting)";
+  }
+  switch (*held) {
+    case storage::HeldBy::kQgroup:
+      return "  (limits by the file system, files by counting)";
+    case storage::HeldBy::kProject:
+      return "  (limits by the file system)";
+    case storage::HeldBy::kNobody:
+      break;
+  }
+  return "  (limits by counting)";
+}
+
 }  // namespace
 
 int storage_usage(bool json) {
   const auto tiers = configured_tiers();
   if (!tiers) return fail("minke storage", tiers.error().message);
-  if (tiers->empty()) return fail("minke storage", kNoTiers);
   const Person person = whoever_runs_this();
   Json out = Json::array();
   std::string text;
@@ -193,16 +186,9 @@ int storage_usage(bool json) {
 int storage_init(const std::string& user) {
   const auto tiers = configured_tiers();
   if (!tiers) return fail("minke storage", tiers.error().message);
-  if (tiers->empty()) return fail("minke storage", kNoTiers);
-  Person person = whoever_runs_this();
-  if (!user.empty()) {
-    const passwd* entry = ::getpwnam(user.c_str());
-    if (entry == nullptr) return fail("minke storage", "Invalid user: " + user);
-    NameTable names;
-    person = {user, names.group(entry->pw_gid), entry->pw_dir, entry->pw_uid, entry->pw_gid};
-    if (person.uid != ::geteuid() && ::geteuid() != 0)
-      return fail("minke storage", "only root makes directories for others");
-  }
+  const auto named = person_named(user);
+  if (!named) return fail("minke storage", named.error().message);
+  const Person& person = *named;
   for (const storage::Tier& tier : *tiers) {
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path || tier.path.empty()) continue;
@@ -210,11 +196,12 @@ int storage_init(const std::string& user) {
     // The group's, which what is made in it inherits; each member's own directory within.
     if (made)
       made = make_directory(*path, tier.of_group ? 02770 : 0700, tier.of_group ? ::geteuid() : person.uid,
-                            person.gid);
+                            person.gid, true);
     if (made && tier.of_group)
-      made = make_directory(*path + "/" + person.user, 02750, person.uid, person.gid);
+      made = make_directory(*path + "/" + person.user, 02750, person.uid, person.gid, false);
     if (!made) return fail("minke storage", made.error().message);
-    write_out(fmt::format("{:<9} {}\n", tier.name, storage::shown_path(*path)));
+    const std::string held = held_by(tier, *path, person, static_cast<size_t>(&tier - tiers->data()));
+    write_out(fmt::format("{:<9} {}{}\n", tier.name, storage::shown_path(*path), held));
   }
   return 0;
 }
@@ -228,15 +215,11 @@ int diskusage_report_main(int argc, char** argv) {
         std::string("--") + tier, [&wanted, tier] { wanted.emplace_back(tier); }, "this tier");
   app.add_flag("--per_user", per_user_wanted, "what each user has in project space");
   app.add_flag("--all_users", all_users, "those with little, too");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
   const auto tiers = configured_tiers();
-  if (!tiers) return fail("diskusage_report", tiers.error().message);
-  if (tiers->empty()) {
+  if (!tiers && tiers.error().message != kNoTiers) return fail("diskusage_report", tiers.error().message);
+  if (!tiers) {
     write_out("ERROR: Did not find any supported filesystems. Exiting.\n");
     return 1;
   }
@@ -266,7 +249,6 @@ int shownicerquota_main(int argc, char**) {
   os::raise_descriptor_limit();
   const auto tiers = configured_tiers();
   if (!tiers) return fail("shownicerquota.pl", tiers.error().message);
-  if (tiers->empty()) return fail("shownicerquota.pl", kNoTiers);
   std::string text =
       "    Path                 Used     SoftQ    HardQ    Gracetime  Filec    FileQ    FiHaQ    FileGrace   "
       " \n";

@@ -1,0 +1,20 @@
+// The end of each command whose options CLI11 reads.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+namespace minke::cli {
+
+// Reads the arguments; callbacks of subcommands are called. A result: the exit code of a command that is over
+// already: help was asked for, or something is wrong, which has been said.
+inline std::optional<int> parse_options(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return std::nullopt;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,67 @@
+// minke storage doctor: why "Disk quota exceeded" comes, and, where that is asked for, the end of it.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/fetch.h"
+#include "cli/storage/my_tiers.h"
+#include "cli/storage/names.h"
+#include "cli/storage/storage.h"
+#include "storage/group_check.h"
+#include "storage/words.h"
+
+namespace minke::cli {
+
+int storage_doctor(const std::string& user, bool mend, bool json) {
+  const auto tiers = configured_tiers();
+  const auto person = person_named(user);
+  if (!tiers || !person) {
+    print_error("minke storage", (!tiers ? tiers.error() : person.error()).message);
+    return 1;
+  }
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  bool wrong = false;
+  for (const storage::Tier& tier : *tiers) {
+    const auto path = storage::tier_path(tier, person->user, person->group, person->home);
+    if (!tier.of_group || !path) continue;
+    storage::GroupFindings found;
+    const std::string shown = storage::shown_path(*path);
+    if (const Status checked = storage::check_groups(following(*path), person->gid, mend, found); !checked) {
+      if (!json) write_out(fmt::format("{:<9} {}: not there (minke storage init)\n", tier.name, shown));
+      continue;
+    }
+    const uint64_t causes = found.other_group + found.not_handed_down;
+    wrong |= causes > found.mended;
+    if (json) {
+      out.push_back({{"tier", tier.name},
+                     {"path", shown},
+                     {"group", person->group},
+                     {"other_group", found.other_group},
+                     {"without_setgid", found.not_handed_down},
+                     {"mended", found.mended}});
+      continue;
+    }
+    std::string text = fmt::format("{:<9} {}\n", tier.name, shown);
+    if (causes == 0) text += fmt::format("  all of it is group {}'s, and stays so\n", person->group);
+    if (found.other_group > 0)
+      text += fmt::format("  {} of another group than {}: they count for that one's quota\n",
+                          storage::counted(found.other_group, "file"), person->group);
+    if (found.not_handed_down > 0)
+      text += fmt::format("  {} without setgid: what is made there is of its maker's own group\n",
+                          found.not_handed_down == 1
+                              ? std::string("1 directory")
+                              : storage::number_text(found.not_handed_down) + " directories");
+    for (const std::string& example : found.examples) text += "    " + storage::shown_path(example) + "\n";
+    if (mend && causes > 0)
+      text += fmt::format("  mended: {} of {}\n", storage::number_text(found.mended),
+                          storage::number_text(causes));
+    if (!mend && causes > 0) text += "  to mend it: minke storage doctor --mend\n";
+    write_out(text);
+    // What belongs to others, only they can mend.
+    report_errors("minke storage", found.failures.kept(), found.failures.count());
+  }
+  if (json) write_out(out.dump(2) + "\n");
+  return wrong ? 1 : 0;
+}
+
+}  // namespace minke::cli
