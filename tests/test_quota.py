@@ -1,10 +1,11 @@
 """Tiers of storage, and the commands that say what one has in them."""
 import getpass
 import json
+import sqlite3
 
 import pytest
 
-from cluster import Cluster, Machine
+from cluster import Cluster, Machine, poll
 
 
 @pytest.fixture
@@ -76,3 +77,118 @@ def test_a_cluster_without_tiers_says_so(tmp_path):
     bad.write_text('[storage]\nprofile = "nowhere"\n')
     done = cluster.run("minke", "storage", "usage", env={"MINKE_CONFIG": str(bad)}, check=1)
     assert "must be one of narval" in done.stderr
+
+
+def test_jobs_and_shells_know_where_the_tiers_are(cluster):
+    user = getpass.getuser()
+    scratch = str(cluster.directory / "disks/scratch" / user)
+    job = cluster.submit('echo "$SCRATCH|$PROJECT|$LOCAL_SCRATCH|$SLURM_TMPDIR"; srun -n1 bash -c \'echo "$SCRATCH"\'')
+    first, second = cluster.output(job).splitlines()
+    own, project, local, tmp = first.split("|")
+    assert own == second == scratch and project.startswith(f"{cluster.directory}/disks/project/")
+    assert local == tmp != ""
+    # What the user has set stays.
+    job = cluster.submit('echo "$SCRATCH"', env={"SCRATCH": "/elsewhere"})
+    assert cluster.output(job) == "/elsewhere\n"
+    shell = 'eval "$("$0" env --over-slurm)"; echo "$SCRATCH"'
+    program = str(cluster.program)
+    assert cluster.run("bash", "-c", shell, program, check=0).stdout == scratch + "\n"
+    assert cluster.run("bash", "-c", shell, program, env={"SCRATCH": "/mine"}, check=0).stdout == "/mine\n"
+
+
+@pytest.mark.parametrize("cluster", ["alex"], indirect=True)
+def test_another_clusters_variables(cluster):
+    job = cluster.submit('echo "$WORK|$HPCVAULT|$TMPDIR|$SLURM_TMPDIR"', env={"TMPDIR": "/tmp"})
+    work, vault, local, tmp = cluster.output(job).strip().split("|")
+    assert "/home/woody/" in work and "/home/vault/" in vault and local == tmp
+
+
+LIMITED = """count_interval = 1
+grace = 1440
+[storage.scratch]
+files = 6
+hard_files = 20
+"""
+
+
+@pytest.fixture
+def limited(tmp_path):
+    cluster = Cluster(tmp_path, Machine(
+        nodes=1, cpus=1, extra=f'[storage]\nprofile = "narval"\nroot = "{tmp_path}/disks"\n{LIMITED}'))
+    (tmp_path / "me").mkdir()
+    cluster.environment["HOME"] = str(tmp_path / "me")
+    yield cluster
+    cluster.close()
+
+
+def test_over_quota_new_jobs_wait_until_there_is_less(limited):
+    scratch = fill(limited)  # five entries
+    running = limited.submit("sleep 1000")
+    limited.wait_state(running, "RUNNING")
+    for number in range(30):
+        (scratch / f"more-{number}").touch()
+    waiting = limited.submit("true")
+    poll(lambda: "DiskQuotaExceeded" in limited.job(waiting)["Reason"], what="the reason")
+    reason, = limited.queue("-j", str(waiting), format="%r")
+    assert f"of 6 files in {scratch}" in reason and f"minke storage scan --top 10 {scratch}" in reason
+    assert "less on the disk" in limited.run("minke", "why", waiting, check=0).stdout
+    assert limited.state(running) == "RUNNING"
+    limited.run("scancel", running, check=0)
+    limited.wait_state(running, "CANCELLED")
+    # A daemon that is killed still knows.
+    limited.kill()
+    assert limited.state(waiting) == "PENDING" and "DiskQuotaExceeded" in limited.job(waiting)["Reason"]
+    for number in range(30):
+        (scratch / f"more-{number}").unlink()
+    limited.wait_state(waiting, "COMPLETED")
+
+
+def test_over_a_soft_limit_jobs_wait_when_the_grace_is_over(limited):
+    scratch = fill(limited)
+    for number in range(5):
+        (scratch / f"more-{number}").touch()  # ten entries: over the soft limit, not the hard one
+    blocker = limited.submit("sleep 1000")
+    waiting = limited.submit("true")
+    name = f"quota {scratch}"
+
+    def counted():
+        with sqlite3.connect(f"file:{limited.home}/minke.db?mode=ro", uri=True) as database:
+            row = database.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        fields = row and bytes(row[0]).split() if row and isinstance(row[0], bytes) else row and row[0].split()
+        return fields and int(fields[1]) == 10 and [int(field) for field in fields]
+    fields = poll(counted, what="the count")
+    assert fields[4] > 0 and limited.job(waiting)["Reason"] in ("Resources", "Priority")
+    # The grace of a day is over.
+    limited.run("minke", "down", "--keep-jobs", check=0)
+    fields[4] -= 2 * 86400
+    with sqlite3.connect(f"{limited.home}/minke.db") as database:
+        database.execute("UPDATE settings SET value = ? WHERE name = ?",
+                         (" ".join(map(str, fields)).encode(), name))
+    poll(lambda: "DiskQuotaExceeded" in limited.job(waiting)["Reason"], what="the reason")
+    limited.run("scancel", blocker, waiting, check=0)
+
+
+def test_limits_of_its_own_are_checked(tmp_path):
+    cluster = Cluster(tmp_path, Machine())
+    bad = tmp_path / "bad.toml"
+    for text, message in (("[storage.scratch]\nspace = 'much'\n", "must be a size"),
+                          ("[storage.scratch]\nfiles = 10\nhard_files = 5\n", "below the soft one"),
+                          ("[storage.nearby]\nfiles = 10\n", "not known"),
+                          ("grace = 'long'\n", "grace")):
+        bad.write_text(f'[storage]\nprofile = "narval"\n{text}')
+        done = cluster.run("minke", "storage", "usage", env={"MINKE_CONFIG": str(bad)}, check=1)
+        assert message in done.stderr, (text, done.stderr)
+
+
+def test_doctor_finds_and_mends_what_does_not_hand_down_the_group(cluster):
+    cluster.run("minke", "storage", "init", check=0)
+    project, = (cluster.directory / "disks/project").iterdir()
+    assert "stays so" in cluster.run("minke", "storage", "doctor", check=0).stdout
+    copied = project / getpass.getuser() / "copied"
+    copied.mkdir()
+    copied.chmod(0o755)  # as scp -r leaves it
+    found = cluster.run("minke", "storage", "doctor", check=1).stdout
+    assert "1 directory without setgid" in found and str(copied) in found and "--mend" in found
+    assert "mended: 1 of 1" in cluster.run("minke", "storage", "doctor", "--mend", check=0).stdout
+    assert copied.stat().st_mode & 0o7777 == 0o2755
+    assert json.loads(cluster.run("minke", "storage", "doctor", "--json", check=0).stdout)[0]["without_setgid"] == 0

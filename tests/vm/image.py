@@ -12,7 +12,7 @@ import subprocess
 
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "initramfs-tools",
             "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server",
-            "openssh-client"]
+            "openssh-client", "xfsprogs"]
 
 # Runs what the tests send, one script after the other, as root. Its pipe is a virtio port.
 AGENT = r"""#!/bin/bash

@@ -1,0 +1,167 @@
+"""Snapshots and the purge of scratch, by the calendar."""
+import datetime
+import errno
+import getpass
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from cluster import Cluster, Machine, poll
+
+USER = getpass.getuser()
+
+
+def local(month, day, hour=12):
+    return int(datetime.datetime(2031, month, day, hour).timestamp())
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    cluster = Cluster(tmp_path, Machine(nodes=1, extra=(
+        f'[storage]\nprofile = "narval"\nroot = "{tmp_path}/disks"\npurge = true\nsnapshots = true\n')))
+    (tmp_path / "me").mkdir()
+    cluster.environment["HOME"] = str(tmp_path / "me")
+    cluster.run("minke", "storage", "init", check=0)
+    yield cluster
+    cluster.close()
+
+
+def keep(cluster, now):
+    """The seconds until it wants to be started again."""
+    return int(cluster.run("minke", "storage-keep", cluster.home, cluster.environment["MINKE_CONFIG"], now,
+                           check=0).stdout)
+
+
+def aged(path, days):
+    """A file that was last used so long ago. The time of change cannot be set: those who ask must come later."""
+    path.write_text("x" * 1000)
+    then = time.time() - days * 86400
+    os.utime(path, (then, then))
+    return path
+
+
+def test_purge_tells_twice_and_removes_what_is_still_not_used(cluster):
+    scratch = cluster.directory / "disks/scratch" / USER
+    listed = cluster.directory / "disks/scratch/to_delete" / USER
+    old, odd, used = aged(scratch / "old", 9), aged(scratch / "odd\nname", 9), aged(scratch / "used", 9)
+    outside = aged(cluster.directory / "outside", 9)
+    (scratch / "link").symlink_to(outside)
+    keep(cluster, local(11, 1))
+    assert str(old) in listed.read_text() and "odd\\nname" in listed.read_text()
+    shell = 'eval "$("$0" env --over-slurm)"'
+    told = subprocess.run(["script", "-qec", f"bash -c '{shell}' {cluster.program}", "/dev/null"],
+                          env=cluster.environment, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert str(listed) in told.stdout
+    keep(cluster, local(11, 11))
+    keep(cluster, local(11, 12))
+    assert old.exists()
+    keep(cluster, local(11, 15, 23))
+    assert old.exists() and odd.exists()
+    later = local(11, 14)
+    os.utime(used, (later, later))
+    keep(cluster, local(11, 16, 1))
+    assert not old.exists() and not odd.exists() and used.exists() and outside.exists()
+    assert not (scratch / "link").is_symlink() and not listed.exists()
+    log = (cluster.home / "purge.log").read_text()
+    assert str(old) in log and "odd\\nname" in log and "used" not in log
+    # Who was told nothing loses nothing, and the month has one removal.
+    new = aged(scratch / "new", 9)
+    keep(cluster, local(11, 20))
+    assert new.exists()
+
+
+def test_nothing_goes_without_notices(cluster):
+    old = aged(cluster.directory / "disks/scratch" / USER / "old", 9)
+    wait = keep(cluster, local(11, 20))
+    assert old.exists() and wait <= 86400
+    keep(cluster, local(11, 22))
+    keep(cluster, local(12, 16))  # the next month begins with its own notices
+    assert old.exists()
+
+
+def test_snapshots_are_made_and_a_file_comes_back(cluster):
+    project = next((cluster.directory / "disks/project").iterdir()) / USER
+    thesis = project / "thesis.tex"
+    thesis.write_text("chapter one\n")
+    poll(lambda: keep(cluster, int(time.time())) > 0, what="the keeper")
+    snapshots = project.parent / ".snapshots"
+    first, = snapshots.iterdir()
+    assert (first / USER / "thesis.tex").read_text() == "chapter one\n"
+    thesis.write_text("all is lost\n")
+    keep(cluster, int(time.time()) + 86400)
+    thesis.unlink()
+    lines = cluster.run("minke", "restore", thesis, check=0).stdout.splitlines()
+    assert lines[0].split() == ["VERSION", "SIZE", "CHANGED"] and len(lines) == 4
+    versions = [line.split()[0] for line in lines[1:3]]
+    assert versions[1] == first.name
+    cluster.run("minke", "restore", thesis, "--latest", check=0)
+    assert thesis.read_text() == "all is lost\n"
+    assert "--replace" in cluster.run("minke", "restore", thesis, "--version", first.name, check=1).stderr
+    cluster.run("minke", "restore", thesis, "--version", first.name, "--to", project / "old.tex", check=0)
+    assert (project / "old.tex").read_text() == "chapter one\n"
+    cluster.run("minke", "restore", "thesis.tex", "--version", first.name, "--replace", cwd=project, check=0)
+    assert thesis.read_text() == "chapter one\n"
+    assert sorted(entry.name for entry in project.iterdir()) == ["old.tex", "thesis.tex"]
+    assert "no snapshot" in cluster.run("minke", "restore", project / "never", check=1).stderr
+    # What a user has in snapshots does not count as the user's.
+    usage = cluster.run("minke", "usage", "--storage", check=0).stdout
+    assert "project" in usage
+    for day in range(2, 40):
+        keep(cluster, int(time.time()) + day * 86400)
+    assert 28 <= len(list(snapshots.iterdir())) <= 31
+
+
+def test_the_daemon_keeps_storage_by_itself(cluster):
+    cluster.run("minke", "up", check=0)
+    home = pathlib.Path(cluster.environment["HOME"])
+    poll(lambda: list(home.glob(".snapshots/@GMT-*")), what="a snapshot")
+    poll(lambda: (cluster.home / "storage-state/purge-scratch").exists(), what="the purge's state")
+
+
+@pytest.fixture
+def btrfs(tmp_path):
+    """A small file system of its own, mounted."""
+    if os.geteuid() != 0 or not shutil.which("mkfs.btrfs") or "btrfs" not in pathlib.Path(
+            "/proc/filesystems").read_text():
+        pytest.skip("root, btrfs-progs and a kernel with btrfs are needed")
+    image, disk = tmp_path / "image", tmp_path / "disk"
+    disk.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(256 << 20)
+    subprocess.run(["mkfs.btrfs", "-q", image], check=True)
+    if subprocess.run(["mount", "-o", "loop", image, disk], capture_output=True).returncode != 0:
+        pytest.skip("no loop mounts here")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_btrfs_snapshots_and_limits_its_subvolumes(btrfs, tmp_path):
+    cluster = Cluster(tmp_path, Machine(nodes=1, extra=(
+        f'[storage]\nprofile = "narval"\nroot = "{btrfs}"\nsnapshots = true\n'
+        '[storage.project]\nspace = "20M"\n')))
+    (tmp_path / "me").mkdir()
+    cluster.environment["HOME"] = str(tmp_path / "me")
+    assert "by the file system" in cluster.run("minke", "storage", "init", check=0).stdout
+    project, = (btrfs / "project").iterdir()
+    assert project.stat().st_ino == 256  # a subvolume
+    (project / USER / "file").write_text("x")
+    now = int(time.time())
+    keep(cluster, now)
+    snapshot, = (project / ".snapshots").iterdir()
+    with pytest.raises(OSError):
+        (snapshot / USER / "file").write_text("y")
+    (project / USER / "file").unlink()
+    cluster.run("minke", "restore", project / USER / "file", "--latest", check=0)
+    assert (project / USER / "file").read_text() == "x"
+    for day in range(1, 35):
+        keep(cluster, now + day * 86400)
+    assert len(list((project / ".snapshots").iterdir())) <= 31
+    with pytest.raises(OSError) as full, open(project / USER / "large", "wb") as file:
+        for _ in range(40):
+            file.write(os.urandom(1 << 20))
+            os.fsync(file.fileno())
+    assert full.value.errno == errno.EDQUOT
