@@ -22,8 +22,12 @@ def local(month, day, hour=12):
 @pytest.fixture
 def cluster(tmp_path):
     cluster = Cluster(tmp_path, Machine(nodes=1, extra=(
-        f'[storage]\nprofile = "narval"\nroot = "{tmp_path}/disks"\npurge = true\nsnapshots = true\n')))
+        f'[storage]\nprofile = "narval"\nroot = "{tmp_path}/disks"\npurge = true\nsnapshots = true\n'
+        f'[mail]\nprogram = "{tmp_path}/sendmail"\n')))
     (tmp_path / "me").mkdir()
+    program = tmp_path / "sendmail"
+    program.write_text(f'#!/bin/sh\ncat >> {tmp_path}/mails\n')
+    program.chmod(0o755)
     cluster.environment["HOME"] = str(tmp_path / "me")
     cluster.run("minke", "storage", "init", check=0)
     yield cluster
@@ -66,6 +70,9 @@ def test_purge_tells_twice_and_removes_what_is_still_not_used(cluster):
     keep(cluster, local(11, 16, 1))
     assert not old.exists() and not odd.exists() and used.exists() and outside.exists()
     assert not (scratch / "link").is_symlink() and not listed.exists()
+    mails = (cluster.directory / "mails").read_text()
+    assert mails.count(f"To: {USER}") == 2 and mails.count("Subject: Last notice: 4 files") == 1
+    assert str(listed) in mails.replace("=\n", "")
     log = (cluster.home / "purge.log").read_text()
     assert str(old) in log and "odd\\nname" in log and "used" not in log
     # Who was told nothing loses nothing, and the month has one removal.

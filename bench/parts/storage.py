@@ -1,4 +1,4 @@
-"""Trees of many small files: scanning, beside the tools that everybody uses for it, warm and cold."""
+"""Trees of many small files: scanning, copying, packing and staging, beside what everybody uses, warm and cold."""
 import pathlib
 import random
 import shutil
@@ -62,6 +62,8 @@ def measure(context, report) -> None:
             report.compare(f"scan a tree, {temperature}", f"scan {temperature}: minke", f"scan {temperature}: du", "du -s",
                            "s", 2.2 if cold else 1.9, smaller_is_better=True)
             copies(context, report, minke, tree, work, cold)
+            packs(context, report, minke, tree, work, cold)
+        staging(context, report, minke, tree, work)
 
 
 def copies(context, report, minke, tree, work, cold) -> None:
@@ -79,3 +81,43 @@ def copies(context, report, minke, tree, work, cold) -> None:
     for peer, words in {"cp": "cp -a", "rsync": "rsync -a", "tar": "tar | tar"}.items():
         report.compare(f"copy a tree, {name}", f"copy {name}: minke", f"copy {name}: {peer}", words + ", sync", "s",
                        5 if cold else 2, smaller_is_better=True)
+
+
+def packs(context, report, minke, tree, work, cold) -> None:
+    """Into one archive on the disk, Minke's with an index and read back; and what the disk allows: so many bytes
+    written one after the other."""
+    name = "cold" if cold else "warm"
+    archive = work / "set.tar"
+    for _ in range(context.options.repeats):
+        own = [minke, "pack", "-q", "--format", "tar", tree, "--to", archive]
+        report.sample(f"pack {name}: minke", seconds(own, cold))
+        mebibytes = (archive.stat().st_size >> 20) + 1
+        archive.unlink()
+        plain = ["sh", "-c", f"tar -C '{tree}' -cf '{archive}' . && sync '{archive}'"]
+        report.sample(f"pack {name}: tar", seconds(plain, cold))
+        archive.unlink()
+        report.sample(f"pack {name}: disk", seconds(
+            ["dd", "if=/dev/zero", f"of={archive}", "bs=1M", f"count={mebibytes}", "conv=fsync", "status=none"], cold))
+        archive.unlink()
+    report.compare(f"pack a tree, {name}", f"pack {name}: minke", f"pack {name}: tar", "tar, sync", "s",
+                   3.5 if cold else None, smaller_is_better=True)
+    report.compare(f"pack a tree, {name}", f"pack {name}: minke", f"pack {name}: disk", "writing as much", "s",
+                   0.7, smaller_is_better=True)
+
+
+def staging(context, report, minke, tree, work) -> None:
+    """What the second job that stages a data set waits for."""
+    archive = work / "set.tar"
+    subprocess.run(["tar", "-C", tree, "-cf", archive, "."], check=True)
+    for number in range(context.options.repeats + 1):
+        directory = work / f"job{number}"
+        directory.mkdir()
+        command = ["env", f"SLURM_TMPDIR={directory}", minke, "stage", "-q", archive]
+        report.sample("stage: first" if number == 0 else "stage: second", seconds(command))
+    for _ in range(context.options.repeats):
+        (work / "plain").mkdir()
+        report.sample("stage: tar", seconds(["tar", "-C", work / "plain", "-xf", archive]))
+        shutil.rmtree(work / "plain")
+    report.compare("stage a data set, first job", "stage: first", "stage: tar", "tar -x", "s", smaller_is_better=True)
+    report.compare("stage a data set, second job", "stage: second", "stage: tar", "tar -x", "s", 100,
+                   smaller_is_better=True)

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -238,6 +239,7 @@ std::string purge_list(const std::string& path) {
 // Arguments: the cluster's home, its configuration, and, for trials, the time that it is to be (s).
 int storage_keep_main(int argc, char** argv) {
   if (argc < 3) return 2;
+  std::signal(SIGPIPE, SIG_IGN);  // a mail program may not want all of it
   Keeper keeper;
   keeper.home = argv[1];
   keeper.shared = os::is_shared(keeper.home);

@@ -285,6 +285,12 @@ void Launching::send(Job& job) {
   order.mutable_id()->set_kind(STEP_BATCH);
   const std::string mark = script->substr(0, script->rfind('/')) + kStagedMark;
   const bool staged = ::access(mark.c_str(), F_OK) == 0;
+  if (staged && core_.config.shared) {
+    // Where the user's staged data are kept between jobs; in a directory that only root may add to.
+    const std::string cache = core_.config.tmp_root + "/stage-cache-" + std::to_string(job.uid);
+    if (::mkdir(cache.c_str(), 0700) == 0 && ::lchown(cache.c_str(), job.uid, job.gid) != 0)
+      (void)::rmdir(cache.c_str());
+  }
   if (staged)
     for (const std::string& word : {std::string("/proc/self/exe"), std::string("staged-script"), mark})
       order.add_argv(word);
