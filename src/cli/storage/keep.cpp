@@ -109,7 +109,10 @@ void send_notice(Keeper& keeper, const storage::PurgeState& state, const TierPla
   if (!keeper.config.mail) return;
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
-  Notice notice{.to = place.user, .host = host, .now = keeper.now};
+  Notice notice;
+  notice.to = place.user;
+  notice.host = host;
+  notice.now = keeper.now;
   const std::string amount =
       storage::counted(found.files, "file") + " (" + storage::bytes_text(found.space) + ")";
   notice.subject =
