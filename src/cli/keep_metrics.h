@@ -1,4 +1,4 @@
-// What minke metrics and minke jobs share: where a job's metrics are looked for, and how they get into its
+// What minke metrics, minke jobs and the daemon's keeper of metrics share: where a job's metrics are looked for, and how they get into its
 // record.
 #pragma once
 
@@ -10,6 +10,8 @@
 namespace minke::cli {
 
 MetricSearch search_for(const model::JobRecord& job, const std::string& home);
+// `minke keep-metrics`: the metrics of the jobs whose numbers are on standard input go into their records.
+int metric_keeper(const std::string& home);
 // Into the accounting record of a job that has ended. False: the daemon refused it, or there are none.
 bool keep_metrics(Client& client, const model::JobRecord& job, const ml::MetricSet& set);
 

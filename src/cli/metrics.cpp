@@ -26,7 +26,6 @@ namespace {
 constexpr size_t kMostCurves = 8;
 constexpr size_t kCurveHeight = 5;
 constexpr auto kBetweenLooks = std::chrono::seconds(2);
-constexpr size_t kMostKept = 200;  // metrics of a job's record
 
 int complain(const std::string& message) {
   std::fprintf(stderr, "minke: error: %s\n", message.c_str());
@@ -116,20 +115,6 @@ std::string json_of(const model::JobRecord& job,
 }
 
 }  // namespace
-
-bool keep_metrics(Client& client, const model::JobRecord& job, const ml::MetricSet& set) {
-  if (set.empty()) return false;
-  rpc::ClientMessage request;
-  request.mutable_keep_metrics()->set_job_id(job.job_id());
-  *request.mutable_keep_metrics()->mutable_metrics() = set.record(kMostKept);
-  return client.call(request).has_value();
-}
-
-MetricSearch search_for(const model::JobRecord& job, const std::string& home) {
-  const std::string tmp =
-      job.state() == model::JOB_RUNNING ? home + "/tmp/job" + std::to_string(job.job_id()) : "";
-  return MetricSearch(job, job.spec().work_dir(), tmp);
-}
 
 int metrics(const MetricsOptions& options) {
   const auto wanted = text::parse_job_id(options.job);

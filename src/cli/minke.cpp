@@ -19,6 +19,7 @@
 #include "cli/estimate.h"
 #include "cli/guard.h"
 #include "cli/links.h"
+#include "cli/keep_metrics.h"
 #include "cli/metrics_server.h"
 #include "cli/minke.h"
 #include "cli/parse_options.h"
@@ -565,6 +566,12 @@ int minke_main(int argc, char** argv) {
   probe_command->add_option("--devices", nvml.devices)->required();
   probe_command->add_option("--capabilities", nvml.capabilities)->required();
   probe_command->callback([&] { exit_code = node::run_gpu_probe(nvml); });
+
+  std::string keeper_home;
+  auto* keeper_command = app.add_subcommand("keep-metrics", "put metrics of jobs into their records");
+  keeper_command->group("");  // the daemon starts it
+  keeper_command->add_option("--home", keeper_home)->required();
+  keeper_command->callback([&] { exit_code = metric_keeper(keeper_home); });
 
   std::string mailer_home;
   auto* mailer_command = app.add_subcommand("mailer", "send the messages on standard input");

@@ -41,17 +41,6 @@ Result<std::string> read_tail(const std::string& path, size_t bytes) {
   return text;
 }
 
-bool become_with_groups(uid_t uid, gid_t gid) {
-  std::vector<gid_t> groups;
-  if (const passwd* user = ::getpwuid(uid)) {
-    int count = 65536;  // the kernel's limit
-    groups.resize(static_cast<size_t>(count));
-    if (::getgrouplist(user->pw_name, gid, groups.data(), &count) < 0) return false;
-    groups.resize(static_cast<size_t>(count));
-  }
-  return become(uid, gid, groups);
-}
-
 void write_all(int fd, const void* data, size_t size) {
   const char* at = static_cast<const char*>(data);
   while (size > 0) {
@@ -65,6 +54,18 @@ void write_all(int fd, const void* data, size_t size) {
 
 }  // namespace
 
+bool become_user(uid_t uid, gid_t gid) {
+  if (::geteuid() != 0 || uid == 0) return true;
+  std::vector<gid_t> groups;
+  if (const passwd* user = ::getpwuid(uid)) {
+    int count = 65536;  // the kernel's limit
+    groups.resize(static_cast<size_t>(count));
+    if (::getgrouplist(user->pw_name, gid, groups.data(), &count) < 0) return false;
+    groups.resize(static_cast<size_t>(count));
+  }
+  return become(uid, gid, groups);
+}
+
 Result<std::string> read_tail_as(uid_t uid, gid_t gid, const std::string& path, size_t bytes) {
   if (::geteuid() != 0 || uid == 0) return read_tail(path, bytes);
   int ends[2];
@@ -74,7 +75,7 @@ Result<std::string> read_tail_as(uid_t uid, gid_t gid, const std::string& path, 
   const pid_t child = ::fork();
   if (child < 0) return failure_from_errno("fork", errno);
   if (child == 0) {
-    int32_t error = become_with_groups(uid, gid) ? 0 : EPERM;
+    int32_t error = become_user(uid, gid) ? 0 : EPERM;
     std::string text;
     if (error == 0) {
       auto read = read_tail(path, bytes);

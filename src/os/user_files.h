@@ -14,4 +14,8 @@ namespace minke::os {
 // regular file is one.
 Result<std::string> read_tail_as(uid_t uid, gid_t gid, const std::string& path, size_t bytes);
 
+// Makes this process the user's for good, with the groups that he has (os/become.h); one that is not root's
+// stays as it is. False: the caller must end.
+bool become_user(uid_t uid, gid_t gid);
+
 }  // namespace minke::os

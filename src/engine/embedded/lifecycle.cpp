@@ -174,6 +174,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   }
   core_.diagnostics.job_ended(job.state, job.reason);
   if (was_running) core_.quotas->job_ended(job);
+  core_.measuring->run_ended(job);
   core_.accounts->left(job);
   count_in_array(job);
   core_.committer.job_changed(job.id);

@@ -115,7 +115,8 @@ Measuring::Measuring(Core& core)
     : core_(core), timer_(core.loop.make_timer([this] {
         armed_ = false;
         ask();
-      })) {}
+      })),
+      keeper_(core) {}
 
 Measuring::~Measuring() = default;
 

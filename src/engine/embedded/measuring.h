@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/embedded/job.h"
+#include "engine/embedded/metric_keeper.h"
 #include "engine/embedded/series.h"
 #include "model/cluster.pb.h"
 #include "node/job_sampler.h"
@@ -33,6 +34,8 @@ class Measuring {
   void adopt(const Job& job);
   // Adds what was measured of it to its usage, and stores its series. Before its record is written.
   void job_ended(Job& job);
+  // After a job's last run: what it wrote of its own progress goes into its record, too.
+  void run_ended(const Job& job) { keeper_.job_ended(job); }
   // Adds what was measured while the step ran. `gpus`: by node, of the step.
   void step_ended(const Job& job, model::StepRecord& step, const std::vector<model::GpuDevice>& gpus) const;
   // Stores the series as they are: the daemon is about to stop.
@@ -77,6 +80,7 @@ class Measuring {
   std::map<std::string, model::Sample::Gpu> gpus_;
   std::map<std::string, uint64_t> gpu_millijoules_;
   std::string gpu_problem_;
+  MetricKeeper keeper_;
   std::unique_ptr<Reader> reader_;  // the last: its thread ends first
 };
 

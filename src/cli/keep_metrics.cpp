@@ -1,0 +1,83 @@
+#include "cli/keep_metrics.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "cli/fetch.h"
+#include "os/user_files.h"
+#include "text/number.h"
+
+namespace minke::cli {
+
+namespace {
+
+constexpr size_t kMostKept = 200;      // metrics of a job's record
+constexpr unsigned kMostSeconds = 60;  // for one job: file systems may hang
+constexpr int kTries = 10;
+constexpr std::chrono::milliseconds kBetweenTries{500};  // while the record is not written yet
+
+// In a process that is the owner's.
+void keep_as_owner(const model::JobRecord& job) {
+  ::alarm(kMostSeconds);
+  if (::nice(10) == -1) errno = 0;
+  if (!os::become_user(job.uid(), job.gid())) return;
+  auto client = Client::connect(false);  // as the owner, too
+  if (!client) return;
+  MetricSearch search = search_for(job, client->home());
+  search.update();
+  const ml::MetricSet set = search.all();
+  for (int i = 0; i < kTries && !set.empty() && !keep_metrics(*client, job, set); ++i)
+    std::this_thread::sleep_for(kBetweenTries);
+}
+
+}  // namespace
+
+bool keep_metrics(Client& client, const model::JobRecord& job, const ml::MetricSet& set) {
+  if (set.empty()) return false;
+  rpc::ClientMessage request;
+  request.mutable_keep_metrics()->set_job_id(job.job_id());
+  *request.mutable_keep_metrics()->mutable_metrics() = set.record(kMostKept);
+  return client.call(request).has_value();
+}
+
+MetricSearch search_for(const model::JobRecord& job, const std::string& home) {
+  const std::string tmp =
+      job.state() == model::JOB_RUNNING ? home + "/tmp/job" + std::to_string(job.job_id()) : "";
+  return MetricSearch(job, job.spec().work_dir(), tmp);
+}
+
+int metric_keeper(const std::string& home) {
+  std::signal(SIGPIPE, SIG_IGN);
+  ::setenv("MINKE_HOME", home.c_str(), 1);
+  auto client = Client::connect(false);
+  if (!client) return 1;
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto id = text::parse_unsigned(line, UINT32_MAX);
+    if (!id) continue;
+    rpc::QueryAccountingRequest query;
+    query.mutable_filter()->add_jobs()->set_job_id(static_cast<uint32_t>(*id));
+    query.mutable_filter()->set_all_states(true);
+    const auto found = fetch_accounting(*client, query);
+    if (!found) continue;
+    for (const rpc::AccountedJob* one : found->records) {
+      if (one->job().job_id() != *id || one->job().metrics_size() != 0) continue;
+      const pid_t child = ::fork();
+      if (child == 0) {
+        keep_as_owner(one->job());
+        ::_exit(0);
+      }
+      while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace minke::cli
