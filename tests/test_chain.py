@@ -1,4 +1,7 @@
 """minke chain: a job script in parts, until it is done or its total is used up."""
+import shutil
+import subprocess
+
 import pytest
 
 MINKE_ONLY = True
@@ -86,3 +89,16 @@ def test_a_step_that_requeues_its_job_when_warned(cluster):
 def test_wrong_requests_are_named(cluster, options, problem):
     done = cluster.run("minke", "chain", *options, cluster.script("true"))
     assert done.returncode == 1 and problem in done.stderr
+
+
+def test_states_are_kept_only_where_criu_works(cluster):
+    """Elsewhere it is refused, in CRIU's words; tests/vm/test_checkpoint.py has where it works."""
+    done = cluster.run("minke", "chain", "--checkpoint=auto", "--total=2", "--each=1", "-H", cluster.script("true"))
+    checked = subprocess.run(["criu", "check"], capture_output=True, text=True) if shutil.which("criu") else None
+    if checked and checked.returncode == 0:
+        assert done.returncode == 0
+    else:
+        reason = "criu check: " if checked else "criu is not installed"
+        assert done.returncode == 1 and f"--checkpoint=auto is not to be had here: {reason}" in done.stderr
+        assert not cluster.queue()
+    assert "it is --checkpoint=auto" in cluster.run("minke", "chain", "--checkpoint=5").stderr

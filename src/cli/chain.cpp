@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/batch_submission.h"
+#include "cli/checkpoint.h"
 #include "cli/client.h"
 #include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
@@ -21,13 +22,15 @@ namespace minke::cli {
 namespace {
 
 constexpr char kUsage[] =
-    "Usage: minke chain --total TIME --each TIME [--warn TIME] [sbatch's options] script [arguments]\n"
+    "Usage: minke chain --total TIME --each TIME [--warn TIME] [--checkpoint=auto] [sbatch's options] script "
+    "[arguments]\n"
     "\n"
     "Runs a job script in parts of --each until it is done, or has run for --total.\n"
     "  --total TIME   how long all parts may run together\n"
     "  --each TIME    time limit of each part\n"
     "  --warn TIME    how long before its end a part is sent SIGUSR1 (default: 5 minutes, a tenth of a part "
     "at most)\n"
+    "  --checkpoint=auto   keep the state of a program that cannot save it by itself (CRIU)\n"
     "\n"
     "Times are Slurm's: 30 (minutes), 1:30:00, 2-12. \"72h\", \"90m\" and \"3d\" are understood, too.\n"
     "What a part says by its end, and what programs must do: docs/chains.md\n";
@@ -61,6 +64,7 @@ int complain(const std::string& message) {
 
 struct Times {
   int64_t total = 0, each = 0, warn = 0;  // s
+  bool checkpoint = false;
 };
 
 // Reads the options of the chain itself, and leaves sbatch's in argv from `first` on. Fails with what to
@@ -70,6 +74,11 @@ Result<Times> read_times(int argc, char** argv, int& first) {
   for (first = 1; first < argc; ++first) {
     std::string_view word = argv[first], value;
     int64_t* time = nullptr;
+    if (word.starts_with("--checkpoint")) {
+      if (word != "--checkpoint=auto") return failure("it is --checkpoint=auto");
+      times.checkpoint = true;
+      continue;
+    }
     for (const auto& [name, place] :
          {std::pair{"--total", &times.total}, {"--each", &times.each}, {"--warn", &times.warn}}) {
       const std::string_view option = name;
@@ -105,6 +114,10 @@ int chain_main(int argc, char** argv) {
   int first = 1;
   const auto times = read_times(argc, argv, first);
   if (!times) return complain(times.error().message);
+  if (times->checkpoint) {
+    if (const Status usable = criu_is_usable(); !usable)
+      return complain("--checkpoint=auto is not to be had here: " + usable.error().message);
+  }
   const submit::Invocation invocation =
       current_invocation(submit::Command::kSbatch, argc - first + 1, argv + first - 1);
   const auto line = submit::read_command_line(invocation);
@@ -141,7 +154,7 @@ int chain_main(int argc, char** argv) {
   // The script itself stands behind the line that runs the part, which takes it from there.
   request->script = "#!/bin/sh\nexec " + quoted(os::bin_path(*home) + "/minke") + " chain-part " +
                     std::to_string(times->total) + " " + std::to_string(warn) + " " + std::to_string(signal) +
-                    " \"$0\" \"$@\"\n" + request->script;
+                    (times->checkpoint ? " checkpoint" : " -") + " \"$0\" \"$@\"\n" + request->script;
 
   auto client = Client::connect();
   if (!client) return complain(client.error().message);

@@ -15,10 +15,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/chain.h"
+#include "cli/checkpoint.h"
 #include "cli/client.h"
 #include "cli/fetch.h"
 #include "node/process_tree.h"
@@ -49,12 +52,17 @@ class Part {
  public:
   Part(Client client, uint32_t job_id, int64_t total, int64_t warn, int signal)
       : client_(std::move(client)), job_id_(job_id), total_(total), warn_(warn), signal_(signal) {}
+  // The program's state is kept there between the parts, by CRIU.
+  void keep_state_in(const std::string& directory) { checkpoint_.emplace(directory); }
+  bool goes_on() const { return goes_on_; }  // after run(): there is another part
 
   Status look_back();
   int run(const std::string& script, const std::vector<std::string>& arguments);
 
  private:
   void warn();
+  void start(const std::string& script, const std::vector<std::string>& arguments, const sigset_t& signals);
+  bool keep_state();
   void wait_for(pid_t child);
   int decide(int status);
   Status requeue();
@@ -71,7 +79,8 @@ class Part {
   uint32_t number_ = 1;
   pid_t child_ = 0;
   std::string done_path_;
-  bool warned_ = false, stopping_ = false;
+  std::optional<Checkpoint> checkpoint_;
+  bool warned_ = false, stopping_ = false, kept_ = false, goes_on_ = false;
   int status_ = 0;
 };
 
@@ -130,12 +139,22 @@ bool catches(pid_t pid, int signal) {
   return (std::strtoull(status->c_str() + at + 7, nullptr, 16) >> (signal - 1) & 1) != 0;
 }
 
+bool Part::keep_state() {
+  if (const Status taken = checkpoint_->take(child_); !taken) {
+    say("the program's state cannot be kept: %s", taken.error().message.c_str());
+    return false;
+  }
+  say("the program's state is kept");
+  return kept_ = true;
+}
+
 // To the steps of the job, as --signal does; and to those processes beside them that wait for it. The others
 // would die of it.
 void Part::warn() {
   if (warned_) return;
   warned_ = true;
   say("part %u ends in %s", number_, text::format_seconds(std::max<int64_t>(0, limit_ - now())).c_str());
+  if (checkpoint_ && keep_state()) return;
   rpc::ClientMessage message;
   rpc::SignalRequest& request = *message.mutable_signal();
   request.mutable_filter()->add_jobs()->set_job_id(job_id_);
@@ -159,6 +178,7 @@ void Part::wait_for(pid_t child) {
     const int64_t left = last_moment - now();
     if (left <= 0 && !stopping_ && used_ + run_time() + warn_ < total_) {
       stopping_ = true;
+      goes_on_ = true;
       say("part %u does not end by itself: it is stopped, and goes on as part %u", number_, number_ + 1);
       if (const Status done = requeue(); !done) say("%s", done.error().message.c_str());
     }
@@ -170,7 +190,7 @@ void Part::wait_for(pid_t child) {
 }
 
 int Part::decide(int status) {
-  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const int code = kept_ ? kNotDone : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (stopping_) return code;
   const bool says_done = ::access(done_path_.c_str(), F_OK) == 0;
   const bool goes_on = !says_done && (warned_ || code == kNotDone);
@@ -187,6 +207,7 @@ int Part::decide(int status) {
     say("it cannot be requeued: %s", done.error().message.c_str());
     return code == 0 ? kNotDone : code;
   }
+  goes_on_ = true;
   // Being requeued means being ended: the SIGTERM comes.
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -204,30 +225,46 @@ int Part::run(const std::string& script, const std::vector<std::string>& argumen
   say("part %u: %s of %s used", number_, text::format_seconds(used_).c_str(),
       text::format_seconds(total_).c_str());
 
-  std::vector<char*> words = {const_cast<char*>(script.c_str())};
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
   sigset_t signals, before;
   ::sigemptyset(&signals);
   for (const int one : {SIGCHLD, SIGTERM, signal_}) ::sigaddset(&signals, one);
   ::sigprocmask(SIG_BLOCK, &signals, &before);
-  child_ = ::fork();
+  if (checkpoint_ && checkpoint_->exists()) {
+    const auto restored = checkpoint_->restore();
+    if (!restored) {
+      say("the program cannot go on from the state that was kept: %s", restored.error().message.c_str());
+      goes_on_ = true;  // so that it stays, for whoever mends what is wrong
+      return 1;
+    }
+    child_ = *restored;
+  } else {
+    start(script, arguments, before);
+  }
   if (child_ < 0) {
     say("fork: %s", std::strerror(errno));
     return 1;
-  }
-  if (child_ == 0) {
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    ::execv(words[0], words.data());
-    std::fprintf(stderr, "minke chain: %s: %s\n", words[0], std::strerror(errno));
-    ::_exit(127);
   }
   wait_for(child_);
   return decide(status_);
 }
 
-// The job's own script, from behind the lines that lead here, as a file that can be run.
-Result<std::string> take_script(const std::string& path, uint32_t job_id) {
+void Part::start(const std::string& script, const std::vector<std::string>& arguments,
+                 const sigset_t& signals) {
+  std::vector<char*> words = {const_cast<char*>(script.c_str())};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  child_ = ::fork();
+  if (child_ != 0) return;
+  if (checkpoint_) ::setsid();  // CRIU keeps whole sessions
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  ::execv(words[0], words.data());
+  std::fprintf(stderr, "minke chain: %s: %s\n", words[0], std::strerror(errno));
+  ::_exit(127);
+}
+
+// The job's own script, from behind the lines that lead here, as a file that can be run: in this directory,
+// where it is while the chain lasts, or else with the job's temporary files.
+Result<std::string> take_script(const std::string& path, uint32_t job_id, const std::string& kept_in) {
   const auto whole = os::read_file(path, kMaxScriptBytes);
   if (!whole) return failure(whole.error());
   size_t at = 0;
@@ -235,6 +272,14 @@ Result<std::string> take_script(const std::string& path, uint32_t job_id) {
     const size_t end = whole->find('\n', at);
     if (end == std::string::npos) return failure(path + " is no script of a chain");
     at = end + 1;
+  }
+  if (!kept_in.empty()) {
+    if (const Status made = os::make_directories(kept_in, 0700); !made) return failure(made.error());
+    const std::string name = kept_in + "/script";
+    if (::access(name.c_str(), F_OK) == 0) return name;  // a program that goes on has it open
+    if (const Status written = os::replace_file(name, whole->substr(at), 0700); !written)
+      return failure(written.error());
+    return name;
   }
   const char* directory = std::getenv("SLURM_TMPDIR");
   if (directory == nullptr || ::access(directory, W_OK | X_OK) != 0) directory = "/tmp";
@@ -254,11 +299,16 @@ int chain_part_main(int argc, char** argv) {
   const auto number = [&](int i) {
     return argc > i ? text::parse_unsigned(argv[i], 1u << 30) : std::nullopt;
   };
-  if (argc < 5 || !number(1) || !number(2) || !number(3) || *number(3) < 1 || *number(3) > 64 || !job_id) {
+  if (argc < 6 || !number(1) || !number(2) || !number(3) || *number(3) < 1 || *number(3) > 64 || !job_id) {
     say("it runs inside a job that minke chain has submitted");
     return EX_USAGE;
   }
-  const auto script = take_script(argv[4], static_cast<uint32_t>(*job_id));
+  std::string state;
+  if (std::string_view(argv[4]) == "checkpoint") {
+    std::error_code ignored;
+    state = (std::filesystem::current_path(ignored) / (".minke-chain-" + std::to_string(*job_id))).string();
+  }
+  const auto script = take_script(argv[5], static_cast<uint32_t>(*job_id), state);
   auto client = Client::connect();
   if (!script || !client) {
     say("%s", (!script ? script.error() : client.error()).message.c_str());
@@ -266,14 +316,20 @@ int chain_part_main(int argc, char** argv) {
   }
   Part part(std::move(*client), static_cast<uint32_t>(*job_id), static_cast<int64_t>(*number(1)),
             static_cast<int64_t>(*number(2)), static_cast<int>(*number(3)));
+  if (!state.empty()) part.keep_state_in(state + "/state");
   int code = 1;
   if (const Status ready = part.look_back(); !ready) {
     say("%s", ready.error().message.c_str());
   } else {
-    code = part.run(*script, std::vector<std::string>(argv + 5, argv + argc));
+    code = part.run(*script, std::vector<std::string>(argv + 6, argv + argc));
   }
-  ::unlink(script->c_str());
-  ::unlink((*script + ".done").c_str());
+  if (state.empty()) {
+    ::unlink(script->c_str());
+    ::unlink((*script + ".done").c_str());
+  } else if (!part.goes_on()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(state, ignored);
+  }
   return code;
 }
 

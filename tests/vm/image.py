@@ -11,8 +11,9 @@ import shutil
 import subprocess
 
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "initramfs-tools",
+PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "initramfs-tools",
             "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server",
-            "openssh-client", "xfsprogs"]
+            "openssh-client", "xfsprogs", "criu", "python3-numpy"]
 
 # Runs what the tests send, one script after the other, as root. Its pipe is a virtio port.
 AGENT = r"""#!/bin/bash
