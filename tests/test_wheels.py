@@ -187,6 +187,11 @@ def test_what_cannot_be_added_changes_nothing(site, case):
     assert not list((site.home / "software/wheels").glob("stage*"))
 
 
+def test_without_a_network_it_is_said_what_needs_one(site):
+    done = site.add("nowhere-at-all", env={"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"})
+    assert done.returncode == 1 and "the package index cannot be reached; this needs the internet" in done.stderr
+
+
 def test_removing(site):
     store = site.home / "software/wheels/store"
     before = len(list(store.iterdir()))

@@ -8,7 +8,7 @@ import transformers
 model_path, prompts, answers = sys.argv[1:4]
 device = "cuda" if torch.cuda.is_available() else "cpu"
 tokenizer = transformers.AutoTokenizer.from_pretrained(model_path, local_files_only=True)
-model = transformers.AutoModelForCausalLM.from_pretrained(model_path, local_files_only=True, dtype="auto").to(device).eval()
+model = transformers.AutoModelForCausalLM.from_pretrained(model_path, local_files_only=True, torch_dtype="auto").to(device).eval()
 with open(prompts) as questions, open(answers, "w") as out:
     for prompt in questions.read().splitlines():
         tokens = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False).to(device)

@@ -89,6 +89,18 @@ std::string running(const std::vector<std::string>& argv) {
   return line + " \"$@\"\n";
 }
 
+Found make(const std::string& program, std::string name, std::string version, std::string description,
+           std::string property) {
+  Found found;
+  found.name = std::move(name);
+  found.version = std::move(version);
+  found.description = std::move(description);
+  found.property = std::move(property);
+  found.prefix = prefix_of(program);
+  found.program = program;
+  return found;
+}
+
 // Directories below the prefix, where they are there and are not the system's own.
 void add_libraries(Found& found) {
   const auto add = [&](const char* variable, const std::string& directory) {
@@ -155,16 +167,7 @@ class Scanner {
     if (!worthwhile(path)) return;
     const auto number = ask({path, "--version"}, version);
     if (!number) return;
-    Found found{.name = "python",
-                .version = *number,
-                .description = "Python, with pip and virtualenv",
-                .property = "tools",
-                .family = "",
-                .prefix = prefix_of(path),
-                .program = path,
-                .paths = {},
-                .variables = {},
-                .links = {}};
+    Found found = make(path, "python", *number, "Python, with pip and virtualenv", "tools");
     const auto parts = text::split(*number, '.');
     const std::string major(parts[0]), minor = major + "." + std::string(parts[1]);
     // No symbolic links: a virtual environment would remember them as its Python.
@@ -187,16 +190,9 @@ class Scanner {
     const bool is_gcc = name == "gcc";
     const auto number = is_gcc ? ask({path, "-dumpfullversion"}, gcc) : ask({path, "--version"}, clang);
     if (!number) return;
-    Found found{.name = name,
-                .version = *number,
-                .description = is_gcc ? "GNU compilers for C, C++ and Fortran" : "Clang and LLVM",
-                .property = "tools",
-                .family = "compiler",
-                .prefix = prefix_of(path),
-                .program = path,
-                .paths = {},
-                .variables = {},
-                .links = {}};
+    Found found = is_gcc ? make(path, name, *number, "GNU compilers for C, C++ and Fortran", "tools")
+                         : make(path, name, *number, "Clang and LLVM", "tools");
+    found.family = "compiler";
     const std::vector<std::string> names =
         is_gcc ? std::vector<std::string>{"gcc",    "g++",    "gfortran",   "cpp",
                                           "gcc-ar", "gcc-nm", "gcc-ranlib", "gcov"}
@@ -218,17 +214,8 @@ class Scanner {
     if (!worthwhile(path)) return;
     const auto number = ask({path, "--version"}, version);
     if (!number) return;
-    const std::string real = real_path(path);
-    Found found{.name = "cuda",
-                .version = *number,
-                .description = "NVIDIA CUDA toolkit",
-                .property = "tools",
-                .family = "",
-                .prefix = is_system(parent(path)) ? prefix_of(path) : prefix_of(real),
-                .program = path,
-                .paths = {},
-                .variables = {},
-                .links = {}};
+    Found found = make(path, "cuda", *number, "NVIDIA CUDA toolkit", "tools");
+    if (!is_system(parent(path))) found.prefix = prefix_of(real_path(path));
     found.variables["CUDA_HOME"] = found.variables["CUDA_PATH"] = found.prefix;
     if (!is_system(parent(path))) {
       found.paths["PATH"].push_back(found.prefix + "/bin");
@@ -246,16 +233,8 @@ class Scanner {
     std::smatch match;
     if (!answer || !std::regex_search(answer->output, match, version)) return;
     const bool open = match[1].str().starts_with("Open");
-    Found found{.name = open ? "openmpi" : "mpich",
-                .version = match[2].str(),
-                .description = open ? "Open MPI" : "MPICH",
-                .property = "mpi",
-                .family = "mpi",
-                .prefix = prefix_of(path),
-                .program = path,
-                .paths = {},
-                .variables = {},
-                .links = {}};
+    Found found = make(path, open ? "openmpi" : "mpich", match[2].str(), open ? "Open MPI" : "MPICH", "mpi");
+    found.family = "mpi";
     // Debian keeps several beside each other, each name with the library's behind it.
     const std::string behind = !suffix.empty() ? suffix : open ? ".openmpi" : ".mpich";
     for (const char* name :
@@ -300,16 +279,7 @@ class Scanner {
     if (!worthwhile(path)) return;
     const auto number = ask({path, plain.question}, std::regex(plain.pattern));
     if (!number) return;
-    Found found{.name = plain.module,
-                .version = *number,
-                .description = plain.description,
-                .property = plain.property,
-                .family = "",
-                .prefix = prefix_of(path),
-                .program = path,
-                .paths = {},
-                .variables = {},
-                .links = {}};
+    Found found = make(path, plain.module, *number, plain.description, plain.property);
     if (!is_system(directory)) {
       found.paths["PATH"].push_back(directory);
     } else {
