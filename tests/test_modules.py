@@ -183,6 +183,23 @@ def test_a_broken_module_file(site):
     assert "Python 3.9.1" in text
 
 
+def test_conda_is_said_to_fill_homes(site):
+    """Until it is told to keep its files elsewhere."""
+    conda = site.directory / "opt/miniforge/bin/conda"
+    conda.parent.mkdir(parents=True)
+    conda.write_text("#!/bin/sh\necho conda 24.9.2\n")
+    conda.chmod(0o755)
+    site.scan()
+    assert "may fill its quota" in job(site, "module load conda; conda --version")
+    (site.user / ".condarc").write_text("pkgs_dirs: [/scratch/pkgs]\nenvs_dirs: [/scratch/envs]\n")
+    assert job(site, "module load conda/24.9; conda --version") == "conda 24.9.2\n"
+
+
+def test_an_unused_proxy_module_says_so(site):
+    text = job(site, "module load httpproxy; echo ${http_proxy-unset}; module load httpproxy/1.0")
+    assert "no proxy is needed" in text and "unset\n" in text
+
+
 def test_a_trace_stays_readable(site):
     text = job(site, "set -x; module load python/3.9; echo on")
     assert "+ echo on" in text and "_ModuleTable" not in text

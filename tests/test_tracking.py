@@ -145,6 +145,37 @@ def test_what_is_no_metric_file(cluster):
     assert "is no job id" in cluster.run("minke", "metrics", "x").stderr
 
 
+@pytest.mark.machine(extra='[[partition]]\nname = "dark"\nnodes = "n[1-2]"\noffline = true\n')
+def test_jobs_without_a_network_begin_offline(cluster):
+    """What the user has set himself stays, and what a job has done to it stays in its steps."""
+    script = "env | grep -E '^(WANDB_MODE|COMET_START_ONLINE|HF_HUB_OFFLINE|MINKE_OFFLINE)=' | sort || true"
+    first = cluster.submit(script, "-p", "dark")
+    text = cluster.output(first)
+    if cluster.state(first) != "COMPLETED":
+        pytest.skip(f"this machine cannot hide the network: {text}")
+    defaults = "COMET_START_ONLINE=0\nHF_HUB_OFFLINE=1\nMINKE_OFFLINE=1\nWANDB_MODE=offline\n"
+    assert text == defaults
+    assert cluster.output(cluster.submit(script, "-p", "main", env={"WANDB_MODE": "disabled"})) == "WANDB_MODE=disabled\n"
+    assert "WANDB_MODE=disabled\n" in cluster.output(cluster.submit(script, "-p", "dark", env={"WANDB_MODE": "disabled"}))
+    assert cluster.run("srun", "-p", "dark", "bash", "-c", script, check=0).stdout == defaults
+    step = cluster.submit(f"unset WANDB_MODE\nsrun bash -c \"{script}\"", "-p", "dark")
+    assert cluster.output(step) == defaults.replace("WANDB_MODE=offline\n", "")
+
+
+def test_metrics_are_kept_at_the_end(cluster):
+    """With nobody asking for them: they are there when the files are gone."""
+    (cluster.work / "a").mkdir()
+    job = cluster.sbatch("-D", cluster.work / "a", cluster.script("echo epoch,val_acc > log.csv; sleep 6; echo 1,0.75 >> log.csv"))
+    cluster.wait_end(job)
+
+    def known_without_files():
+        (cluster.work / "a").rename(cluster.work / "hidden")
+        [found] = json.loads(cluster.run("minke", "jobs", "--json", check=0).stdout)
+        (cluster.work / "hidden").rename(cluster.work / "a")
+        return found["metrics"]
+    assert poll(known_without_files)["val_acc"]["last"] == 0.75
+
+
 @pytest.mark.xdist_group("tracking")
 @pytest.mark.timeout(600)
 def test_offline_runs_are_found_and_uploaded(cluster, python):

@@ -18,6 +18,7 @@
 #include "cli/doctor.h"
 #include "cli/estimate.h"
 #include "cli/guard.h"
+#include "cli/job_proxy.h"
 #include "cli/links.h"
 #include "cli/keep_metrics.h"
 #include "cli/metrics_server.h"
@@ -558,6 +559,15 @@ int minke_main(int argc, char** argv) {
   server_command->add_option("--home", metrics_home)->required();
   server_command->add_option("--listen", metrics_address)->required();
   server_command->callback([&] { exit_code = serve_metrics(metrics_home, metrics_address); });
+
+  JobProxyOptions job_proxy_options;
+  auto* proxy_command = app.add_subcommand("job-proxy", "an offline job's way to the hosts that are allowed");
+  proxy_command->group("");  // the launcher starts it
+  proxy_command->add_option("--program", job_proxy_options.program)->required();
+  proxy_command->add_option("--allow", job_proxy_options.allowed)->required();
+  proxy_command->add_option("--connect-port", job_proxy_options.connect_ports);
+  proxy_command->add_option("--upstream", job_proxy_options.upstream);
+  proxy_command->callback([&] { exit_code = job_proxy(job_proxy_options); });
 
   node::NvmlOptions nvml;
   auto* probe_command = app.add_subcommand("gpu-probe", "ask the GPUs' driver");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -11,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 namespace minke::node {
 namespace {
@@ -40,11 +42,25 @@ bool try_naming() {
   return child > 0 && status == 0;
 }
 
+Result<os::UniqueFd> listen_here(uint16_t port) {
+  constexpr int kMostWaiting = 128;
+  os::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket.get(), kMostWaiting) != 0)
+    return failure_from_errno("127.0.0.1:" + std::to_string(port), errno);
+  return socket;
+}
+
+constexpr char kOwn[] = "/proc/thread-self/ns/net";
+
 }  // namespace
 
 // The caller goes there and comes back, which costs no process.
 Result<os::UniqueFd> make_offline_network() {
-  constexpr char kOwn[] = "/proc/thread-self/ns/net";
   const os::UniqueFd before(::open(kOwn, O_RDONLY | O_CLOEXEC));
   if (!before) return failure_from_errno(kOwn, errno);
   if (::unshare(CLONE_NEWNET) != 0) return failure_from_errno("unshare", errno);
@@ -55,6 +71,15 @@ Result<os::UniqueFd> make_offline_network() {
   if (!up) return failure(up.error());
   if (!made) return failure_from_errno(kOwn, error);
   return made;
+}
+
+Result<os::UniqueFd> listen_in(int network, uint16_t port) {
+  const os::UniqueFd before(::open(kOwn, O_RDONLY | O_CLOEXEC));
+  if (!before) return failure_from_errno(kOwn, errno);
+  if (::setns(network, CLONE_NEWNET) != 0) return failure_from_errno("setns", errno);
+  auto socket = listen_here(port);
+  MINKE_CHECK(::setns(before.get(), CLONE_NEWNET) == 0);
+  return socket;
 }
 
 bool can_name_hosts() {

@@ -189,9 +189,7 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confine
   if (order.has_identity()) job.identity = order.identity();
   if (const Status made = make_directories(order, job); !made) return made;
   if (order.offline() && !job.network) {
-    auto network = make_offline_network();
-    if (!network) return failure("no network namespace: " + network.error().message, network.error().code);
-    job.network = std::move(*network);
+    if (const Status made = make_network(order, job); !made) return made;
   }
   if (job.cpus.empty()) {
     for (const uint32_t count : order.job_cpus()) job.cpus.push_back(cpus_.take(count));

@@ -82,6 +82,12 @@ class Supervisor {
     std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
     std::vector<std::pair<std::string, std::string>> binds;
     os::UniqueFd network;  // of an offline job
+    // Its way to the proxy: a socket in that network, and the process that accepts there, which is not
+    // started before somebody connects.
+    model::ProxySettings proxy;
+    os::UniqueFd proxy_socket;
+    std::unique_ptr<os::EventLoop::Watch> proxy_watch;
+    pid_t proxy_process = 0;
   };
   // A child of the launcher that it did not start.
   struct Orphan {
@@ -102,6 +108,9 @@ class Supervisor {
   void record(const JournalRecord& record);
   Status prepare(const LaunchOrder& order, size_t descriptors, Confinement& confinement);
   Status make_directories(const LaunchOrder& order, Job& job);
+  Status make_network(const LaunchOrder& order, Job& job);
+  void wait_for_proxy_use(Job& job);
+  void proxy_ended(const JobKey& key);
   std::vector<std::string> private_directories(const Job& job) const;  // whether or not it has them
   void remember_streams(const LaunchOrder& order);
   void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
@@ -158,6 +167,7 @@ class Supervisor {
   std::unordered_map<pid_t, Root> roots_;
   std::unordered_map<pid_t, JobKey> sessions_;  // of all jobs_
   std::unordered_map<pid_t, JobKey> removals_;
+  std::unordered_map<pid_t, JobKey> proxies_;
   std::unordered_map<pid_t, Orphan> orphans_;  // true until it is reaped: till then nobody else has its pid
   std::optional<std::vector<Process>> snapshot_;  // of this turn of the loop
   std::map<JobKey, Job> jobs_;

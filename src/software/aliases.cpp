@@ -56,8 +56,6 @@ const Aliases& well_known_aliases() {
       {"gentoo", {{}, "it sets up another cluster's software"}},
       {"nixpkgs", {{}, "it sets up another cluster's software"}},
       {"mii", {{}, "it sets up another cluster's software"}},
-      {"httpproxy",
-       {{}, "there is no proxy; jobs reach what this machine reaches, or nothing on an offline partition"}},
       {"gcccore", {{"gcc"}, ""}},
       {"GCCcore", {{"gcc"}, ""}},
       {"intel", {{"gcc"}, "no compilers of Intel's are here"}},

@@ -82,6 +82,42 @@ propT = {
 }
 )lua";
 
+constexpr char kHttpProxy[] = R"lua(-- Made by minke software scan.
+help("The proxy through which jobs without a network reach the hosts that the cluster's administrator allows.\n")
+whatis("Description: HTTP proxy of offline partitions")
+local proxy = os.getenv("MINKE_HTTP_PROXY")
+if proxy then
+  for _, name in ipairs({ "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY" }) do setenv(name, proxy) end
+  for _, name in ipairs({ "no_proxy", "NO_PROXY" }) do setenv(name, "localhost,127.0.0.1,::1") end
+  -- Programs need not be offline any more, where the host that they ask is allowed.
+  for name in (os.getenv("MINKE_HTTP_PROXY_OPENS") or ""):gmatch("[^:]+") do pushenv(name, false) end
+elseif mode() == "load" then
+  if os.getenv("MINKE_OFFLINE") then
+    LmodMessage("httpproxy: this partition has no network, and no hosts are allowed ([proxy] in minke.toml)")
+  else
+    LmodMessage("httpproxy: no proxy is needed: what runs here reaches what this machine reaches")
+  end
+end
+)lua";
+
+// Behind conda's own lines.
+constexpr char kCondaWarning[] = R"lua(
+if mode() == "load" and not (os.getenv("CONDA_PKGS_DIRS") and (os.getenv("CONDA_ENVS_DIRS") or os.getenv("CONDA_ENVS_PATH"))) then
+  local text = ""
+  for _, name in ipairs({ "/.condarc", "/.conda/.condarc", "/.config/conda/.condarc" }) do
+    local file = io.open((os.getenv("HOME") or "") .. name)
+    if file then
+      text = text .. file:read("*a")
+      file:close()
+    end
+  end
+  if not (text:find("pkgs_dirs") and text:find("envs_dirs")) then
+    LmodMessage("conda puts tens of thousands of files into your home, which may fill its quota. Elsewhere, once:\n" ..
+                "  conda config --add pkgs_dirs DIRECTORY/pkgs; conda config --add envs_dirs DIRECTORY/envs")
+  end
+end
+)lua";
+
 // Lmod leaves out what others may not read, where root runs it. Who may come here at all is the home's to
 // say.
 constexpr mode_t kMode = 0644, kDirectoryMode = 0755;
@@ -159,6 +195,7 @@ std::string module_file(const Found& found, const std::string& links) {
       out += "prepend_path(" + lua(name) + ", " + lua(*one) + ")\n";
   }
   if (!found.links.empty()) out += "prepend_path(\"PATH\", " + lua(links) + ")\n";
+  if (found.name == "conda") out += kCondaWarning;
   return out;
 }
 
@@ -194,6 +231,7 @@ Status write_module_tree(const std::string& home, const std::vector<Found>& foun
   if (const Status written = write("StdEnv", kStandardEnvironment, standard_environment_file(found));
       !written)
     return written;
+  if (const Status written = write("httpproxy", "1.0", kHttpProxy); !written) return written;
   std::string list;
   for (Found one : found) {
     list += one.name + "/" + one.version + "\t" + one.program + "\n";

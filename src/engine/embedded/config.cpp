@@ -242,6 +242,42 @@ void read_mail(Table& table, Configuration& config) {
   config.mail = std::move(mail);
 }
 
+bool is_host_name(std::string_view name) {
+  return !name.empty() && name.size() <= 253 && name.find("..") == std::string_view::npos &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_';
+         });
+}
+
+void read_proxy(Table& table, model::ProxySettings& proxy) {
+  constexpr int64_t kHighestPort = 65535;
+  proxy.set_port(3128);
+  proxy.set_program("/usr/bin/tinyproxy");
+  table.texts("allow", [&](const std::string& host) -> Status {
+    if (!is_host_name(host))
+      return failure("must be host names: \"pypi.org\", or \".example.org\" for all below it");
+    proxy.add_allowed(host);
+    return {};
+  });
+  table.number("port", 1, kHighestPort, [&](int64_t value) { proxy.set_port(static_cast<uint32_t>(value)); });
+  table.numbers("connect_ports", 1, kHighestPort,
+                [&](int64_t value) { proxy.add_connect_ports(static_cast<uint32_t>(value)); });
+  if (proxy.connect_ports().empty()) proxy.add_connect_ports(443);
+  table.text("upstream", [&](const std::string& given) -> Status {
+    const size_t colon = given.rfind(':');
+    if (colon == std::string::npos || !is_host_name(std::string_view(given).substr(0, colon)) ||
+        !text::parse_unsigned(std::string_view(given).substr(colon + 1), kHighestPort))
+      return failure("must be HOST:PORT");
+    proxy.set_upstream(given);
+    return {};
+  });
+  table.text("program", [&](const std::string& given) -> Status {
+    if (given.empty() || given.front() != '/') return failure("must be an absolute path");
+    proxy.set_program(given);
+    return {};
+  });
+}
+
 }  // namespace
 
 Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
@@ -304,6 +340,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     section.text("device_directory", config.gpus.driver.devices);
   });
   table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
+  table.sub_table("proxy", [&](Table& section) { read_proxy(section, config.proxy); });
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
   table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
   table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });

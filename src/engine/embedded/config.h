@@ -16,6 +16,7 @@
 #include "engine/embedded/config_storage.h"
 #include "model/cluster.pb.h"
 #include "model/mail.pb.h"
+#include "model/proxy.pb.h"
 #include "node/nvml.h"
 
 namespace minke::engine {
@@ -64,6 +65,7 @@ struct Configuration {
   std::map<std::string, std::vector<uint32_t>> gpus_of_nodes;
   std::string gpu_problem;  // why the machine's GPUs cannot be used; empty: they can, or there are none
   std::optional<MailConfiguration> mail;  // absent: no mail is sent
+  model::ProxySettings proxy;             // of offline partitions
   AccountingPolicy accounting;
   PriorityPolicy priority;
   PreemptionPolicy preemption;

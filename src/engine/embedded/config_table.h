@@ -69,6 +69,25 @@ class Table {
       one(*node);
     }
   }
+  // One number, or a list of numbers.
+  template <typename Use>
+  void numbers(std::string_view key, int64_t least, int64_t most, Use use) {
+    const toml::node* node = take(key);
+    if (node == nullptr) return;
+    const auto one = [&](const toml::node& item) {
+      const auto value = item.value_exact<int64_t>();
+      if (!value || *value < least || *value > most) {
+        return fail(item, key,
+                    "must be numbers from " + std::to_string(least) + " to " + std::to_string(most));
+      }
+      use(*value);
+    };
+    if (const toml::array* list = node->as_array()) {
+      for (const toml::node& item : *list) one(item);
+    } else {
+      one(*node);
+    }
+  }
   // A length of time: minutes, or Slurm's forms.
   void minutes(std::string_view key, const std::function<void(uint32_t)>& set) {
     if (const toml::node* node = table_.get(key); node != nullptr && node->is_integer()) {

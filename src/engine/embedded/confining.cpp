@@ -46,6 +46,11 @@ std::vector<GpuDevice> gpu_devices_of(const Core& core, const Job& job) {
   return devices;
 }
 
+bool is_offline(const Core& core, const Job& job) {
+  const PartitionRecord* partition = core.nodes->find_partition(job.details->partition);
+  return partition != nullptr && partition->offline();
+}
+
 void confine(const Core& core, const Job& job, node::LaunchOrder& order) {
   order.set_tmp_dir(core.launching->tmp_dir_of(job));
   core.rights->set_identity(job.uid, job.gid, order);
@@ -54,8 +59,8 @@ void confine(const Core& core, const Job& job, node::LaunchOrder& order) {
   if (core.config.bind_cpus) {
     for (const NodeAllocation& node : job.details->nodes) order.add_job_cpus(node.cpus());
   }
-  const PartitionRecord* partition = core.nodes->find_partition(job.details->partition);
-  order.set_offline(partition != nullptr && partition->offline());
+  order.set_offline(is_offline(core, job));
+  if (order.offline() && !core.config.proxy.allowed().empty()) *order.mutable_proxy() = core.config.proxy;
   order.set_hosts(core.hosts_path);
   for (const std::string& file : hidden_files(core, gpu_devices_of(core, job)))
     order.add_hidden_devices(file);

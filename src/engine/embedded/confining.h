@@ -16,6 +16,9 @@ namespace minke::engine {
 
 struct Core;
 
+// Whether its partition has no network.
+bool is_offline(const Core& core, const Job& job);
+
 // Temporary directory, identity, memory, processes, CPUs, devices and network of the job.
 void confine(const Core& core, const Job& job, node::LaunchOrder& order);
 

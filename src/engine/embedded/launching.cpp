@@ -134,6 +134,7 @@ void Launching::add_common(const Job& job, std::string_view block,
       variables.push_back(std::move(variable));
   }
   core_.software.add_to(variables, block);
+  if (is_offline(core_, job)) SoftwareEnvironment::add_offline(variables, block, core_.config.proxy);
 }
 
 std::vector<std::string> Launching::het_environment(const Job& job) const {
@@ -305,9 +306,6 @@ void Launching::send(Job& job) {
   for (std::string& variable : batch_environment(record, gpus)) variables.push_back(std::move(variable));
   add_common(job, **environment, variables);
   if (staged) variables.push_back("MINKE_KILL_WAIT=" + std::to_string(core_.config.kill_wait_seconds));
-  if (const PartitionRecord* partition = core_.nodes->find_partition(job.details->partition);
-      partition != nullptr && partition->offline())
-    SoftwareEnvironment::add_offline(variables, **environment);
   order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());

@@ -28,6 +28,15 @@ bool is_users_own(std::string_view block, std::string_view name) {
   return false;
 }
 
+bool is_allowed(const model::ProxySettings& proxy, std::string_view host) {
+  return std::any_of(proxy.allowed().begin(), proxy.allowed().end(), [&](std::string_view allowed) {
+    if (!allowed.starts_with('.')) return text::equals_ignoring_case(allowed, host);
+    const std::string_view domain = allowed.substr(1);
+    if (host.size() <= domain.size()) return text::equals_ignoring_case(host, domain);
+    return text::equals_ignoring_case(host.substr(host.size() - allowed.size()), allowed);
+  });
+}
+
 // Whether a command of this name stands in the script.
 bool mentions(std::string_view script, std::string_view word) {
   for (size_t at = 0; (at = script.find(word, at)) != std::string_view::npos; at += word.size()) {
@@ -73,14 +82,30 @@ void SoftwareEnvironment::add_to(std::vector<std::string>& variables, std::strin
   }
 }
 
-void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::string_view block) {
+void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::string_view block,
+                                      const model::ProxySettings& proxy) {
   // Runs are written to disk (minke runs uploads them later), models and data sets are taken from it.
-  static constexpr std::string_view kOffline[] = {"MINKE_OFFLINE=1",       "WANDB_MODE=offline",
-                                                  "COMET_START_ONLINE=0",  "HF_HUB_OFFLINE=1",
-                                                  "HF_DATASETS_OFFLINE=1", "TRANSFORMERS_OFFLINE=1"};
-  for (const std::string_view line : kOffline) {
-    if (!is_users_own(block, line.substr(0, line.find('=')))) variables.emplace_back(line);
+  struct Default {
+    std::string_view line, host;  // which it does without
+  };
+  static constexpr Default kOffline[] = {{"MINKE_OFFLINE=1", ""},
+                                         {"WANDB_MODE=offline", "api.wandb.ai"},
+                                         {"COMET_START_ONLINE=0", "www.comet.com"},
+                                         {"HF_HUB_OFFLINE=1", "huggingface.co"},
+                                         {"HF_DATASETS_OFFLINE=1", "huggingface.co"},
+                                         {"TRANSFORMERS_OFFLINE=1", "huggingface.co"}};
+  if (is_users_own(block, "MINKE_OFFLINE")) return;  // a step: what its job has done to them stays
+  std::string opened;
+  for (const auto& [line, host] : kOffline) {
+    const std::string_view name = line.substr(0, line.find('='));
+    if (is_users_own(block, name)) continue;
+    variables.emplace_back(line);
+    if (!host.empty() && is_allowed(proxy, host)) opened += (opened.empty() ? "" : ":") + std::string(name);
   }
+  if (proxy.allowed().empty()) return;
+  // For `module load httpproxy`: where it is, and which of these it makes needless.
+  variables.push_back("MINKE_HTTP_PROXY=http://127.0.0.1:" + std::to_string(proxy.port()));
+  variables.push_back("MINKE_HTTP_PROXY_OPENS=" + opened);
 }
 
 std::string SoftwareEnvironment::spooled(std::string_view script) const {

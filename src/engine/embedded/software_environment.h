@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/proxy.pb.h"
+
 namespace minke::engine {
 
 class SoftwareEnvironment {
@@ -18,7 +20,8 @@ class SoftwareEnvironment {
   // ended by NUL).
   void add_to(std::vector<std::string>& variables, std::string_view block) const;
   // The same for what programs read that would otherwise wait for a network: on partitions that have none.
-  static void add_offline(std::vector<std::string>& variables, std::string_view block);
+  static void add_offline(std::vector<std::string>& variables, std::string_view block,
+                          const model::ProxySettings& proxy);
 
   // The script as it is spooled. One that uses modules, for a shell that takes no functions from the
   // environment, is given another interpreter, which tells that shell of them; its lines stay where they are.

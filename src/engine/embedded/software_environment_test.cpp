@@ -52,9 +52,26 @@ TEST_F(SoftwareEnvironmentTest, TheUsersOwnIsKeptWhereItMayBe) {
 
 TEST_F(SoftwareEnvironmentTest, OfflineJobsDoNotWaitForANetwork) {
   std::vector<std::string> variables;
-  SoftwareEnvironment::add_offline(variables, std::string("A=1\0WANDB_MODE=disabled\0", 25));
+  SoftwareEnvironment::add_offline(variables, std::string("A=1\0WANDB_MODE=disabled\0", 25), {});
   EXPECT_THAT(variables, testing::Contains("HF_HUB_OFFLINE=1"));
   EXPECT_THAT(variables, testing::Not(testing::Contains("WANDB_MODE=offline")));
+  EXPECT_THAT(variables, testing::Not(testing::Contains(testing::HasSubstr("PROXY"))));
+  variables.clear();
+  SoftwareEnvironment::add_offline(variables, std::string("MINKE_OFFLINE=1\0", 16), {});
+  EXPECT_THAT(variables, IsEmpty());
+}
+
+TEST_F(SoftwareEnvironmentTest, WhatTheProxyReachesNeedNotBeOffline) {
+  model::ProxySettings proxy;
+  proxy.set_port(3128);
+  for (const char* host : {".Comet.com", "huggingface.co", ".andb.ai", "wandb.ai"}) proxy.add_allowed(host);
+  std::vector<std::string> variables;
+  SoftwareEnvironment::add_offline(variables, std::string("HF_HUB_OFFLINE=1\0", 17), proxy);
+  EXPECT_THAT(variables, testing::Contains("WANDB_MODE=offline"));
+  EXPECT_THAT(variables, testing::Contains("MINKE_HTTP_PROXY=http://127.0.0.1:3128"));
+  EXPECT_THAT(variables,
+              testing::Contains(
+                  "MINKE_HTTP_PROXY_OPENS=COMET_START_ONLINE:HF_DATASETS_OFFLINE:TRANSFORMERS_OFFLINE"));
 }
 
 TEST_F(SoftwareEnvironmentTest, OnlyShellsThatNeedItHaveAnotherInterpreter) {

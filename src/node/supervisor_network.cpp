@@ -1,0 +1,95 @@
+// The network of offline jobs, and their way out: a proxy that knows whom they may reach.
+//
+// The socket at which a job finds the proxy is in the job's network; whoever accepts from it may be in
+// another one. So nothing of the machine's network is in the job's, and nothing is spent until somebody
+// connects.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+#include <memory>
+
+#include "node/namespaces.h"
+#include "node/supervisor.h"
+
+extern char** environ;
+
+namespace minke::node {
+namespace {
+
+// `minke job-proxy` with the socket as its standard input. Of the launcher's environment it needs nothing.
+Result<pid_t> start_proxy(const model::ProxySettings& settings, int socket) {
+  std::vector<std::string> words = {"/proc/self/exe", "job-proxy", "--program", settings.program()};
+  for (const std::string& host : settings.allowed()) words.insert(words.end(), {"--allow", host});
+  for (const uint32_t port : settings.connect_ports())
+    words.insert(words.end(), {"--connect-port", std::to_string(port)});
+  if (!settings.upstream().empty()) words.insert(words.end(), {"--upstream", settings.upstream()});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  char* environment[] = {path, nullptr};
+
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, socket, 0);
+  ::posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, words[0].c_str(), &files, &attributes, arguments.data(), environment);
+  ::posix_spawn_file_actions_destroy(&files);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) return failure_from_errno("job-proxy", error);
+  return pid;
+}
+
+}  // namespace
+
+Status Supervisor::make_network(const LaunchOrder& order, Job& job) {
+  auto network = make_offline_network();
+  if (!network) return failure("no network namespace: " + network.error().message, network.error().code);
+  if (!order.proxy().allowed().empty()) {
+    auto socket = listen_in(network->get(), static_cast<uint16_t>(order.proxy().port()));
+    if (!socket) return failure("no way to the proxy: " + socket.error().message, socket.error().code);
+    job.proxy_socket = std::move(*socket);
+    job.proxy = order.proxy();
+    wait_for_proxy_use(job);
+  }
+  job.network = std::move(*network);
+  return {};
+}
+
+void Supervisor::wait_for_proxy_use(Job& job) {
+  job.proxy_watch = loop_.on_readable(job.proxy_socket.get(), [this, key = job.key] {
+    Job& used = jobs_.at(key);
+    if (const auto pid = start_proxy(used.proxy, used.proxy_socket.get())) {
+      used.proxy_process = *pid;
+      proxies_[*pid] = key;
+    } else {
+      log_line("job " + std::to_string(key.job_id) + ": " + pid.error().message);
+    }
+    used.proxy_watch.reset();
+  });
+}
+
+void Supervisor::proxy_ended(const JobKey& key) {
+  const auto job = jobs_.find(key);
+  if (job == jobs_.end()) return;
+  job->second.proxy_process = 0;
+  // Who waits is sent away, so that a proxy that always fails is started no more often than somebody asks.
+  while (os::UniqueFd(::accept4(job->second.proxy_socket.get(), nullptr, nullptr, SOCK_CLOEXEC))) {
+  }
+  wait_for_proxy_use(job->second);
+}
+
+}  // namespace minke::node
