@@ -84,7 +84,7 @@ def measure(context: Context, report: Report) -> None:
         questions = [("one user's day", ["-u", str(FIRST_UID + 7), *day], per_day // USERS),
                      ("everybody's day", ["-a", *day], per_day),
                      ("one job", ["-j", str(options.finished_jobs // 2)], 1),
-                     ("the last hour", ["-a", "-S", "now-1hour"], 3600 // EVERY)]
+                     ("the last hour", ["-a", "-S", time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now - 3600))], 3600 // EVERY)]
         for _ in range(options.repeats):
             for title, words, least in questions:
                 began = time.monotonic()

@@ -28,6 +28,9 @@ class SqliteStore final : public Store {
   void commit(Batch batch, std::function<void(Status)> done) override {
     writer_->commit(std::move(batch), std::move(done));
   }
+  void forget(int64_t ended_before, std::function<void(Result<uint64_t>)> done) override {
+    writer_->forget(ended_before, std::move(done));
+  }
   void query(AccountingQuery query, Reader::Chunk chunk) override {
     reader_->query(std::move(query), std::move(chunk));
   }

@@ -54,8 +54,7 @@ struct SeriesRow {
   std::string series;  // serialised
 };
 
-// One atomic change. Everything is an upsert; but for settings nothing is ever deleted here (retention comes
-// later).
+// One atomic change. Everything is an upsert; but for settings nothing is ever deleted here: see forget().
 struct Batch {
   std::vector<JobRow> jobs = {};  // key: (job_id, restarts)
   std::vector<SpecRow> specs = {};
@@ -118,6 +117,11 @@ class Store {
   // to try again or to refuse. Only where the disk itself fails (EIO) and the machine stops right after, the
   // batch may be found whole after all. An empty batch is done once all before it are.
   virtual void commit(Batch batch, std::function<void(Status)> done) = 0;
+
+  // Removes the runs that ended before a time (s since the epoch), with all that is theirs alone; a bit at a
+  // time, between commits. Active runs stay, and the latest job. `done` gets their number. An error leaves
+  // the rest for another time.
+  virtual void forget(int64_t ended_before, std::function<void(Result<uint64_t>)> done) = 0;
 
   // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts), then once with an
   // empty vector: the end. An error ends it at once. Queries take turns, chunk by chunk. Each chunk is read

@@ -17,12 +17,15 @@ Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Connection> connec
   if (!set) return failure(set.error());
   auto rows = RowWriter::prepare(*connection);
   if (!rows) return failure(rows.error());
+  auto retention = Retention::prepare(*connection);
+  if (!retention) return failure(retention.error());
   auto begin = connection->prepare("BEGIN IMMEDIATE");
   auto commit = connection->prepare("COMMIT");
   auto rollback = connection->prepare("ROLLBACK");
   if (!begin || !commit || !rollback) return connection->error(SQLITE_ERROR);
 
-  std::unique_ptr<Writer> writer(new Writer(std::move(connection), std::move(*rows), checkpoint_pages));
+  std::unique_ptr<Writer> writer(
+      new Writer(std::move(connection), std::move(*rows), std::move(*retention), checkpoint_pages));
   writer->begin_ = std::move(*begin);
   writer->commit_ = std::move(*commit);
   writer->rollback_ = std::move(*rollback);
@@ -38,8 +41,12 @@ Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Connection> connec
   return writer;
 }
 
-Writer::Writer(std::unique_ptr<Connection> connection, RowWriter rows, int checkpoint_pages)
-    : connection_(std::move(connection)), rows_(std::move(rows)), checkpoint_pages_(checkpoint_pages) {}
+Writer::Writer(std::unique_ptr<Connection> connection, RowWriter rows, Retention retention,
+               int checkpoint_pages)
+    : connection_(std::move(connection)),
+      rows_(std::move(rows)),
+      retention_(std::move(retention)),
+      checkpoint_pages_(checkpoint_pages) {}
 
 Writer::~Writer() {
   {
@@ -59,10 +66,19 @@ void Writer::commit(Batch batch, std::function<void(Status)> done) {
   handed_in_.notify_one();
 }
 
+void Writer::forget(int64_t ended_before, Retention::Done done) {
+  {
+    std::lock_guard lock(mutex_);
+    to_forget_.emplace_back(ended_before, std::move(done));
+  }
+  handed_in_.notify_one();
+}
+
 std::vector<PendingCommit> Writer::take_group() {
   std::vector<PendingCommit> group;
   std::unique_lock lock(mutex_);
-  handed_in_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
+  handed_in_.wait(lock,
+                  [&] { return stop_ || !waiting_.empty() || retention_.busy() || !to_forget_.empty(); });
   size_t rows = 0;
   while (!waiting_.empty() && (group.empty() || rows + row_count(waiting_.front().batch) <= kRowsPerGroup)) {
     rows += row_count(waiting_.front().batch);
@@ -73,14 +89,40 @@ std::vector<PendingCommit> Writer::take_group() {
 }
 
 void Writer::work() {
-  for (auto group = take_group(); !group.empty(); group = take_group()) {
-    const Status outcome = write(group);
-    for (auto& commit : group) {
-      if (commit.done) commit.done(outcome);
+  while (more_to_do()) {
+    auto group = take_group();
+    if (!group.empty()) {
+      const Status outcome = write(group);
+      for (auto& commit : group) {
+        if (commit.done) commit.done(outcome);
+      }
+      group.clear();
+      checkpoint_if_due();
     }
-    group.clear();
-    checkpoint_if_due();
+    forget_a_slice();
   }
+  retention_.settled(failure("the store is being closed"));
+}
+
+bool Writer::more_to_do() {
+  std::lock_guard lock(mutex_);
+  return !stop_ || !waiting_.empty();
+}
+
+void Writer::forget_a_slice() {
+  if (!retention_.busy()) {
+    std::lock_guard lock(mutex_);
+    if (to_forget_.empty()) return;
+    auto [ended_before, done] = std::move(to_forget_.front());
+    to_forget_.pop_front();
+    retention_.begin(ended_before, std::move(done));
+  }
+  Status outcome = begin_.run();
+  if (outcome) outcome = retention_.advance();
+  if (outcome) outcome = commit_.run();
+  if (!outcome && connection_->in_transaction()) (void)rollback_.run();
+  retention_.settled(outcome);
+  checkpoint_if_due();
 }
 
 Status Writer::write(const std::vector<PendingCommit>& commits) {
@@ -100,6 +142,7 @@ Status Writer::write_rows(const std::vector<PendingCommit>& commits) {
   Status status;
   for (const auto* row : group.contents) {
     if (status = rows_.put_content(row->first, row->second); !status) return status;
+    retention_.stored(row->first);
   }
   for (const auto* row : group.specs) {
     if (status = rows_.put(*row); !status) return status;

@@ -2,7 +2,7 @@
 //
 // Invariants: a batch is reported done only after its group was synced; groups are written in the order
 // handed in; a group that fails leaves nothing behind. The thread sleeps on a condition variable while
-// nothing waits.
+// nothing waits. Between two groups it does a slice of what retention.h has to do.
 //
 // Checkpoints (copying the log into the database) are made here too, after the reports, so that nobody waits
 // for them who was there before.
@@ -11,12 +11,14 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "store/group.h"
+#include "store/retention.h"
 #include "store/rows.h"
 #include "store/sqlite.h"
 
@@ -29,25 +31,30 @@ class Writer {
   ~Writer();  // commits what waits
 
   void commit(Batch batch, std::function<void(Status)> done);
+  void forget(int64_t ended_before, Retention::Done done);  // what is not done at the end is left
 
  private:
-  Writer(std::unique_ptr<Connection> connection, RowWriter rows, int checkpoint_pages);
+  Writer(std::unique_ptr<Connection> connection, RowWriter rows, Retention retention, int checkpoint_pages);
   void work();
-  std::vector<PendingCommit> take_group();  // blocks; empty: the end
+  std::vector<PendingCommit> take_group();  // blocks; empty: the end, or there is something to forget
+  bool more_to_do();                        // false: the end
+  void forget_a_slice();
   Status write(const std::vector<PendingCommit>& commits);
   Status write_rows(const std::vector<PendingCommit>& commits);
   void checkpoint_if_due();
 
   std::unique_ptr<Connection> connection_;
   RowWriter rows_;
+  Retention retention_;
   Statement begin_, commit_, rollback_;
   const int checkpoint_pages_;
   int log_pages_ = 0;  // of the write-ahead log, after the last commit
 
   std::mutex mutex_;
   std::condition_variable handed_in_;
-  std::deque<PendingCommit> waiting_;  // guarded by mutex_
-  bool stop_ = false;                  // guarded by mutex_
+  std::deque<PendingCommit> waiting_;                          // guarded by mutex_
+  std::deque<std::pair<int64_t, Retention::Done>> to_forget_;  // guarded by mutex_
+  bool stop_ = false;                                          // guarded by mutex_
   std::thread thread_;
 };
 
