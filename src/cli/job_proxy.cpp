@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "cli/client.h"
+#include "cli/fetch.h"
 #include "os/become.h"
 #include "os/fd.h"
 
