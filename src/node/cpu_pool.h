@@ -1,9 +1,9 @@
 // Which of the machine's CPUs each job runs on. The scheduler counts CPUs; this gives them their numbers.
 //
 // A job gets CPUs that no other has, as near to each other as there are: threads of a core, then cores of a
-// socket. Where the jobs together have more CPUs than there are (nodes that are declared larger than the
-// machine, suspended jobs that lend theirs), those that the fewest have. No I/O but in of_machine(); one
-// thread.
+// memory (NUMA node), then of a socket. Where the jobs together have more CPUs than there are (nodes that are
+// declared larger than the machine, suspended jobs that lend theirs), those that the fewest have. No I/O but
+// in of_machine(); one thread.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@ class CpuPool {
     uint32_t number = 0;
     int package = 0;  // socket
     int core = 0;     // of the socket
+    int memory = 0;   // NUMA node
   };
   explicit CpuPool(std::vector<Cpu> cpus);
   // Those that this process may run on. `root`: put before every path, for tests.
@@ -33,6 +34,8 @@ class CpuPool {
     Cpu cpu;
     uint32_t uses = 0;
   };
+  // Of all slots, or of the NUMA node or socket where so many fit most tightly.
+  std::vector<Slot*> candidates(size_t count);
   std::vector<Slot> slots_;  // neighbours stand together
 };
 

@@ -52,6 +52,17 @@ TEST(CpuPool, BeyondTheMachineThoseThatTheFewestHave) {
   EXPECT_THAT(pool.take(0), IsEmpty());
 }
 
+TEST(CpuPool, OneMemoryBeforeOneSocket) {
+  std::vector<CpuPool::Cpu> cpus;  // two sockets of two memories of two cores
+  for (int number = 0; number < 8; ++number)
+    cpus.push_back({static_cast<uint32_t>(number), number / 4, number, number / 2});
+  CpuPool pool(cpus);
+  EXPECT_THAT(pool.take(1), ElementsAre(0));
+  EXPECT_THAT(pool.take(2), ElementsAre(2, 3));
+  EXPECT_THAT(pool.take(1), ElementsAre(1));
+  EXPECT_THAT(pool.take(3), ElementsAre(4, 5, 6));
+}
+
 TEST(CpuPool, OfThisMachine) {
   CpuPool pool = CpuPool::of_machine();
   EXPECT_EQ(pool.take(1).size(), 1u);
