@@ -95,7 +95,7 @@ def submit(machine, user: str, script: str, *options: str) -> str:
     return machine.run(as_user(user, f"sbatch --parsable {' '.join(options)} --wrap {quote(script)}")).strip()
 
 
-def wait_state(machine, job: str, state: str, seconds: float = 90) -> None:
+def wait_state(machine, job: str, state: str, seconds: float = 180) -> None:
     try:
         machine.until(as_user("alice", f"scontrol show job {job} | grep -q JobState={state}"), seconds)
     except AssertionError as error:
@@ -221,7 +221,7 @@ END
 
 
 def ssh(user: str, command: str) -> str:
-    return ("timeout 100 ssh -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR -o BatchMode=yes "
+    return ("timeout 100 ssh -o StrictHostKeyChecking=accept-new -o BatchMode=yes "
             f"{user}@127.0.0.1 {quote(command)} 2>&1")
 
 
