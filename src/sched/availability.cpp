@@ -64,7 +64,7 @@ void Availability::index_blocks() {
   }
 }
 
-Availability::Position Availability::find(std::int64_t time) const {
+std::size_t Availability::find_block(std::int64_t time) const {
   std::size_t block = 0;
   if (blocks_.size() > 1 && time >= index_begin_) {
     const std::uint64_t slot = static_cast<std::uint64_t>(time - index_begin_) >> index_shift_;
@@ -73,10 +73,17 @@ Availability::Position Availability::find(std::int64_t time) const {
   }
   while (block + 1 < blocks_.size() && blocks_[block + 1].first <= time) ++block;
   while (block > 0 && blocks_[block].first > time) --block;
-  const Steps& steps = *blocks_[block].steps;
+  return block;
+}
+
+Availability::Position Availability::find(std::int64_t time) const {
+  const bool same = last_found_ < blocks_.size() && blocks_[last_found_].first <= time &&
+                    (last_found_ + 1 == blocks_.size() || time < blocks_[last_found_ + 1].first);
+  if (!same) last_found_ = find_block(time);
+  const Steps& steps = *blocks_[last_found_].steps;
   const std::size_t step =
-      last_at_or_before(blocks_[block].count, [&](std::size_t i) { return steps.time[i] <= time; });
-  return {block, static_cast<std::uint32_t>(step)};
+      last_at_or_before(blocks_[last_found_].count, [&](std::size_t i) { return steps.time[i] <= time; });
+  return {last_found_, static_cast<std::uint32_t>(step)};
 }
 
 std::int32_t Availability::free_at(std::int64_t time) const {
@@ -161,8 +168,20 @@ void Availability::add(std::int64_t begin, std::int64_t end, std::int32_t proces
       continue;
     }
     Steps& steps = *block.steps;
-    for (; at.step < block.count && steps.time[at.step] < end; ++at.step) steps.free[at.step] += processors;
-    summarize(block);
+    std::int32_t least = steps.free[at.step];  // of those that change
+    std::int32_t most = least;
+    for (; at.step < block.count && steps.time[at.step] < end; ++at.step) {
+      std::int32_t& free = steps.free[at.step];
+      least = std::min(least, free);
+      most = std::max(most, free);
+      free += processors;
+    }
+    if (processors > 0 ? least == block.least : most == block.most) {
+      summarize(block);
+    } else {
+      block.least = std::min(block.least, least + processors);
+      block.most = std::max(block.most, most + processors);
+    }
     if (at.step < block.count) break;
   }
   join(at);  // the step at `end`; what lies before it stays where it is

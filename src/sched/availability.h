@@ -88,6 +88,7 @@ class Availability {
   };
 
   Position find(std::int64_t time) const;  // the step that holds at `time`
+  std::size_t find_block(std::int64_t time) const;
   std::int32_t value(Position at) const {
     return blocks_[at.block].steps->free[at.step] + blocks_[at.block].offset;
   }
@@ -128,6 +129,7 @@ class Availability {
   std::array<std::uint32_t, 1 << kIndexBits> index_{};
   std::int64_t index_begin_ = 0;
   int index_shift_ = 0;
+  mutable std::size_t last_found_ = 0;  // the block: the next question is often near
 };
 
 }  // namespace minke::sched

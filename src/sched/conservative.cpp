@@ -116,7 +116,7 @@ bool ConservativePlan::possible(std::uint32_t index, const Active& active) const
   if (node.narrowest > active.width || node.last_start <= gain.begin) return false;
   std::int64_t first_start = node.first_start;
   if (first_start <= gain.begin && index >= capacity_)
-    first_start = jobs_[index - capacity_].first_after(gain.begin);
+    first_start = jobs_[index - capacity_].start(jobs_[index - capacity_].first_after(gain.begin));
   for (const Told& told : active.told)
     if (told.start >= gain.end && told.of(node, first_start)) return false;
   return first_start <= gain.end || node.shortest <= std::min(active.until, node.last_start) - active.from;
@@ -214,23 +214,24 @@ void ConservativePlan::look(std::uint32_t position, Active& active, std::int64_t
   ++looks_;
   std::int64_t from = std::max({now, gain.begin - jobs.seconds(), active.from});
   Told told{jobs.processors(), jobs.seconds(), Availability::kBegin, 0};
-  const std::int64_t first_start = jobs.first_after(gain.begin);
+  const std::int64_t first_start = jobs.start(jobs.first_after(gain.begin));
   for (const Told& known : active.told) {
     if (!known.of(tree_[capacity_ + position], first_start) || known.start <= from) continue;
     from = known.start;
     told.planned = std::max(told.planned, known.planned);
   }
-  for (;;) {
+  for (std::size_t first = 0;;) {
     const std::int64_t before = std::min(gain.end, jobs.last());
     const Availability::Window window =
         free_.earliest(from, before, jobs.processors(), jobs.seconds(), [&](std::int64_t time) {
-          const std::int64_t planned = jobs.first_after(time);
+          first = jobs.first_after(time);
+          const std::int64_t planned = jobs.start(first);
           told.planned = std::max(told.planned, planned);
           return planned;
         });
     told.start = std::min(window.start, before);
     if (window.start == Availability::kEnd) break;
-    move(position, window);
+    move(position, first, window);
     from = window.start;
   }
   // One of the two is of jobs like the last ones that were looked at, the other of those before.
@@ -239,13 +240,16 @@ void ConservativePlan::look(std::uint32_t position, Active& active, std::int64_t
   last = told;
 }
 
-// A job into that window, and those like it each into the place of the one before it, as long as they can
-// follow at once. What the last one leaves is a gain.
-void ConservativePlan::move(std::uint32_t position, Availability::Window window) {
+// Job `first` into that window, and those like it each into the place of the one before it, as long as they
+// can follow at once. What the last one leaves is a gain.
+void ConservativePlan::move(std::uint32_t position, std::size_t first, Availability::Window window) {
   LikeJobs& jobs = jobs_[position];
   const std::int64_t end = window.start + jobs.seconds();
-  const std::int64_t left = window.until >= end ? jobs.last() : jobs.last_until(window.until);
-  jobs.move(left, window.start);
+  std::size_t last = jobs.size() - 1;
+  if (window.until < end)
+    for (last = first; last + 1 < jobs.size() && jobs.start(last + 1) <= window.until;) ++last;
+  const std::int64_t left = jobs.start(last);
+  jobs.shift(first, last, window.start);
   update(position);
   free_.add(window.start, std::min(end, left), -jobs.processors());
   free_.add(std::max(end, left), left + jobs.seconds(), jobs.processors());

@@ -92,7 +92,7 @@ class ConservativePlan {
 
   void compress(std::int64_t now);
   void look(std::uint32_t position, Active& active, std::int64_t now);
-  void move(std::uint32_t position, Availability::Window window);
+  void move(std::uint32_t position, std::size_t first, Availability::Window window);
   void remove_active(std::size_t from, std::size_t to);
   void add_gain(Gain gain, std::uint32_t next, std::int64_t now);
   bool measure(Active& active, std::int64_t now) const;

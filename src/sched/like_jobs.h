@@ -41,19 +41,26 @@ class LikeJobs {
   // Of what is not empty:
   std::int64_t first() const { return starts_[head_]; }
   std::int64_t last() const { return starts_.back(); }
-  // The first start after `time`, where there is one: last() > time.
-  std::int64_t first_after(std::int64_t time) const {
-    return *std::upper_bound(starts_.begin() + head(), starts_.end(), time);
+  // Numbers count from the job that starts first.
+  std::int64_t start(std::size_t number) const { return starts_[head_ + number]; }
+  // The first job that starts after `time`, where there is one: last() > time. Without branches: where a time
+  // lies is hard to foretell.
+  std::size_t first_after(std::int64_t time) const {
+    const std::int64_t* base = starts_.data() + head_;
+    for (std::size_t count = size(); count > 1;) {
+      const std::size_t half = count / 2;
+      base += base[half - 1] <= time ? half : 0;
+      count -= half;
+    }
+    return static_cast<std::size_t>(base - starts_.data()) - head_;
   }
-  // The last start that is not after `time`, where there is one: first() <= time.
-  std::int64_t last_until(std::int64_t time) const {
-    return *(std::upper_bound(starts_.begin() + head(), starts_.end(), time) - 1);
-  }
-  // One that started at `from` starts at `to` < from.
-  void move(std::int64_t from, std::int64_t to) {
-    const auto begin = std::upper_bound(starts_.begin() + head(), starts_.end(), to);
-    const auto end = std::lower_bound(begin, starts_.end(), from);
-    std::copy_backward(begin, end, end + 1);
+  // Job `first` starts at `to`, which is no later than it did; those that follow up to `last` each start when
+  // the one before did.
+  void shift(std::size_t first, std::size_t last, std::int64_t to) {
+    const auto begin = starts_.begin() + head() + static_cast<std::ptrdiff_t>(first);
+    if (first != last)
+      std::copy_backward(begin, begin + static_cast<std::ptrdiff_t>(last - first),
+                         begin + static_cast<std::ptrdiff_t>(last - first) + 1);
     *begin = to;
   }
   // Whether a job that follows in the queue is one of them.

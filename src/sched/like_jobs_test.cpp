@@ -12,10 +12,10 @@ using testing::Random;
 TEST(LikeJobs, KnowTheirStartsInOrder) {
   LikeJobs jobs(2, 60);
   for (const std::int64_t start : {10, 20, 20, 30}) jobs.append(static_cast<LikeJobs::JobKey>(start), start);
-  EXPECT_EQ(jobs.first_after(9), 10);
-  EXPECT_EQ(jobs.first_after(10), 20);
-  EXPECT_EQ(jobs.last_until(29), 20);
-  EXPECT_EQ(jobs.last_until(30), 30);
+  EXPECT_EQ(jobs.first_after(9), 0u);
+  EXPECT_EQ(jobs.first_after(10), 1u);
+  EXPECT_EQ(jobs.first_after(20), 3u);
+  EXPECT_EQ(jobs.start(3), 30);
   EXPECT_TRUE(jobs.is_like(2, 60, 30));
   EXPECT_FALSE(jobs.is_like(2, 60, 29));
   EXPECT_FALSE(jobs.is_like(1, 60, 30));
@@ -40,10 +40,10 @@ TEST(LikeJobs, AreTheSameAsASetOfStarts) {
         ASSERT_EQ(jobs.pop(), popped++);
         starts.erase(starts.begin());
       } else {
-        const std::int64_t from = starts[random.up_to(static_cast<std::uint32_t>(starts.size()) - 1)];
-        const std::int64_t to = from - 1 - random.up_to(10);
-        jobs.move(from, to);
-        *std::find(starts.begin(), starts.end(), from) = to;
+        const std::size_t last = random.up_to(static_cast<std::uint32_t>(starts.size()) - 1);
+        const std::int64_t to = starts[last] - 1 - random.up_to(10);
+        jobs.shift(jobs.first_after(to), last, to);
+        starts[last] = to;
         std::sort(starts.begin(), starts.end());
       }
       ASSERT_EQ(jobs.empty(), starts.empty());
