@@ -11,7 +11,6 @@ import shutil
 import subprocess
 
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "initramfs-tools",
-PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "initramfs-tools",
             "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server",
             "openssh-client", "xfsprogs", "criu", "python3-numpy"]
 
