@@ -21,10 +21,11 @@ namespace {
 
 constexpr int64_t kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay, kYear = 365 * kDay;
 
-// In the order in which they are shown.
-constexpr std::array<std::string_view, 14> kFlags = {
-    "MAINT",   "FLEX",   "OVERLAP",    "IGNORE_JOBS", "HOURLY",    "DAILY",  "WEEKDAY",
-    "WEEKEND", "WEEKLY", "SPEC_NODES", "ALL_NODES",   "ANY_NODES", "STATIC", "PART_NODES"};
+// In the order in which they are shown. FIRST_CORES changes nothing: reservations are of so many processors,
+// and which of them are a job's is settled when it starts.
+constexpr std::array<std::string_view, 15> kFlags = {
+    "MAINT",  "FLEX",       "OVERLAP",   "IGNORE_JOBS", "HOURLY", "DAILY",      "WEEKDAY",    "WEEKEND",
+    "WEEKLY", "SPEC_NODES", "ALL_NODES", "ANY_NODES",   "STATIC", "PART_NODES", "FIRST_CORES"};
 
 bool is(std::string_view given, std::string_view name) {
   return text::equals_ignoring_case(given, name);
