@@ -166,7 +166,7 @@ TEST(CurrentOptions, BadValues) {
             "1: sbatch: error: --gpus-per-socket option requires --sockets-per-node specification\n"
             "sbatch: error: Invalid generic resource (gres) specification\n");
   EXPECT_EQ(refusal({"--gpu-bind=verbose,map_gpu:0,NaN"}),
-            "255: sbatch: error: Failed to validate 0,NaN, offending character is N\n"
+            "255: sbatch: error: Failed to validate NaN, offending character is N\n"
             "sbatch: error: Invalid --gpu-bind argument: gpu:verbose,map_gpu:0,NaN\n");
   EXPECT_EQ(refusal({"--gpus=1", "--gres=gpu:2"}),
             "1: sbatch: error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket\n"

@@ -81,10 +81,15 @@ Status gpu_bind(const Assignment& to) {
   mode = mode.substr(0, colon);
   if (text::starts_with_ignoring_case(mode, "map") || text::starts_with_ignoring_case(mode, "mask")) {
     const bool mask = text::starts_with_ignoring_case(mode, "mask");
-    const size_t bad = numbers.find_first_not_of(mask ? "0123456789abcdefABCDEFxX,*" : "0123456789xX,*");
-    if (bad != std::string_view::npos) {
-      return failure("Failed to validate " + std::string(numbers) + ", offending character is " +
-                         numbers[bad] + "\nInvalid --gpu-bind argument: gpu:" + std::string(to.text()),
+    for (const std::string_view item : text::split(numbers, ',')) {
+      std::string_view digits = item;
+      const bool hexadecimal = text::starts_with_ignoring_case(digits, "0x");
+      if (hexadecimal) digits.remove_prefix(2);
+      const size_t bad =
+          digits.find_first_not_of(mask || hexadecimal ? "0123456789abcdefABCDEF*" : "0123456789*");
+      if (bad == std::string_view::npos) continue;
+      return failure("Failed to validate " + std::string(item) + ", offending character is " + digits[bad] +
+                         "\nInvalid --gpu-bind argument: gpu:" + std::string(to.text()),
                      kUsageStatus);
     }
   }

@@ -369,6 +369,11 @@ GRES = lines("gres", """
 --gpus-per-task=1 -N 1-2
 --gpus-per-socket=1
 --gpus-per-socket=1 --sockets-per-node=1
+--gpus-per-socket=2 --sockets-per-node=1 --gpus=1
+--gres=gpu:2 --gpus-per-socket=1 --sockets-per-node=1
+--gres=gpu:2 --gpus=1
+--gpus=1 -N 2
+--gpu-bind=verbose,map_gpu:0,x --gpus=1
 --cpus-per-gpu=2 --gpus=1
 --cpus-per-gpu=2
 --cpus-per-gpu=2 --gpus=2
@@ -422,6 +427,7 @@ ARRAY = lines("array", """
 -a 1,2,3%1
 -a 3-1
 -a 1-3%0
+-a 1-3%
 -a 1-
 -a x
 -a ''
