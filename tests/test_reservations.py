@@ -236,7 +236,7 @@ def test_cores_of_several_nodes_are_taken_evenly(cluster):
     """So many cores on so many nodes: none of them as a whole, so that a second reservation finds some."""
     create(cluster, "reservationname=half", "starttime=now", "duration=30", "users=root", "nodecnt=2", "corecnt=2")
     assert (shown(cluster, "half")["NodeCnt"], shown(cluster, "half")["CoreCnt"]) == ("2", "2")
-    cluster.run("scontrol", "update", "reservation", "reservationname=half", "flags+=first_cores", check=0)
+    cluster.run("scontrol", "update", "reservationname=half", "flags+=first_cores", check=0)
     assert "FIRST_CORES" in shown(cluster, "half")["Flags"]
     create(cluster, "reservationname=rest", "starttime=now", "duration=30", "users=root", "nodes=n[1-2]", "corecnt=1,1")
     refused = create(cluster, "reservationname=more", "starttime=now", "duration=30", "users=root", "nodes=n2",
