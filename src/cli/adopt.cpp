@@ -6,16 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "cli/client.h"
-#include "node/control_groups.h"
-#include "node/job_groups.h"
 #include "node/launcher.h"
 #include "node/process_tree.h"
 #include "os/minke_home.h"
@@ -41,22 +40,59 @@ int refuse(const std::string& why) {
   return 1;
 }
 
-// The control group of the process among those that the launcher of this home made; empty: none of them.
-std::string group_of(pid_t pid, const std::string& home_id) {
-  const std::string base = "/minke+" + home_id + "/";
-  std::ifstream lines("/proc/" + std::to_string(pid) + "/cgroup");
-  for (std::string line; std::getline(lines, line);) {
-    const size_t at = line.find(base);
-    if (at == std::string::npos) continue;
-    const size_t begin = at + base.size();
-    return line.substr(begin, line.find('/', begin) - begin);
+// Where the hierarchy is mounted that has the controller (version 1), or that of version 2 (empty). `root`:
+// which part of it is.
+struct Mount {
+  std::string root, at;
+};
+Mount mount_of(const std::string& controller) {
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    Mount mount;
+    std::string word, type, options;
+    words >> word >> word >> word >> mount.root >> mount.at;
+    while (words >> word && word != "-") {
+    }
+    words >> type >> word >> options;
+    const bool has = ("," + options + ",").find("," + controller + ",") != std::string::npos;
+    if (controller.empty() ? type == "cgroup2" : type == "cgroup" && has) return mount;
   }
-  return "";
+  return {};
 }
 
-// The control groups of the user's running jobs, the one that began last first. Found by the jobs' processes:
-// a group's name need not be the job's. Only the user's own: another's may claim to be of any job.
-Result<std::vector<std::string>> groups_of_jobs(uid_t user, const std::string& home) {
+// The directories of the job's control groups that this process of it is in: one for each hierarchy where the
+// launcher of this home made one. In version 2 a group that is divided has no processes of its own: a part of
+// it is for logins, which is made.
+std::vector<std::string> groups_of(pid_t pid, const std::string& home_id) {
+  const std::string base = "/minke+" + home_id + "/";
+  std::vector<std::string> directories;
+  std::ifstream lines("/proc/" + std::to_string(pid) + "/cgroup");
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1), at = line.find(base);
+    if (at == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const Mount mount = mount_of(controllers.substr(0, controllers.find(',')));
+    std::string group = line.substr(second + 1, line.find('/', at + base.size()) - second - 1);
+    if (mount.root != "/" && group.starts_with(mount.root)) group.erase(0, mount.root.size());
+    directories.push_back(mount.at + group);
+    if (!controllers.empty()) continue;
+    directories.back() += "/login";
+    ::mkdir(directories.back().c_str(), 0755);  // where it is not there yet
+  }
+  return directories;
+}
+
+bool enter(const std::vector<std::string>& groups, pid_t pid) {
+  return !groups.empty() && std::all_of(groups.begin(), groups.end(), [&](const std::string& group) {
+    std::ofstream procs(group + "/cgroup.procs");
+    return static_cast<bool>(procs << pid << std::flush);
+  });
+}
+
+// A process of each of the user's running jobs, the job that began last first. Only the user's own: another's
+// may claim to be of any job. 0: the job has none now.
+Result<std::vector<pid_t>> processes_of_jobs(uid_t user, const std::string& home_id) {
   auto client = Client::connect(false);
   if (!client) return failure(client.error());
   rpc::ClientMessage request;
@@ -67,34 +103,20 @@ Result<std::vector<std::string>> groups_of_jobs(uid_t user, const std::string& h
   std::sort(jobs.begin(), jobs.end(), [](const rpc::JobMeasurement& a, const rpc::JobMeasurement& b) {
     return a.job().start_time() > b.job().start_time();
   });
-  const std::string home_id = node::launcher_home_id(home);
-  std::map<std::string, std::string> groups;  // by marker
+  std::map<std::string, pid_t> by_marker;
   for (const node::Process& process : node::read_all_processes()) {
     struct stat info {};
     if (::stat(("/proc/" + std::to_string(process.pid)).c_str(), &info) != 0 || info.st_uid != user) continue;
-    const auto marker = node::initial_variable(process.pid, node::kLaunchMarker);
-    if (!marker) continue;
-    if (const std::string group = group_of(process.pid, home_id); !group.empty())
-      groups.emplace(*marker, group);
+    if (const auto marker = node::initial_variable(process.pid, node::kLaunchMarker))
+      by_marker.emplace(*marker, process.pid);
   }
-  std::vector<std::string> names;
+  std::vector<pid_t> processes;
   for (const rpc::JobMeasurement& job : jobs) {
-    const auto found = groups.find(home_id + "/" + std::to_string(job.job().job_id()) + "." +
-                                   std::to_string(job.job().restarts()));
-    names.push_back(found != groups.end()
-                        ? found->second
-                        : node::JobGroups::name_of(node::JobKey{job.job().job_id(), job.job().restarts()}));
+    const auto found = by_marker.find(home_id + "/" + std::to_string(job.job().job_id()) + "." +
+                                      std::to_string(job.job().restarts()));
+    processes.push_back(found != by_marker.end() ? found->second : 0);
   }
-  return names;
-}
-
-// In version 2 a group that is divided has no processes of its own: a part of it is for logins.
-Status enter(node::ControlGroups& groups, const std::string& job, pid_t pid) {
-  if (groups.version() == 1) return groups.enter(job, pid);
-  const std::string logins = job + "/login";
-  const Status made = groups.create(logins, {});
-  if (!made && made.error().code != EEXIST) return made;
-  return groups.enter(logins, pid);
+  return processes;
 }
 
 }  // namespace
@@ -110,14 +132,13 @@ int adopt(const AdoptOptions& options) {
   if (user.pw_uid == 0 || is_member(user, options.allow)) return 0;
   const auto home = os::minke_home();
   if (!home) return refuse(home.error().message);
-  const auto names = groups_of_jobs(user.pw_uid, *home);
-  if (!names) return refuse(names.error().message);
-  if (names->empty()) return refuse(name + " has no running job on this machine");
-  auto groups = node::ControlGroups::find(node::launcher_home_id(*home), true);
-  if (!groups) return refuse(groups.error().message);
+  const std::string home_id = node::launcher_home_id(*home);
+  const auto processes = processes_of_jobs(user.pw_uid, home_id);
+  if (!processes) return refuse(processes.error().message);
+  if (processes->empty()) return refuse(name + " has no running job on this machine");
   const pid_t pid = options.pid != 0 ? options.pid : ::getppid();
-  for (const std::string& group : *names) {
-    if (enter(*groups, group, pid)) return 0;
+  for (const pid_t process : *processes) {
+    if (process != 0 && enter(groups_of(process, home_id), pid)) return 0;
   }
   return refuse("the job of " + name + " is ending, or has no control group");
 }
