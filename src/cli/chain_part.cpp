@@ -39,13 +39,14 @@ constexpr size_t kMaxScriptBytes = size_t{8} << 20;
 constexpr int kNotDone = EX_TEMPFAIL;  // 75: the script asks for another part
 constexpr int64_t kMaxReserveSeconds = 30;
 
+// A line in one write: what runs writes to the same log.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+  char text[1024];
   va_list values;
   va_start(values, format);
-  std::fputs("minke chain: ", stderr);
-  std::vfprintf(stderr, format, values);
-  std::fputc('\n', stderr);
+  std::vsnprintf(text, sizeof text, format, values);
   va_end(values);
+  std::fputs(("minke chain: " + std::string(text) + "\n").c_str(), stderr);
 }
 
 class Part {

@@ -16,7 +16,8 @@ for step in range(40):
     print("sum", step, int(values.sum() - values.size * (values.size - 1) / 2), flush=True)
     time.sleep(0.5)
 """
-OWN = 'export MINKE_HOME=/srv/chains; mkdir -p $MINKE_HOME; eval "$(/opt/minke/minke env --over-slurm)"; cd /srv/chains; '
+OWN = ('export MINKE_HOME=/srv/chains; mkdir -p $MINKE_HOME; eval "$(/opt/minke/minke env --over-slurm)"; '
+       "cd /srv/chains; ")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_criu_works_here(machine):
 def test_a_counter_goes_on(machine):
     lines = chain(machine, "counter.sh", "'a b'")
     counts = [line for line in lines if line.startswith("count")]
-    assert counts == [f"count {i} of a b, part 1" for i in range(1, 41)]  # its own memory: it never began anew
+    assert counts == [f"count {i} of a b, part 1" for i in range(1, 41)], "\n".join(lines)  # it never began anew
     assert "minke chain: the program's state is kept" in lines and lines[-1].startswith("minke chain: done in part ")
     assert lines[-1] != "minke chain: done in part 1"
 
@@ -58,5 +59,6 @@ def test_numpy_goes_on(machine):
 
 def test_users_without_the_right_are_refused(machine):
     machine.run("id carol >/dev/null 2>&1 || useradd --create-home carol")
-    said = machine.run("runuser -l carol -c '/opt/minke/minke chain --checkpoint=auto --total=10 --each=1 /bin/true' 2>&1; true")
+    chain_of_hers = "/opt/minke/minke chain --checkpoint=auto --total=10 --each=1 /bin/true"
+    said = machine.run(f"runuser -l carol -c '{chain_of_hers}' 2>&1; true")
     assert "--checkpoint=auto is not to be had here: criu check: " in said
