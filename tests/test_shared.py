@@ -576,7 +576,9 @@ def test_fork_bomb_leaves_room(shared):
         pytest.skip("no control groups: " + str(findings))
     job = shared.bob.submit("sleep 100")
     shared.bob.wait_state(job, "RUNNING")
-    limits = pathlib.Path("/sys/fs/cgroup").rglob(f"minke+*/job_{job}.0/pids.max")
+    pid = shared.bob.run("scontrol", "listpids", job, check=0).stdout.split("\n")[1].split()[0]
+    own = re.search(r"(?:pids|0:):(\S*/minke\+[^/\n]+/[^/\n]+)", pathlib.Path(f"/proc/{pid}/cgroup").read_text())[1]
+    limits = [path for path in pathlib.Path("/sys/fs/cgroup").rglob(f"{own.lstrip('/')}/pids.max")]
     assert [path.read_text().strip() for path in limits] == ["16384"]
     shared.bob.run("scancel", job, check=0)
 
@@ -807,7 +809,8 @@ def test_private_directories(with_private_tmp):
         assert one.bob.run("ls", hidden).returncode != 0
     (one.alice.work / "go").touch()
     assert one.alice.output(job).splitlines() == ["hers", "hers", f"{one.alice.name}:700"] * 2
-    assert not list((one.home / "tmp").glob("job*")) and not list((one.home / "shm").iterdir())
+    assert not list((one.home / "tmp").glob("job*"))
+    poll(lambda: not list((one.home / "shm").iterdir()), what="the end of what was kept for her next job")
     assert one.bob.run("srun", "bash", "-c", "umount /tmp 2>/dev/null && echo in; true", check=0).stdout == ""
 
 
