@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 import pytest
 
 import plain_scheduler
-from cluster import ROOT
+from cluster import ROOT, Machine
 
 MINKE_ONLY = True
 MINKE = os.environ.get("MINKE", str(ROOT / "build/minke"))
@@ -167,6 +167,56 @@ def test_priorities_of_the_configuration(tmp_path):
     refused = simulate(tmp_path / "dump", "--config", tmp_path / "fair.toml", "--accounts", tmp_path / "accounts", code=1)
     assert "accounts: line 1: the account nobody has had no line before" in refused.stderr
     simulate(tmp_path / "dump", "--accounts", tmp_path / "accounts", code=2)
+
+
+def test_jobs_give_way(tmp_path):
+    """A job of the higher tier takes the node from the one that began last; that runs anew when there is room."""
+    rows = ["1|a|low|2026-03-01T10:00:00|02:00:00|03:00:00|cpu=8,node=1",
+            "2|a|low|2026-03-01T10:30:00|02:00:00|03:00:00|cpu=8,node=1",
+            "3|b|high|2026-03-01T11:00:00|01:00:00|01:00:00|cpu=8,node=1"]
+    (tmp_path / "dump").write_text("JobID|User|Partition|Submit|Elapsed|Timelimit|AllocTRES\n" + "\n".join(rows) + "\n")
+    tiers = ('[[partition]]\nname = "low"\npriority_tier = 1\n'
+             '[[partition]]\nname = "high"\npriority_tier = 2\n')
+
+    def waits(preemption):
+        (tmp_path / "it.toml").write_text(TWO_NODES + tiers + preemption)
+        done = simulate(tmp_path / "dump", "--config", tmp_path / "it.toml", "--waits", tmp_path / "waits")
+        return waits_of((tmp_path / "waits").read_text().splitlines()), done.stdout
+    assert waits("")[0] == {1: 0, 2: 0, 3: 3600}
+    seen, told = waits('[preemption]\ntype = "partition"\nmode = "requeue"\n')
+    assert seen == {1: 0, 2: 5400, 3: 0}
+    assert "jobs gave way to others 1 times" in told
+    (tmp_path / "it.toml").write_text(TWO_NODES + tiers + '[preemption]\ntype = "partition"\nmode = "suspend"\n')
+    assert "not replayed" in simulate(tmp_path / "dump", "--config", tmp_path / "it.toml", code=1).stderr
+
+
+@pytest.mark.minke_only
+def test_limits_of_the_cluster(new_cluster, tmp_path):
+    """The accounts, QOS and limits of a running cluster, on jobs of the past: two at a time of one account."""
+    extra = ('[accounting]\nenforce = ["limits"]\n[priority]\ntype = "multifactor"\nweight_qos = 1000\n'
+             'weight_age = 1\n')
+    cluster = new_cluster("limits", Machine(nodes=1, cpus=16, memory=4000, extra=extra))
+    for words in (["add", "account", "def-a", "grptres=cpu=8"], ["add", "account", "def-b"],
+                  ["add", "qos", "urgent", "priority=5"], ["modify", "qos", "urgent", "set", "maxsubmitjobsperuser=1"]):
+        cluster.run("sacctmgr", "-i", *words, check=0)
+    rows = [f"{job}|{user}|{account}|{qos}|2026-03-01T10:00:00|01:00:00|02:00:00|cpu={cpus},node=1"
+            for job, user, account, qos, cpus in ((1, "ann", "def-a", "normal", 4), (2, "ann", "def-a", "normal", 4),
+                                                  (3, "ann", "def-a", "normal", 4), (4, "bob", "def-b", "", 8),
+                                                  (5, "bob", "def-b", "normal", 16), (6, "bob", "def-b", "urgent", 16),
+                                                  (7, "bob", "def-b", "urgent", 16))]
+    (tmp_path / "dump").write_text("JobID|User|Account|QOS|Submit|Elapsed|Timelimit|AllocTRES\n" + "\n".join(rows))
+    config = cluster.directory / "minke.toml"
+
+    def waits(*more):
+        done = cluster.run("minke", "simulate", tmp_path / "dump", "--config", config, "--waits", tmp_path / "waits",
+                           *more, check=0)
+        return waits_of((tmp_path / "waits").read_text().splitlines()), done.stderr
+    free, _ = waits()
+    assert [free[job] for job in (1, 2, 3)] == [0, 0, 0]
+    held, told = waits("--accounts", "cluster")
+    # The urgent one is first; of the others the account has two running at a time, and another goes past the third.
+    assert held == {6: 0, 1: 3600, 2: 3600, 4: 3600, 3: 7200, 5: 10800}
+    assert "1 jobs are refused: QOSMaxSubmitJobPerUserLimit" in told
 
 
 def test_twice_the_same(tmp_path):

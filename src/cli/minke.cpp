@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/version.h"
+#include "cli/accounting.h"
 #include "cli/adopt.h"
 #include "cli/client.h"
 #include "cli/commands.h"
@@ -357,6 +358,22 @@ int minke_main(int argc, char** argv) {
   why_command->add_flag("--json", json, "as JSON");
   why_command->callback([&] { exit_code = why(why_job, json); });
 
+  auto* accounting_command =
+      app.add_subcommand("accounting", "the record of ended jobs, from one cluster to another");
+  accounting_command->require_subcommand(1);
+  std::vector<std::string> dumps;
+  auto* import_command =
+      accounting_command->add_subcommand("import", "take in what sacct -P printed, of Slurm or of Minke");
+  import_command->add_option("file", dumps, "plain or gzipped; -: standard input")->required();
+  import_command->callback([&] { exit_code = import_accounting(dumps); });
+  ExportOptions exported;
+  auto* export_command =
+      accounting_command->add_subcommand("export", "write all of it, for import elsewhere");
+  export_command->add_option("file", exported.file, "default: standard output");
+  export_command->add_option("--since", exported.since, "jobs that ended then or later: 2026-04-01");
+  export_command->add_option("--until", exported.until, "jobs submitted until then");
+  export_command->callback([&] { exit_code = export_accounting(exported); });
+
   UsageOptions used;
   auto* usage_command =
       app.add_subcommand("usage", "core-years and RGU-years of each account, and what they will come to");
@@ -364,6 +381,7 @@ int minke_main(int argc, char** argv) {
   usage_command->add_option("-A,--account", used.accounts, "only these")->delimiter(',');
   bool of_storage = false;
   usage_command->add_flag("--storage", of_storage, "what you have in the cluster's tiers of storage instead");
+  usage_command->add_option("--gpu", used.gpu, "tell GPU equivalents in this model: h100");
   usage_command->add_flag("--json", used.json, "as JSON");
   usage_command->callback([&] { exit_code = of_storage ? storage_usage(used.json) : usage(used); });
 
@@ -382,8 +400,10 @@ int minke_main(int argc, char** argv) {
   simulate_command->add_option("--processors", replay.processors, "of the machine, if not as the trace says")
       ->check(CLI::Range(1, 0x7fffffff));
   simulate_command->add_option("--config", replay.config, "place the jobs on the nodes of this minke.toml");
-  simulate_command->add_option("--accounts", replay.accounts,
-                               "accounts and their shares, as sacctmgr dump wrote them; with --config");
+  simulate_command->add_option(
+      "--accounts", replay.accounts,
+      "accounts and their shares, as sacctmgr dump wrote them; cluster: those of the "
+      "running cluster, with QOS and limits; with --config");
   simulate_command->add_option("--waits", replay.waits,
                                "write each job's id and wait in seconds to this file");
   simulate_command->add_option("--svg", replay.svg, "draw use and queue over time into this file");

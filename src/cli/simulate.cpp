@@ -7,18 +7,22 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/result.h"
+#include "cli/sacctmgr/session.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/scheduling.h"
 #include "node/discovery.h"
 #include "sim/accounts.h"
+#include "sim/limits.h"
 #include "sim/multifactor.h"
 #include "sim/placed.h"
 #include "sim/plot.h"
+#include "sim/preempting.h"
 #include "sim/replay.h"
 #include "sim/sacct.h"
 #include "sim/score.h"
@@ -176,6 +180,7 @@ nlohmann::ordered_json run_json(const sim::Trace& trace, const Run& run, const S
   object["never_started"] = run.summary.never_started;
   object["utilisation"] = run.summary.utilisation;
   object["makespan"] = run.summary.makespan;
+  object["preempted"] = run.replay.preempted;
   object["replay_seconds"] = run.seconds;
   if (run.forecasts) {
     object["forecast"] = forecast_json(*run.forecasts);
@@ -211,6 +216,11 @@ void print_runs(const sim::Trace& trace, const std::vector<Run>& runs, std::uint
     std::printf("%llu jobs ask for more than there is\n", static_cast<unsigned long long>(never));
   print_table(runs);
   for (const Run& run : runs) {
+    if (run.replay.preempted > 0)
+      std::printf("%s: jobs gave way to others %llu times\n", run.policy.c_str(),
+                  static_cast<unsigned long long>(run.replay.preempted));
+  }
+  for (const Run& run : runs) {
     if (options.plot) {
       std::printf("\n%s\n%s", run.policy.c_str(),
                   sim::terminal_plot(sim::timeline(trace.jobs, run.replay.starts, kTerminalBins), processors)
@@ -238,12 +248,9 @@ class Cluster {
     processors_ = 0;
     for (const auto& node : machine_->layout().nodes()) processors_ += node.cpus;
     partitions_ = config->partitions;
-    if (auto done = set_up_priorities(options, trace, *config); !done) return done;
+    if (auto done = set_up_accounts(options, trace, *config); !done) return done;
     placed_ = sim::make_requests(trace, config->partitions, *machine_);
-    for (const auto& [reason, jobs] : placed_.refused) {
-      std::fprintf(stderr, "minke: %llu jobs are refused: %s\n", static_cast<unsigned long long>(jobs),
-                   reason.c_str());
-    }
+    say_refused(placed_.refused);
     return {};
   }
   std::uint64_t processors() const { return processors_; }
@@ -253,20 +260,49 @@ class Cluster {
                                     forecaster);
     }
     std::optional<sim::Multifactor> priorities;
-    if (multifactor_) priorities.emplace(trace, *multifactor_, accounts_, partitions_, *machine_);
-    return sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy, forecaster,
-                              priorities ? &*priorities : nullptr);
+    if (multifactor_) priorities.emplace(trace, policy_, accounts_, partitions_, *machine_);
+    std::optional<sim::Limits> limits;
+    if (limits_) limits.emplace(trace, policy_, safe_, accounts_, partitions_);
+    std::optional<sim::Preempting> preempting;
+    if (preempts_) preempting.emplace(trace, preemption_, accounts_, partitions_);
+    auto replay = sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy,
+                                     forecaster, priorities ? &*priorities : nullptr,
+                                     limits ? &*limits : nullptr, preempting ? &*preempting : nullptr);
+    if (limits) say_refused(limits->refused());
+    return replay;
   }
 
  private:
-  Status set_up_priorities(const SimulateOptions& options, const sim::Trace& trace,
-                           const engine::Configuration& config) {
-    if (!config.priority.multifactor) {
+  static void say_refused(const std::map<std::string, std::uint64_t>& refused) {
+    for (const auto& [reason, jobs] : refused)
+      std::fprintf(stderr, "minke: %llu jobs are refused: %s\n", static_cast<unsigned long long>(jobs),
+                   reason.c_str());
+  }
+
+  Status set_up_accounts(const SimulateOptions& options, const sim::Trace& trace,
+                         const engine::Configuration& config) {
+    multifactor_ = config.priority.multifactor;
+    using engine::PreemptMode;
+    using engine::PreemptType;
+    preempts_ = config.preemption.type != PreemptType::kNone;
+    if (preempts_ && config.preemption.mode == PreemptMode::kSuspend)
+      return failure(options.config + ": jobs that are suspended for others are not replayed");
+    preemption_ = {config.preemption.type == PreemptType::kQos, config.preemption.mode != PreemptMode::kOff};
+    const bool of_the_cluster = options.accounts == "cluster";
+    limits_ = config.accounting.limits && of_the_cluster;
+    safe_ = config.accounting.safe;
+    if (!multifactor_ && !limits_ && !preempts_) {
       if (options.accounts.empty()) return {};
-      return failure("--accounts changes nothing without [priority] type = \"multifactor\" in " +
-                     options.config);
+      return failure(
+          "--accounts changes nothing: " + options.config +
+          " has neither [priority] type = \"multifactor\" nor [accounting] enforce = [\"limits\"], " +
+          "which is of --accounts cluster");
     }
-    if (!options.accounts.empty()) {
+    if (of_the_cluster) {
+      auto session = AccountingSession::open({});
+      if (!session) return failure(session.error());
+      accounts_ = session->book();
+    } else if (!options.accounts.empty()) {
       const auto text = read_text(options.accounts);
       if (!text) return failure(text.error());
       auto book = sim::read_accounts(*text);
@@ -274,13 +310,12 @@ class Cluster {
       accounts_ = std::move(*book);
     }
     if (auto done = sim::add_missing(accounts_, trace); !done) return done;
-    multifactor_.emplace();
-    multifactor_->weights = config.priority.weights;
-    multifactor_->tres = config.priority.tres;
-    multifactor_->half_life = config.priority.half_life;
-    multifactor_->calc_period = config.priority.calc_period;
-    multifactor_->allocation_shares = config.accounting.allocation_shares;
-    multifactor_->billing = config.billing;
+    policy_.weights = config.priority.weights;
+    policy_.tres = config.priority.tres;
+    policy_.half_life = config.priority.half_life;
+    policy_.calc_period = config.priority.calc_period;
+    policy_.allocation_shares = config.accounting.allocation_shares;
+    policy_.billing = config.billing;
     return {};
   }
 
@@ -289,7 +324,10 @@ class Cluster {
   std::optional<sched::Machine> machine_;
   sim::PlacedRequests placed_;
   std::vector<model::PartitionRecord> partitions_;
-  std::optional<sim::MultifactorPolicy> multifactor_;
+  bool multifactor_ = false, limits_ = false, safe_ = false;  // [accounting] enforce
+  bool preempts_ = false;
+  sim::PreemptingPolicy preemption_;
+  sim::MultifactorPolicy policy_;
   sched::AccountBook accounts_;
 };
 

@@ -12,9 +12,11 @@ namespace minke::cli {
 struct SimulateOptions {
   std::string trace;                  // plain or gzip
   std::vector<std::string> policies;  // at least one
-  std::string config;    // a minke.toml whose nodes the jobs are placed on; empty: one pool of processors
-  std::string accounts;  // what sacctmgr dump wrote: the tree and its shares; empty: everybody has one share
-  std::string waits;     // file for `id wait_seconds` lines; empty: none
+  std::string config;  // a minke.toml whose nodes the jobs are placed on; empty: one pool of processors
+  // What sacctmgr dump wrote: the tree and its shares; "cluster": those of the running cluster, with its QOS
+  // and limits; empty: everybody has one share.
+  std::string accounts;
+  std::string waits;  // file for `id wait_seconds` lines; empty: none
   std::string svg;
   std::string by;  // user, group, account, partition; empty: in all only
   std::string rules = "study";

@@ -68,6 +68,10 @@ int usage(const UsageOptions& options) {
   auto client = Client::connect();
   if (!client) return complain(client.error().message);
   UsageReport report(begin, now);
+  if (!options.gpu.empty()) {
+    if (const Status known = report.set_equivalent(options.gpu); !known)
+      return complain(known.error().message);
+  }
   rpc::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   for (const std::string& account : options.accounts) query.mutable_filter()->add_accounts(account);

@@ -9,6 +9,7 @@ namespace minke::cli {
 struct UsageOptions {
   std::string since;                  // the first day; empty: the last 1 April
   std::vector<std::string> accounts;  // empty: all
+  std::string gpu;                    // model that equivalents are told in; empty: the one used most
   bool json = false;
 };
 // The exit code. Messages go to standard error.

@@ -5,9 +5,28 @@
 
 #include "sched/fair_shares.h"
 #include "sim/accounts.h"
+#include "sim/limits.h"
 #include "sim/placed.h"
 
 namespace minke::sim {
+
+sched::TresCounts tres_counts(const Trace& trace, const TraceJob& job) {
+  sched::TresCounts counts = {
+      {"cpu", job.processors}, {"mem", job.memory_mib}, {"node", std::max(1u, job.nodes)}};
+  if (job.gpus > 0) {
+    counts.emplace_back("gres/gpu", job.gpus);
+    if (const std::string& type = trace.names[job.gpu_type]; !type.empty())
+      counts.emplace_back("gres/gpu:" + type, job.gpus);
+  }
+  return counts;
+}
+
+double billing_of(const sched::TresCounts& counts, const MultifactorPolicy& policy,
+                  const std::string& partition) {
+  const auto weights = std::find_if(policy.billing.begin(), policy.billing.end(),
+                                    [&](const auto& one) { return one.first == partition; });
+  return sched::billing_of(counts, weights == policy.billing.end() ? sched::TresWeights() : weights->second);
+}
 
 Multifactor::Multifactor(const Trace& trace, const MultifactorPolicy& policy, const sched::AccountBook& book,
                          std::span<const model::PartitionRecord> partitions, const sched::Machine& machine)
@@ -17,12 +36,14 @@ Multifactor::Multifactor(const Trace& trace, const MultifactorPolicy& policy, co
   for (const auto& node : layout_.nodes()) factors.all_cpus += node.cpus;
   std::uint32_t most = 0;
   for (const auto& one : partitions) most = std::max(most, one.priority_job_factor());
+  std::uint32_t most_qos = 0;
+  for (const auto& [id, one] : book.qos()) most_qos = std::max(most_qos, one.priority());
   for (const auto& [name, weight] : policy.tres.each) factors.tres.push_back({weight, 0, available(name)});
   for (const TraceJob& job : trace.jobs) {
     const model::PartitionRecord& partition = partition_of(trace, job, partitions);
-    const sched::TresCounts counts = counts_of(job);
-    const auto billing = std::find_if(policy.billing.begin(), policy.billing.end(),
-                                      [&](const auto& one) { return one.first == partition.name(); });
+    const sched::TresCounts counts = tres_counts(trace, job);
+    const model::QosRecord& qos = *qos_of(trace, job, book);
+    if (most_qos > 0) factors.qos = qos.priority() / static_cast<double>(most_qos);
     factors.nodes = std::max(1u, job.nodes);
     factors.cpus = job.processors;
     factors.partition = most > 0 ? partition.priority_job_factor() / static_cast<double>(most) : 0;
@@ -32,21 +53,10 @@ Multifactor::Multifactor(const Trace& trace, const MultifactorPolicy& policy, co
     Known& known = jobs_.emplace_back();
     known.association = book.find(account_name(trace, job), user_name(trace, job))->id();
     known.tier = partition.priority_tier();
-    known.billing =
-        sched::billing_of(counts, billing == policy.billing.end() ? sched::TresWeights() : billing->second);
-    known.fixed = parts.job_size + parts.partition + parts.tres;
+    known.billing = billing_of(counts, policy, partition.name());
+    if (qos.has_usage_factor()) known.usage_factor = qos.usage_factor();
+    known.fixed = parts.job_size + parts.partition + parts.qos + parts.tres;
   }
-}
-
-sched::TresCounts Multifactor::counts_of(const TraceJob& job) const {
-  sched::TresCounts counts = {
-      {"cpu", job.processors}, {"mem", job.memory_mib}, {"node", std::max(1u, job.nodes)}};
-  if (job.gpus > 0) {
-    counts.emplace_back("gres/gpu", job.gpus);
-    if (const std::string& type = trace_.names[job.gpu_type]; !type.empty())
-      counts.emplace_back("gres/gpu:" + type, job.gpus);
-  }
-  return counts;
 }
 
 // In the whole cluster.
@@ -85,6 +95,7 @@ void Multifactor::started(std::uint32_t job, std::int64_t now) {
   sched::Run& run = running_[job];
   run.association = jobs_[job].association;
   run.billing = jobs_[job].billing;
+  run.factor = jobs_[job].usage_factor;
   run.start = run.end = now;
 }
 

@@ -1,6 +1,6 @@
 // Multifactor priority in a replay: what the daemon works out for jobs that wait, from the same parts.
 //
-// Age, fair share, size, partition and TRES count; QOS, nice and site factors are not in traces. Fair share
+// Age, fair share, size, partition, QOS and TRES count; nice and site factors are not in traces. Fair share
 // is worked out anew at each calculate(), from what ended and running jobs have used up to then. Owned by one
 // replay; one thread; pure.
 #pragma once
@@ -34,6 +34,11 @@ struct MultifactorPolicy {
   std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
 };
 
+// What a job asks for, as limits and billing count it.
+sched::TresCounts tres_counts(const Trace& trace, const TraceJob& job);
+double billing_of(const sched::TresCounts& counts, const MultifactorPolicy& policy,
+                  const std::string& partition);
+
 class Multifactor {
  public:
   // `book` has everybody whom the trace names (add_missing()). All must outlive it.
@@ -53,9 +58,9 @@ class Multifactor {
     std::uint32_t association = 0;
     std::uint32_t tier = 0;
     double billing = 0;
-    double fixed = 0;  // the part of its priority that does not change
+    double usage_factor = 1;  // of its QOS
+    double fixed = 0;         // the part of its priority that does not change
   };
-  sched::TresCounts counts_of(const TraceJob& job) const;
   double available(const std::string& tres) const;
 
   const Trace& trace_;

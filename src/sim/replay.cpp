@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "sched/conservative.h"
 #include "sched/pass.h"
 #include "sched/pending_queue.h"
+#include "sched/preemption.h"
 #include "sched/running_set.h"
+#include "sim/limits.h"
 #include "sim/multifactor.h"
+#include "sim/preempting.h"
 #include "sim/score.h"
 
 namespace minke::sim {
@@ -30,17 +36,21 @@ class PassReplay {
  public:
   PassReplay(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
              std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
-             Forecaster* forecaster, Multifactor* priorities)
+             Forecaster* forecaster, Multifactor* priorities, Limits* limits, const Preempting* preempting)
       : jobs_(jobs),
         request_of_(request_of),
         requests_(requests),
         machine_(machine),
         forecaster_(forecaster),
         priorities_(priorities),
+        limits_(limits),
+        preempting_(preempting),
+        last_start_(preempting == nullptr ? 0 : jobs.size()),
         released_(jobs.size()) {
     replay_.starts.assign(jobs.size(), kNeverStarted);
     options_.backfill = policy != Policy::kFcfs;
     options_.shortest_first = policy == Policy::kEasySjbf;
+    if (limits_) options_.gate = [this](std::uint32_t group) { return limits_->refuse(group, now_); };
     if (policy == Policy::kConservative) options_.reservations_per_partition = 0xffffffff;
   }
 
@@ -76,10 +86,14 @@ class PassReplay {
       now_ = ends_.empty() ? jobs_[next].submit : ends_.top().time;
       if (next < jobs_.size()) now_ = std::min(now_, jobs_[next].submit);
       now_ = std::min(now_, calculation_);
-      for (; !ends_.empty() && ends_.top().time == now_; ends_.pop()) release(ends_.top().job);
+      for (; !ends_.empty() && ends_.top().time == now_; ends_.pop()) {
+        if (preempting_ == nullptr || last_start_[ends_.top().job] == ends_.top().order)
+          release(ends_.top().job);
+      }
       for (; next < jobs_.size() && jobs_[next].submit == now_; ++next) submit(next);
       if (now_ >= calculation_) calculate();
       pass();
+      while (preempting_ != nullptr && make_room()) pass();
       if (priorities_ == nullptr) continue;
       if (queue_.size() == 0) {
         calculation_ = sched::Availability::kEnd;
@@ -99,21 +113,41 @@ class PassReplay {
 
   void submit(std::uint32_t job) {
     if (request_of_[job] == kNoRequest) return;
+    const sched::Request* request = &requests_[request_of_[job]];
+    sched::Request limited;
+    if (limits_) {
+      const auto group = limits_->submitted(job);
+      if (!group) return;
+      if (*group != 0) {
+        limited = *request;
+        limited.limit_group = *group;
+        request = &limited;
+      }
+    }
     std::uint64_t priority = 0;
     if (priorities_) {
       priorities_->submitted(job);
       priority = priorities_->priority(job, now_);
       waiting_.push_back(job);
     }
-    queue_.insert({job, priority, job, 1}, requests_[request_of_[job]]);
+    queue_.insert({job, priority, job, 1}, *request);
     if (forecaster_) forecaster_->submitted(job, machine_, queue_, running_, now_, options_);
   }
 
   void release(std::uint32_t job) {
     if (released_[job]) return;
     released_[job] = true;
+    stop(job);
+  }
+
+  // It runs no more.
+  void stop(std::uint32_t job) {
     if (forecaster_) forecaster_->ended(job);
     if (priorities_) priorities_->ended(job, now_);
+    if (limits_) {
+      limits_->ended(job, now_);
+      machine_.limits_changed();
+    }
     machine_.release(*running_.remove(job));
   }
 
@@ -133,18 +167,75 @@ class PassReplay {
                       replay_.starts[job] = now_;
                       if (forecaster_) forecaster_->started(job, now_);
                       if (priorities_) priorities_->started(job, now_);
+                      if (limits_) limits_->started(job, now_);
+                      if (preempting_) last_start_[job] = starts_;
                       ends_.push({now_ + jobs_[job].runs, starts_++, job});
                       return sched::RunKey{entry};
                     });
   }
 
+  // For the first that waits and may ask others to give way: they go back to the queue, and it comes first.
+  // As the daemon chooses (engine/embedded/preemption.cpp).
+  bool make_room() {
+    std::vector<std::pair<std::uint32_t, sched::Placement>> candidates;
+    for (const auto& [end, placement] : running_.by_end()) {
+      const auto job = static_cast<std::uint32_t>(end.key);
+      if (preempting_->may_be_asked(job)) candidates.emplace_back(job, placement);
+    }
+    if (candidates.empty() || queue_.size() == 0) return false;
+    std::sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+      return std::tuple(preempting_->rank(a.first), a.second.nodes.size(), -replay_.starts[a.first],
+                        ~a.first) < std::tuple(preempting_->rank(b.first), b.second.nodes.size(),
+                                               -replay_.starts[b.first], ~b.first);
+    });
+    std::set<std::pair<sched::PendingQueue::ClassId, std::uint32_t>> in_vain;  // with the group
+    sched::PendingQueue::Cursor cursor(queue_);
+    for (std::uint32_t tested = 0; tested < kMostAsking; ++tested) {
+      const auto item = cursor.next();
+      if (!item) break;
+      const auto job = static_cast<std::uint32_t>(item->entry.id);
+      if (in_vain.contains({item->class_id, preempting_->group_of(job)})) continue;
+      const sched::Request& request = queue_.request(item->class_id);
+      std::vector<sched::Placement> freed;
+      std::vector<std::uint32_t> whose;
+      for (const auto& [running, placement] : candidates) {
+        if (!preempting_->may_ask(job, running)) continue;
+        freed.push_back(placement);
+        whose.push_back(running);
+      }
+      const auto chosen = freed.empty() || sched::refused(options_.gate, request)
+                              ? std::nullopt
+                              : sched::choose_victims(machine_, request, freed, now_);
+      if (!chosen || chosen->empty()) {
+        in_vain.emplace(item->class_id, preempting_->group_of(job));
+        continue;
+      }
+      const sched::EntryId asking = item->entry.id;
+      for (const std::size_t index : *chosen) give_way(whose[index]);
+      queue_.set_priority(asking, ~std::uint64_t{0});
+      return true;
+    }
+    return false;
+  }
+
+  void give_way(std::uint32_t job) {
+    ++replay_.preempted;
+    stop(job);
+    last_start_[job] = ~std::uint64_t{0};
+    submit(job);
+  }
+
+  static constexpr std::uint32_t kMostAsking = 200;  // that wait, for each pass
   const std::span<const TraceJob> jobs_;
   const std::span<const std::uint32_t> request_of_;
   const std::span<const sched::Request> requests_;
   sched::Machine machine_;
   Forecaster* const forecaster_;
   Multifactor* const priorities_;
-  std::vector<std::uint32_t> waiting_;  // where priorities change; some have started since
+  Limits* const limits_;
+  const Preempting* const preempting_;
+  std::vector<std::uint64_t> last_start_;  // by job, as End::order; where there is preemption
+  std::vector<std::uint32_t> waiting_;     // where priorities change; some have started since
   std::int64_t calculation_ = sched::Availability::kEnd;
   sched::PendingQueue queue_;
   sched::RunningSet running_;
@@ -235,14 +326,16 @@ Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processor
     request_of[i] = entry->second;
   }
   return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy, forecaster,
-                    nullptr)
+                    nullptr, nullptr, nullptr)
       .run(rules);
 }
 
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
-                     Forecaster* forecaster, Multifactor* priorities) {
-  return PassReplay(jobs, request_of, requests, machine, policy, forecaster, priorities).run(Rules::kDaemon);
+                     Forecaster* forecaster, Multifactor* priorities, Limits* limits,
+                     const Preempting* preempting) {
+  return PassReplay(jobs, request_of, requests, machine, policy, forecaster, priorities, limits, preempting)
+      .run(Rules::kDaemon);
 }
 
 }  // namespace minke::sim

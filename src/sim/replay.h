@@ -33,12 +33,15 @@ enum class Rules : std::uint8_t {
 };
 
 class Forecaster;   // sim/score.h
+class Limits;       // sim/limits.h
 class Multifactor;  // sim/multifactor.h
+class Preempting;   // sim/preempting.h
 
 inline constexpr std::int64_t kNeverStarted = -1;
 
 struct Replay {
   std::vector<std::int64_t> starts;    // by job, s; kNeverStarted: the machine is too small for it
+  std::uint64_t preempted = 0;         // times that a job gave way; its start is the last one
   std::vector<std::int64_t> promised;  // conservative over processors: the start planned at submission
   std::uint64_t passes = 0;
   std::uint64_t moves = 0;  // of planned starts, to earlier times
@@ -50,10 +53,12 @@ Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processor
                          Forecaster* forecaster = nullptr);
 
 // `requests[request_of[i]]` is job i's; kNoRequest leaves the job out. `priorities`, if given, order the
-// queue; else submissions do.
+// queue; else submissions do. `limits`, if given, hold jobs up or refuse them; `preempting` lets some give
+// way.
 inline constexpr std::uint32_t kNoRequest = 0xffffffff;
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
-                     Forecaster* forecaster = nullptr, Multifactor* priorities = nullptr);
+                     Forecaster* forecaster = nullptr, Multifactor* priorities = nullptr,
+                     Limits* limits = nullptr, const Preempting* preempting = nullptr);
 
 }  // namespace minke::sim

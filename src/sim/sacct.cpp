@@ -134,6 +134,7 @@ class Reader {
     job.group = trace_.names.number_of(cell({"group"}));
     job.account = trace_.names.number_of(cell({"account"}));
     job.partition = trace_.names.number_of(split(cell({"partition"}), ',').front());
+    job.qos = trace_.names.number_of(cell({"qos"}));
     trace_.jobs.push_back(job);
     return {};
   }

@@ -2,8 +2,9 @@
 //
 // Columns are found by their names, in any order; needed are JobID or JobIDRaw, Submit, Elapsed or
 // ElapsedRaw, and AllocTRES, ReqTRES, AllocCPUS, NCPUS or ReqCPUS. Used where they are there: Eligible,
-// Timelimit or TimelimitRaw, AllocNodes or NNodes, ReqMem, User, Group, Account, Partition. Steps are passed
-// over; jobs that never ran are left out. Times are local, as sacct prints them. Pure but for the time zone.
+// Timelimit or TimelimitRaw, AllocNodes or NNodes, ReqMem, User, Group, Account, Partition, QOS. Steps are
+// passed over; jobs that never ran are left out. Times are local, as sacct prints them. Pure but for the time
+// zone.
 #pragma once
 
 #include <string_view>

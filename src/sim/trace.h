@@ -43,6 +43,7 @@ struct TraceJob {
   std::uint32_t group = 0;
   std::uint32_t account = 0;
   std::uint32_t partition = 0;
+  std::uint32_t qos = 0;
 };
 
 struct Trace {

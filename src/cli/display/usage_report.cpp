@@ -51,6 +51,8 @@ void UsageReport::add(const model::JobRecord& job) {
     rate.gpus += gres.count();
     if (const auto rgu = sched::rgu_of(gres.type())) {
       rate.rgu += *rgu * gres.count();
+      rgu_of_models_[gres.type().substr(0, gres.type().find('_'))] +=
+          *rgu * gres.count() * seconds(job, begin_, now_);
     } else {
       unknown_types_.insert(gres.type().empty() ? "without a type" : gres.type());
     }
@@ -65,6 +67,30 @@ void UsageReport::add(const model::JobRecord& job) {
       used->parts[part] += (rate.rgu > 0 ? rate.rgu : rate.cores) * seconds(job, from, until);
     }
   }
+}
+
+Status UsageReport::set_equivalent(const std::string& model) {
+  if (!sched::rgu_of(model)) return failure("no RGU are known for a GPU " + model);
+  equivalent_ = model;
+  return {};
+}
+
+std::string UsageReport::equivalent() const {
+  if (!equivalent_.empty()) return equivalent_;
+  std::string most;
+  double used = 0;
+  for (const auto& [model, rgu] : rgu_of_models_) {
+    if (rgu > used && sched::rgu_of(model)) {
+      most = model;
+      used = rgu;
+    }
+  }
+  return most;
+}
+
+double UsageReport::equivalents(double rgu) const {
+  const auto one = sched::rgu_of(equivalent());
+  return one ? rgu / *one : 0;
 }
 
 double UsageReport::projected(double all, double recent) const {
@@ -111,13 +137,14 @@ std::string UsageReport::text() const {
   constexpr double kOne = static_cast<double>(kYear);
   std::string out = fmt::format("From {} to {}, {:.0f} % of the year\n\n", text::format_time(begin_),
                                 text::format_time(now_), 100.0 * static_cast<double>(now_ - begin_) / kOne);
-  out += fmt::format("{:<28} {:>12} {:>12} {:>12} {:>14} {:>14}\n", "Account / user", "core-years",
-                     "GPU-years", "RGU-years", "projected core", "projected RGU");
+  const std::string model = equivalent().empty() ? "GPU equiv." : printable(equivalent()) + " equiv.";
+  out += fmt::format("{:<28} {:>12} {:>12} {:>12} {:>12} {:>14} {:>14}\n", "Account / user", "core-years",
+                     "GPU-years", "RGU-years", model, "projected core", "projected RGU");
   const auto line = [&](const std::string& name, const Used& used) {
-    out +=
-        fmt::format("{:<28} {:>12.4f} {:>12.4f} {:>12.4f} {:>14.4f} {:>14.4f}\n", printable(name),
-                    used.all.cores / kOne, used.all.gpus / kOne, used.all.rgu / kOne,
-                    projected(used.all.cores, used.recent.cores), projected(used.all.rgu, used.recent.rgu));
+    out += fmt::format("{:<28} {:>12.4f} {:>12.4f} {:>12.4f} {:>12.4f} {:>14.4f} {:>14.4f}\n",
+                       printable(name), used.all.cores / kOne, used.all.gpus / kOne, used.all.rgu / kOne,
+                       equivalents(used.all.rgu / kOne), projected(used.all.cores, used.recent.cores),
+                       projected(used.all.rgu, used.recent.rgu));
   };
   for (const auto& [account, used] : accounts_) {
     line(account.empty() ? "(none)" : account, used);
@@ -146,11 +173,13 @@ std::string UsageReport::json() const {
     return nlohmann::ordered_json{{"core_years", used.all.cores / kOne},
                                   {"gpu_years", used.all.gpus / kOne},
                                   {"rgu_years", used.all.rgu / kOne},
+                                  {"gpu_equivalents", equivalents(used.all.rgu / kOne)},
                                   {"projected_core_years", projected(used.all.cores, used.recent.cores)},
                                   {"projected_gpu_years", projected(used.all.gpus, used.recent.gpus)},
                                   {"projected_rgu_years", projected(used.all.rgu, used.recent.rgu)}};
   };
-  nlohmann::ordered_json document{{"begin", begin_}, {"end", end()}, {"now", now_}};
+  nlohmann::ordered_json document{
+      {"begin", begin_}, {"end", end()}, {"now", now_}, {"equivalent_gpu", equivalent()}};
   document["accounts"] = nlohmann::ordered_json::array();
   for (const auto& [account, used] : accounts_) {
     nlohmann::ordered_json one = amounts(used);

@@ -1,9 +1,10 @@
 // minke usage: what each account and user has used of a year, in core-years and RGU-years.
 //
 // Core-years and RGU-years are what jobs held times how long, over 365 days. A GPU counts as many Reference
-// GPU Units as its type has (sched/billing.h); GPUs of types that have none are told apart. Projected is what
-// it comes to at the end of the year if it goes on as in the last 28 days. What accounts have been given is
-// set against what they and all below them have used. Pure.
+// GPU Units as its type has (sched/billing.h); GPUs of types that have none are told apart. GPU equivalents
+// are RGU-years in GPUs of one model, for a year: those of the model that was used most, if none is named.
+// Projected is what it comes to at the end of the year if it goes on as in the last 28 days. What accounts
+// have been given is set against what they and all below them have used. Pure.
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "model/job.pb.h"
 
 namespace minke::cli {
@@ -27,6 +29,8 @@ class UsageReport {
   // What an account has been given for the year; what it has used is of all accounts `of`.
   void allocation(const std::string& account, double core_years, double rgu_years,
                   const std::vector<std::string>& of);
+  // The model that equivalents are told in, say h100. Fails where its RGU are not known.
+  Status set_equivalent(const std::string& model);
   // Tables for accounts and their users, and a line of blocks for each account: a block for each twelfth of
   // the year.
   std::string text() const;
@@ -52,6 +56,8 @@ class UsageReport {
     double core_years = 0, rgu_years = 0;
     std::vector<std::string> of;
   };
+  std::string equivalent() const;        // empty: no GPU of a known model was used
+  double equivalents(double rgu) const;  // of RGU-years
   Used used_by(const Allocation& allocation) const;
   std::string allocations_text() const;
   double seconds(const model::JobRecord& job, int64_t from, int64_t until) const;
@@ -62,6 +68,8 @@ class UsageReport {
   std::map<std::pair<std::string, std::string>, Used> users_;  // by account and user
   std::vector<Allocation> allocations_;
   std::set<std::string> unknown_types_;
+  std::string equivalent_;
+  std::map<std::string, double> rgu_of_models_;  // used, by model without its MIG instances
 };
 
 }  // namespace minke::cli

@@ -44,6 +44,20 @@ TEST(UsageReport, CountsTheYearOnlyAndProjectsTheLastWeeks) {
   EXPECT_NE(report.text().find("20 % of the year"), std::string::npos);
 }
 
+TEST(UsageReport, TellsGpusOfSeveralModelsInThoseOfOne) {
+  UsageReport report(kBegin, kBegin + 365 * kDay);
+  report.add(job("lab", kBegin, kBegin + 365 * kDay, 12, "h100", 2));
+  report.add(job("lab", kBegin, kBegin + 365 * kDay, 12, "a100", 1));
+  auto seen = nlohmann::json::parse(report.json());
+  EXPECT_EQ(seen["equivalent_gpu"], "h100");
+  EXPECT_NEAR(seen["accounts"][0]["gpu_equivalents"], 2 + 4.0 / 12.2, 1e-9);
+  EXPECT_NE(report.text().find(" h100 equiv. "), std::string::npos);
+  ASSERT_TRUE(report.set_equivalent("a100"));
+  seen = nlohmann::json::parse(report.json());
+  EXPECT_NEAR(seen["accounts"][0]["gpu_equivalents"], 1 + 2 * 12.2 / 4, 1e-9);
+  EXPECT_FALSE(report.set_equivalent("abacus"));
+}
+
 TEST(UsageReport, SetsAllocationsAgainstWhatWasUsed) {
   UsageReport report(kBegin, kBegin + 73 * kDay);
   report.add(job("lab_gpu", kBegin, kBegin + 73 * kDay, 12, "a100", 2));

@@ -1,0 +1,69 @@
+// Limits of accounts and QOS in a replay: the ledger that the daemon keeps, fed by what the replay does.
+//
+// A job charges the association of its account and user and the QOS that it named, where those are known,
+// else the default one of the association, else "normal". One that a limit on numbers refuses at submission
+// is counted and left out; one that waits for a limit is passed over, as the daemon does. Owned by one
+// replay; one thread; pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sched/account_book.h"
+#include "sched/limit_ledger.h"
+#include "sched/request.h"
+#include "sched/usage_book.h"
+#include "sim/multifactor.h"
+#include "sim/trace.h"
+
+namespace minke::sim {
+
+class Limits {
+ public:
+  // `book` has everybody whom the trace names (add_missing()). `safe`: a job starts only where the
+  // TRES-minutes that are left last for its time limit. All must outlive it.
+  Limits(const Trace& trace, const MultifactorPolicy& policy, bool safe, const sched::AccountBook& book,
+         std::span<const model::PartitionRecord> partitions);
+
+  // For sched::Request::limit_group; nothing where the cluster refuses it.
+  std::optional<std::uint32_t> submitted(std::uint32_t job);
+  void started(std::uint32_t job, std::int64_t now);
+  void ended(std::uint32_t job, std::int64_t now);
+  // Whether one of that group may not start now.
+  std::optional<model::StateReason> refuse(std::uint32_t group, std::int64_t now);
+
+  const std::map<std::string, std::uint64_t>& refused() const { return refused_; }  // jobs, by reason
+
+ private:
+  sched::Claim claim_of(const TraceJob& job) const;
+  sched::Run run_of(std::uint32_t job, std::int64_t now) const;
+  void calculate(std::int64_t now);
+
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, sched::TresCounts>;
+  const Trace& trace_;
+  const MultifactorPolicy& policy_;
+  const bool safe_;
+  const sched::AccountBook& book_;
+  const std::span<const model::PartitionRecord> partitions_;
+  sched::LimitLedger ledger_;
+  sched::UsageBook usage_;
+  std::unordered_map<std::uint32_t, std::uint32_t> group_of_;  // by job, until it has ended
+  std::map<Key, std::uint32_t> groups_;
+  std::vector<sched::Claim> claims_;               // by group - 1
+  std::map<std::uint32_t, std::int64_t> running_;  // job: when it started
+  sched::UsageBook::Totals totals_, qos_totals_;
+  bool counts_use_ = false;  // some limit is of what has been used
+  bool stale_ = true;        // totals_: a run has ended since
+  std::map<std::string, std::uint64_t> refused_;
+};
+
+// The QOS that a job of the trace has; never null.
+const model::QosRecord* qos_of(const Trace& trace, const TraceJob& job, const sched::AccountBook& book);
+
+}  // namespace minke::sim

@@ -1,0 +1,49 @@
+// Who gives way to whom in a replay, as the daemon's configuration has it: by QOS or by the partitions'
+// tiers.
+//
+// A job that gives way goes back to the queue and runs anew from its beginning, at once: grace times are not
+// replayed, and who was cancelled is taken to submit again. Pure; owned by one replay.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "model/cluster.pb.h"
+#include "sched/account_book.h"
+#include "sim/trace.h"
+
+namespace minke::sim {
+
+struct PreemptingPolicy {
+  bool by_qos = false;    // else by partition
+  bool everybody = true;  // who has no mode of its own may be asked
+};
+
+class Preempting {
+ public:
+  // `book` has everybody whom the trace names. All must outlive it.
+  Preempting(const Trace& trace, const PreemptingPolicy& policy, const sched::AccountBook& book,
+             std::span<const model::PartitionRecord> partitions);
+
+  bool may_be_asked(std::uint32_t running) const { return !groups_[group_of_[running]].off; }
+  bool may_ask(std::uint32_t waiting, std::uint32_t running) const;
+  // The lower, the sooner it is asked.
+  std::uint64_t rank(std::uint32_t running) const { return groups_[group_of_[running]].rank; }
+  // Jobs of one group are alike in all of this.
+  std::uint32_t group_of(std::uint32_t job) const { return group_of_[job]; }
+
+ private:
+  struct Group {
+    const model::QosRecord* qos = nullptr;
+    std::uint32_t tier = 0;
+    std::uint64_t rank = 0;
+    bool off = false;
+  };
+  const bool by_qos_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> group_of_;  // by job
+};
+
+}  // namespace minke::sim
