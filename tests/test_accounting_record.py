@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from cluster import Machine, poll
+from cluster import Machine
 
 pytestmark = pytest.mark.minke_only
 
@@ -86,7 +86,7 @@ def test_what_slurm_printed_is_in_the_record(cluster, tmp_path):
         ["200", "200", "bob", "CANCELLED by 40002", "0:0", "00:00:00", "UNLIMITED", "", "00:00:00"],
         ["300", "300", "bob", "OUT_OF_MEMORY", "0:125", "00:00:10", "01:00:00", "billing=1,cpu=1,mem=1G,node=1",
          "00:01.500"]]
-    assert sacct(cluster, "-j", "101.0", fields="MaxRSS,MaxRSSTask,AveRSS,NTasks,NodeList") == ["1536M|3|1G|4|g7"]
+    assert sacct(cluster, "-j", "101.0", fields="MaxRSS,MaxRSSTask,AveRSS,NTasks,NodeList") == ["1.50G|3|1G|4|g7"]
     assert sacct(cluster, "-X", "-j", "100", fields="Submit,Start") == ["2026-03-01T10:00:00|2026-03-01T10:05:00"]
     refused = cluster.run("minke", "accounting", "import", dump, check=1)
     assert "minke down --keep-jobs first" in refused.stderr
@@ -129,9 +129,9 @@ def test_from_one_cluster_to_another(cluster, new_cluster, tmp_path):
     cluster.run("minke", "accounting", "export", dump, check=0)
     there = new_cluster("there", Machine(nodes=1, cpus=4))
     done = take_in(there, "-", input=dump.read_text(), env={"TZ": "Asia/Tokyo"})
-    assert done.stdout == "5 jobs imported\n"
+    assert done.stdout == "4 jobs imported\n"  # sacct tells nothing of what was never eligible
     assert sacct(there) == sacct(cluster)
-    assert len(sacct(there, "-X")) >= 5
+    assert len(sacct(there, "-X", fields="JobID")) == 4
 
 
 def test_what_is_old_is_forgotten(new_cluster, tmp_path):
@@ -145,12 +145,11 @@ def test_what_is_old_is_forgotten(new_cluster, tmp_path):
     assert len(sacct(cluster, "-X")) == 2001
     last = cluster.submit("true")
     cluster.wait_end(last)
-    config = cluster.directory / "minke.toml"
-    config.write_text(config.read_text() + '[accounting]\npurge_jobs_after = "365-0"\n')
-    cluster.run("scontrol", "reconfigure", check=0)
-    poll(lambda: len(sacct(cluster, "-X")) == 2, what="what ended before a year is gone")
+    refused = cluster.run("minke", "accounting", "purge", "--before", "now-365days", check=1)
+    assert "minke down --keep-jobs first" in refused.stderr
+    cluster.run("minke", "down", check=0)
+    done = cluster.run("minke", "accounting", "purge", "--before", "now-365days", check=0)
+    assert done.stdout == "2000 runs of jobs removed\n"
     assert sacct(cluster, "-X", fields="JobID") == ["3000", str(last)]
     assert cluster.submit("true") == last + 1
-    config.write_text(config.read_text().replace("365-0", "1:00"))
-    refused = cluster.run("scontrol", "reconfigure")
-    assert refused.returncode != 0 and "must be a time of a day or more" in refused.stderr
+    assert cluster.run("minke", "accounting", "purge", "--before", "tomorrow").returncode == 1

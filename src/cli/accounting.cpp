@@ -5,12 +5,15 @@
 #include <zlib.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 
 #include "cli/commands.h"
@@ -19,6 +22,7 @@
 #include "os/minke_home.h"
 #include "store/store.h"
 #include "text/sacct_records.h"
+#include "text/timestamp.h"
 
 namespace minke::cli {
 namespace {
@@ -26,6 +30,7 @@ namespace {
 constexpr size_t kJobsAtOnce = 500;
 constexpr uint32_t kHighestJobId = 0x7fffffff;  // there must be numbers left for new jobs
 constexpr size_t kLongestLine = size_t{16} << 20;
+constexpr int kTries = 40;
 constexpr int kMostComplaints = 10;  // about single lines
 
 int complain(const std::string& message) {
@@ -160,17 +165,40 @@ class Importer {
   int unreadable_ = 0;
 };
 
+Result<std::unique_ptr<store::Store>> open_record() {
+  const auto home = os::minke_home();
+  if (!home) return failure(home.error());
+  auto store = store::Store::open(os::database_path(*home));
+  // A daemon that was just told to go may still be on its way.
+  for (int tries = 0; tries < kTries && !store && store.error().code == EBUSY; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    store = store::Store::open(os::database_path(*home));
+  }
+  if (!store && store.error().code == EBUSY)
+    return failure("the record is changed where no daemon has it: minke down --keep-jobs first");
+  return store;
+}
+
 }  // namespace
 
+int purge_accounting(const std::string& before) {
+  const int64_t now = std::time(nullptr);
+  const auto time = text::parse_time(before, now, true);
+  if (!time) return complain(time.error().message);
+  if (*time <= 0 || *time > now) return complain("--before must be a time that has passed");
+  auto store = open_record();
+  if (!store) return complain(store.error().message);
+  std::promise<Result<uint64_t>> outcome;
+  (*store)->forget(*time, [&](Result<uint64_t> removed) { outcome.set_value(std::move(removed)); });
+  const auto removed = outcome.get_future().get();
+  if (!removed) return complain(removed.error().message);
+  std::printf("%llu runs of jobs removed\n", static_cast<unsigned long long>(*removed));
+  return 0;
+}
+
 int import_accounting(const std::vector<std::string>& files) {
-  const auto home = os::minke_home();
-  if (!home) return complain(home.error().message);
-  auto store = store::Store::open(os::database_path(*home));
-  if (!store) {
-    const bool busy = store.error().code == EBUSY;
-    return complain(busy ? "the record is written where no daemon has it: minke down --keep-jobs first"
-                         : store.error().message);
-  }
+  auto store = open_record();
+  if (!store) return complain(store.error().message);
   Importer importer(**store);
   Status done;
   for (const std::string& file : files) {

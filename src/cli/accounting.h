@@ -13,6 +13,10 @@ namespace minke::cli {
 // numbers, and what is here already is left as it is, so that a file may be read again.
 int import_accounting(const std::vector<std::string>& files);
 
+// Forgets what ended before a time, in the words of sacct -S, as store/store.h's forget() has it. The daemon
+// must not run either.
+int purge_accounting(const std::string& before);
+
 // Of jobs from `since` to `until`, in the words of sacct -S and -E; empty: all. "-": to standard output.
 struct ExportOptions {
   std::string file = "-";

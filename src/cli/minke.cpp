@@ -20,8 +20,8 @@
 #include "cli/estimate.h"
 #include "cli/guard.h"
 #include "cli/job_proxy.h"
-#include "cli/links.h"
 #include "cli/keep_metrics.h"
+#include "cli/links.h"
 #include "cli/metrics_server.h"
 #include "cli/minke.h"
 #include "cli/parse_options.h"
@@ -373,6 +373,11 @@ int minke_main(int argc, char** argv) {
   export_command->add_option("--since", exported.since, "jobs that ended then or later: 2026-04-01");
   export_command->add_option("--until", exported.until, "jobs submitted until then");
   export_command->callback([&] { exit_code = export_accounting(exported); });
+
+  std::string purged_before;
+  auto* purge_command = accounting_command->add_subcommand("purge", "forget what ended long ago");
+  purge_command->add_option("--before", purged_before, "2025-04-01, now-365days")->required();
+  purge_command->callback([&] { exit_code = purge_accounting(purged_before); });
 
   UsageOptions used;
   auto* usage_command =

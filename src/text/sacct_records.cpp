@@ -8,6 +8,7 @@
 
 #include "text/array_spec.h"
 #include "text/duration.h"
+#include "text/hostlist.h"
 #include "text/job_id.h"
 #include "text/memory.h"
 #include "text/number.h"
@@ -20,6 +21,7 @@ namespace {
 using model::JobRecord;
 using model::JobSpec;
 
+constexpr size_t kMostNodes = 10'000;
 constexpr size_t kMostColumns = 1000;
 constexpr size_t kLongestRecord = size_t{1} << 20;
 constexpr int64_t kFirstPlainSeconds = 100'000'000;  // fewer digits are a date
@@ -270,7 +272,7 @@ Status SacctReader::job() {
   job.set_derived_exit_code(wait_status(cell("derivedexitcode")));
   job.set_priority(static_cast<uint32_t>(std::min<uint64_t>(number("priority"), 0xffffffff)));
   job.set_submit_time(time("submit"));
-  job.set_eligible_time(time("eligible"));
+  job.set_eligible_time(columns_.contains("eligible") ? time("eligible") : job.submit_time());
   job.set_start_time(time("start"));
   job.set_end_time(std::max(time("end"), job.start_time()));
   job.set_suspended_seconds(static_cast<int64_t>(microseconds(cell("suspended")) / 1'000'000));
@@ -309,14 +311,39 @@ Status SacctReader::job() {
       {"wckey", &JobSpec::set_wckey},
       {"container", &JobSpec::set_container},
       {"extra", &JobSpec::set_extra},
-      {"qosreq", &JobSpec::set_qos},
+      {"qos", &JobSpec::set_qos},
       {"account", &JobSpec::set_account},
       {"partition", &JobSpec::set_partition},
       {"mcslabel", &JobSpec::set_mcs_label}};
   for (const auto& [name, set] : kTexts) (spec.*set)(bytes(cell(name)));
+  spec.set_stdin_path(job.stdin_path());
+  spec.set_stdout_path(job.stdout_path());
+  spec.set_stderr_path(job.stderr_path());
+  hold_nodes();
   open_ = true;
   job_id_ = id;
   return {};
+}
+
+// What it held on each node, in equal parts; or what it asked for, where it never began.
+void SacctReader::hold_nodes() {
+  JobRecord& job = job_.job;
+  if (job.node_list().empty()) {
+    JobSpec& spec = *job.mutable_spec();
+    spec.set_min_nodes(std::max(1u, job.num_nodes()));
+    spec.set_ntasks(std::max(1u, job.num_cpus()));
+    if (job.memory_mib() > 0) spec.set_mem_per_node_mib(job.memory_mib() / spec.min_nodes());
+    return;
+  }
+  auto names = expand_hostlist(job.node_list());
+  if (!names || names->empty() || names->size() > kMostNodes) names = std::vector{job.node_list()};
+  const auto count = static_cast<uint32_t>(names->size());
+  for (uint32_t i = 0; i < count; ++i) {
+    model::NodeAllocation& node = *job.add_nodes();
+    node.set_node(names->at(i));
+    node.set_cpus(job.num_cpus() / count + (i < job.num_cpus() % count ? 1 : 0));
+    node.set_memory_mib(job.memory_mib() / count);
+  }
 }
 
 Status SacctReader::step(std::string_view suffix) {

@@ -46,6 +46,7 @@ class SacctReader {
   Status job();
   Status step(std::string_view suffix);
   void close();
+  void hold_nodes();
   std::string_view cell(std::string_view name) const;  // empty: not there
   int64_t time(std::string_view name) const;           // 0: not known
   uint64_t number(std::string_view name) const;

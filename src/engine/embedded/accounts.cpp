@@ -40,10 +40,10 @@ std::string list_of_accounts(const std::vector<std::string>& accounts) {
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"RAS default accounts: ", "def-"},
                                                                       {"        RAC accounts: ", "r"},
                                                                       {"Compute-Burst accounts: ", "ctb-"}};
-  std::string text, others = "      Other accounts: ";
+  std::string text, others = "        Other accounts: ";
   std::vector<std::string> left = accounts;
   for (const auto& [title, prefix] : kKinds) {
-    text += "\n" + std::string(title.size() < 22 ? 22 - title.size() : 0, ' ') + std::string(title);
+    text += "\n" + std::string(title.size() < 24 ? 24 - title.size() : 0, ' ') + std::string(title);
     std::erase_if(left, [&](const std::string& name) {
       const bool fits =
           prefix == "r" ? name.starts_with("rrg-") || name.starts_with("rpp-") : name.starts_with(prefix);
