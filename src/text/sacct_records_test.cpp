@@ -28,23 +28,13 @@ Seen read(std::string_view text) {
 
 TEST(SacctReader, TakesAnyDelimiterAndOrderOfColumns) {
   const Seen seen = read(
-      "State\x1f"
-      "End\x1f"
-      "Submit\x1f"
-      "JobID\x1f"
-      "JobName\n"
-      "FAILED\x1futs1700000100\x1f"
-      "1700000000\x1f"
-      "7\x1f"
-      "a|b\nc\n"
-      "FAILED\x1futs1700000100\x1f"
-      "1700000000\x1f"
-      "8\x1f"
-      "d\n");
+      "State~JobName~End~Submit~JobID\n"
+      "FAILED~a|b\nc~uts1700000100~1700000000~7\n"
+      "FAILED~d~uts1700000100~1700000000~8\n");
   ASSERT_EQ(seen.jobs.size(), 2u);
   EXPECT_EQ(seen.jobs[0].job.submit_time(), 1700000000);
   EXPECT_EQ(seen.jobs[0].job.end_time(), 1700000100);
-  EXPECT_EQ(seen.jobs[0].job.spec().name(), "a|b");
+  EXPECT_EQ(seen.jobs[0].job.spec().name(), "a|b\nc");
   EXPECT_EQ(seen.jobs[0].job.uid(), SacctReader::kNoUser);
 }
 
