@@ -1,6 +1,7 @@
 #include "os/event_loop.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -50,9 +51,12 @@ class DescriptorWatch : public EventLoop::Watch {
     state_ = std::make_shared<State>(std::move(callback), context, duplicate);
     wait(state_, type);
   }
+  // Released before it is closed: asio leaves it to the kernel to forget what is closed, and the kernel does
+  // not while the caller's descriptor of the same file is open. Its events then went to whatever watch had
+  // got the place of this one, and the process of an owner that lived was taken to have ended.
   ~DescriptorWatch() override {
     state_->alive = false;
-    state_->source.close();
+    ::close(state_->source.release());
   }
 
  private:

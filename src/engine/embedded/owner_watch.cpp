@@ -1,6 +1,7 @@
 #include "engine/embedded/owner_watch.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,7 +18,10 @@ OwnerWatch::OwnerWatch(os::EventLoop& loop, const Owner& owner, std::function<vo
   // for.
   process_.reset(static_cast<int>(syscall(SYS_pidfd_open, owner.pid, 0)));
   if (process_ && owner_is_alive(owner)) {
-    watch_ = loop.on_readable(process_.get(), [this] { gone(); });
+    watch_ = loop.on_readable(process_.get(), [this] {
+      pollfd process{process_.get(), POLLIN, 0};  // what is at stake is a job: asked again
+      if (::poll(&process, 1, 0) == 1) gone();
+    });
     return;
   }
   loop.post([this, alive = std::weak_ptr<bool>(alive_)] {

@@ -1,0 +1,48 @@
+#include "os/event_loop.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "os/fd.h"
+
+namespace minke::os {
+namespace {
+
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    out.reset(ends[0]);
+    in.reset(ends[1]);
+  }
+  UniqueFd out, in;
+};
+
+// A watch that ended says nothing more, and nothing of it reaches one that came after it, also where the
+// caller still has the descriptor that was watched.
+TEST(EventLoop, WhatHappensToADescriptorThatIsNotWatchedAnyMoreIsNobodysNews) {
+  EventLoop loop;
+  int others = 0;
+  std::vector<std::unique_ptr<Pipe>> pipes;
+  std::vector<std::unique_ptr<EventLoop::Watch>> watches;
+  for (int i = 0; i < 50; ++i) {
+    Pipe& before = *pipes.emplace_back(std::make_unique<Pipe>());
+    loop.on_readable(before.out.get(), [&] { ++others; });  // ends at once
+    Pipe& after = *pipes.emplace_back(std::make_unique<Pipe>());
+    watches.push_back(loop.on_readable(after.out.get(), [&] { ++others; }));
+    ASSERT_EQ(::write(before.in.get(), "x", 1), 1);
+  }
+  auto timer = loop.make_timer([&] { loop.stop(); });
+  timer->set_after(std::chrono::milliseconds(50));
+  loop.run();
+  EXPECT_EQ(others, 0);
+}
+
+}  // namespace
+}  // namespace minke::os
