@@ -1,5 +1,6 @@
-"""The policies of well-known clusters: whole nodes, accounts to choose from."""
+"""The policies of well-known clusters: time classes, whole nodes, test nodes, accounts to choose from."""
 import getpass
+import json
 
 import pytest
 
@@ -8,6 +9,87 @@ from cluster import Machine
 pytestmark = pytest.mark.minke_only
 
 USER = getpass.getuser()
+# 3 h on all nodes, 12 h on most, 7 days on some; whole nodes in a class of their own; GPUs apart; one node for tests.
+CLASSES = """
+[[partition]]
+name = "b1"
+nodes = "n[1-4]"
+max_time = "3:00:00"
+serves = ["cpu"]
+
+[[partition]]
+name = "b2"
+nodes = "n[1-3]"
+max_time = "12:00:00"
+serves = "cpu"
+
+[[partition]]
+name = "b5"
+nodes = "n[1-2]"
+max_time = "7-0"
+serves = "cpu"
+
+[[partition]]
+name = "node1"
+nodes = "n[1-5]"
+max_time = "3:00:00"
+serves = "whole"
+
+[[partition]]
+name = "gpu1"
+nodes = "g1"
+max_time = "3:00:00"
+serves = "gpu"
+
+[[partition]]
+name = "gpu5"
+nodes = "g1"
+max_time = "7-0"
+serves = "gpu"
+
+[[partition]]
+name = "test"
+nodes = "n6"
+max_time = "3:00:00"
+serves = "interactive"
+"""
+
+
+@pytest.fixture
+def classes(new_cluster):
+    cluster = new_cluster("classes", Machine(nodes=6, cpus=4, memory=4000, extra=CLASSES))
+    config = cluster.directory / "minke.toml"
+    gpu_node = '\n[[node]]\nname = "g1"\ncpus = 4\nmemory = 4000\ngpus = "h100:2"\n'
+    config.write_text(config.read_text().replace("\n[[partition]]", gpu_node + "\n[[partition]]", 1))
+    return cluster
+
+
+def partition_of(cluster, *options):
+    job = int(cluster.run("sbatch", "--parsable", "--hold", *options, "--wrap=true", check=0).stdout)
+    return cluster.run("squeue", "-h", "-j", job, "-o", "%P").stdout.strip()
+
+
+def test_the_shortest_class_that_is_long_enough(classes):
+    for words, expected in (("-t60", "b1"), ("-t3:00:00", "b1"), ("-t3:01:00", "b2"), ("-t12:00:00", "b2"),
+                            ("-t3-0", "b5"), ("-t60 --gpus=h100:1", "gpu1"), ("-t4:00:00 --gpus=1", "gpu5"),
+                            ("-t60 --exclusive", "b1,node1"), ("-t60 -N2 --ntasks-per-node=4", "b1,node1"),
+                            ("-t60 -n3", "b1"), ("-t60 --partition=default", "b1"), ("-t60 -pb5", "b5")):
+        assert partition_of(classes, *words.split()) == expected, words
+    refused = classes.run("sbatch", "-t4:00:00", "-pb1", "--wrap=true")
+    assert refused.returncode == 1 and "Requested time limit is invalid" in refused.stderr
+    refused = classes.run("sbatch", "-t8-0", "--wrap=true")
+    assert refused.returncode == 1 and "Requested time limit is invalid" in refused.stderr
+
+
+def test_test_nodes_are_free_for_interactive_work(classes):
+    """Batch jobs fill all others and never come there; what is longer than tests are goes the regular way."""
+    jobs = [classes.submit("sleep 100", "-t60", "--exclusive") for _ in range(6)]
+    for job in jobs[:5]:
+        classes.wait_state(job, "RUNNING")
+    seen = classes.run("srun", "-t60", "sh", "-c", "echo $SLURM_JOB_PARTITION $SLURMD_NODENAME", check=0)
+    assert seen.stdout == "test n6\n"
+    assert classes.state(jobs[5]) == "PENDING"
+    assert classes.run("salloc", "-t4:00:00", "--immediate", "true").returncode != 0
 
 
 def test_whole_nodes_only(new_cluster):
@@ -21,6 +103,20 @@ def test_whole_nodes_only(new_cluster):
     assert cluster.run("squeue", "-h", "-j", first, "-o", "%C").stdout.strip() == "4"
     cluster.run("scancel", first)
     cluster.wait_state(third, "RUNNING")
+
+
+def test_one_partition_of_a_list_or_all(new_cluster):
+    extra = '[[partition]]\nname = "short"\nmax_time = "1:00:00"\n[[partition]]\nname = "long"\n'
+    cluster = new_cluster("lists", Machine(nodes=1, cpus=4, extra=extra))
+    assert partition_of(cluster, "-t2:00:00", "-p", "short,long") == "long"
+    assert "EnforcePartLimits       = ANY" in cluster.run("scontrol", "show", "config").stdout
+    config = cluster.directory / "minke.toml"
+    config.write_text('enforce_part_limits = "ALL"\n' + config.read_text())
+    cluster.run("scontrol", "reconfigure", check=0)
+    assert "EnforcePartLimits       = ALL" in cluster.run("scontrol", "show", "config").stdout
+    refused = cluster.run("sbatch", "-t2:00:00", "-p", "short,long", "--wrap=true")
+    assert refused.returncode == 1 and "Requested time limit is invalid" in refused.stderr
+    assert partition_of(cluster, "-t1:00:00", "-p", "short,long") == "short,long"
 
 
 ACCOUNTS = '[accounting]\nenforce = ["limits"]\nsplit_accounts = true\nask_account = true\n'
@@ -49,3 +145,27 @@ def test_accounts_to_choose_from(new_cluster):
     refused = cluster.run("sbatch", "-A", "def-other", "--wrap=true", check=1)
     assert "sbatch: error: You cannot use this account to submit this job." in refused.stderr
     assert "sbatch: error:   RAS default accounts: def-profa, def-profb," in refused.stderr
+
+
+def test_a_submission_that_is_only_tried_knows_limits_and_priority(new_cluster):
+    """With --test-only and as submitted: the limit of the account, and the place in the queue that it would have."""
+    extra = ('[accounting]\nenforce = ["limits", "qos"]\n[priority]\ntype = "multifactor"\nweight_qos = 1000\n')
+    cluster = new_cluster("tried", Machine(nodes=1, cpus=4, extra=extra))
+    for words in (["add", "account", "lab", "grptres=cpu=2"], ["add", "account", "free"],
+                  ["add", "qos", "urgent", "priority=10"],
+                  ["add", "user", USER, "account=lab,free", "qos=normal,urgent"]):
+        cluster.run("sacctmgr", "-i", *words, check=0)
+
+    def wait_of(*options):
+        tried = cluster.run("sbatch", "--test-only", "--time=5", *options, "--wrap=true", check=0).stderr
+        start = tried.split(" to start at ")[1].split()[0]
+        seconds = cluster.run("date", "-d", start, "+%s").stdout
+        return int(seconds) - int(cluster.run("date", "+%s").stdout)
+    running = cluster.submit("sleep 1000", "-A", "lab", "-c2", "--time=30")
+    cluster.wait_state(running, "RUNNING")
+    assert wait_of("-A", "free", "-c2") <= 1
+    assert wait_of("-A", "lab", "-c1") == pytest.approx(1800, abs=30)
+    whole = cluster.submit("sleep 1000", "-A", "free", "-c4", "--time=60")
+    assert wait_of("-A", "free", "-c4") == pytest.approx(1800 + 3600, abs=30)
+    assert wait_of("-A", "free", "-c4", "--qos=urgent") == pytest.approx(1800, abs=30)
+    assert json.loads(cluster.run("minke", "why", whole, "--json", check=0).stdout)["expected_start"] > 0

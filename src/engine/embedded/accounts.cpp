@@ -22,15 +22,6 @@ namespace {
 
 constexpr size_t kMaxGroups = 65536;  // then those of jobs that left are forgotten
 
-bool asks_for_gpus(const JobSpec& spec) {
-  const auto any = [](const auto& list) {
-    return std::any_of(list.begin(), list.end(),
-                       [](const Gres& gres) { return gres.name() == "gpu" && gres.count() > 0; });
-  };
-  return any(spec.gpus()) || any(spec.gres_per_node()) || any(spec.gpus_per_task()) ||
-         any(spec.gpus_per_socket());
-}
-
 std::string first_of(const std::string& list) {
   return list.substr(0, list.find(','));
 }

@@ -149,6 +149,13 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
     partition.set_preempt_mode(text::upper_case(given));
     return {};
   });
+  std::vector<std::string> serves;
+  table.texts("serves", [&](const std::string& kind) -> Status {
+    if (kind != "cpu" && kind != "gpu" && kind != "whole" && kind != "interactive")
+      return failure("must be of cpu, gpu, whole and interactive");
+    serves.push_back(kind);
+    return {};
+  });
   sched::TresWeights weights;
   table.text("billing_weights", [&](const std::string& given) -> Status {
     auto parsed = sched::parse_tres_weights(given);
@@ -191,6 +198,7 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
     if (other.name() == name) return failure(where + "there are two partitions " + name);
   }
   if (!weights.empty()) config.billing.emplace_back(name, std::move(weights));
+  if (!serves.empty()) config.serves[name] = std::move(serves);
   partition.set_name(name);
   partition.set_state(state);
   partition.set_nodes(text::compress_hostlist_sorted(members));
@@ -313,6 +321,12 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
                [&](int64_t v) { config.max_array_size = static_cast<uint32_t>(v); });
   table.number("max_job_count", 1, 100000000,
                [&](int64_t v) { config.max_job_count = static_cast<uint32_t>(v); });
+  table.text("enforce_part_limits", [&](const std::string& given) -> Status {
+    if (given != "ANY" && given != "ALL")
+      return failure("must be ANY or ALL: a job that no partition takes is always refused");
+    config.all_partitions_must_fit = given == "ALL";
+    return {};
+  });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
   table.text("operators", config.operators);
   table.text("administrators", config.administrators);

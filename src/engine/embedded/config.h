@@ -39,17 +39,18 @@ struct Configuration {
   std::string home;         // absolute
   std::string source_path;  // of the file read; empty: none
   std::string cluster_name = "minke";
-  std::string tmp_root;                // where each job's $SLURM_TMPDIR is made
-  std::string mpi_default = "none";    // MpiDefault: what srun offers to MPI libraries without --mpi
-  uint32_t kill_wait_seconds = 30;     // between SIGTERM and SIGKILL
-  uint32_t min_job_age_seconds = 300;  // how long squeue and scontrol still show a job that ended
-  uint32_t max_array_size = 4000002;   // largest index + 1
-  uint32_t max_job_count = 10000000;   // pending and running, tasks counted singly
-  bool requeue_by_default = true;      // JobRequeue
-  bool bind_cpus = true;               // jobs' processes to as many CPUs as they have
-  bool constrain_memory = true;        // where the kernel offers control groups
-  bool shared = false;                 // serves all users of this machine, as root (os/minke_home.h)
-  std::string operators;               // groups of users (engine/embedded/rights.h); empty: root alone
+  std::string tmp_root;                  // where each job's $SLURM_TMPDIR is made
+  std::string mpi_default = "none";      // MpiDefault: what srun offers to MPI libraries without --mpi
+  uint32_t kill_wait_seconds = 30;       // between SIGTERM and SIGKILL
+  uint32_t min_job_age_seconds = 300;    // how long squeue and scontrol still show a job that ended
+  uint32_t max_array_size = 4000002;     // largest index + 1
+  uint32_t max_job_count = 10000000;     // pending and running, tasks counted singly
+  bool all_partitions_must_fit = false;  // EnforcePartLimits=ALL: of a job's list; else one is enough
+  bool requeue_by_default = true;        // JobRequeue
+  bool bind_cpus = true;                 // jobs' processes to as many CPUs as they have
+  bool constrain_memory = true;          // where the kernel offers control groups
+  bool shared = false;                   // serves all users of this machine, as root (os/minke_home.h)
+  std::string operators;                 // groups of users (engine/embedded/rights.h); empty: root alone
   std::string administrators;
   bool private_tmp = false;   // each job has a /tmp and a /dev/shm of its own
   bool private_jobs = false;  // users see their own only
@@ -70,7 +71,8 @@ struct Configuration {
   PriorityPolicy priority;
   PreemptionPolicy preemption;
   std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
-  uint32_t first_job_id = 1;                                        // of a cluster that has had no job yet
+  std::map<std::string, std::vector<std::string>> serves;  // by partition: kinds of jobs that name none
+  uint32_t first_job_id = 1;                               // of a cluster that has had no job yet
 };
 
 // `machine` is what this machine offers: the node where the file declares none, and the defaults of those

@@ -61,6 +61,14 @@ void read_accounting(Table& table, AccountingPolicy& policy) {
     policy.allocation_shares = word == "allocations";
     return {};
   });
+  table.text("purge_jobs_after", [&](const std::string& given) -> Status {
+    const auto value = text::parse_minutes(given);
+    constexpr uint32_t kLeast = 24 * 60;
+    if (given != "never" && (!value || *value < kLeast || *value == text::kUnlimited))
+      return failure("must be a time of a day or more, as \"365-0\", or \"never\"");
+    policy.purge_jobs_after = given == "never" ? 0 : int64_t{*value} * 60;
+    return {};
+  });
   table.boolean("split_accounts", [&](bool value) { policy.split_accounts = value; });
 }
 

@@ -23,9 +23,10 @@ struct AccountingPolicy {
   bool limits = false;
   bool qos = false;
   bool safe = false;
-  bool ask_account = false;     // who has several accounts must name one
+  bool ask_account = false;        // who has several accounts must name one
   bool allocation_shares = false;  // shares follow from core-years and RGU-years
-  bool split_accounts = false;  // "_cpu" or "_gpu" is added to the account, by what the job asks for
+  int64_t purge_jobs_after = 0;    // s after its end that a job's record is kept; 0: for ever
+  bool split_accounts = false;     // "_cpu" or "_gpu" is added to the account, by what the job asks for
 };
 
 enum class UsageReset { kNone, kDaily, kWeekly, kMonthly, kQuarterly, kYearly };

@@ -14,6 +14,7 @@
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/retention.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
@@ -48,7 +49,8 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       mail(std::make_unique<Mail>(*this)),
       measuring(std::make_unique<Measuring>(*this)),
       quotas(std::make_unique<Quotas>(*this)),
-      storage_keeping(std::make_unique<StorageKeeping>(*this)) {}
+      storage_keeping(std::make_unique<StorageKeeping>(*this)),
+      retention(std::make_unique<Retention>(*this)) {}
 
 Core::~Core() = default;
 

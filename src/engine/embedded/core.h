@@ -34,6 +34,7 @@ class Preemption;
 class Priorities;
 class Quotas;
 class Reservations;
+class Retention;
 class Rights;
 class Scheduling;
 class Steps;
@@ -75,6 +76,7 @@ struct Core {
   std::unique_ptr<Measuring> measuring;
   std::unique_ptr<Quotas> quotas;
   std::unique_ptr<StorageKeeping> storage_keeping;
+  std::unique_ptr<Retention> retention;
 };
 
 }  // namespace minke::engine

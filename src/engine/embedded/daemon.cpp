@@ -31,6 +31,7 @@
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/retention.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/server.h"
 #include "engine/embedded/steps.h"
@@ -295,6 +296,7 @@ void Daemon::recovered() {
       os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
   start_metrics();
   core_->storage_keeping->start();
+  core_->retention->policy_changed();
   os::log_info("ready: " + std::to_string(ids.size()) + " jobs");
   say("ready");
 }
@@ -391,6 +393,7 @@ Status Daemon::reconfigure() {
   core_->accounts->policy_changed();
   core_->quotas->configuration_changed();
   core_->storage_keeping->start();
+  core_->retention->policy_changed();
   os::log_info("the configuration was read again");
   return {};
 }

@@ -120,6 +120,15 @@ BriefSpec Submission::brief_spec() const {
   return brief;
 }
 
+bool asks_for_gpus(const model::JobSpec& spec) {
+  const auto any = [](const auto& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [](const model::Gres& gres) { return gres.name() == "gpu" && gres.count() > 0; });
+  };
+  return any(spec.gpus()) || any(spec.gres_per_node()) || any(spec.gpus_per_task()) ||
+         any(spec.gpus_per_socket());
+}
+
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
                            const std::string& default_partition) {
   Submission submission;

@@ -179,4 +179,6 @@ struct Job {
   }
 };
 
+bool asks_for_gpus(const model::JobSpec& spec);
+
 }  // namespace minke::engine

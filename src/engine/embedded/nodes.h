@@ -39,9 +39,13 @@ class Nodes {
 
   // Of the partitions that the job asks for, those that take such jobs of this user; an error where none
   // does.
+  // One that names none goes where its kind is served (partition_routing.cpp), or to the default one where no
+  // partition serves a kind.
   Status choose_partitions(model::JobSpec& spec, uint32_t uid) const;
 
  private:
+  std::string route(const model::JobSpec& spec) const;  // empty: no partition serves it
+  std::vector<const model::NodeRecord*> nodes_of(const model::PartitionRecord& partition) const;
   const model::PartitionRecord* configured(const std::string& partition) const;
   bool has_jobs(const std::string& partition) const;
   void keep(const model::NodeRecord& node);

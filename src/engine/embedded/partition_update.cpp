@@ -254,6 +254,12 @@ void spread_memory(const PartitionRecord& partition, JobSpec& spec) {
 }  // namespace
 
 Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid) const {
+  if (spec.partition() == "default" && find_partition("default") == nullptr) spec.clear_partition();
+  if (spec.partition().empty() && !core_.config.serves.empty()) {
+    spec.set_partition(route(spec));
+    if (spec.partition().empty())
+      return failure("no partition takes such a job for so long unless it is named", kInvalidTimeLimit);
+  }
   std::string admitting;
   Status first;
   for (const std::string& name : make_submission(0, spec, default_partition().name()).partitions) {

@@ -68,6 +68,7 @@ Status Scheduling::check(const model::JobSpec& spec, std::string& partitions) co
       possible += (possible.empty() ? "" : ",") + name;
     } else {
       if (request.error().code == model::kInvalidPartitionName) return failure(request.error());
+      if (core_.config.all_partitions_must_fit) return failure(request.error());
       if (first_error.message.empty()) first_error = request.error();
     }
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,8 +84,10 @@ class Scheduling {
                                                      const sched::ForecastOptions& options) const;
   // The same if it asked for something else, in one partition.
   std::optional<sched::ExpectedStart> forecast_changed(const Job& job, const sched::Request& request) const;
-  // Of a job, or of a heterogeneous one's components; where it starts is said of the first.
-  std::optional<sched::ExpectedStart> forecast_submission(const std::vector<model::JobSpec>& specs) const;
+  // Of a job that is not in the queue, or of a heterogeneous one's components, as they would be charged and
+  // served; where it starts is said of the first.
+  std::optional<sched::ExpectedStart> forecast_submission(
+      const std::vector<std::unique_ptr<Job>>& components) const;
   sched::WaitReasons wait_reasons() const;
   model::StateReason reason_of(const sched::WaitReasons& reasons, const Job& job) const;
   // More of that, in Slurm's words; empty: there is no more to say.
@@ -111,6 +114,8 @@ class Scheduling {
   // The heterogeneous job that `job` is a component of: one entry, under its first component's id.
   void update_components(Job& job);
   Result<sched::Request> request_together(const std::vector<model::JobSpec>& specs) const;
+  // A request of a job that is not in the queue, with its limits; also its priority in that partition.
+  uint64_t enter_hypothetically(Job& job, sched::Request& request) const;
   void wait(Job& job, model::StateReason reason);
   int64_t core_now() const;
   // The first of its partitions that could take it; the error is that of the last.

@@ -7,6 +7,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/history.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/priorities.h"
 #include "engine/embedded/scheduling.h"
 
 namespace minke::engine {
@@ -95,22 +96,52 @@ Result<sched::Request> Scheduling::request_together(const std::vector<model::Job
   return *all;
 }
 
+uint64_t Scheduling::enter_hypothetically(Job& job, sched::Request& request) const {
+  const std::string& name = machine_.layout().partitions()[request.partition].name;
+  const model::JobSpec spec = job.submission->spec();
+  request.limit_group = core_.accounts->limit_group(job, spec, request);
+  if (job.priority == 0) job.priority = 1;  // held: as if it were not
+  core_.priorities->enter(job, spec, request);
+  return uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32 | priority_in(job, name);
+}
+
 std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
-    const std::vector<model::JobSpec>& specs) const {
+    const std::vector<std::unique_ptr<Job>>& components) const {
+  constexpr sched::EntryId kHypothetical = ~sched::EntryId{0};
   std::optional<sched::ExpectedStart> best;
-  const auto consider = [&](const Result<sched::Request>& request) {
-    if (!request) return;
-    const auto expected = sched::forecast_request(machine_, queue_, running_, *request, 0, core_.now(),
-                                                  core_.history->beliefs());
+  const auto consider = [&](const sched::Request& request, uint64_t priority, int64_t from) {
+    const sched::PendingEntry entry{
+        .id = kHypothetical, .priority = priority, .order = ~uint64_t{0}, .startable = 1};
+    const auto expected = sched::forecast_later(machine_, queue_, running_, entry, request, from, core_.now(),
+                                                core_.history->beliefs());
     if (expected && (!best || expected->start < best->start)) best = expected;
   };
-  if (specs.size() > 1) {
-    consider(request_together(specs));
+  Job& first = *components.front();
+  if (components.size() > 1) {
+    std::optional<sched::Request> all;
+    uint64_t priority = 0;
+    int64_t from = core_.now();
+    for (const auto& component : components) {
+      auto request = first_request(component->submission->spec(), component->submission->partitions, 0);
+      if (!request) return std::nullopt;
+      const uint64_t own = enter_hypothetically(*component, *request);
+      from = std::max(from, component->eligible_time);
+      if (all) {
+        all->companions.push_back(std::move(*request));
+      } else {
+        all = std::move(*request);
+        priority = own;
+      }
+    }
+    consider(*all, priority, from);
     return best;
   }
-  const model::JobSpec& spec = specs.front();
-  for (const auto& name : make_submission(0, spec, core_.nodes->default_partition().name()).partitions)
-    consider(request_for(spec, name, 0));
+  for (const auto& name : first.submission->partitions) {
+    auto request = request_for(first.submission->spec(), name, 0);
+    if (!request) continue;
+    const uint64_t priority = enter_hypothetically(first, *request);
+    consider(*request, priority, first.eligible_time);
+  }
   return best;
 }
 

@@ -135,9 +135,10 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   return core_.dependencies->check(spec);
 }
 
-Result<rpc::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs) const {
+Result<rpc::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
+                                          const std::vector<std::unique_ptr<Job>>& as_jobs) const {
   rpc::SubmitReply reply;
-  const auto expected = core_.scheduling->forecast_submission(specs);
+  const auto expected = core_.scheduling->forecast_submission(as_jobs);
   reply.set_job_id(core_.state.next_job_id());
   if (!expected) return failure("no node that could run it is available", kNodesBusy);
   reply.set_start_time(expected->start);
@@ -185,13 +186,26 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   Charges charges;
   if (const Status possible = check(request, specs, peer.uid, charges); !possible)
     return reply(failure(possible.error()));
-  if (request.test_only()) return reply(test(specs));
+  const auto as_jobs = [&](store::Batch& batch, const std::vector<uint32_t>& ids) {
+    std::vector<std::unique_ptr<Job>> jobs;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      jobs.push_back(make_job(request, peer, ids[i], specs[i], i == 0, batch));
+      jobs.back()->association = charges[i].association;
+      jobs.back()->qos = charges[i].qos;
+    }
+    return jobs;
+  };
+  const auto not_yet_jobs = [&] {
+    store::Batch batch;
+    return as_jobs(batch, std::vector<uint32_t>(specs.size(), core_.state.next_job_id()));
+  };
+  if (request.test_only()) return reply(test(specs, not_yet_jobs()));
   const JobSpec& first = specs.front();
   if (request.immediate() &&
       (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0))
     return reply(failure("", kDependency));
   if (request.immediate()) {
-    const auto expected = core_.scheduling->forecast_submission(specs);
+    const auto expected = core_.scheduling->forecast_submission(not_yet_jobs());
     if (!expected || expected->start > core_.now())
       return reply(failure("", in_down_partition(first) ? kPartitionDown : kCannotStartImmediately));
   }
@@ -204,10 +218,9 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   store::Batch batch;
   std::vector<uint32_t> ids;
   for (size_t i = 0; i < specs.size(); ++i) ids.push_back(core_.state.take_job_id());
+  auto jobs = as_jobs(batch, ids);
   for (size_t i = 0; i < specs.size(); ++i) {
-    auto job = make_job(request, peer, ids[i], specs[i], i == 0, batch);
-    job->association = charges[i].association;
-    job->qos = charges[i].qos;
+    std::unique_ptr<Job> job = std::move(jobs[i]);
     core_.accounts->submitted(*job);
     if (specs.size() > 1) {
       job->het_job_id = ids.front();

@@ -35,7 +35,8 @@ class Submitting {
   Status check(const rpc::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid,
                Charges& charges) const;
   Status check(model::JobSpec& spec, uint32_t uid, Charges& charges) const;
-  Result<rpc::SubmitReply> test(const std::vector<model::JobSpec>& specs) const;
+  Result<rpc::SubmitReply> test(const std::vector<model::JobSpec>& specs,
+                                const std::vector<std::unique_ptr<Job>>& as_jobs) const;
   std::unique_ptr<Job> make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, store::Batch& batch);
   bool in_down_partition(const model::JobSpec& spec) const;  // the only one it asks for
