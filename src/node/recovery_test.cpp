@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -347,7 +348,7 @@ TEST(LauncherClientTest, AwaitsOneThatOthersStart) {
   LauncherClient::Callbacks callbacks;
   callbacks.on_inventory = [&](Inventory inventory) {
     told.push_back("inventory");
-    if (told.size() == 3) return loop.stop();
+    if (std::ranges::count(told, "inventory") == 2) return loop.stop();
     ::kill(static_cast<pid_t>(inventory.pid()), SIGKILL);
   };
   callbacks.on_lost_connection = [&](Status) {
@@ -367,7 +368,9 @@ TEST(LauncherClientTest, AwaitsOneThatOthersStart) {
   starter = loop.make_timer(start_again);
   starter->set_after(std::chrono::milliseconds(300));
   loop.run();
-  EXPECT_THAT(told, testing::ElementsAre("inventory", "lost", "inventory"));
+  // The socket of one that is being killed may still answer: then the connection is lost once more.
+  EXPECT_EQ(told.front(), "inventory");
+  EXPECT_GE(std::ranges::count(told, "lost"), 1);
 }
 
 }  // namespace

@@ -195,12 +195,12 @@ def plain(system, text: str) -> str:
 
 def run_commands(pair: Pair) -> dict[str, tuple]:
     def on(system):
-        system.clear()
         answers = {}
         for line in COMMANDS:
+            system.clear()
             done = system.run("timeout", "30", "bash", "-c", line, cwd=system.work)
             answers[line] = [plain(system, text) for text in (str(done.returncode), done.stdout, done.stderr)]
-            system.run("scancel", "--me", "-Q")
+        system.clear()
         return answers
     theirs, ours = pair.each(on)
     return {line: (theirs[line], ours[line]) for line in COMMANDS}
