@@ -1,5 +1,5 @@
-// What minke metrics, minke jobs and the daemon's keeper of metrics share: where a job's metrics are looked for, and how they get into its
-// record.
+// What minke metrics, minke jobs and the daemon's keeper of metrics share: where a job's metrics are looked
+// for, and how they get into its record.
 #pragma once
 
 #include <string>

@@ -40,7 +40,9 @@ Result<TresWeights> parse_tres_weights(std::string_view text) {
   for (std::string_view item : text::split(text, ',')) {
     item = text::trim(item);
     const size_t equals = item.find('=');
-    const auto wrong = [&] { return failure("'" + std::string(item) + "' is no weight such as CPU=1.0"); };
+    const auto wrong = [&] {
+      return failure(std::string("'").append(item) + "' is no weight such as CPU=1.0");
+    };
     if (equals == std::string_view::npos || equals == 0) return wrong();
     std::string name;
     for (const char c : item.substr(0, equals)) name += text::to_lower(c);

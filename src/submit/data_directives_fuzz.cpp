@@ -1,4 +1,5 @@
-// Any script: its #MINKE lines are sources and destinations with a path each, or an error with a line's number.
+// Any script: its #MINKE lines are sources and destinations with a path each, or an error with a line's
+// number.
 #include <cstddef>
 #include <cstdint>
 #include <string>

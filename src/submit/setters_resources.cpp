@@ -170,8 +170,9 @@ Status exclusive(const Assignment& to) {
   for (std::string_view word : {"user", "mcs", "topo", "exclusive"})
     known = known || text::equals_ignoring_case(value, word);
   if (!known) return invalid(to);
-  // "user", "mcs" and "topo" shut out others' jobs only: of one user's own cluster there are none, and a shared
-  // one gives whole nodes. Else: whole nodes for the job; for a step within a job its CPUs alone, which is decided where --jobid is known.
+  // "user", "mcs" and "topo" shut out others' jobs only: of one user's own cluster there are none, and a
+  // shared one gives whole nodes. Else: whole nodes for the job; for a step within a job its CPUs alone,
+  // which is decided where --jobid is known.
   bool against_others = !value.empty() && !text::equals_ignoring_case(value, "exclusive");
   to.request.spec.set_exclusive(!against_others);
   to.request.spec.set_exclusive_mode(against_others ? text::lower_case(value) : std::string());

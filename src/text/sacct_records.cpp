@@ -226,7 +226,7 @@ Status SacctReader::record() {
 Status SacctReader::job() {
   const std::string_view id = cell("jobid");
   const auto reference = parse_job_id(id);
-  if (!reference) return failure("'" + bytes(id) + "' is no job's number");
+  if (!reference) return failure(std::string("'").append(id) + "' is no job's number");
   JobRecord& job = job_.job;
   job = JobRecord();
   const bool of_others = reference->tasks.ranges_size() > 0 || reference->het_offset;
@@ -236,7 +236,7 @@ Status SacctReader::job() {
   if (job.job_id() == 0 || job.job_id() > 0x7fffffff) return failure(bytes(id) + " is no number for a job");
   const std::string_view state = cell("state");
   const auto word = parse_job_state(state.substr(0, state.find(' ')));
-  if (!word || !word->state) return failure("'" + bytes(state) + "' is no state of a job");
+  if (!word || !word->state) return failure(std::string("'").append(state) + "' is no state of a job");
   if (*word->state <= model::JOB_SUSPENDED || time("end") == 0 || time("submit") == 0) {
     ++unfinished_;
     return {};
@@ -351,7 +351,7 @@ Status SacctReader::step(std::string_view suffix) {
   const JobRecord& job = job_.job;
   const auto numbered = parse_unsigned(suffix, 0xfffffff0);
   if (!numbered && suffix != "batch" && suffix != "extern" && suffix != "interactive")
-    return failure("'" + bytes(suffix) + "' is no step");
+    return failure(std::string("'").append(suffix) + "' is no step");
   step.set_kind(numbered             ? model::STEP_NORMAL
                 : suffix == "batch"  ? model::STEP_BATCH
                 : suffix == "extern" ? model::STEP_EXTERN

@@ -189,8 +189,8 @@ std::string_view state_code(const model::JobRecord& job) {
 }
 std::string_view reason_text(const model::JobRecord& job) {
   // Of a job that is held, what it says of itself: "job requeued in held state".
-  const bool in_other_words = job.priority() == 0 || job.reason() == model::WAIT_HELD ||
-                              job.reason() == model::WAIT_NODE_NOT_AVAIL;
+  const bool in_other_words =
+      job.priority() == 0 || job.reason() == model::WAIT_HELD || job.reason() == model::WAIT_NODE_NOT_AVAIL;
   if (job.state() == model::JOB_PENDING && in_other_words && !job.reason_detail().empty())
     return job.reason_detail();
   return text::state_reason_name(job.reason());

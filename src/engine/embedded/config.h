@@ -58,7 +58,7 @@ struct Configuration {
   std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
   std::vector<model::NodeRecord> nodes;                    // at least one
   std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
-  std::string metrics;               // HOST:PORT where /metrics is served; empty: nowhere
+  std::string metrics;  // HOST:PORT where /metrics is served; empty: nowhere
   StorageConfiguration storage;
   uint32_t measuring_interval = 10;  // seconds between samples of running jobs; 0: none
   GpuConfiguration gpus;

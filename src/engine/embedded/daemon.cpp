@@ -379,8 +379,7 @@ Status Daemon::reconfigure() {
   const bool same_nodes =
       std::equal(config.nodes.begin(), config.nodes.end(), read->nodes.begin(), read->nodes.end(),
                  [&](const NodeRecord& a, const NodeRecord& b) { return lasting(a) == lasting(b); });
-  if (!same_nodes || config.tmp_root != read->tmp_root ||
-      config.cluster_name != read->cluster_name) {
+  if (!same_nodes || config.tmp_root != read->tmp_root || config.cluster_name != read->cluster_name) {
     return failure(
         "nodes, tmp_root and cluster_name are read at start: "
         "minke down --keep-jobs, then minke up",

@@ -112,7 +112,8 @@ class Measuring::Reader {
 };
 
 Measuring::Measuring(Core& core)
-    : core_(core), timer_(core.loop.make_timer([this] {
+    : core_(core),
+      timer_(core.loop.make_timer([this] {
         armed_ = false;
         ask();
       })),

@@ -474,7 +474,8 @@ std::vector<GpuDevice> Steps::gpu_devices_of(const Job& job, const Step& step) c
 std::vector<pid_t> Steps::pids_of(uint32_t job_id) const {
   std::vector<pid_t> pids;
   if (const auto steps = jobs_.find(job_id); steps != jobs_.end()) {
-    for (const auto& [id, step] : steps->second.running) pids.insert(pids.end(), step.pids.begin(), step.pids.end());
+    for (const auto& [id, step] : steps->second.running)
+      pids.insert(pids.end(), step.pids.begin(), step.pids.end());
   }
   return pids;
 }

@@ -1,0 +1,183 @@
+#include "cli/cluster_commands.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/complain.h"
+#include "cli/guard.h"
+#include "cli/links.h"
+#include "node/launcher.h"
+#include "os/minke_home.h"
+#include "text/timestamp.h"
+
+namespace minke::cli {
+namespace {
+
+Result<rpc::StatusReply> ask_status(Client& client) {
+  rpc::ClientMessage request;
+  request.mutable_status();
+  auto answer = client.call(request);
+  if (!answer) return failure(answer.error());
+  return answer->status();
+}
+
+}  // namespace
+
+int up(bool shared, bool prepare_only) {
+  std::string shared_home;
+  if (shared) {
+    const char* given = std::getenv("MINKE_HOME");
+    shared_home = given != nullptr && *given != '\0' ? given : os::kSharedHome;
+    if (const Status marked = os::mark_shared(shared_home); !marked) return complain(marked.error());
+  }
+  auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  const bool is_shared = os::is_shared(*home);
+  if (is_shared && ::geteuid() != 0) return complain(Error{EPERM, "only root starts a shared cluster"});
+  if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  if (is_shared) guard_again(*home);
+  if (prepare_only) return 0;
+  if (is_shared) {
+    if (const Status started = start_daemon(*home); !started) return complain(started.error());
+  }
+  auto client = Client::connect();
+  if (!client) return complain(client.error());
+  auto status = ask_status(*client);
+  if (!status) return complain(status.error());
+  std::printf("cluster %s is up (pid %u, %s)\n", status->cluster_name().c_str(), status->pid(),
+              home->c_str());
+  if (::isatty(STDOUT_FILENO)) std::printf("To use it in this shell: eval \"$(minke env)\"\n");
+  return 0;
+}
+
+// The launcher and the jobs are a unit of their own: the daemon can be restarted and upgraded while jobs run.
+// The daemon awaits systemd's launcher: one of its own would belong to its unit, and end with it.
+// Delegate=yes: the launcher makes control groups for the jobs.
+int print_systemd_units() {
+  char self[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
+  if (length <= 0) return complain(failure_from_errno("/proc/self/exe", errno).value());
+  const std::string program(self, static_cast<size_t>(length));
+  std::printf(
+      "# /etc/systemd/system/minke-launcher.service\n"
+      "[Unit]\n"
+      "Description=Minke's launcher and the jobs that run\n"
+      "\n"
+      "[Service]\n"
+      "ExecStartPre=%s up --shared --prepare\n"
+      "ExecStart=%s launcher --home %s\n"
+      "Delegate=yes\n"
+      "OOMPolicy=continue\n"
+      "TasksMax=infinity\n"
+      "LimitNOFILE=1048576\n"
+      "LimitMEMLOCK=infinity\n"
+      "Restart=on-failure\n"
+      "RestartPreventExitStatus=%d\n"
+      "\n"
+      "# /etc/systemd/system/minke.service\n"
+      "[Unit]\n"
+      "Description=Minke, a research cluster on this machine\n"
+      "Wants=minke-launcher.service\n"
+      "After=minke-launcher.service network.target remote-fs.target nss-user-lookup.target\n"
+      "\n"
+      "[Service]\n"
+      "ExecStart=%s daemon --home %s --await-launcher\n"
+      "RuntimeDirectory=minke\n"
+      "RuntimeDirectoryMode=0755\n"
+      "LimitNOFILE=1048576\n"
+      "Restart=on-failure\n"
+      "\n"
+      "[Install]\n"
+      "WantedBy=multi-user.target\n",
+      program.c_str(), program.c_str(), os::kSharedHome, node::kLauncherExists, program.c_str(),
+      os::kSharedHome);
+  return 0;
+}
+
+int down(rpc::ShutdownRequest::Mode mode) {
+  auto client = Client::connect(false);
+  if (!client) {
+    if (client.error().code != ECONNREFUSED) return complain(client.error());
+    std::printf("the cluster is down already\n");
+    return 0;
+  }
+  rpc::ClientMessage request;
+  request.mutable_shutdown()->set_mode(mode);
+  auto answer = client->call(request);
+  if (!answer) return complain(answer.error());
+  // The daemon closes the connection when it has stopped.
+  rpc::ServerMessage none;
+  while (client->channel().receive(none)) {
+  }
+  std::printf("the cluster is down\n");
+  return 0;
+}
+
+int status(bool json) {
+  auto client = Client::connect(false);
+  if (!client && client.error().code != ECONNREFUSED) return complain(client.error());
+  if (!client) {
+    std::puts(json ? "{\"running\": false}" : "down: no daemon runs (minke up starts it)");
+    return json ? 0 : 3;
+  }
+  auto reply = ask_status(*client);
+  if (!reply) return complain(reply.error());
+  if (json) {
+    const nlohmann::ordered_json object = {
+        {"running", true},
+        {"version", reply->version()},
+        {"cluster_name", reply->cluster_name()},
+        {"pid", reply->pid()},
+        {"launcher_pid", reply->launcher_pid()},
+        {"start_time", reply->start_time()},
+        {"home", reply->home()},
+        {"config_path", reply->config_path()},
+        {"jobs_pending", reply->jobs_pending()},
+        {"jobs_running", reply->jobs_running()},
+        {"wake_ups", reply->wake_ups()},
+        {"rss_kib", reply->rss_kib()},
+        {"problems", std::vector<std::string>(reply->problems().begin(), reply->problems().end())},
+    };
+    std::puts(object.dump().c_str());
+    return 0;
+  }
+  std::printf("cluster        %s\n", reply->cluster_name().c_str());
+  std::printf("daemon         pid %u, version %s, since %s, %.1f MiB\n", reply->pid(),
+              reply->version().c_str(), text::format_time(reply->start_time()).c_str(),
+              static_cast<double>(reply->rss_kib()) / 1024);
+  std::printf("launcher       pid %u\n", reply->launcher_pid());
+  std::printf("home           %s\n", reply->home().c_str());
+  std::printf("configuration  %s\n", reply->config_path().empty() ? "(none: this machine, one partition)"
+                                                                  : reply->config_path().c_str());
+  std::printf("jobs           %llu running, %llu pending\n",
+              static_cast<unsigned long long>(reply->jobs_running()),
+              static_cast<unsigned long long>(reply->jobs_pending()));
+  for (const std::string& problem : reply->problems()) std::printf("PROBLEM        %s\n", problem.c_str());
+  return reply->problems().empty() ? 0 : 1;
+}
+
+int log(bool follow, int lines) {
+  auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  const std::string path = os::log_path(*home);
+  const std::string count = std::to_string(lines);
+  // tail(1) does this well, rotation included.
+  std::vector<const char*> arguments = {"tail", "-n", count.c_str()};
+  if (follow) arguments.push_back("-F");
+  arguments.push_back("--");
+  arguments.push_back(path.c_str());
+  arguments.push_back(nullptr);
+  if (::access(path.c_str(), R_OK) != 0) return complain(Error{0, "there is no log yet: " + path});
+  ::execvp("tail", const_cast<char* const*>(arguments.data()));
+  return complain(failure_from_errno("tail", errno).value());
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,16 @@
+// How a command of minke's own ends with an error: one line on stderr. Any thread.
+#pragma once
+
+#include <cstdio>
+
+#include "base/result.h"
+
+namespace minke::cli {
+
+// The exit status.
+inline int complain(const Error& error) {
+  std::fprintf(stderr, "minke: error: %s\n", error.message.c_str());
+  return 1;
+}
+
+}  // namespace minke::cli
