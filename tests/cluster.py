@@ -179,18 +179,23 @@ class Cluster(Commands):
         done = self.run("sacct", "-n", "-P", "-o", format, *options, check=0)
         return [line.split("|") for line in done.stdout.splitlines()]
 
+    def kill_all(self) -> bool:
+        """True: there is nothing left. What is killed may just have started another process."""
+        left = self.processes()
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return not left
+
     def close(self) -> None:
         """Stops daemon, launcher and jobs; nothing of this cluster runs afterwards."""
         try:
             self.run("minke", "down", "--cancel-jobs", timeout=30)
         except subprocess.TimeoutExpired:
             pass
-        for pid in self.processes():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        poll(lambda: not self.processes(), 10, "the end of every process of the cluster")
+        poll(self.kill_all, 10, "the end of every process of the cluster")
 
     def processes(self) -> list[int]:
         """Processes whose environment names this cluster's home, but for the tests themselves."""
