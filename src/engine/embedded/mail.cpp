@@ -13,6 +13,7 @@
 #include "engine/embedded/core.h"
 #include "os/detached.h"
 #include "os/log.h"
+#include "os/read_lines.h"
 
 namespace minke::engine {
 
@@ -268,15 +269,9 @@ Status Mail::start_mailer(const MailBatch& batch) {
 }
 
 void Mail::on_report() {
-  char buffer[4096];
-  const ssize_t got = ::read(sending_->output.get(), buffer, sizeof buffer);
-  if (got < 0) return;  // not yet; what is an error is followed by the end
-  sending_->unread.append(buffer, static_cast<size_t>(got));
-  for (size_t end; (end = sending_->unread.find('\n')) != std::string::npos;) {
-    report(sending_->unread.substr(0, end));
-    sending_->unread.erase(0, end + 1);
-  }
-  if (got > 0) return;
+  if (!os::read_lines(sending_->output.get(), sending_->unread,
+                      [this](const std::string& line) { report(line); }))
+    return;
   const auto ended = std::move(sending_);
   for (const uint64_t id : ended->ids) {
     if (const auto found = waiting_.find(id); found != waiting_.end())

@@ -14,6 +14,7 @@
 #include "engine/embedded/users.h"
 #include "os/detached.h"
 #include "os/log.h"
+#include "os/read_lines.h"
 #include "storage/words.h"
 
 namespace minke::engine {
@@ -163,15 +164,9 @@ void Quotas::count() {
 }
 
 void Quotas::on_result() {
-  char buffer[4096];
-  const ssize_t got = ::read(counting_->output.get(), buffer, sizeof buffer);
-  if (got < 0) return;  // not yet; what is an error is followed by the end
-  counting_->unread.append(buffer, static_cast<size_t>(got));
-  for (size_t end; (end = counting_->unread.find('\n')) != std::string::npos;) {
-    take(counting_->unread.substr(0, end));
-    counting_->unread.erase(0, end + 1);
-  }
-  if (got > 0) return;
+  if (!os::read_lines(counting_->output.get(), counting_->unread,
+                      [this](const std::string& line) { take(line); }))
+    return;
   for (const std::string& path : counting_->paths) {
     Count& count = counts_[path];
     if (!std::exchange(count.asked, false)) continue;
