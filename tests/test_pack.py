@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tarfile
 import time
@@ -62,6 +63,8 @@ def test_damage_is_noticed(tree, tmp_path):  # noqa: F811
         file.seek(place)
         file.write(b"WHAT")
     assert "checksum" in minke("data", "cat", archive, "tree/note", code=1).stderr
+    assert "checksum" in minke("unpack", archive, "--to", tmp_path / "out", code=1).stderr
+    assert not (tmp_path / "out").exists()
     plain = tmp_path / "plain.tar"
     subprocess.run(["tar", "-cf", plain, "-C", tree, "."], check=True)
     assert "no index" in minke("data", "list", plain, code=1).stderr
@@ -152,6 +155,157 @@ def test_killed_at_any_time_there_is_the_old_or_the_new(tree, tmp_path):  # noqa
     minke("pack", "--format", "tar", "--to", archive, tree)
     assert "tree/added" in members(archive)
     assert sorted(os.listdir(tmp_path)) == ["tree", "x.tar"]
+
+
+def test_compressed_is_a_tar_that_can_be_read_anywhere(tree, tmp_path):  # noqa: F811
+    archive = tmp_path / "x.tar.zst"
+    text = b"".join(b"line %d of what compresses well\n" % number for number in range(60_000))
+    (tree / "text").write_bytes(text)
+    (tree / "note").write_text("a note")
+    minke("pack", "--format", "tar.zst", "--to", archive, tree)
+    assert archive.stat().st_size < sum(path.stat().st_size for path in tree.rglob("f*")) + len(text) / 2
+    plain = subprocess.run(["zstd", "-dc", archive], capture_output=True, check=True).stdout
+    found = members(archive)
+    for name in ("tree/text", "tree/note", "tree/d5/e2/f299"):
+        entry = found[name]
+        assert plain[entry["offset"]:entry["offset"] + entry["size"]] == (tree.parent / name).read_bytes()
+    assert minke("data", "cat", archive, "tree/note").stdout == "a note"
+    (tmp_path / "out").mkdir()
+    subprocess.run(["tar", "--zstd", "-xpf", archive, "-C", tmp_path / "out"], check=True)
+    assert sorted(listing(tmp_path / "out/tree").splitlines()) == sorted(listing(tree).splitlines())
+    (tmp_path / "again").mkdir()
+    minke("unpack", archive, "--to", tmp_path / "again/tree")
+    assert (tmp_path / "again/tree/text").read_bytes() == text
+
+
+def seek_table(content: bytes) -> list[tuple[int, int]]:
+    """The zstd seekable format, read as its specification says."""
+    count, descriptor, magic = struct.unpack("<IBI", content[-9:])
+    assert magic == 0x8F92EAB1 and descriptor & 0x7C == 0
+    size = count * 8 + 9
+    assert struct.unpack("<II", content[-size - 8:-size]) == (0x184D2A5E, size)
+    return [struct.unpack("<II", content[at:at + 8]) for at in range(len(content) - size, len(content) - 9, 8)]
+
+
+def test_its_table_is_one_that_others_read(tree, tmp_path):  # noqa: F811
+    archive = tmp_path / "x.tar.zst"
+    minke("pack", "--format", "tar.zst", "--to", archive, tree)
+    content = archive.read_bytes()
+    plain = subprocess.run(["zstd", "-dc", archive], capture_output=True, check=True).stdout
+    place = begin = 0
+    for compressed, size in seek_table(content):
+        frame = subprocess.run(["zstd", "-dc"], input=content[place:place + compressed], capture_output=True,
+                               check=True).stdout
+        assert frame == plain[begin:begin + size]
+        place, begin = place + compressed, begin + size
+    assert begin == len(plain) and place > 0
+
+
+def test_damage_to_a_compressed_one_is_noticed(tree, tmp_path):  # noqa: F811
+    archive = tmp_path / "x.tar.zst"
+    minke("pack", "--format", "tar.zst", "--to", archive, tree)
+    with open(archive, "r+b") as file:
+        file.seek(100_000)
+        file.write(b"damage")
+    bad = [name for name in list(members(archive))[:40]
+           if subprocess.run([MINKE, "data", "cat", archive, name], capture_output=True).returncode != 0]
+    assert bad
+
+
+def noted(notes) -> bytes:
+    """How far a pack says that it is."""
+    try:
+        return notes.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.zst", "webdataset"])
+def test_a_killed_one_is_gone_on_with(tmp_path, kind):
+    root = tmp_path / "set"
+    root.mkdir()
+    for number in range(60):
+        (root / f"{number:03d}.bin").write_bytes(os.urandom(4 << 20))
+    os.link(root / "000.bin", root / "again.bin")
+    options = ["--shard-size", "50M"] if kind == "webdataset" else []
+    begun = ["pack", "-q", "--format", kind, *options, "--to"]
+    whole = tmp_path / "whole"
+    minke(*begun, whole, root)
+    # A slow disk's: it is killed when it has noted how far it is.
+    packed = tmp_path / "packed"
+    notes = tmp_path / ".packed.minke-partial-notes"
+    kills = 0
+    for _ in range(40):
+        before = noted(notes)
+        packing = subprocess.Popen([MINKE, *map(str, begun), packed, root])
+        deadline = time.monotonic() + 60
+        while packing.poll() is None and time.monotonic() < deadline:
+            if noted(notes) not in (b"", before):
+                packing.kill()
+                break
+        if packing.wait() == 0:
+            break
+        kills += 1
+    assert kills >= 3
+    if packing.returncode != 0:
+        minke(*begun, packed, root)
+    assert not [name for name in os.listdir(tmp_path) if "partial" in name]
+    if kind == "webdataset":
+        assert sorted(os.listdir(packed)) == sorted(os.listdir(whole))
+        assert all((packed / name).read_bytes() == (whole / name).read_bytes() for name in os.listdir(whole))
+    elif kind == "tar":
+        assert packed.read_bytes() == whole.read_bytes()
+    else:
+        assert members(packed) == members(whole)
+        assert minke("data", "measure", "--samples", 100, packed).stdout
+        plain = [subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout
+                 for path in (packed, whole)]
+        assert plain[0] == plain[1]
+
+
+def test_what_changed_since_is_packed_anew(tmp_path):
+    root = tmp_path / "set"
+    root.mkdir()
+    for number in range(30):
+        (root / f"{number:03d}.bin").write_bytes(os.urandom(4 << 20))
+    notes = tmp_path / ".x.tar.minke-partial-notes"
+    packing = subprocess.Popen([MINKE, "pack", "--format", "tar", "--to", tmp_path / "x.tar", root])
+    while packing.poll() is None and not noted(notes):
+        pass
+    packing.kill()
+    packing.wait()
+    (root / "000.bin").write_bytes(b"another")
+    minke("pack", "--format", "tar", "--to", tmp_path / "x.tar", root)
+    assert minke("data", "cat", tmp_path / "x.tar", "set/000.bin").stdout == "another"
+
+
+def test_stripes_are_asked_for_where_lfs_is(tmp_path):
+    """A program of that name takes the place of Lustre's."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "lfs").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit 22\n')
+    (programs / "lfs").chmod(0o755)
+    root = tmp_path / "set"
+    root.mkdir()
+    (root / "small").write_text("x")
+    path = f"{programs}:{os.environ['PATH']}"
+    for size, stripes in ((1, 0), (1200, 4), (2500, 5)):
+        (tmp_path / "calls").unlink(missing_ok=True)
+        with open(root / "large", "wb") as file:
+            file.truncate(size << 20)
+        done = subprocess.run([MINKE, "pack", "--format", "tar.zst", "--to", tmp_path / "x.tar.zst", root],
+                              env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        calls = (tmp_path / "calls").read_text() if (tmp_path / "calls").exists() else ""
+        assert (f"setstripe -S 1M -c {stripes} " in calls) == (stripes > 0), calls
+
+
+def test_random_reads_are_measured(tree, tmp_path):  # noqa: F811
+    for kind in ("tar", "tar.zst"):
+        archive = tmp_path / f"x.{kind}"
+        minke("pack", "--format", kind, "--to", archive, tree)
+        told = json.loads(minke("data", "measure", "--json", "--samples", 500, archive).stdout)
+        assert told["samples"] == 500 and told["seconds"] > 0 and (told["device_seconds"] > 0) == (kind == "tar")
 
 
 def advice(path) -> dict:

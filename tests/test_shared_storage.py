@@ -1,25 +1,29 @@
 """Storage of a cluster that serves all users: what is done for them is done with their rights, and to nobody else."""
 import datetime
 import pathlib
+import shutil
 import subprocess
 
 import pytest
 
 from cluster import poll
-from test_shared import NEEDS_ROOT, Shared, passable_directory
+from shared import NEEDS_ROOT, Shared, passable_directory
 
 pytestmark = [NEEDS_ROOT, pytest.mark.minke_only]
 
 
 @pytest.fixture
-def shared():
+def shared(request):
     disks = passable_directory()
     cluster = Shared(tables=f'\n[storage]\nprofile = "narval"\nroot = "{disks}"\npurge = true\ncount_interval = 1\n'
-                            "[storage.scratch]\nfiles = 20\n")
+                            "[storage.scratch]\nfiles = 20\n" + getattr(request, "param", ""))
     cluster.disks = disks
     for user in (cluster.alice, cluster.bob):
         cluster.minke("storage", "init", "--user", user.name)
     yield cluster
+    for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
+        if line.split()[1].startswith(f"{cluster.home}/tmp/.stage-cache/"):
+            subprocess.run(["umount", "-l", line.split()[1]], check=True)
     cluster.close()
     subprocess.run(["rm", "-rf", disks], check=True)
 
@@ -41,6 +45,24 @@ def test_one_users_quota_holds_nobody_else(shared):
     assert alice.state(held) == "PENDING"
     alice.python("import sys, pathlib\nfor n in range(50): pathlib.Path(sys.argv[1], str(n)).unlink()", scratch)
     alice.wait_state(held, "COMPLETED")
+
+
+@pytest.mark.parametrize("shared", ['[storage.project]\nin_jobs = "read-only"\n'], indirect=True)
+def test_what_jobs_see_of_the_tiers(shared):
+    """Nearline not at all, by the profile; projects as they are told to; for scripts, steps and new steps alike."""
+    alice = shared.alice
+    group = alice.run("id", "-gn").stdout.strip()
+    projects, nearline = shared.disks / "project" / group / alice.name, shared.disks / "nearline" / group
+    alice.python("import sys; open(sys.argv[1], 'w').write('data\\n')", projects / "file")
+    assert alice.run("ls", nearline).returncode == 0
+    look = f"cat {projects}/file; touch {projects}/new; ls {shared.disks}/nearline; touch {shared.disks}/nearline/new"
+    told = alice.output(alice.sbatch("--wrap", f"{look}; srun sh -c '{look}'; touch $SCRATCH/new && echo scratch"))
+    assert told.count("data\n") == 2 and told.count("Read-only file system") == 4 and "scratch\n" in told, told
+    assert group not in "".join(line for line in told.splitlines(True) if "touch" not in line), told
+    usage = alice.run(shared.program, "storage", "usage", check=0,
+                      env={"MINKE_CONFIG": shared.root["MINKE_CONFIG"]}).stdout
+    assert "read-only in jobs\n" in usage and "backed up; not in jobs\n" in usage
+    assert not (projects / "new").exists() and nearline.is_dir()
 
 
 def test_purge_has_no_more_rights_than_the_owner(shared):
@@ -70,15 +92,129 @@ def test_purge_has_no_more_rights_than_the_owner(shared):
     assert str(own) in (shared.home / "purge.log").read_text()
 
 
-def test_staged_data_are_kept_for_the_users_next_job(shared):
+STAGES = "#!/bin/bash\n#MINKE stage={}\n"
+
+
+def entries(shared) -> list[pathlib.Path]:
+    return sorted(path.parent for path in (shared.home / "tmp/.stage-cache").glob("*/content"))
+
+
+def served(shared) -> None:
+    poll((shared.home / "tmp/.stage.sock").exists, what="the server of staged data")
+
+
+def test_one_copy_of_common_data_for_all_users(shared):
+    served(shared)
     alice, bob = shared.alice, shared.bob
+    alice.python("import os, pathlib, tarfile\nos.makedirs('cats')\npathlib.Path('cats/1').write_text('meow')\n"
+                 "os.chmod('.', 0o755); t = tarfile.open('cats.tar', 'w')\nt.add('cats')\nt.close()\n"
+                 "os.chmod('cats.tar', 0o644)")
+    told = []
     for user in (alice, bob):
-        user.python("import os, pathlib\nos.makedirs('cats')\npathlib.Path('cats/1').write_text('meow')")
-        for _ in range(2):
-            job = user.submit("#!/bin/bash\n#MINKE stage=cats\ncat $SLURM_TMPDIR/cats/1; readlink $SLURM_TMPDIR/cats")
-            assert user.output(job).startswith("meow")
-    caches = sorted(pathlib.Path(shared.home).glob("tmp/stage-cache-*"))
-    assert sorted(path.stat().st_uid for path in caches) == sorted([alice.uid, bob.uid])
-    assert all(path.stat().st_mode & 0o777 == 0o700 for path in caches)
-    assert all(len(list(path.glob("*/content"))) == 1 for path in caches)
-    assert bob.run("ls", caches[[path.stat().st_uid for path in caches].index(alice.uid)]).returncode != 0
+        for source in ("cats", "cats.tar"):
+            job = user.submit(STAGES.format(alice.work / source) +
+                              "cat $SLURM_TMPDIR/cats/1; realpath $SLURM_TMPDIR/cats\n"
+                              "touch $SLURM_TMPDIR/cats/2 2>/dev/null || echo; echo read-only")
+            told.append(user.output(job))
+            assert told[-1].startswith("meow") and "read-only" in told[-1]
+    assert told[0] == told[2] and told[1] == told[3] and len(entries(shared)) == 2
+    for entry in entries(shared):
+        assert all((path.lstat().st_uid, path.lstat().st_mode & 0o7222) == (0, 0)
+                   for path in [entry / "content", *(entry / "content").rglob("*")])
+
+
+def test_who_may_not_read_a_source_does_not_get_its_copy(shared):
+    served(shared)
+    alice, bob = shared.alice, shared.bob
+    alice.python("import os, pathlib, tarfile\nos.makedirs('cats')\npathlib.Path('cats/1').write_text('secret')\n"
+                 "t = tarfile.open('cats.tar', 'w')\nt.add('cats')\nt.close()\nos.chmod('cats.tar', 0o640)\n"
+                 "os.chmod('.', 0o711)")
+    job = alice.submit(STAGES.format(alice.work / "cats.tar") +
+                       "cat $SLURM_TMPDIR/cats/1; realpath $SLURM_TMPDIR/cats\n"
+                       "touch begun; while [ ! -e end ]; do sleep 0.1; done")
+    poll((alice.work / "begun").exists, what="the job")
+    entry, = entries(shared)
+    # With the path, and with a request of his own: what he cannot open he cannot hand over.
+    for path in (entry, entry / "content/1", entry / "source", entry.parent):
+        assert bob.run("ls", path).returncode != 0
+    attack = bob.submit(STAGES.format(alice.work / "cats.tar") + f"cat {entry}/content/1")
+    assert "Permission denied" in bob.output(attack)
+    forged = bob.submit("#!/bin/bash\npython3 - <<'EOF'\n"
+                        "import os, socket\n"
+                        f"for flags in (os.O_PATH, os.O_PATH | os.O_NOFOLLOW):\n"
+                        "    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                        f"    s.connect('{shared.home}/tmp/.stage.sock')\n"
+                        f"    source = os.open('{alice.work}/cats.tar', flags)\n"
+                        "    own = os.open(os.environ['SLURM_TMPDIR'], os.O_RDONLY)\n"
+                        "    socket.send_fds(s, [b'cats.tar'], [source, own])\n"
+                        "    print(s.recv(9999).decode())\n"
+                        "EOF\n"
+                        f"cat {entry}/content/1")
+    told = bob.output(forged)
+    assert told.count("not open for reading") == 2 and "secret" not in told
+    (alice.work / "end").touch()
+    assert alice.output(job).startswith("secret")
+
+
+def test_a_private_part_of_a_tree_keeps_it_private(shared):
+    served(shared)
+    alice = shared.alice
+    alice.python("import os, pathlib\nos.makedirs('cats')\npathlib.Path('cats/1').write_text('meow')\n"
+                 "pathlib.Path('cats/2').write_text('secret')\nos.chmod('cats/2', 0o600)\nos.chmod('.', 0o755)")
+    job = alice.submit(STAGES.format("cats") + "cat $SLURM_TMPDIR/cats/2")
+    assert alice.output(job) == "secret"
+    assert entries(shared) == []
+
+
+def test_what_pretends_to_be_a_jobs_directory_is_refused(shared):
+    served(shared)
+    alice = shared.alice
+    done = alice.python(
+        "import os, socket, sys\n"
+        "open('data', 'w').write('x')\n"
+        "os.makedirs('own')\n"
+        "for directory in ('own', '/tmp', sys.argv[1]):\n"
+        "    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "    s.connect(sys.argv[1] + '/.stage.sock')\n"
+        "    socket.send_fds(s, [b'data'], [os.open('data', os.O_RDONLY), os.open(directory, os.O_PATH)])\n"
+        "    print(s.recv(9999).decode())\n"
+        "for name in (b'', b'..', b'a/b', b'x' * 5000):\n"
+        "    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "    s.connect(sys.argv[1] + '/.stage.sock')\n"
+        "    s.sendall(name or b'x')\n"
+        "    print(s.recv(9999).decode())\n", shared.home / "tmp")
+    assert done.stdout.count("no directory of a job") == 3 and done.stdout.count("no request") == 4
+    assert entries(shared) == []
+
+
+def test_access_ends_with_the_job(shared):
+    served(shared)
+    alice, bob = shared.alice, shared.bob
+    alice.python("import os\nopen('data', 'w').write('x' * 1000)\nos.chmod('data', 0o644)\nos.chmod('.', 0o755)")
+    alice.output(alice.submit(STAGES.format(alice.work / "data") + "wc -c < $SLURM_TMPDIR/data"))
+    entry, = entries(shared)
+    assert alice.run("cat", entry / "content").returncode == 0
+    bob.output(bob.submit(STAGES.format(alice.work / "data") + "wc -c < $SLURM_TMPDIR/data"))
+    assert alice.run("cat", entry / "content").returncode != 0
+
+
+@pytest.mark.skipif(not shutil.which("mksquashfs"), reason="squashfs-tools is not installed")
+def test_images_are_mounted_not_unpacked(shared):
+    served(shared)
+    alice, bob = shared.alice, shared.bob
+    alice.python("import os\nos.makedirs('cats')\nopen('cats/1', 'w').write('meow')\nos.chmod('.', 0o755)")
+    alice.run("minke", "pack", "-q", "--format", "squashfs", "cats", check=0)
+    image = alice.work / "cats.sqfs"
+    image.chmod(0o644)
+    script = STAGES.format(image) + ("cat $SLURM_TMPDIR/cats/1; stat -f -c %T $SLURM_TMPDIR/cats/\n"
+                                     "touch $SLURM_TMPDIR/cats/2 || echo read-only; srun cat $SLURM_TMPDIR/cats/1")
+    for user in (alice, bob, alice):
+        told = user.output(user.submit(script))
+        assert told.startswith("meowsquashfs\n") and told.endswith("read-only\nmeow"), told
+    entry, = entries(shared)
+    assert (entry / "image").stat().st_uid == 0
+    image.chmod(0o600)
+    assert "Permission denied" in bob.output(bob.submit(STAGES.format(image) + "echo ran"))
+    subprocess.run(["umount", entry / "content"], check=True)
+    # As after the machine's start.
+    assert alice.output(alice.submit(STAGES.format(image) + "cat $SLURM_TMPDIR/cats/1")) == "meow"

@@ -12,31 +12,15 @@
 #include <vector>
 
 #include "os/fd.h"
+#include "storage/beside.h"
 #include "storage/copy_tree.h"
 #include "storage/remove_tree.h"
 #include "storage/run_program.h"
+#include "storage/tar_index.h"
 
 namespace minke::storage {
 
 namespace {
-
-// A place beside `path`, in the same directory: what is made there takes its place by a rename.
-struct Beside {
-  std::string directory, name, partial;
-  os::UniqueFd parent;
-};
-
-Result<Beside> beside(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  const size_t slash = path.rfind('/');
-  Beside place;
-  place.directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  place.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
-  place.partial = "." + place.name.substr(0, 230) + ".minke-partial";
-  place.parent.reset(::open(place.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!place.parent) return failure_from_errno(place.directory, errno);
-  return place;
-}
 
 void remove_partial(const Beside& place) {
   Failures ignored;
@@ -57,6 +41,16 @@ bool holds_only(int directory, const std::string& name) {
   struct stat status {};
   return others == 0 && same == 1 && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISDIR(status.st_mode);
+}
+
+// Of minke pack's own archives: each file's checksum. Frames of zstd have their own, which tar's reading
+// notices.
+Status verify(ArchiveKind kind, const std::string& archive, const std::atomic<bool>* stop) {
+  const auto index =
+      kind == ArchiveKind::kTar ? TarIndex::open(archive) : Result<TarIndex>(failure("no index"));
+  if (!index || index->is_compressed()) return {};
+  std::atomic<uint64_t> verified{0};
+  return verify_archive(index->fd(), archive, verified, stop);
 }
 
 Status extract(ArchiveKind kind, const std::string& archive, const std::string& to,
@@ -165,7 +159,8 @@ Status unpack(const std::string& archive, const std::string& to, const std::atom
   remove_partial(*place);
   const std::string partial = place->directory + "/" + place->partial;
   if (::mkdirat(parent, place->partial.c_str(), 0777) != 0) return failure_from_errno(to, errno);
-  Status done = extract(*kind, archive, partial, stop);
+  Status done = verify(*kind, archive, stop);
+  if (done) done = extract(*kind, archive, partial, stop);
   if (done) {
     const os::UniqueFd made(::openat(parent, place->partial.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::string name = options.inner.empty() ? place->name : options.inner;

@@ -25,8 +25,8 @@ Status pack_squashfs(const std::string& from, const std::string& to, bool compre
                      const std::atomic<bool>* stop);
 
 // Makes the directory `to`, which must not be there, of what the archive holds; where that is one directory
-// of the same name, of what is in it. It appears in one step, on the disk. Errors: EEXIST; ENOENT (a program
-// is missing); what it said.
+// of the same name, of what is in it. One of minke pack is compared with its checksums first. It appears in
+// one step, on the disk. Errors: EEXIST; ENOENT (a program is missing); what it said.
 struct UnpackOptions {
   std::string inner;  // the name of that one directory; empty: as `to`
   bool sync = true;

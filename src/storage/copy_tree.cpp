@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "os/fd.h"
+#include "storage/beside.h"
 #include "storage/copy_file.h"
 #include "storage/copy_links.h"
+#include "storage/early_writeback.h"
 #include "storage/remove_tree.h"
 #include "storage/tree_walk.h"
 
@@ -22,12 +24,6 @@ namespace minke::storage {
 namespace {
 
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr char kPartial[] = ".minke-partial";
-
-// A temporary name beside `name`; always the same, so that what a killed copy left is overwritten.
-std::string partial_name(const std::string& name) {
-  return "." + name.substr(0, 230) + kPartial;
-}
 
 std::optional<struct statx> look(int directory, const char* name, int flags = AT_SYMLINK_NOFOLLOW) {
   struct statx status {};
@@ -43,7 +39,6 @@ bool same_content(const struct statx& a, const struct statx& b) {
 // What a directory gives to what is made in it, and what of owner and group is kept there.
 struct Inside {
   Ownership keep;
-  gid_t group = 0;          // that new files get
   bool hands_down = false;  // setgid
 };
 
@@ -157,7 +152,6 @@ class Copier : public Visitor {
     const bool hands_down = status && (status->stx_mode & S_ISGID) != 0;
     const bool root = ::geteuid() == 0;
     return {.keep = {root && options_.keep_owner, options_.keep_group && (root || !hands_down)},
-            .group = hands_down ? status->stx_gid : ::getegid(),
             .hands_down = hands_down};
   }
 
@@ -273,11 +267,11 @@ class Copier : public Visitor {
     if (after.stx_size != seen.stx_size || !same_time(after.stx_mtime, seen.stx_mtime))
       return give_up(EIO, "it changed while it was read");
     report_file(in, name, copy_attributes(from.get(), file.get()));
+    // Looking costs less than a change that changes nothing, which the file system notes in its journal.
     struct statx made_as {};
-    made_as.stx_uid = ::geteuid();
-    made_as.stx_gid = inside.group;
-    made_as.stx_mode = 0xffff;  // unknown: the directory's default ACL may have changed it
-    if (Status set = set_metadata(file.get(), status, inside.keep, &made_as); !set)
+    const bool known =
+        ::statx(file.get(), "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &made_as) == 0;
+    if (Status set = set_metadata(file.get(), status, inside.keep, known ? &made_as : nullptr); !set)
       return give_up(set.error().code, set.error().message.c_str());
     if (replaced && ::renameat(target, made.c_str(), target, to) != 0) return give_up(errno, nullptr);
     ++progress_.files;
@@ -337,33 +331,23 @@ class Copier : public Visitor {
   Links links_;
 };
 
-struct Split {
-  std::string directory, name;
-};
-Split split(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {".", path};
-  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
-}
-
 }  // namespace
 
 Status copy_tree(const std::string& from, const std::string& to, const CopyOptions& options,
                  CopyProgress& progress) {
   const auto source = look(AT_FDCWD, from.c_str());
   if (!source) return failure_from_errno(from, errno);
-  const auto [directory, name] = split(to);
-  if (name.empty() || name == "." || name == "..") return failure(to + ": a name is needed", EINVAL);
-  const os::UniqueFd parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent) return failure_from_errno(directory, errno);
+  const auto place = beside(to);
+  if (!place) return failure(place.error());
+  const os::UniqueFd& parent = place->parent;
+  const std::string& name = place->name;
   const auto current = look(parent.get(), name.c_str());
   const bool is_tree = S_ISDIR(source->stx_mode);
   if (current && is_tree != S_ISDIR(current->stx_mode))
     return failure(to + ": it is there already, and " + (is_tree ? "no directory" : "a directory"), EEXIST);
   // A tree that is not there yet grows under another name.
   const bool appears = is_tree && !current;
-  const std::string made = appears ? partial_name(name) : name;
+  const std::string& made = appears ? place->partial : name;
   const WalkOptions walk{.threads = options.threads};
   Copier copier(options, progress, walk_threads(walk), parent.get(), made, appears);
   os::UniqueFd lock;
@@ -376,6 +360,8 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
       if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
         return failure(to + ": another copy is being made there", EWOULDBLOCK);
     }
+    std::optional<EarlyWriteback> early;
+    if (options.sync) early.emplace(parent.get(), progress.bytes);
     if (Status walked = walk_tree(from, walk, copier, options.stop); !walked) return walked;
   } else {
     struct One : Visitor {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 void make_some_of_everything(const TempTree& tree) {
   for (int i = 0; i < 200; ++i)
     tree.write("from/d" + std::to_string(i % 9) + "/e/f" + std::to_string(i),
-               std::string(i * 997, 'a' + i % 26));
+               std::string(static_cast<size_t>(i) * 997, static_cast<char>('a' + i % 26)));
   tree.write("from/new\nline", "x");
   fs::create_hard_link(tree / "from/d1/e/f1", tree / "from/again");
   fs::create_symlink("nowhere", tree / "from/link");

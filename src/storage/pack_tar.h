@@ -3,8 +3,8 @@
 // directory.
 //
 // What holds: nothing at the destination is replaced before the archive is complete, on the disk, read back
-// from there and compared by checksum. Killed at any point, there is what was there before, and at most
-// .NAME.minke-partial beside it, which the next one overwrites.
+// from there and compared by checksum. Killed at any point, there is what was there before, and beside it
+// .NAME.minke-partial and two files more of such names, with which the next one goes on (pack_resume.h).
 #pragma once
 
 #include <atomic>
@@ -22,6 +22,8 @@ struct PackOptions {
   // 0: one archive, `to`. Else `to` is a directory of shards of about so many bytes, 000000.tar …; files
   // whose names differ only behind the first dot stay together.
   uint64_t shard_bytes = 0;
+  bool compress = false;        // in zstd frames that can be read each by itself (zstd_frames.h)
+  uint64_t expected_bytes = 0;  // about how much there is; 0: not known
   const std::atomic<bool>* stop = nullptr;
 };
 

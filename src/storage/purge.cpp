@@ -1,13 +1,19 @@
 #include "storage/purge.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <vector>
 
+#include "os/fd.h"
+#include "storage/purge_tables.h"
 #include "storage/tree_walk.h"
 #include "storage/words.h"
 
@@ -15,9 +21,25 @@ namespace minke::storage {
 
 namespace {
 
+constexpr ino_t kExt4Root = 2;          // of a whole file system; a part of it is walked
+constexpr size_t kBuffered = 64 << 10;  // of a list, before it is written
+
+int64_t last_use(const struct statx& status) {
+  return std::max(status.stx_atime.tv_sec, status.stx_ctime.tv_sec);
+}
+
+// What one worker of the tables' has at hand.
+struct alignas(128) Hand {
+  std::string lines;
+  std::string directory, shown;  // shown: its path, as a list has it
+  os::UniqueFd fd;               // of that directory
+  bool open = false;
+};
+
 class Purger : public Visitor {
  public:
-  Purger(const PurgeOptions& options, PurgeResult& result) : options_(options), result_(result) {}
+  Purger(const std::string& root, const PurgeOptions& options, PurgeResult& result)
+      : root_(root), options_(options), result_(result) {}
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> files{0}, space{0};
   std::atomic<int> record_error{0};
@@ -25,50 +47,145 @@ class Purger : public Visitor {
   void visit(unsigned, Directory& in, const char* name, const struct statx& seen) override {
     if (!is_old(seen)) return;
     const std::string path = in.path_of(name);
+    const OldFile file{seen.stx_ino, last_use(seen), seen.stx_uid, seen.stx_size, seen.stx_blocks * 512};
     // One write, so that lines of several threads do not mix; before the removal, so that none is missing.
-    const std::string line = std::to_string(last_use(seen)) + " " + std::to_string(seen.stx_uid) + " " +
-                             std::to_string(seen.stx_size) + " " + shown_path(path) + "\n";
-    if (options_.record >= 0 &&
-        ::write(options_.record, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-      record_error = errno != 0 ? errno : ENOSPC;
-      stop = true;
-      return;
-    }
-    if (options_.remove) {
-      struct statx now {};
-      if (::statx(in.fd(), name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &now) != 0 ||
-          now.stx_ino != seen.stx_ino || !is_old(now))
-        return;
-      if (::unlinkat(in.fd(), name, 0) != 0) {
-        if (errno != ENOENT) result_.failures.add(path, errno);
-        return;
-      }
-    }
-    ++files;
-    space += seen.stx_blocks * 512;
+    if (!record(line(file, path))) return;
+    if (!options_.remove || remove(in.fd(), name, file, path)) count(file);
   }
   void failed(unsigned, const std::string& path, int error_number) override {
     result_.failures.add(path, error_number);
   }
 
- private:
-  static int64_t last_use(const struct statx& status) {
-    return std::max(status.stx_atime.tv_sec, status.stx_ctime.tv_sec);
+  // False: not possible here, nothing was done.
+  Result<bool> by_tables() {
+    std::vector<Hand> hands;
+    top_.reset(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!top_) return failure_from_errno(root_, errno);
+    struct stat status {};
+    if (::fstat(top_.get(), &status) != 0 || status.st_ino != kExt4Root) return false;
+    bool begun = false;
+    const Status done = each_old_by_tables(
+        root_, options_.before,
+        [&](unsigned workers) {
+          hands = std::vector<Hand>(workers);
+          begun = true;
+        },
+        [&](unsigned worker, const std::string& directory, std::string_view name, const OldFile& file) {
+          if (!stop) take(hands[worker], directory, std::string(name), file);
+        });
+    if (!begun) return false;
+    if (!done) return failure(done.error());
+    for (const Hand& hand : hands)
+      if (!record(hand.lines)) break;
+    return true;
   }
+
+ private:
   bool is_old(const struct statx& status) const {
     return (S_ISREG(status.stx_mode) || S_ISLNK(status.stx_mode)) && last_use(status) < options_.before;
   }
 
+  static std::string line(const OldFile& file, const std::string& path) {
+    return std::to_string(file.last_use) + " " + std::to_string(file.uid) + " " + std::to_string(file.size) +
+           " " + shown_path(path) + "\n";
+  }
+
+  bool record(const std::string& lines) {
+    if (options_.record < 0 || lines.empty()) return true;
+    if (::write(options_.record, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size()))
+      return true;
+    record_error = errno != 0 ? errno : ENOSPC;
+    stop = true;
+    return false;
+  }
+
+  void count(const OldFile& file) {
+    ++files;
+    space += file.space;
+  }
+
+  bool remove(int directory, const char* name, const OldFile& seen, const std::string& path) {
+    struct statx now {};
+    if (::statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &now) != 0 ||
+        now.stx_ino != seen.inode || !is_old(now))
+      return false;
+    if (::unlinkat(directory, name, 0) == 0) return true;
+    if (errno != ENOENT) result_.failures.add(path, errno);
+    return false;
+  }
+
+  // With a slash at its end.
+  std::string below_root(const std::string& directory) const {
+    std::string path = root_;
+    if (path.back() != '/') path += '/';
+    if (!directory.empty()) path += directory + "/";
+    return path;
+  }
+
+  // As line(), for hundreds of thousands: what is the same for all of a directory is made once.
+  void add_line(Hand& hand, const std::string& directory, const std::string& name, const OldFile& file) {
+    if (!hand.open || hand.directory != directory) {
+      hand.directory = directory;
+      hand.shown = shown_path(below_root(directory));
+      hand.open = true;
+    }
+    char numbers[80];
+    char* at = std::to_chars(numbers, numbers + 24, file.last_use).ptr;
+    *at++ = ' ';
+    at = std::to_chars(at, at + 12, file.uid).ptr;
+    *at++ = ' ';
+    at = std::to_chars(at, at + 24, file.size).ptr;
+    *at++ = ' ';
+    hand.lines.append(numbers, at).append(hand.shown).append(shown_path(name)).append(1, '\n');
+    if (hand.lines.size() < kBuffered) return;
+    (void)record(hand.lines);
+    hand.lines.clear();
+  }
+
+  void take(Hand& hand, const std::string& directory, const std::string& name, const OldFile& file) {
+    if (!options_.remove) {
+      if (options_.record >= 0) add_line(hand, directory, name, file);
+      return count(file);
+    }
+    std::string path = below_root(directory);
+    path += name;
+    if (!hand.open || hand.directory != directory) {
+      open_how how{};
+      how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+      how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+      const char* below = directory.empty() ? "." : directory.c_str();
+      hand.fd.reset(static_cast<int>(::syscall(SYS_openat2, top_.get(), below, &how, sizeof how)));
+      hand.directory = directory;
+      hand.open = true;
+    }
+    // Moved, or covered by what is mounted there: it is not in this tree.
+    struct statx now {};
+    if (!hand.fd || ::statx(hand.fd.get(), name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &now) != 0 ||
+        now.stx_ino != file.inode || !is_old(now))
+      return;
+    if (record(line(file, path)) && remove(hand.fd.get(), name.c_str(), file, path)) count(file);
+  }
+
+  const std::string& root_;
   const PurgeOptions& options_;
   PurgeResult& result_;
+  os::UniqueFd top_;
 };
 
 }  // namespace
 
 Status purge_tree(const std::string& root, const PurgeOptions& options, PurgeResult& result) {
-  Purger purger(options, result);
-  const WalkOptions walk{.one_file_system = true};
-  if (Status walked = walk_tree(root, walk, purger, &purger.stop); !walked) return walked;
+  Purger purger(root, options, result);
+  bool done = false;
+  if (options.tables && ::geteuid() == 0) {
+    const auto by_tables = purger.by_tables();
+    if (!by_tables) return failure(by_tables.error());
+    done = *by_tables;
+  }
+  if (!done) {
+    const WalkOptions walk{.one_file_system = true};
+    if (Status walked = walk_tree(root, walk, purger, &purger.stop); !walked) return walked;
+  }
   result.files = purger.files;
   result.space = purger.space;
   if (purger.record_error != 0) return failure_from_errno("the record", purger.record_error);

@@ -29,8 +29,4 @@ struct Staged {
 Result<Staged> stage(const std::string& source, const std::string& directory, const std::string& cache,
                      const std::atomic<bool>* stop, Failures& failures);
 
-// Removes what nobody uses, the least recently used first, until `bytes` are free or nothing is left to
-// remove. Returns how many entries went.
-size_t evict(const std::string& cache, uint64_t bytes);
-
 }  // namespace minke::storage

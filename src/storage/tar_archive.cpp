@@ -1,11 +1,14 @@
 #include "storage/tar_archive.h"
 
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <thread>
 
+#include "storage/striping.h"
 #include "storage/tar_format.h"
 
 namespace minke::storage {
@@ -14,35 +17,63 @@ namespace {
 
 constexpr size_t kWriteBytes = 4 << 20;
 
+Status cut(int file, uint64_t size) {
+  if (::ftruncate(file, static_cast<off_t>(size)) != 0 || ::lseek(file, 0, SEEK_END) < 0)
+    return failure_from_errno("writing", errno);
+  return {};
+}
+
 }  // namespace
 
 uint32_t tar_crc(uint32_t crc, const char* data, size_t size) {
-  return static_cast<uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(data), size));
+  return ::libdeflate_crc32(crc, data, size);
 }
 
-Result<TarArchive> TarArchive::create(int directory, const std::string& name) {
+Result<TarArchive> TarArchive::create(int directory, const std::string& path, const std::string& name,
+                                      int index, const Options& options) {
   TarArchive archive;
-  ::unlinkat(directory, name.c_str(), 0);
-  archive.file_.reset(::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  archive.index_.reset(::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (archive.file_ && !archive.index_) {  // a file system without nameless files
-    const std::string spool = name + "-index";
-    archive.index_.reset(::openat(directory, spool.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    ::unlinkat(directory, spool.c_str(), 0);
+  if (!options.from) {
+    ::unlinkat(directory, name.c_str(), 0);
+    make_striped(path + "/" + name, options.expected);
   }
+  const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (options.from ? 0 : O_CREAT);
+  archive.file_.reset(::openat(directory, name.c_str(), flags, 0666));
+  archive.index_.reset(::fcntl(index, F_DUPFD_CLOEXEC, 0));
   if (!archive.file_ || !archive.index_) return failure_from_errno(name, errno);
+  const Place from = options.from.value_or(Place{});
+  for (const auto& [file, size] : {std::pair{archive.fd(), from.written}, {index, from.index_written}})
+    if (const Status done = cut(file, size); !done) return failure(done.error());
+  archive.size_ = from.size;
+  archive.out_ = std::make_unique<CheckedFile>(archive.fd(), from.written, options.verified);
+  archive.index_written_ = from.index_written;
+  archive.entries_ = from.entries;
+  if (options.compress) {
+    auto frames = walk_frames(archive.fd(), from.written);
+    if (!frames) return failure(frames.error());
+    archive.frames_ = std::make_unique<FrameWriter>(*archive.out_, std::move(*frames),
+                                                    std::clamp(std::thread::hardware_concurrency(), 2U, 32U));
+  }
   return archive;
 }
 
 Status TarArchive::write(std::string_view bytes) {
-  buffer_.append(bytes);
-  return buffer_.size() >= kWriteBytes ? flush() : Status{};
+  size_ += bytes.size();
+  if (frames_) return frames_->write(bytes);
+  return out_->write(bytes);
 }
 
 Status TarArchive::add_to_index(const IndexEntry& entry) {
   index_buffer_ += index_entry_text(entry);
   ++entries_;
   return index_buffer_.size() >= kWriteBytes ? flush_index() : Status{};
+}
+
+Result<TarArchive::Place> TarArchive::checkpoint() {
+  Status done = frames_ ? frames_->flush() : Status{};
+  if (done) done = out_->settle();
+  if (done) done = flush_index();
+  if (!done) return failure(done.error());
+  return Place{size_, out_->size(), index_written_, entries_};
 }
 
 Status TarArchive::finish() {
@@ -58,30 +89,21 @@ Status TarArchive::finish() {
     at += got;
   }
   if (Status put = write(index_footer_text(footer)); !put) return put;
-  if (Status put = flush(); !put) return put;
-  if (::fsync(file_.get()) != 0) return failure_from_errno("writing to the disk", errno);
-  return {};
+  if (frames_)
+    if (Status put = frames_->finish(); !put) return put;
+  return out_->finish();
 }
 
-Status TarArchive::put(int file, std::string& buffer, uint64_t& written) {
-  for (size_t done = 0; done < buffer.size();) {
-    const ssize_t count = ::write(file, buffer.data() + done, buffer.size() - done);
+Status TarArchive::flush_index() {
+  for (size_t done = 0; done < index_buffer_.size();) {
+    const ssize_t count = ::write(index_.get(), index_buffer_.data() + done, index_buffer_.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return failure_from_errno("writing", count == 0 ? ENOSPC : errno);
-    done += count;
+    done += static_cast<size_t>(count);
   }
-  written += buffer.size();
-  buffer.clear();
+  index_written_ += index_buffer_.size();
+  index_buffer_.clear();
   return {};
-}
-
-Status TarArchive::flush() {
-  const uint64_t before = written_;
-  Status done = put(file_.get(), buffer_, written_);
-  // Begin writing to the disk now, so that the end need not wait for all of it.
-  (void)::sync_file_range(file_.get(), static_cast<off_t>(before), static_cast<off_t>(written_ - before),
-                          SYNC_FILE_RANGE_WRITE);
-  return done;
 }
 
 }  // namespace minke::storage

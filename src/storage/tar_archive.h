@@ -1,14 +1,19 @@
-// One tar archive while it is written: content, and the index beside it until the end. One thread.
+// One tar archive while it is written: content, plain or in zstd frames, and the index beside it until the
+// end. What a killed one has left can be gone on with from a place that it told. One thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "os/fd.h"
+#include "storage/checked_file.h"
 #include "storage/tar_index.h"
+#include "storage/zstd_frames.h"
 
 namespace minke::storage {
 
@@ -17,24 +22,38 @@ uint32_t tar_crc(uint32_t crc, const char* data, size_t size);
 
 class TarArchive {
  public:
-  // In the place of what has this name. Errors: errno.
-  static Result<TarArchive> create(int directory, const std::string& name);
+  // How far it is: bytes of content, of the file and of the index's file; entries of the index.
+  struct Place {
+    uint64_t size = 0, written = 0, index_written = 0, entries = 0;
+  };
+  struct Options {
+    bool compress = false;
+    uint64_t expected = 0;      // about how many bytes it will have, for its stripes; 0: not known
+    std::optional<Place> from;  // goes on from here with what is there
+    std::atomic<uint64_t>* verified = nullptr;  // counts the bytes that were read back
+  };
+  // `path`: of `directory`. `index`: an open file for the index until the end; duplicated. Errors: errno.
+  static Result<TarArchive> create(int directory, const std::string& path, const std::string& name, int index,
+                                   const Options& options);
 
-  uint64_t size() const { return written_ + buffer_.size(); }
+  uint64_t size() const { return size_; }
   Status write(std::string_view bytes);
   Status add_to_index(const IndexEntry& entry);
-  // The end of the archive, index and footer; then all of it on the disk.
+  // From where it can be gone on with once this process is gone.
+  Result<Place> checkpoint();
+  // The end of the archive, index and footer; then all of it is on the disk, and what this object wrote has
+  // been read back from there and compared.
   Status finish();
   int fd() const { return file_.get(); }
 
  private:
-  static Status put(int file, std::string& buffer, uint64_t& written);
-  Status flush();
-  Status flush_index() { return put(index_.get(), index_buffer_, index_written_); }
+  Status flush_index();
 
   os::UniqueFd file_, index_;
-  std::string buffer_, index_buffer_;
-  uint64_t written_ = 0, index_written_ = 0, entries_ = 0;
+  std::unique_ptr<CheckedFile> out_;
+  std::unique_ptr<FrameWriter> frames_;  // null: plain
+  std::string index_buffer_;
+  uint64_t size_ = 0, index_written_ = 0, entries_ = 0;
 };
 
 }  // namespace minke::storage

@@ -19,15 +19,11 @@ static_assert(sizeof(Header) == kTarBlock);
 // Octal digits and a zero byte; false where it does not fit.
 template <size_t kSize>
 bool put_octal(char (&field)[kSize], uint64_t number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%0*llo", static_cast<int>(kSize - 1),
-                static_cast<unsigned long long>(number));
-  if (std::strlen(text) >= kSize) {
-    std::memset(field, '0', kSize - 1);
-    return false;
-  }
-  std::memcpy(field, text, kSize);
-  return true;
+  const bool fits = number >> (3 * (kSize - 1)) == 0;
+  if (!fits) number = 0;
+  for (size_t at = kSize - 1; at-- > 0; number >>= 3) field[at] = static_cast<char>('0' + (number & 7));
+  field[kSize - 1] = '\0';
+  return fits;
 }
 
 template <size_t kSize>

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,12 +11,15 @@
 #include <thread>
 #include <vector>
 
+#include "os/read_at.h"
+#include "storage/tar_archive.h"
+
 namespace minke::storage {
 
 namespace {
 
 uint32_t crc_of(std::string_view text, uint32_t crc = 0) {
-  return static_cast<uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(text.data()), text.size()));
+  return tar_crc(crc, text.data(), text.size());
 }
 
 }  // namespace
@@ -34,16 +36,25 @@ Result<TarIndex> TarIndex::of(int file, const std::string& name) {
   index.file_.reset(::fcntl(file, F_DUPFD_CLOEXEC, 0));
   struct stat status {};
   if (!index.file_ || ::fstat(file, &status) != 0) return failure_from_errno(name, errno);
-  const auto size = static_cast<uint64_t>(status.st_size);
+  if (!S_ISREG(status.st_mode)) return none("there is no index in it");
+  if (auto frames = FrameReader::open(index.file_.get())) index.frames_ = std::move(*frames);
+  const uint64_t size = index.frames_ ? index.frames_->size() : static_cast<uint64_t>(status.st_size);
   char footer[kFooterBytes];
-  if (!S_ISREG(status.st_mode) || size < kFooterBytes ||
-      ::pread(file, footer, kFooterBytes, static_cast<off_t>(size - kFooterBytes)) != kFooterBytes)
+  FrameReader::Hand hand;
+  if (size < kFooterBytes || !index.read(size - kFooterBytes, footer, kFooterBytes, hand))
     return none("there is no index in it");
   const auto parsed = parse_index_footer({footer, kFooterBytes});
   if (!parsed || parsed->offset > size - kFooterBytes) return none("there is no index in it");
   index.footer_ = *parsed;
   const uint64_t length = size - kFooterBytes - parsed->offset;
-  if (length > 0) {
+  if (index.frames_) {
+    constexpr uint64_t kMost = uint64_t{8} << 30;
+    if (length > kMost) return none("its index is damaged");
+    index.unpacked_.resize(length);
+    if (!index.read(parsed->offset, index.unpacked_.data(), length, hand))
+      return none("its index is damaged");
+    index.entries_ = index.unpacked_;
+  } else if (length > 0) {
     const uint64_t skipped = parsed->offset % static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     index.mapped_size_ = length + skipped;
     index.mapped_ = ::mmap(nullptr, index.mapped_size_, PROT_READ, MAP_PRIVATE, file,
@@ -60,10 +71,17 @@ Result<TarIndex> TarIndex::of(int file, const std::string& name) {
 
 TarIndex::TarIndex(TarIndex&& other) noexcept
     : file_(std::move(other.file_)),
+      frames_(std::move(other.frames_)),
+      unpacked_(std::move(other.unpacked_)),
       footer_(other.footer_),
       mapped_(std::exchange(other.mapped_, nullptr)),
       mapped_size_(other.mapped_size_),
-      entries_(other.entries_) {}
+      entries_(mapped_ == nullptr ? std::string_view(unpacked_) : other.entries_) {}
+
+bool TarIndex::read(uint64_t at, char* to, size_t size, FrameReader::Hand& hand) const {
+  if (frames_) return frames_->read(at, to, size, hand);
+  return os::read_at(file_.get(), to, size, at);
+}
 
 TarIndex::~TarIndex() {
   if (mapped_ != nullptr) ::munmap(mapped_, mapped_size_);
@@ -79,13 +97,9 @@ Result<std::string> TarIndex::read(const IndexEntry& entry) const {
   if (entry.offset > footer_.offset || entry.size > footer_.offset - entry.offset)
     return failure(entry.name + ": its index is damaged", EIO);
   std::string content(entry.size, '\0');
-  for (size_t have = 0; have < content.size();) {
-    const ssize_t got = ::pread(file_.get(), content.data() + have, content.size() - have,
-                                static_cast<off_t>(entry.offset + have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return failure_from_errno(entry.name, got == 0 ? EIO : errno);
-    have += got;
-  }
+  FrameReader::Hand hand;
+  if (!read(entry.offset, content.data(), content.size(), hand))
+    return failure(entry.name + ": it cannot be read", EIO);
   if (crc_of(content) != entry.crc)
     return failure(entry.name + ": it is not what was packed (checksum)", EIO);
   return content;
@@ -102,6 +116,7 @@ Status verify_archive(int file, const std::string& name, std::atomic<uint64_t>& 
   const auto work = [&] {
     std::vector<IndexEntry> mine;
     std::string piece(1 << 20, '\0');
+    FrameReader::Hand hand;
     for (;;) {
       mine.clear();
       {
@@ -119,17 +134,19 @@ Status verify_archive(int file, const std::string& name, std::atomic<uint64_t>& 
         uint32_t crc = 0;
         for (uint64_t at = 0; at < entry.size;) {
           const size_t wanted = std::min<uint64_t>(piece.size(), entry.size - at);
-          const ssize_t got = ::pread(file, piece.data(), wanted, static_cast<off_t>(entry.offset + at));
-          if (got <= 0) break;
-          crc = crc_of({piece.data(), static_cast<size_t>(got)}, crc);
-          at += got;
-          verified += got;
+          if (!index->read(entry.offset + at, piece.data(), wanted, hand)) {
+            crc = ~entry.crc;
+            break;
+          }
+          crc = crc_of({piece.data(), wanted}, crc);
+          at += wanted;
+          verified += wanted;
         }
         const bool stopped = stop != nullptr && *stop;
         if (crc == entry.crc && !stopped) continue;
         const std::lock_guard lock(mutex);
         result = stopped ? failure("stopped", ECANCELED)
-                         : failure(entry.name + ": the disk does not give back what was written", EIO);
+                         : failure(entry.name + ": it is not what was packed (checksum)", EIO);
         return;
       }
     }

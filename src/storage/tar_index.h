@@ -1,16 +1,18 @@
-// Reads single members of an archive that has an index (tar_format.h), without reading what is before them.
-// Blocking; an object is for one thread, but `read` may be called by several.
+// Reads single members of an archive that has an index (tar_format.h), without reading what is before them;
+// one in zstd frames (zstd_frames.h), too. Blocking; any thread.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "os/fd.h"
 #include "storage/tar_format.h"
+#include "storage/zstd_frames.h"
 
 namespace minke::storage {
 
@@ -30,10 +32,15 @@ class TarIndex {
   Result<std::string> read(const IndexEntry& entry) const;
   std::string_view entries_text() const { return entries_; }
   int fd() const { return file_.get(); }
+  bool is_compressed() const { return frames_.has_value(); }
+  // Some of the archive's content. False: it cannot be read.
+  bool read(uint64_t at, char* to, size_t size, FrameReader::Hand& hand) const;
 
  private:
   TarIndex() = default;
   os::UniqueFd file_;
+  std::optional<FrameReader> frames_;
+  std::string unpacked_;  // the index, where it is not mapped
   IndexFooter footer_;
   void* mapped_ = nullptr;
   size_t mapped_size_ = 0;

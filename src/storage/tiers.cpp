@@ -35,6 +35,16 @@ Tier with_snapshots(Tier tier, const std::vector<SnapshotRule>& rules) {
   return tier;
 }
 
+Tier backed_up(Tier tier) {
+  tier.backed_up = true;
+  return tier;
+}
+
+Tier not_in_jobs(Tier tier) {
+  tier.in_jobs = InJobs::kNo;
+  return tier;
+}
+
 Tier purged_after(Tier tier, uint32_t days) {
   tier.purge_days = days;
   return tier;
@@ -43,11 +53,12 @@ Tier purged_after(Tier tier, uint32_t days) {
 // Narval, Rorqual and Fir differ in nearline alone.
 std::vector<Tier> alliance(uint64_t nearline) {
   return {
-      with_snapshots({"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand}, kDaily),
+      backed_up(with_snapshots({"home", "", "", false, 50 * kGB, 50 * kGB, 500 * kThousand, 500 * kThousand},
+                               kDaily)),
       purged_after({"scratch", "/scratch/%u", "SCRATCH", false, 20 * kTB, 20 * kTB, kMillion, kMillion}, 60),
-      with_snapshots({"project", "/project/%g", "PROJECT", true, kTB, kTB, 500 * kThousand, 500 * kThousand},
-                     kDaily),
-      {"nearline", "/nearline/%g", "", true, nearline, nearline, 5000, 5000},
+      backed_up(with_snapshots(
+          {"project", "/project/%g", "PROJECT", true, kTB, kTB, 500 * kThousand, 500 * kThousand}, kDaily)),
+      not_in_jobs(backed_up({"nearline", "/nearline/%g", "", true, nearline, nearline, 5000, 5000})),
       job_local("LOCAL_SCRATCH")};
 }
 
@@ -57,19 +68,21 @@ const std::vector<Profile>& profiles() {
       {"rorqual", alliance(kTB)},
       {"fir", alliance(2 * kTB)},
       {"mila",
-       {with_snapshots({"home", "", "", false, 100 * kGB, 100 * kGB, kMillion, kMillion}, kDaily),
+       {backed_up(with_snapshots({"home", "", "", false, 100 * kGB, 100 * kGB, kMillion, kMillion}, kDaily)),
         purged_after({"scratch", "/network/scratch/%u", "SCRATCH", false, 5 * kTB, 5 * kTB, 0, 0}, 90),
-        with_snapshots({"project", "/network/projects/%g", "", true, kTB, kTB, kMillion, kMillion}, kDaily),
+        backed_up(with_snapshots({"project", "/network/projects/%g", "", true, kTB, kTB, kMillion, kMillion},
+                                 kDaily)),
         {"archive", "/network/archive/%u", "ARCHIVE", false, 5 * kTB, 5100 * kGB, 0, 0}}},
       {"alex",
-       {with_snapshots({"home", "", "", false, 50 * kGB, 100 * kGB, 500 * kThousand, kMillion}, kOften),
-        with_snapshots({"vault", "/home/vault/%g/%u", "HPCVAULT", false, 500 * kGB, kTB, 200 * kThousand,
-                        400 * kThousand},
-                       kDailyAndWeekly),
+       {backed_up(
+            with_snapshots({"home", "", "", false, 50 * kGB, 100 * kGB, 500 * kThousand, kMillion}, kOften)),
+        backed_up(with_snapshots({"vault", "/home/vault/%g/%u", "HPCVAULT", false, 500 * kGB, kTB,
+                                  200 * kThousand, 400 * kThousand},
+                                 kDailyAndWeekly)),
         {"work", "/home/woody/%g/%u", "WORK", false, kTB, 1500 * kGB, 5 * kMillion, 7500 * kThousand},
         job_local("TMPDIR")}},
       {"sharcnet",
-       {with_snapshots({"home", "", "", false, 10 * kGB, 10 * kGB, 0, 0}, kDaily),
+       {backed_up(with_snapshots({"home", "", "", false, 10 * kGB, 10 * kGB, 0, 0}, kDaily)),
         {"work", "/work/%u", "WORK", false, kTB, kTB, kMillion, kMillion},
         purged_after({"scratch", "/scratch/%u", "SCRATCH", false, 0, 0, kMillion, kMillion}, 60)}},
   };

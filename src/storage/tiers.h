@@ -10,6 +10,9 @@
 
 namespace minke::storage {
 
+// What jobs may do with a tier where they have a view of their own of what is mounted.
+enum class InJobs { kYes, kReadOnly, kNo };
+
 // So many snapshots, so far apart, are kept.
 struct SnapshotRule {
   uint32_t seconds = 0, keep = 0;
@@ -26,6 +29,8 @@ struct Tier {
   bool of_job = false;      // each job's own, gone at its end: no path, nothing that one has in it
   uint32_t purge_days = 0;  // files that nobody used for so long are to go; 0: they stay
   std::vector<SnapshotRule> snapshots = {};  // none: none are made
+  bool backed_up = false;  // by somebody else: Minke makes no backups, and says what is the case
+  InJobs in_jobs = InJobs::kYes;
 };
 
 // The tiers as a well-known cluster has them, under `root`: narval, fir, rorqual, mila, alex, sharcnet.

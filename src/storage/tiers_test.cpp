@@ -13,6 +13,8 @@ TEST(Tiers, profiles_and_paths) {
     for (const Tier& tier : *tiers) EXPECT_GE(tier.hard_space, tier.space) << name;
   }
   const auto narval = profile_tiers("narval", "/data");
+  EXPECT_TRUE((*narval)[0].backed_up && !(*narval)[1].backed_up && (*narval)[3].backed_up);
+  EXPECT_EQ((*narval)[3].in_jobs, InJobs::kNo);
   EXPECT_EQ(tier_path((*narval)[1], "alice", "def-bob", ""), "/data/scratch/alice");
   EXPECT_EQ(tier_path((*narval)[2], "alice", "def-bob", ""), "/data/project/def-bob");
   EXPECT_FALSE(tier_path((*narval)[1], "../etc", "", ""));

@@ -1,15 +1,23 @@
 #include "storage/usage_scan.h"
 
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 
+#include "os/files.h"
 #include "storage/inode_set.h"
+#include "storage/inode_tables.h"
 #include "storage/tree_walk.h"
 
 namespace minke::storage {
@@ -39,32 +47,33 @@ class Scan : public Visitor {
  public:
   Scan(const UsageOptions& options, unsigned workers) : options_(options), counts_(workers) {}
 
+  void count(unsigned worker, const TableInode& inode) {
+    Count& to = counts_[worker];
+    if (!S_ISDIR(inode.mode)) to.usage.extra_names += inode.links - 1;
+    const Entry entry{inode.mode, inode.uid, inode.gid, inode.size, inode.space};
+    add(to, entry);
+    add_kind(to, entry);
+  }
+
   void visit(unsigned worker, Directory& in, const char* name, const struct statx& status) override {
     Count& count = counts_[worker];
     if (status.stx_nlink > 1 && !seen_.insert(device_of(status), status.stx_ino)) {
       ++count.usage.extra_names;
       return;
     }
-    const Amount amount = add(count, status);
-    if (S_ISREG(status.stx_mode)) {
-      ++count.usage.files;
-      const auto size_class = static_cast<size_t>(std::bit_width(status.stx_size));
-      ++count.usage.size_counts[size_class];
-      count.usage.size_bytes[size_class] += status.stx_size;
-      if (options_.suffixes) add_suffix(count, name, status.stx_size);
-    } else if (S_ISLNK(status.stx_mode)) {
-      ++count.usage.links;
-    } else {
-      ++count.usage.others;
-    }
+    const Entry entry = entry_of(status);
+    const Amount amount = add(count, entry);
+    add_kind(count, entry);
+    if (S_ISREG(entry.mode) && options_.suffixes) add_suffix(count, name, entry.size);
     if (auto* own = static_cast<Own*>(in.note.get())) note(*own, amount);
   }
 
   bool enter(unsigned worker, Directory& directory, const struct statx& status) override {
     if (!options_.snapshots && directory.depth() == 1 && directory.name() == ".snapshots") return false;
     Count& count = counts_[worker];
-    const Amount amount = add(count, status);
-    ++count.usage.directories;
+    const Entry entry = entry_of(status);
+    const Amount amount = add(count, entry);
+    add_kind(count, entry);
     if (options_.heaviest > 0) {
       auto own = std::make_unique<Own>();
       note(*own, amount);
@@ -126,16 +135,39 @@ class Scan : public Visitor {
   }
 
  private:
-  static Amount add(Count& count, const struct statx& status) {
-    const Amount amount{status.stx_blocks * 512, S_ISREG(status.stx_mode) ? status.stx_size : 0, 1};
+  struct Entry {
+    uint32_t mode, uid, gid;
+    uint64_t size, space;
+  };
+  static Entry entry_of(const struct statx& status) {
+    return {status.stx_mode, status.stx_uid, status.stx_gid, status.stx_size, status.stx_blocks * 512};
+  }
+
+  static Amount add(Count& count, const Entry& entry) {
+    const Amount amount{entry.space, S_ISREG(entry.mode) ? entry.size : 0, 1};
     count.usage.total += amount;
-    const std::pair owner{static_cast<uid_t>(status.stx_uid), static_cast<gid_t>(status.stx_gid)};
+    const std::pair owner{static_cast<uid_t>(entry.uid), static_cast<gid_t>(entry.gid)};
     if (count.amount == nullptr || count.owner != owner) {
       count.amount = &count.usage.owners[owner];
       count.owner = owner;
     }
     *count.amount += amount;
     return amount;
+  }
+
+  static void add_kind(Count& count, const Entry& entry) {
+    if (S_ISREG(entry.mode)) {
+      ++count.usage.files;
+      const auto size_class = static_cast<size_t>(std::bit_width(entry.size));
+      ++count.usage.size_counts[size_class];
+      count.usage.size_bytes[size_class] += entry.size;
+    } else if (S_ISDIR(entry.mode)) {
+      ++count.usage.directories;
+    } else if (S_ISLNK(entry.mode)) {
+      ++count.usage.links;
+    } else {
+      ++count.usage.others;
+    }
   }
 
   static void note(Own& own, const Amount& amount) {
@@ -166,6 +198,36 @@ class Scan : public Visitor {
   uint64_t error_count_ = 0;
 };
 
+// Whether anything is mounted below; what cannot be told counts as yes.
+bool has_mounts_below(const std::string& path) {
+  char resolved[PATH_MAX];
+  const auto mounts = os::read_file("/proc/self/mountinfo", 16 << 20);
+  if (!mounts || ::realpath(path.c_str(), resolved) == nullptr) return true;
+  const std::string above = std::string(resolved) == "/" ? "/" : std::string(resolved) + "/";
+  for (size_t at = 0; at < mounts->size();) {
+    const size_t end = std::min(mounts->find('\n', at), mounts->size());
+    std::string_view line(mounts->data() + at, end - at);
+    at = end + 1;
+    for (int field = 0; field < 4; ++field) line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
+    // Spaces and the like are written in octal, in the path above not: then it counts as below.
+    if (line.starts_with(above) || (above.find_first_of(" \t\n\\") != std::string::npos)) return true;
+  }
+  return false;
+}
+
+// Nothing: it is not possible here.
+std::optional<Usage> scan_tables(const std::string& root, const UsageOptions& options) {
+  if (!options.tables || options.heaviest > 0 || options.suffixes || !options.snapshots || ::geteuid() != 0)
+    return std::nullopt;
+  if (!options.one_file_system && has_mounts_below(root)) return std::nullopt;
+  std::optional<Scan> scan;
+  const Status scanned = scan_inodes(
+      root, options.one_file_system, [&](unsigned workers) { scan.emplace(options, workers); },
+      [&](unsigned worker, const TableInode& inode) { scan->count(worker, inode); });
+  if (!scanned) return std::nullopt;
+  return scan->sum();
+}
+
 }  // namespace
 
 Amount& Amount::operator+=(const Amount& other) {
@@ -176,6 +238,8 @@ Amount& Amount::operator+=(const Amount& other) {
 }
 
 Result<Usage> scan_usage(const std::vector<std::string>& roots, const UsageOptions& options) {
+  if (roots.size() == 1)
+    if (auto usage = scan_tables(roots[0], options)) return std::move(*usage);
   const WalkOptions walk{.threads = options.threads,
                          .mask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID | STATX_INO |
                                  STATX_SIZE | STATX_BLOCKS,

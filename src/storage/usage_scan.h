@@ -47,6 +47,9 @@ struct UsageOptions {
   bool snapshots = true;  // false: what is in a root's .snapshots is not its user's to answer for
   size_t heaviest = 0;    // how many directories to name
   bool suffixes = false;  // whether to fill suffix_bytes
+  // Whether a whole file system may be counted from its inode tables, as root can (inode_tables.h): where
+  // nothing is asked of single directories and names, and nothing else is mounted below.
+  bool tables = true;
 };
 
 // Blocking; uses threads of its own. Errors: a root cannot be opened. What cannot be read within is counted

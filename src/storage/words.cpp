@@ -1,5 +1,6 @@
 #include "storage/words.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -48,8 +49,10 @@ std::string number_text(uint64_t number) {
 }
 
 std::string shown_path(std::string_view path) {
-  std::string shown;
-  for (size_t at = 0; at < path.size();) {
+  // What is printable as it is needs no look at each character.
+  const auto odd = std::find_if(path.begin(), path.end(), [](char c) { return c < 0x20 || c == 0x7F; });
+  std::string shown(path.begin(), odd);
+  for (size_t at = shown.size(); at < path.size();) {
     const auto c = static_cast<unsigned char>(path[at]);
     const size_t length = utf8_length(path.substr(at));
     if (length == 0 || c < 0x20 || c == 0x7F) {

@@ -1,7 +1,7 @@
 """Limits that XFS and ext4 hold themselves: project quotas, which a kernel without them cannot try."""
 import pytest
 
-pytestmark = [pytest.mark.minke_only, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.minke_only, pytest.mark.timeout(1800), pytest.mark.xdist_group("first")]
 
 CONFIGURATION = """[storage]
 profile = "narval"

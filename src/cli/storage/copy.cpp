@@ -1,5 +1,5 @@
 // minke cp, minke sync: trees copied by several threads, complete and on the disk when they say so. What
-// names another machine is given to rsync.
+// names another machine is given to rsync. `minke sync` alone uploads the W&B runs that jobs left here.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +14,7 @@
 
 #include "cli/fetch.h"
 #include "cli/parse_options.h"
+#include "cli/runs.h"
 #include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
@@ -139,7 +140,8 @@ int run(int argc, char** argv, bool sync) {
            : "Copies files and trees with everything that they have, by several threads. Success means "
              "complete and on the disk.",
       options.name()};
-  app.footer("host:path names another machine, which rsync reaches over ssh.");
+  app.footer(std::string("host:path names another machine, which rsync reaches over ssh.") +
+             (sync ? "\nWithout directories it is minke runs --upload." : ""));
   app.add_option("path", options.paths, sync ? "the directory, and its copy" : "what to copy, and where to")
       ->required()
       ->expected(2, sync ? 2 : 1 << 20);
@@ -162,6 +164,7 @@ int cp_main(int argc, char** argv) {
 }
 
 int sync_main(int argc, char** argv) {
+  if (argc == 1) return runs({.upload = true});
   return run(argc, argv, true);
 }
 

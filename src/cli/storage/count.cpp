@@ -12,12 +12,14 @@
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
 #include "os/files.h"
+#include "storage/live_index.h"
 #include "storage/usage_scan.h"
 #include "storage/words.h"
 
 namespace minke::cli {
 
-int storage_count_main(int, char**) {
+// Argument: the cluster's home, where a count is kept up to date, perhaps.
+int storage_count_main(int argc, char** argv) {
   constexpr size_t kMaxBytes = 1 << 20;
   std::string input;
   char buffer[65536];
@@ -32,11 +34,16 @@ int storage_count_main(int, char**) {
     at += path.size() + 1;
     const auto begin = std::chrono::steady_clock::now();
     // What others have mounted below is no part of the tier.
-    const auto usage = storage::scan_usage({following(path)}, {.one_file_system = true, .snapshots = false});
-    if (!usage) continue;
+    const std::string followed = following(path);
+    auto amount = argc > 1 ? storage::live_amount(live_directory(argv[1]), followed) : std::nullopt;
+    if (!amount) {
+      const auto usage = storage::scan_usage({followed}, {.one_file_system = true, .snapshots = false});
+      if (!usage) continue;
+      amount = usage->total;
+    }
     const auto taken = std::chrono::steady_clock::now() - begin;
-    std::printf("%zu %llu %llu %lld\n", number, static_cast<unsigned long long>(usage->total.space),
-                static_cast<unsigned long long>(usage->total.entries),
+    std::printf("%zu %llu %llu %lld\n", number, static_cast<unsigned long long>(amount->space),
+                static_cast<unsigned long long>(amount->entries),
                 static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()));
     std::fflush(stdout);
   }

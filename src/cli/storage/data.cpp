@@ -12,6 +12,7 @@
 #include "cli/storage/storage.h"
 #include "os/files.h"
 #include "storage/advice.h"
+#include "storage/random_read.h"
 #include "storage/run_program.h"
 #include "storage/tar_index.h"
 #include "storage/words.h"
@@ -211,6 +212,31 @@ int cat(const std::string& archive, const std::vector<std::string>& names) {
   return 0;
 }
 
+int measure(const std::string& archive, uint64_t samples, uint64_t seed, unsigned threads, bool json) {
+  const auto index = storage::TarIndex::open(archive);
+  if (!index) return fail(index.error().message);
+  const auto measured = storage::measure_random_reads(*index, samples, seed, threads);
+  if (!measured) return fail(archive + ": " + measured.error().message);
+  const double rate = static_cast<double>(samples) / measured->seconds;
+  const double possible =
+      measured->device_seconds == 0 ? 0 : static_cast<double>(samples) / measured->device_seconds;
+  if (json) {
+    write_out(Json{{"samples", samples},
+                   {"bytes", measured->bytes},
+                   {"seconds", measured->seconds},
+                   {"device_seconds", measured->device_seconds}}
+                  .dump() +
+              "\n");
+    return 0;
+  }
+  write_out(fmt::format("{} read in random order, {}: {:.0f} a second\n", storage::counted(samples, "file"),
+                        storage::bytes_text(measured->bytes), rate));
+  if (possible > 0)
+    write_out(fmt::format("the disk gives as much from anywhere {:.0f} times a second: {:.0f} %\n", possible,
+                          100 * rate / possible));
+  return 0;
+}
+
 }  // namespace
 
 int data_main(int argc, char** argv) {
@@ -235,6 +261,18 @@ int data_main(int argc, char** argv) {
   cat_command->add_option("archive", path)->required();
   cat_command->add_option("name", names)->required();
   cat_command->callback([&] { exit_code = cat(path, names); });
+  uint64_t samples = 10'000, seed = 1;
+  unsigned threads = 64;
+  auto* measure_command = app.add_subcommand(
+      "measure", "how fast files of such an archive are read in random order, past the system's memory");
+  measure_command->add_option("archive", path)->required();
+  measure_command->add_option("--samples", samples, "how many (default: 10000)")
+      ->check(CLI::Range(1, 10'000'000));
+  measure_command->add_option("--seed", seed, "which (default: 1)");
+  measure_command->add_option("--threads", threads, "as many reads at the same time (default: 64)")
+      ->check(CLI::Range(1, 1024));
+  measure_command->add_flag("--json", json, "as JSON");
+  measure_command->callback([&] { exit_code = measure(path, samples, seed, threads, json); });
   os::raise_descriptor_limit();
   if (const auto over = parse_options(app, argc, argv)) return *over;
   return exit_code;

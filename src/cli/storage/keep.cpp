@@ -7,6 +7,7 @@
 // that user's rights.
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,6 +77,7 @@ bool purge_place(const Keeper& keeper, const TierPlace& place, int64_t before, b
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   const os::UniqueFd reader(ends[0]);
   os::UniqueFd writer(ends[1]);
+  const pid_t self = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return false;
   if (child == 0) {
@@ -87,6 +89,9 @@ bool purge_place(const Keeper& keeper, const TierPlace& place, int64_t before, b
       if (groups.empty()) groups.push_back(place.gid);
       if (!os::become(place.uid, place.gid, groups)) ::_exit(1);
     }
+    // It ends with the keeper, whose lock it has, too: the next one goes on.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != self) ::_exit(1);
     storage::PurgeResult result;
     const Status purged =
         storage::purge_tree(place.path, {.before = before, .remove = remove, .record = record}, result);

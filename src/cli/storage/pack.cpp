@@ -29,7 +29,7 @@ struct PackChoice {
 
 int fail(const char* command, const Error& error) {
   if (error.code == ECANCELED) {
-    print_error(command, "stopped");
+    print_error(command, "stopped; the same command goes on from here, or begins anew where it cannot");
     return 130;
   }
   print_error(command, storage::shown_path(error.message));
@@ -46,9 +46,12 @@ int pack(PackChoice choice) {
   const auto& stop = stop_on_signals();
   choice.directory = following(choice.directory);
   storage::Advice advice;
-  if (choice.format == "auto" || choice.format == "squashfs") {
+  uint64_t expected = 0;
+  // How much it is also says what stripes the archive gets on Lustre.
+  if (choice.format == "auto" || choice.format == "squashfs" || storage::is_installed("lfs")) {
     const auto usage = storage::scan_usage({choice.directory}, {.threads = choice.threads, .suffixes = true});
     if (!usage) return fail(name, usage.error());
+    expected = usage->total.bytes;
     advice =
         storage::advise(*usage, storage::is_installed("mksquashfs") && storage::is_installed("unsquashfs"));
     if (choice.format == "auto")
@@ -60,7 +63,7 @@ int pack(PackChoice choice) {
   if (choice.to.empty())
     choice.to = base_name(choice.directory) + (shards                        ? "-shards"
                                                : choice.format == "squashfs" ? ".sqfs"
-                                                                             : ".tar");
+                                                                             : "." + choice.format);
   const uint64_t shard_bytes = storage::parse_bytes(choice.shard_size);
   if (shards && shard_bytes == 0) return fail(name, {EINVAL, "invalid --shard-size: " + choice.shard_size});
   if (base_name(choice.to).empty()) return fail(name, {EINVAL, choice.to + ": a name is needed"});
@@ -80,13 +83,15 @@ int pack(PackChoice choice) {
                  : fmt::format("{} files, {} packed, {} verified", storage::number_text(progress.files),
                                storage::bytes_text(progress.bytes), storage::bytes_text(progress.verified));
     });
-    packed =
-        choice.format == "squashfs"
-            ? storage::pack_squashfs(choice.directory, choice.to, advice.compress, progress.failures, &stop)
-            : storage::pack_tar(
-                  choice.directory, choice.to,
-                  {.threads = choice.threads, .shard_bytes = shards ? shard_bytes : 0, .stop = &stop},
-                  progress);
+    packed = choice.format == "squashfs" ? storage::pack_squashfs(choice.directory, choice.to,
+                                                                  advice.compress, progress.failures, &stop)
+                                         : storage::pack_tar(choice.directory, choice.to,
+                                                             {.threads = choice.threads,
+                                                              .shard_bytes = shards ? shard_bytes : 0,
+                                                              .compress = choice.format == "tar.zst",
+                                                              .expected_bytes = expected,
+                                                              .stop = &stop},
+                                                             progress);
   }
   const int code = report_errors(name, progress.failures.kept(), progress.failures.count());
   if (!packed) return fail(name, packed.error());
@@ -107,11 +112,11 @@ int pack_main(int argc, char** argv) {
   PackChoice choice;
   app.add_option("directory", choice.directory, "what to pack")->required();
   app.add_option("--to", choice.to, "the archive; default: here, by the directory's name");
-  app.add_option("--format", choice.format,
-                 "squashfs (mounted or unpacked in jobs), tar (with an index for random access), webdataset "
-                 "(tar shards); "
-                 "auto: by what the directory is")
-      ->check(CLI::IsMember({"auto", "squashfs", "tar", "webdataset"}));
+  app.add_option(
+         "--format", choice.format,
+         "squashfs (mounted or unpacked in jobs), tar (with an index for random access), tar.zst (the same, "
+         "compressed), webdataset (tar shards); auto: by what the directory is")
+      ->check(CLI::IsMember({"auto", "squashfs", "tar", "tar.zst", "webdataset"}));
   app.add_option("--shard-size", choice.shard_size, "of WebDataset's shards, about (default: 1G)");
   app.add_option("--threads", choice.threads, "default: by the machine")->check(CLI::Range(1, 256));
   app.add_flag("-q,--quiet", choice.quiet, "say nothing when all went well");

@@ -23,6 +23,7 @@
 #include "cli/parse_options.h"
 #include "cli/storage/names.h"
 #include "cli/storage/progress.h"
+#include "cli/storage/staging_service.h"
 #include "cli/storage/storage.h"
 #include "os/files.h"
 #include "storage/copy_tree.h"
@@ -56,15 +57,18 @@ std::string cache_of(const std::string& directory) {
 }
 
 // All of them at the same time. False: at least one failed, which has been said.
+// `shared`: the directory is a job's own, which may have links into the cache that all users share.
 bool stage_all(const char* command, const std::vector<std::string>& sources, const std::string& directory,
-               const std::string& cache, bool quiet, const std::atomic<bool>* stop) {
+               const std::string& cache, bool shared, bool quiet, const std::atomic<bool>* stop) {
   std::atomic<bool> all{true};
   std::vector<std::thread> threads;
   for (const std::string& source : sources) {
     threads.emplace_back([&, source] {
       storage::Failures failures;
       const auto begin = steady_clock::now();
-      const auto staged = storage::stage(source, directory, cache, stop, failures);
+      auto served = shared ? stage_by_server(source, directory) : std::nullopt;
+      const auto staged = served ? Result<storage::Staged>(std::move(*served))
+                                 : storage::stage(source, directory, cache, stop, failures);
       const double seconds = std::chrono::duration<double>(steady_clock::now() - begin).count();
       if (!staged) {
         for (const Error& error : failures.kept()) print_error(command, storage::shown_path(error.message));
@@ -172,13 +176,14 @@ int stage(std::vector<std::string> sources, std::string to, bool quiet) {
     return 1;
   }
   const auto& stop = stop_on_signals();
-  const std::string cache = to.empty() ? cache_of(own) : "";
-  if (to.empty()) to = own;
+  const bool shared = to.empty();
+  const std::string cache = shared ? cache_of(own) : "";
+  if (shared) to = own;
   if (Status made = os::make_directories(to, 0777); !made) {
     print_error("minke stage", made.error().message);
     return 1;
   }
-  return stage_all("minke stage", sources, following(to), cache, quiet, &stop) ? 0 : 1;
+  return stage_all("minke stage", sources, following(to), cache, shared, quiet, &stop) ? 0 : 1;
 }
 
 }  // namespace
@@ -223,8 +228,8 @@ int staged_script_main(int argc, char** argv) {
       return 1;
     }
   }
-  if (!data->stage.empty() &&
-      !stage_all("minke stage", data->stage, directory, cache_of(variable("SLURM_TMPDIR")), true, nullptr))
+  if (!data->stage.empty() && !stage_all("minke stage", data->stage, directory,
+                                         cache_of(variable("SLURM_TMPDIR")), true, true, nullptr))
     return 1;
   // Of the time between SIGTERM and SIGKILL, two thirds for the script to end, the rest for the results.
   const double kill_wait = std::strtod(variable("MINKE_KILL_WAIT").c_str(), nullptr);

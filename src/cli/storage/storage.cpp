@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 struct ScanOptions {
   std::vector<std::string> directories = {"."};
   size_t top = 0;
-  bool by_user = false, one_file_system = false, json = false;
+  bool by_user = false, one_file_system = false, json = false, walk = false;
   unsigned threads = 0;
 };
 
@@ -96,9 +96,10 @@ std::string scan_text(const ScanOptions& options, const storage::Usage& usage) {
 
 int scan(ScanOptions options) {
   for (std::string& directory : options.directories) directory = following(directory);
-  const auto usage = storage::scan_usage(
-      options.directories,
-      {.threads = options.threads, .one_file_system = options.one_file_system, .heaviest = options.top});
+  const auto usage = storage::scan_usage(options.directories, {.threads = options.threads,
+                                                               .one_file_system = options.one_file_system,
+                                                               .heaviest = options.top,
+                                                               .tables = !options.walk});
   if (!usage) {
     print_error("minke storage", storage::shown_path(usage.error().message));
     return 1;
@@ -110,10 +111,14 @@ int scan(ScanOptions options) {
 struct PurgeChoice {
   std::string directory, record;
   unsigned days = 60;
-  bool remove = false;
+  bool remove = false, walk = false;
 };
 
 int purge(const PurgeChoice& choice) {
+  if (choice.remove && choice.days == 0) {
+    print_error("minke storage", "--delete removes nothing that was used today; --days 0 only lists");
+    return 1;
+  }
   os::UniqueFd record;
   if (!choice.record.empty()) {
     record.reset(::open(choice.record.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
@@ -126,7 +131,8 @@ int purge(const PurgeChoice& choice) {
   const Status purged = storage::purge_tree(following(choice.directory),
                                             {.before = std::time(nullptr) - int64_t{choice.days} * 86400,
                                              .remove = choice.remove,
-                                             .record = record.get()},
+                                             .record = choice.record.empty() ? -1 : record.get(),
+                                             .tables = !choice.walk},
                                             result);
   if (!purged) {
     print_error("minke storage", storage::shown_path(purged.error().message));
@@ -155,6 +161,8 @@ int storage_main(int argc, char** argv) {
                          "leave out what is mounted from elsewhere");
   scan_command->add_option("--threads", scanned.threads, "default: by the machine")
       ->check(CLI::Range(1, 256));
+  scan_command->add_flag("--walk", scanned.walk,
+                         "ask for each file, also where the file system's own tables can be read");
   scan_command->add_flag("--json", scanned.json, "as JSON");
   scan_command->callback([&] { exit_code = scan(scanned); });
   PurgeChoice purged;
@@ -162,9 +170,11 @@ int storage_main(int argc, char** argv) {
       app.add_subcommand("purge", "what nobody has used for long; removed only with --delete");
   purge_command->add_option("directory", purged.directory)->required();
   purge_command->add_option("--days", purged.days, "since the last access and change (default: 60)")
-      ->check(CLI::Range(1, 36500));
+      ->check(CLI::Range(0, 36500));
   purge_command->add_option("--record", purged.record,
                             "append a line for each file to this one: last use, owner, bytes, path");
+  purge_command->add_flag("--walk", purged.walk,
+                          "ask for each file, also where an ext4's own tables can be read");
   purge_command->add_flag("--delete", purged.remove, "remove them");
   purge_command->callback([&] { exit_code = purge(purged); });
   bool json = false;

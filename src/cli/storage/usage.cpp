@@ -16,7 +16,9 @@
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
 #include "os/files.h"
+#include "os/minke_home.h"
 #include "storage/disk_quota.h"
+#include "storage/live_index.h"
 #include "storage/tiers.h"
 #include "storage/usage_scan.h"
 #include "storage/words.h"
@@ -35,14 +37,21 @@ struct Counted {
 };
 
 std::vector<Counted> count_tiers(const std::vector<storage::Tier>& tiers, const Person& person,
-                                 const std::vector<std::string>& wanted) {
+                                 const std::vector<std::string>& wanted, bool owners = false) {
+  const auto cluster = os::minke_home();
   std::vector<Counted> all;
   for (const storage::Tier& tier : tiers) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), tier.name) == wanted.end()) continue;
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path) continue;
     Counted one{tier, *path, false, {}};
-    if (auto usage = storage::scan_usage({following(*path)}, {.snapshots = false})) {
+    const std::string followed = following(*path);
+    // Somebody may keep count of it.
+    if (const auto known =
+            owners || !cluster ? std::nullopt : storage::live_amount(live_directory(*cluster), followed)) {
+      one.there = true;
+      one.usage.total = *known;
+    } else if (auto usage = storage::scan_usage({followed}, {.snapshots = false})) {
       one.there = true;
       one.usage = std::move(*usage);
     }
@@ -107,6 +116,15 @@ std::string of_limit(uint64_t used, uint64_t limit, const std::string& used_text
                      100.0 * static_cast<double>(used) / static_cast<double>(limit));
 }
 
+// "backed up; files that nobody used for 60 days are removed".
+std::string rules_of(const storage::Tier& tier) {
+  std::string rules = tier.backed_up ? "backed up" : "no backup";
+  if (tier.purge_days > 0) rules += fmt::format("; what nobody uses for {} days goes", tier.purge_days);
+  if (tier.in_jobs == storage::InJobs::kNo) rules += "; not in jobs";
+  if (tier.in_jobs == storage::InJobs::kReadOnly) rules += "; read-only in jobs";
+  return rules;
+}
+
 // `whole`: one that the file system may snapshot and limit by itself, where it can.
 Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid, bool whole) {
   struct stat status {};
@@ -162,11 +180,14 @@ int storage_usage(bool json) {
                      {"space", total.space},
                      {"space_limit", one.tier.space},
                      {"files", total.entries},
-                     {"files_limit", one.tier.files}});
+                     {"files_limit", one.tier.files},
+                     {"backup", one.tier.backed_up},
+                     {"purge_days", one.tier.purge_days}});
       continue;
     }
     text += fmt::format("{:<9} {}{}\n", one.tier.name, storage::shown_path(one.path),
                         one.there ? "" : "  (not there: minke storage init)");
+    text += "  " + rules_of(one.tier) + "\n";
     if (!one.there) continue;
     text += fmt::format("  space {} {}\n", bar(total.space, one.tier.space),
                         of_limit(total.space, one.tier.space, storage::bytes_text(total.space),
@@ -224,7 +245,7 @@ int diskusage_report_main(int argc, char** argv) {
     return 1;
   }
   const Person person = whoever_runs_this();
-  const auto counted = count_tiers(*tiers, person, wanted);
+  const auto counted = count_tiers(*tiers, person, wanted, per_user_wanted);
   std::string text = fmt::format("{:>39} {:>20} {:>18}\n", "Description", "Space", "# of files");
   for (const Counted& one : counted) {
     const std::string what = fmt::format("/{} ({})", one.tier.name, owner_of(one, person));

@@ -1,0 +1,24 @@
+// What is made beside its place, and takes it by a rename when it is complete.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "os/fd.h"
+
+namespace minke::storage {
+
+// A hidden name for what is being made; always the same, so that what a killed process left is found again.
+inline std::string partial_name(const std::string& name) {
+  return "." + name.substr(0, 230) + ".minke-partial";
+}
+
+struct Beside {
+  std::string directory, name, partial;
+  os::UniqueFd parent;  // the directory
+};
+
+// Errors: errno of the directory that `path` is in; EINVAL: `path` has no name at its end.
+Result<Beside> beside(std::string path);
+
+}  // namespace minke::storage

@@ -1,0 +1,123 @@
+#include "storage/cache_entries.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+
+#include "os/files.h"
+#include "storage/failures.h"
+#include "storage/remove_tree.h"
+
+namespace minke::storage {
+
+namespace {
+
+bool is_entry(const std::string& name) {
+  return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+}  // namespace
+
+uint64_t hash_of(std::string_view text) {  // FNV-1a; the entry's `source` tells those apart that collide
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+std::string hex(uint64_t number) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+  return text;
+}
+
+std::string state_of(const struct statx& status) {
+  return std::to_string(status.stx_ino) + "," + std::to_string(status.stx_size) + "," +
+         std::to_string(status.stx_mtime.tv_sec) + "." + std::to_string(status.stx_mtime.tv_nsec) + "," +
+         std::to_string(status.stx_ctime.tv_sec) + "." + std::to_string(status.stx_ctime.tv_nsec);
+}
+
+os::UniqueFd locked(const std::string& path) {
+  os::UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  while (lock && ::flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  return lock;
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  DIR* stream = ::opendir(directory.c_str());
+  if (stream == nullptr) return names;
+  while (const dirent* entry = ::readdir(stream))
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  ::closedir(stream);
+  return names;
+}
+
+// "INODE PATH" of a job's directory.
+std::string user_text(const std::string& directory) {
+  struct stat status {};
+  char resolved[PATH_MAX];
+  if (::stat(directory.c_str(), &status) != 0 || ::realpath(directory.c_str(), resolved) == nullptr)
+    return "";
+  return std::to_string(status.st_ino) + " " + resolved;
+}
+
+bool in_use(const std::string& entry) {
+  bool used = false;
+  for (const std::string& name : names_in(entry + "/users")) {
+    const std::string path = entry + "/users/" + name;
+    const auto text = os::read_file(path, PATH_MAX + 32);
+    const size_t space = text ? text->find(' ') : std::string::npos;
+    if (space != std::string::npos && user_text(text->substr(space + 1)) == *text) {
+      used = true;
+    } else {
+      ::unlink(path.c_str());
+    }
+  }
+  return used;
+}
+
+uint64_t free_bytes(const std::string& path) {
+  struct statvfs status {};
+  return ::statvfs(path.c_str(), &status) == 0 ? status.f_bavail * status.f_frsize : 0;
+}
+
+void remove_entry(const std::string& entry) {
+  if (::geteuid() == 0) (void)::umount2((entry + "/content").c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+  Failures ignored;
+  (void)remove_tree(AT_FDCWD, entry, ignored);
+}
+
+size_t evict(const std::string& cache, uint64_t bytes) {
+  if (free_bytes(cache) >= bytes) return 0;
+  std::vector<std::pair<int64_t, std::string>> entries;
+  for (const std::string& name : names_in(cache)) {
+    struct stat status {};
+    if (is_entry(name) && ::lstat((cache + "/" + name).c_str(), &status) == 0)
+      entries.emplace_back(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, name);
+  }
+  std::sort(entries.begin(), entries.end());
+  size_t gone = 0;
+  for (const auto& [used, name] : entries) {
+    if (free_bytes(cache) >= bytes) break;
+    const std::string trash = cache + "/.gone-" + name;
+    {
+      const os::UniqueFd lock = locked(cache + "/lock");
+      if (in_use(cache + "/" + name) || ::rename((cache + "/" + name).c_str(), trash.c_str()) != 0) continue;
+    }
+    remove_entry(trash);
+    ++gone;
+  }
+  return gone;
+}
+
+}  // namespace minke::storage

@@ -1,0 +1,60 @@
+// The entries of a cache of staged data (staging.h): their names, who uses them, and what goes when space is
+// needed. Any number of processes; blocking.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "os/fd.h"
+#include "storage/tree_walk.h"
+
+namespace minke::storage {
+
+uint64_t hash_of(std::string_view text);  // the entry's `source` tells those apart that collide
+std::string hex(uint64_t number);         // 16 digits
+// What another content would make another.
+std::string state_of(const struct statx& status);
+
+// Everything in a tree, in one number that does not depend on the order, and how much it is.
+class Summary : public Visitor {
+ public:
+  std::atomic<uint64_t> sum{0}, bytes{0}, entries{0}, failures{0};
+  void visit(unsigned, Directory&, const char* name, const struct statx& status) override {
+    add(name, status);
+  }
+  bool enter(unsigned, Directory& directory, const struct statx& status) override {
+    add(directory.parent() == nullptr ? "" : directory.name().c_str(), status);
+    return true;
+  }
+  void failed(unsigned, const std::string&, int) override { ++failures; }
+
+ private:
+  void add(const char* name, const struct statx& status) {
+    sum += hash_of(name + state_of(status));
+    bytes += status.stx_blocks * 512;
+    ++entries;
+  }
+};
+
+// Waits for it: an exclusive lock on a file that is made where need be.
+os::UniqueFd locked(const std::string& path);
+std::vector<std::string> names_in(const std::string& directory);  // but hidden ones
+// "INODE PATH" of a job's directory; empty: it is not there.
+std::string user_text(const std::string& directory);
+// Whether a job uses the entry; forgets those whose directory is gone.
+bool in_use(const std::string& entry);
+uint64_t free_bytes(const std::string& path);
+
+// With everything in it, what is mounted there, too.
+void remove_entry(const std::string& entry);
+
+// Removes what nobody uses, the least recently used first, until `bytes` are free or nothing is left to
+// remove. Returns how many entries went.
+size_t evict(const std::string& cache, uint64_t bytes);
+
+}  // namespace minke::storage

@@ -1,0 +1,34 @@
+// Starts writing to the disk what a long copy has made so far, beside the copy: the sync at its end has less
+// left to do, and the disk writes while the copy reads. The kernel by itself begins half a minute later, or
+// when a tenth of the memory waits.
+//
+// One thread of its own while it lives; the owner may be any thread. It promises nothing: errors are the
+// final sync's.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+namespace minke::storage {
+
+class EarlyWriteback {
+ public:
+  // `directory`: on the file system that is written; `written`: bytes so far. Both outlive it.
+  EarlyWriteback(int directory, const std::atomic<uint64_t>& written);
+  ~EarlyWriteback();  // waits for a sync that is under way
+
+ private:
+  void work();
+
+  int directory_;
+  const std::atomic<uint64_t>& written_;
+  std::mutex mutex_;
+  std::condition_variable ending_;
+  bool end_ = false;
+  std::thread thread_;
+};
+
+}  // namespace minke::storage

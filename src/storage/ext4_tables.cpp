@@ -1,0 +1,305 @@
+#include "storage/ext4_tables.h"
+
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "os/files.h"
+#include "os/read_at.h"
+
+namespace minke::storage {
+
+namespace {
+
+constexpr size_t kPieceBytes = 512 << 10;  // of the tables, read at once
+constexpr uint16_t kExtentMagic = 0xF30A;
+
+// The device's name, from what the kernel tells of its numbers.
+std::string device_path(dev_t number) {
+  const std::string about =
+      "/sys/dev/block/" + std::to_string(major(number)) + ":" + std::to_string(minor(number)) + "/uevent";
+  const auto text = os::read_file(about, 64 << 10);
+  const size_t at = text ? text->find("DEVNAME=") : std::string::npos;
+  if (at == std::string::npos) return "";
+  return "/dev/" + text->substr(at + 8, text->find('\n', at) - at - 8);
+}
+
+int64_t seconds(uint32_t low, uint32_t extra) {
+  return static_cast<int64_t>(static_cast<int32_t>(low)) + (static_cast<int64_t>(extra & 3) << 32);
+}
+
+TableInode decode(const ext2_inode_large& raw, uint64_t number, bool large, uint32_t block_bytes) {
+  TableInode inode;
+  inode.number = number;
+  inode.mode = raw.i_mode;
+  inode.uid = raw.i_uid | static_cast<uint32_t>(raw.osd2.linux2.l_i_uid_high) << 16;
+  inode.gid = raw.i_gid | static_cast<uint32_t>(raw.osd2.linux2.l_i_gid_high) << 16;
+  inode.links = raw.i_links_count;
+  inode.size = raw.i_size;
+  if (S_ISREG(raw.i_mode) || S_ISDIR(raw.i_mode)) inode.size |= static_cast<uint64_t>(raw.i_size_high) << 32;
+  const uint64_t blocks = raw.i_blocks | static_cast<uint64_t>(raw.osd2.linux2.l_i_blocks_hi) << 32;
+  inode.space = blocks * ((raw.i_flags & EXT4_HUGE_FILE_FL) != 0 ? block_bytes : 512);
+  // As the kernel tells it of a file that lies within its inode.
+  if (S_ISREG(raw.i_mode) && (raw.i_flags & EXT4_INLINE_DATA_FL) != 0)
+    inode.space += (inode.size + 511) / 512 * 512;
+  const auto extra = [&](size_t end) {
+    return large && EXT2_GOOD_OLD_INODE_SIZE + size_t{raw.i_extra_isize} >= end;
+  };
+  inode.atime =
+      seconds(raw.i_atime, extra(offsetof(ext2_inode_large, i_atime_extra) + 4) ? raw.i_atime_extra : 0);
+  inode.ctime =
+      seconds(raw.i_ctime, extra(offsetof(ext2_inode_large, i_ctime_extra) + 4) ? raw.i_ctime_extra : 0);
+  return inode;
+}
+
+// Where the content is, as far as the inode itself tells: nothing where it does not.
+std::optional<std::vector<Ext4Tables::Extent>> extents_within(const ext2_inode_large& raw) {
+  if ((raw.i_flags & EXT4_EXTENTS_FL) == 0 || (raw.i_flags & EXT4_INLINE_DATA_FL) != 0) return std::nullopt;
+  ext3_extent_header header;
+  const char* place = reinterpret_cast<const char*>(raw.i_block);
+  std::memcpy(&header, place, sizeof header);
+  if (header.eh_magic != kExtentMagic || header.eh_depth != 0 || header.eh_entries > 4) return std::nullopt;
+  std::vector<Ext4Tables::Extent> extents;
+  for (unsigned i = 0; i < header.eh_entries; ++i) {
+    ext3_extent extent;
+    std::memcpy(&extent, place + sizeof header + i * sizeof extent, sizeof extent);
+    if (extent.ee_len <= 32768)  // above: given out, not written
+      extents.push_back({extent.ee_start | static_cast<uint64_t>(extent.ee_start_hi) << 32, extent.ee_len});
+  }
+  return extents;
+}
+
+void each_entry(std::string_view block, const std::function<void(uint64_t, std::string_view)>& take) {
+  for (size_t at = 0; at + 8 <= block.size();) {
+    ext2_dir_entry_2 entry;
+    std::memcpy(&entry, block.data() + at, 8);
+    // 65536 does not fit: it is written as 65535 or 0.
+    const size_t length = entry.rec_len == 65535 || entry.rec_len == 0 ? block.size() - at : entry.rec_len;
+    if (length < 8 || length % 4 != 0 || at + length > block.size() || entry.name_len + 8U > length) return;
+    const std::string_view name = block.substr(at + 8, entry.name_len);
+    if (entry.inode != 0 && !name.empty() && name != "." && name != "..") take(entry.inode, name);
+    at += length;
+  }
+}
+
+}  // namespace
+
+struct Ext4Tables::Library {
+  ext2_filsys fs = nullptr;
+  std::mutex mutex;  // the library is for one thread
+  ~Library() {
+    if (fs != nullptr) ::ext2fs_close_free(&fs);
+  }
+};
+
+Ext4Tables::Ext4Tables() : library_(std::make_unique<Library>()) {}
+Ext4Tables::Ext4Tables(Ext4Tables&&) noexcept = default;
+Ext4Tables::~Ext4Tables() = default;
+
+Result<Ext4Tables> Ext4Tables::open(const std::string& directory) {
+  const os::UniqueFd there(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct statfs system {};
+  struct stat status {};
+  if (!there || ::fstatfs(there.get(), &system) != 0 || ::fstat(there.get(), &status) != 0)
+    return failure_from_errno(directory, errno);
+  const std::string path = system.f_type == EXT4_SUPER_MAGIC ? device_path(status.st_dev) : "";
+  if (path.empty()) return failure(directory + ": not an ext4 with a device of its own", EOPNOTSUPP);
+  Ext4Tables tables;
+  tables.root_ = status.st_ino;
+  tables.device_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat device {};
+  if (!tables.device_ || ::fstat(tables.device_.get(), &device) != 0) return failure_from_errno(path, errno);
+  if (!S_ISBLK(device.st_mode) || device.st_rdev != status.st_dev)
+    return failure(path + ": it is another device", EOPNOTSUPP);
+  // Blocks that are promised, not yet given out, stand in no table.
+  if (::syncfs(there.get()) != 0) return failure_from_errno(directory, errno);
+  constexpr int kFlags = EXT2_FLAG_64BITS | EXT2_FLAG_IGNORE_CSUM_ERRORS | EXT2_FLAG_SOFTSUPP_FEATURES;
+  const errcode_t opened = ::ext2fs_open(path.c_str(), kFlags, 0, 0, unix_io_manager, &tables.library_->fs);
+  if (opened != 0) return failure(path + ": " + ::error_message(opened), EOPNOTSUPP);
+  if (ext2fs_has_feature_encrypt(tables.library_->fs->super))
+    return failure(path + ": names may be encrypted", EOPNOTSUPP);
+  tables.workers_ = std::clamp(std::thread::hardware_concurrency() * 2, 4U, 16U);
+  return tables;
+}
+
+uint64_t Ext4Tables::most_inodes() const {
+  return library_->fs->super->s_inodes_count;
+}
+
+Status Ext4Tables::scan(const TakeInode& take, std::vector<DirectoryBlocks>* directories) const {
+  ext2_filsys fs = library_->fs;
+  const uint32_t per_group = fs->super->s_inodes_per_group, bytes = EXT2_INODE_SIZE(fs->super);
+  const uint32_t per_piece = static_cast<uint32_t>(kPieceBytes) / bytes;
+  const bool has_unused = ext2fs_has_group_desc_csum(fs) != 0;
+  struct Piece {
+    uint64_t first, count, place;  // an inode's number, how many, a byte of the device
+  };
+  std::vector<Piece> pieces;
+  for (dgrp_t group = 0; group < fs->group_desc_count; ++group) {
+    if (has_unused && ::ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT) != 0) continue;
+    const uint32_t unused = has_unused ? ::ext2fs_bg_itable_unused(fs, group) : 0;
+    const uint32_t used = per_group - std::min(unused, per_group);
+    const uint64_t table = ::ext2fs_inode_table_loc(fs, group) * fs->blocksize;
+    for (uint32_t at = 0; at < used; at += per_piece)
+      pieces.push_back({static_cast<uint64_t>(group) * per_group + at + 1, std::min(per_piece, used - at),
+                        table + static_cast<uint64_t>(at) * bytes});
+  }
+  const uint64_t first_usual = EXT2_FIRST_INODE(fs->super);
+  std::atomic<size_t> next{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex;                 // what follows
+  std::vector<uint64_t> elsewhere;  // directories whose inode does not tell where they are
+  const auto work = [&](unsigned worker) {
+    std::vector<char> buffer(kPieceBytes);
+    std::vector<DirectoryBlocks> met;
+    std::vector<uint64_t> unknown;
+    for (size_t at; (at = next.fetch_add(1)) < pieces.size() && !failed;) {
+      const Piece& piece = pieces[at];
+      if (!os::read_at(device_.get(), buffer.data(), piece.count * bytes, piece.place)) {
+        failed = true;
+        break;
+      }
+      for (uint64_t i = 0; i < piece.count; ++i) {
+        const char* place = buffer.data() + i * bytes;
+        ext2_inode_large raw;
+        std::memcpy(&raw, place, EXT2_GOOD_OLD_INODE_SIZE);
+        if (raw.i_links_count == 0 || raw.i_mode == 0) continue;
+        if (bytes > EXT2_GOOD_OLD_INODE_SIZE)
+          std::memcpy(reinterpret_cast<char*>(&raw) + EXT2_GOOD_OLD_INODE_SIZE,
+                      place + EXT2_GOOD_OLD_INODE_SIZE,
+                      std::min<size_t>(sizeof raw, bytes) - EXT2_GOOD_OLD_INODE_SIZE);
+        const uint64_t number = piece.first + i;
+        if ((number < first_usual && number != EXT2_ROOT_INO) || (raw.i_flags & EXT4_EA_INODE_FL) != 0 ||
+            number == fs->super->s_orphan_file_inum)
+          continue;
+        take(worker, decode(raw, number, bytes > EXT2_GOOD_OLD_INODE_SIZE, fs->blocksize));
+        if (directories == nullptr || !S_ISDIR(raw.i_mode)) continue;
+        if (auto extents = extents_within(raw)) {
+          met.push_back({number, std::move(*extents)});
+        } else {
+          unknown.push_back(number);
+        }
+      }
+    }
+    if (directories == nullptr) return;
+    const std::lock_guard lock(mutex);
+    std::move(met.begin(), met.end(), std::back_inserter(*directories));
+    elsewhere.insert(elsewhere.end(), unknown.begin(), unknown.end());
+  };
+  std::vector<std::thread> threads;
+  for (unsigned worker = 1; worker < std::min<size_t>(workers_, pieces.size()); ++worker)
+    threads.emplace_back(work, worker);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  if (failed) return failure("the inode tables cannot be read", EIO);
+  for (const uint64_t number : elsewhere) {
+    DirectoryBlocks found{number, {}};
+    const auto add = [](ext2_filsys, blk64_t* block, e2_blkcnt_t count, blk64_t, int, void* to) {
+      if (count < 0) return 0;
+      auto& extents = static_cast<DirectoryBlocks*>(to)->extents;
+      if (!extents.empty() && extents.back().block + extents.back().count == *block) {
+        ++extents.back().count;
+      } else {
+        extents.push_back({*block, 1});
+      }
+      return 0;
+    };
+    // One that lies within its inode has no blocks: then its own entries are read by the library (entries()).
+    (void)::ext2fs_block_iterate3(fs, static_cast<ext2_ino_t>(number), BLOCK_FLAG_READ_ONLY, nullptr, add,
+                                  &found);
+    directories->push_back(std::move(found));
+  }
+  return {};
+}
+
+std::optional<TableInode> Ext4Tables::inode(uint64_t number) const {
+  ext2_filsys fs = library_->fs;
+  if (number == 0 || number > most_inodes()) return std::nullopt;
+  const uint32_t per_group = fs->super->s_inodes_per_group, bytes = EXT2_INODE_SIZE(fs->super);
+  const auto group = static_cast<dgrp_t>((number - 1) / per_group);
+  ext2_inode_large raw{};
+  if (!os::read_at(device_.get(), &raw, std::min<size_t>(sizeof raw, bytes),
+                   ::ext2fs_inode_table_loc(fs, group) * fs->blocksize + (number - 1) % per_group * bytes))
+    return std::nullopt;
+  return decode(raw, number, bytes > EXT2_GOOD_OLD_INODE_SIZE, fs->blocksize);
+}
+
+Status Ext4Tables::entries(const std::vector<DirectoryBlocks>& directories, const Entry& take) const {
+  ext2_filsys fs = library_->fs;
+  struct Piece {
+    uint64_t block, count, directory;
+  };
+  std::vector<Piece> pieces;
+  std::vector<uint64_t> inlined;
+  const uint64_t most = kPieceBytes / fs->blocksize;
+  for (const DirectoryBlocks& directory : directories) {
+    if (directory.extents.empty()) inlined.push_back(directory.number);
+    for (const Extent& extent : directory.extents)
+      for (uint64_t at = 0; at < extent.count; at += most)
+        pieces.push_back({extent.block + at, std::min(most, extent.count - at), directory.number});
+  }
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.block < b.block; });
+  // What lies together on the disk is read at once.
+  std::vector<size_t> runs;
+  for (size_t at = 0; at < pieces.size(); ++at)
+    if (runs.empty() || pieces[at].block != pieces[at - 1].block + pieces[at - 1].count ||
+        pieces[at].block + pieces[at].count - pieces[runs.back()].block > most)
+      runs.push_back(at);
+  runs.push_back(pieces.size());
+  std::atomic<size_t> next{0};
+  std::atomic<bool> failed{false};
+  const auto work = [&](unsigned worker) {
+    std::vector<char> buffer(kPieceBytes);
+    for (size_t at; (at = next.fetch_add(1)) + 1 < runs.size() && !failed;) {
+      const uint64_t first = pieces[runs[at]].block;
+      const Piece& last = pieces[runs[at + 1] - 1];
+      if (!os::read_at(device_.get(), buffer.data(), (last.block + last.count - first) * fs->blocksize,
+                       first * fs->blocksize)) {
+        failed = true;
+        return;
+      }
+      for (size_t i = runs[at]; i < runs[at + 1]; ++i)
+        for (uint64_t block = 0; block < pieces[i].count; ++block)
+          each_entry({buffer.data() + (pieces[i].block + block - first) * fs->blocksize, fs->blocksize},
+                     [&](uint64_t number, std::string_view name) {
+                       take(worker, pieces[i].directory, number, name);
+                     });
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned worker = 1; worker < std::min<size_t>(workers_, runs.size()); ++worker)
+    threads.emplace_back(work, worker);
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  if (failed) return failure("the directories cannot be read", EIO);
+  struct Given {
+    const Entry& take;
+    uint64_t directory;
+  };
+  for (const uint64_t number : inlined) {
+    Given given{take, number};
+    const auto one = [](ext2_ino_t, int, ext2_dir_entry* entry, int, int, char*, void* to) {
+      const Given& taker = *static_cast<Given*>(to);
+      const std::string_view name(entry->name, static_cast<size_t>(ext2fs_dirent_name_len(entry)));
+      if (entry->inode != 0 && name != "." && name != "..")
+        taker.take(0, taker.directory, entry->inode, name);
+      return 0;
+    };
+    (void)::ext2fs_dir_iterate2(fs, static_cast<ext2_ino_t>(number), 0, nullptr, one, &given);
+  }
+  return {};
+}
+
+}  // namespace minke::storage

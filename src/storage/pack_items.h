@@ -1,0 +1,44 @@
+// The entries of a tree as they go into an archive: what they are, and the content of small files. Any
+// thread.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "os/fd.h"
+#include "storage/failures.h"
+#include "storage/tar_format.h"
+#include "storage/tree_list.h"
+
+namespace minke::storage {
+
+struct PackItem {
+  ListedEntry entry;
+  TarMember member;
+  std::unique_ptr<char[]> content;  // of a small file: member.size bytes
+  os::UniqueFd file;                // of a large one, to be read
+  struct statx status {};
+  uint32_t crc = 0;
+  bool ready = false;  // false: it is left out; the failure has been told, or it is gone
+};
+
+class ItemReader {
+ public:
+  ItemReader(const std::string& from, Failures& failures) : from_(from), failures_(failures) {}
+  void read(PackItem& item) const;
+  // Whether the open file is what it was; told otherwise.
+  bool unchanged(const PackItem& item) const;
+  std::string shown(const PackItem& item) const;
+  void fail(const PackItem& item, int error_number) const;
+
+ private:
+  bool read_regular(PackItem& item, int directory, const char* name) const;
+
+  const std::string& from_;
+  Failures& failures_;
+};
+
+}  // namespace minke::storage

@@ -1,0 +1,144 @@
+#include "storage/purge_tables.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/ext4_tables.h"
+
+namespace minke::storage {
+
+namespace {
+
+constexpr size_t kDetailsKept = 4 << 20;
+constexpr unsigned kDeepest = 65536;  // what leads further goes round in a circle: it was moved meanwhile
+
+// A bit for each inode; where it is among those that are set.
+class InodeBits {
+ public:
+  explicit InodeBits(uint64_t most) : words_(most / 64 + 1) {}
+  void set(uint64_t number) {
+    words_[number / 64].fetch_or(uint64_t{1} << number % 64, std::memory_order_relaxed);
+  }
+  bool has(uint64_t number) const {
+    return number / 64 < words_.size() &&
+           (words_[number / 64].load(std::memory_order_relaxed) >> number % 64 & 1) != 0;
+  }
+  size_t count_all() {
+    before_.resize(words_.size());
+    size_t count = 0;
+    for (size_t at = 0; at < words_.size(); ++at) {
+      before_[at] = static_cast<uint32_t>(count);
+      count += static_cast<size_t>(std::popcount(words_[at].load(std::memory_order_relaxed)));
+    }
+    return count;
+  }
+  size_t rank(uint64_t number) const {
+    const uint64_t lower =
+        words_[number / 64].load(std::memory_order_relaxed) & ((uint64_t{1} << number % 64) - 1);
+    return before_[number / 64] + static_cast<size_t>(std::popcount(lower));
+  }
+
+ private:
+  std::vector<std::atomic<uint64_t>> words_;
+  std::vector<uint32_t> before_;
+};
+
+struct Named {
+  uint64_t parent = 0;
+  std::string name;
+};
+using DirectoryNames = std::unordered_map<uint64_t, Named>;
+
+// Below the root, without a slash in front; nothing: it is not below it.
+std::optional<std::string> path_of(const DirectoryNames& names, uint64_t root, uint64_t number) {
+  std::vector<const std::string*> line;
+  while (number != root) {
+    const auto found = names.find(number);
+    if (found == names.end() || line.size() > kDeepest) return std::nullopt;
+    line.push_back(&found->second.name);
+    number = found->second.parent;
+  }
+  std::string path;
+  for (auto at = line.rbegin(); at != line.rend(); ++at) {
+    if (!path.empty()) path += '/';
+    path += **at;
+  }
+  return path;
+}
+
+bool is_old(const TableInode& inode, int64_t before) {
+  return (S_ISREG(inode.mode) || S_ISLNK(inode.mode)) && std::max(inode.atime, inode.ctime) < before;
+}
+
+OldFile old_file(const TableInode& inode) {
+  return {inode.number, std::max(inode.atime, inode.ctime), inode.uid, inode.size, inode.space};
+}
+
+}  // namespace
+
+Status each_old_by_tables(const std::string& root, int64_t before, const std::function<void(unsigned)>& begin,
+                          const TakeOldFile& take) {
+  const auto tables = Ext4Tables::open(root);
+  if (!tables) return failure(tables.error());
+  begin(tables->workers());
+  InodeBits old(tables->most_inodes()), directories(tables->most_inodes());
+  std::vector<std::vector<OldFile>> met(tables->workers());
+  std::vector<Ext4Tables::DirectoryBlocks> blocks;
+  const size_t most_met = kDetailsKept / tables->workers();
+  const Status scanned = tables->scan(
+      [&](unsigned worker, const TableInode& inode) {
+        if (S_ISDIR(inode.mode)) directories.set(inode.number);
+        if (!is_old(inode, before)) return;
+        old.set(inode.number);
+        if (met[worker].size() < most_met) met[worker].push_back(old_file(inode));
+      },
+      &blocks);
+  if (!scanned) return scanned;
+  const size_t count = old.count_all();
+  if (count == 0) return {};
+  std::vector<OldFile> details(std::min(count, kDetailsKept));
+  for (std::vector<OldFile>& some : met) {
+    for (const OldFile& file : some)
+      if (const size_t at = old.rank(file.inode); at < details.size()) details[at] = file;
+    std::vector<OldFile>().swap(some);
+  }
+  // First what directories are called, then what is in them: so only those names must be kept.
+  std::vector<std::vector<std::pair<uint64_t, Named>>> called(tables->workers());
+  Status named = tables->entries(
+      blocks, [&](unsigned worker, uint64_t directory, uint64_t number, std::string_view name) {
+        if (directories.has(number)) called[worker].push_back({number, {directory, std::string(name)}});
+      });
+  if (!named) return named;
+  DirectoryNames names;
+  names.reserve(blocks.size());
+  for (auto& some : called)
+    for (auto& [number, name] : some) names[number] = std::move(name);
+  struct Place {
+    uint64_t directory = 0;
+    std::optional<std::string> path;
+  };
+  std::vector<Place> places(tables->workers());
+  return tables->entries(blocks,
+                         [&](unsigned worker, uint64_t directory, uint64_t number, std::string_view name) {
+                           if (!old.has(number)) return;
+                           Place& place = places[worker];
+                           if (place.directory != directory)
+                             place = {directory, path_of(names, tables->root(), directory)};
+                           if (!place.path) return;
+                           const size_t at = old.rank(number);
+                           if (at < details.size() && details[at].inode == number)
+                             return take(worker, *place.path, name, details[at]);
+                           const auto inode = tables->inode(number);
+                           if (inode && is_old(*inode, before))
+                             take(worker, *place.path, name, old_file(*inode));
+                         });
+}
+
+}  // namespace minke::storage

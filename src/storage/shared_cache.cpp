@@ -1,0 +1,369 @@
+#include "storage/shared_cache.h"
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "os/become.h"
+#include "os/fd.h"
+#include "os/files.h"
+#include "storage/archives.h"
+#include "storage/cache_entries.h"
+#include "storage/checked_file.h"
+#include "storage/copy_tree.h"
+#include "storage/run_program.h"
+
+namespace minke::storage {
+
+namespace {
+
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr size_t kMostSaid = 4096;
+
+// Lets these users, and nobody else but root, into a directory of root's.
+Status let_in(const std::string& directory, std::vector<uid_t> users) {
+  std::sort(users.begin(), users.end());
+  users.erase(std::unique(users.begin(), users.end()), users.end());
+  struct Entry {
+    uint16_t tag, permissions;
+    uint32_t id;
+  };
+  constexpr uint16_t kOwner = 1, kUser = 2, kGroup = 4, kMask = 16, kOthers = 32;
+  constexpr uint32_t kNobody = ~uint32_t{0}, kVersion = 2;
+  std::vector<Entry> entries = {{kOwner, 7, kNobody}};
+  for (const uid_t user : users) entries.push_back({kUser, 5, user});
+  entries.insert(entries.end(), {{kGroup, 0, kNobody}, {kMask, 5, kNobody}, {kOthers, 0, kNobody}});
+  std::string value(sizeof kVersion + entries.size() * sizeof(Entry), '\0');
+  std::memcpy(value.data(), &kVersion, sizeof kVersion);
+  std::memcpy(value.data() + sizeof kVersion, entries.data(), entries.size() * sizeof(Entry));
+  if (::lsetxattr(directory.c_str(), "system.posix_acl_access", value.data(), value.size(), 0) != 0)
+    return failure_from_errno(directory, errno);
+  return {};
+}
+
+// A user id that nobody has.
+std::optional<uid_t> stranger() {
+  for (uid_t uid = 61183; uid > 60600; --uid)
+    if (::getpwuid(uid) == nullptr) return uid;
+  return std::nullopt;
+}
+
+// The job's directory, where it is one: its user's, in the root of jobs' directories.
+Result<std::string> job_directory(const std::string& tmp_root, const SharedRequest& request) {
+  const auto refused = [] { return failure("that is no directory of a job of yours", EACCES); };
+  struct stat own {
+  }, above{}, root{};
+  const os::UniqueFd parent(::openat(request.job_directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!parent || ::fstat(request.job_directory, &own) != 0 || ::fstat(parent.get(), &above) != 0 ||
+      ::stat(tmp_root.c_str(), &root) != 0)
+    return refused();
+  if (!S_ISDIR(own.st_mode) || own.st_uid != request.uid || above.st_ino != root.st_ino ||
+      above.st_dev != root.st_dev)
+    return refused();
+  char path[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(request.job_directory);
+  const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+  if (length <= 0 || static_cast<size_t>(length) == sizeof path) return refused();
+  return std::string(path, static_cast<size_t>(length));
+}
+
+// Runs it in a child with the stranger's rights and nothing else.
+Status as_stranger(uid_t uid, const std::function<Status()>& work) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  const os::UniqueFd reader(ends[0]);
+  os::UniqueFd writer(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return failure_from_errno("fork", errno);
+  if (child == 0) {
+    ::umask(0077);
+    if (!os::become(uid, uid, {})) ::_exit(1);
+    const Status done = work();
+    if (!done) {
+      const std::string said =
+          std::to_string(done.error().code) + " " + done.error().message.substr(0, kMostSaid);
+      (void)!::write(writer.get(), said.data(), said.size());
+    }
+    ::_exit(done ? 0 : 1);
+  }
+  writer.reset();
+  std::string said(kMostSaid + 32, '\0');
+  const ssize_t got = ::read(reader.get(), said.data(), said.size());
+  said.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  const size_t space = said.find(' ');
+  return failure(space == std::string::npos ? "it failed" : said.substr(space + 1), std::atoi(said.c_str()));
+}
+
+// All of it root's, for all who are let in to read, and for nobody to change.
+Status hand_to_root(const std::string& path) {
+  struct Visit : Visitor {
+    std::atomic<int> error{0};
+    void visit(unsigned, Directory& in, const char* name, const struct statx& status) override {
+      if (::fchownat(in.fd(), name, 0, 0, AT_SYMLINK_NOFOLLOW) != 0) error = errno;
+      const mode_t mode = (status.stx_mode & 0111) != 0 ? 0555 : 0444;
+      if (S_ISREG(status.stx_mode) && ::fchmodat(in.fd(), name, mode, 0) != 0) error = errno;
+    }
+    bool enter(unsigned, Directory& directory, const struct statx&) override {
+      if (::fchown(directory.fd(), 0, 0) != 0 || ::fchmod(directory.fd(), 0555) != 0) error = errno;
+      return true;
+    }
+    void failed(unsigned, const std::string&, int number) override { error = number; }
+  } visit;
+  if (Status walked = walk_tree(path, {}, visit); !walked) return walked;
+  if (visit.error != 0) return failure_from_errno(path, visit.error);
+  return {};
+}
+
+// ---- images that are mounted
+
+bool is_mounted(const std::string& entry) {
+  struct stat above {
+  }, content{};
+  return ::stat(entry.c_str(), &above) == 0 && ::stat((entry + "/content").c_str(), &content) == 0 &&
+         above.st_dev != content.st_dev;
+}
+
+Status mount_image(const std::string& entry) {
+  return run_program(
+      {"mount", "-t", "squashfs", "-o", "loop,ro,nosuid,nodev", entry + "/image", entry + "/content"});
+}
+
+// The process's mount namespace, where the kernel's own root made it: in one of a user's making, paths are
+// the user's.
+os::UniqueFd namespace_of(pid_t process) {
+  os::UniqueFd space(::open(("/proc/" + std::to_string(process) + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat there {
+  }, here{}, owner{}, own{};
+  if (!space || ::fstat(space.get(), &there) != 0 || ::stat("/proc/self/ns/mnt", &here) != 0 ||
+      there.st_ino == here.st_ino)
+    return {};
+  const os::UniqueFd users(::ioctl(space.get(), NS_GET_USERNS));
+  if (!users || ::fstat(users.get(), &owner) != 0 || ::stat("/proc/self/ns/user", &own) != 0 ||
+      owner.st_ino != own.st_ino)
+    return {};
+  return space;
+}
+
+// Whether the entry's image, if it is one, is mounted here and where the process is.
+bool mounted_for(const std::string& entry, pid_t process) {
+  if (::access((entry + "/image").c_str(), F_OK) != 0) return true;
+  if (!is_mounted(entry) && !mount_image(entry)) return false;
+  const os::UniqueFd space = namespace_of(process);
+  if (!space) return true;
+  const std::string content = entry + "/content";
+  const os::UniqueFd tree(static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, content.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)));
+  const pid_t child = tree ? ::fork() : -1;
+  if (child < 0) return false;
+  if (child == 0) {
+    if (::setns(space.get(), CLONE_NEWNS) != 0) ::_exit(1);
+    if (is_mounted(entry)) ::_exit(0);
+    ::_exit(::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, content.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+struct Source {
+  std::string key;
+  uint64_t bytes = 0;
+  struct statx status {};
+};
+
+Result<Source> look_at(const SharedRequest& request, uid_t nobody) {
+  const int flags = ::fcntl(request.source, F_GETFL);
+  if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY)
+    return failure(request.name + ": it is not open for reading", EACCES);
+  if (request.name.empty() || request.name.size() > 255 || request.name.find('/') != std::string::npos ||
+      request.name == "." || request.name == "..")
+    return failure("that is no name", EINVAL);
+  Source source;
+  struct statx& status = source.status;
+  if (::statx(request.source, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) != 0)
+    return failure_from_errno(request.name, errno);
+  source.key = request.name + "\n" + std::to_string(status.stx_dev_major) + ":" +
+               std::to_string(status.stx_dev_minor) + "\n" + state_of(status) + "\n";
+  source.bytes = status.stx_size;
+  if (S_ISREG(status.stx_mode)) return source;
+  if (!S_ISDIR(status.stx_mode)) return failure(request.name + ": neither a file nor a directory", EINVAL);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  const os::UniqueFd reader(ends[0]);
+  os::UniqueFd writer(ends[1]);
+  const Status looked = as_stranger(nobody, [&]() -> Status {
+    Summary summary;
+    if (Status walked = walk_tree(request.source, request.name, {}, summary); !walked) return walked;
+    if (summary.failures > 0) return failure(request.name + ": not everybody may read it", EACCES);
+    const uint64_t numbers[] = {summary.sum, summary.bytes, summary.entries};
+    if (::write(writer.get(), numbers, sizeof numbers) != sizeof numbers) return failure("pipe", EIO);
+    return {};
+  });
+  if (!looked) return failure(looked.error());
+  uint64_t numbers[3];
+  if (::read(reader.get(), numbers, sizeof numbers) != sizeof numbers) return failure("pipe", EIO);
+  source.key += std::to_string(numbers[0]) + "," + std::to_string(numbers[2]) + "\n";
+  source.bytes = numbers[1];
+  return source;
+}
+
+// A file as it was when it was looked at, read back from the disk.
+Status copy_file(const SharedRequest& request, const Source& source, const std::string& to) {
+  const os::UniqueFd file(::open(to.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
+  if (!file) return failure_from_errno(to, errno);
+  CheckedFile out(file.get(), 0, nullptr);
+  std::string piece(1 << 20, '\0');
+  for (uint64_t at = 0; at < source.status.stx_size;) {
+    const ssize_t got = ::pread(request.source, piece.data(), piece.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return failure_from_errno(request.name, got == 0 ? EIO : errno);
+    if (Status put = out.write({piece.data(), static_cast<size_t>(got)}); !put) return put;
+    at += static_cast<uint64_t>(got);
+  }
+  if (Status done = out.finish(); !done) return done;
+  struct statx after {};
+  if (::statx(request.source, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &after) != 0 ||
+      state_of(after) != state_of(source.status))
+    return failure(request.name + ": it changed while it was read", EIO);
+  return {};
+}
+
+Status make(const SharedRequest& request, const Source& source, const std::string& making, uid_t nobody) {
+  const std::string work = making + "/work", in = making + "/in";
+  if (Status made = os::make_directories(making + "/users", 0700); !made) return made;
+  if (::mkdir(work.c_str(), 0700) != 0 || ::mkdir(in.c_str(), 0711) != 0 ||
+      ::lchown(work.c_str(), nobody, nobody) != 0)
+    return failure_from_errno(making, errno);
+  // Nobody else gets at what is being made.
+  if (Status closed = let_in(making, {nobody}); !closed) return closed;
+  const std::string to = work + "/content";
+  if (S_ISDIR(source.status.stx_mode)) {
+    const std::string from = "/proc/self/fd/" + std::to_string(request.source) + "/.";
+    const Status copied = as_stranger(nobody, [&]() -> Status {
+      CopyProgress progress;
+      return copy_tree(from, to, {.sync = false}, progress);
+    });
+    // Something that not everybody may read, for one.
+    if (!copied) return failure(request.name + ": it cannot be shared", EACCES);
+  } else {
+    const std::string copy = in + "/" + request.name;
+    if (Status copied = copy_file(request, source, copy); !copied) return copied;
+    const auto kind = archive_kind(copy);
+    if (kind == ArchiveKind::kSquashfs) {
+      const std::string image = making + "/image", place = making + "/content";
+      if (::rename(copy.c_str(), image.c_str()) != 0 || ::mkdir(place.c_str(), 0755) != 0)
+        return failure_from_errno(image, errno);
+      if (mount_image(making)) {
+        if (::rmdir(work.c_str()) != 0 || ::rmdir(in.c_str()) != 0) return failure_from_errno(making, errno);
+        return os::replace_file(making + "/source", source.key, 0600);
+      }
+      if (::rmdir(place.c_str()) != 0 || ::rename(image.c_str(), copy.c_str()) != 0)
+        return failure_from_errno(image, errno);
+    }
+    if (kind) {
+      const Status unpacked = as_stranger(nobody, [&] {
+        return unpack(copy, to, nullptr, {.inner = without_suffix(request.name), .sync = false});
+      });
+      if (!unpacked) return unpacked;
+      if (::unlink(copy.c_str()) != 0) return failure_from_errno(copy, errno);
+    } else if (::rename(copy.c_str(), to.c_str()) != 0) {
+      return failure_from_errno(to, errno);
+    }
+  }
+  struct stat status {};
+  if (::lstat(to.c_str(), &status) != 0) return failure_from_errno(to, errno);
+  if (S_ISDIR(status.st_mode))
+    if (Status handed = hand_to_root(to); !handed) return handed;
+  // A directory that is renamed is written to.
+  if ((S_ISDIR(status.st_mode) && ::chmod(to.c_str(), 0755) != 0) ||
+      ::rename(to.c_str(), (making + "/content").c_str()) != 0 || ::rmdir(work.c_str()) != 0 ||
+      ::rmdir(in.c_str()) != 0 ||
+      (S_ISDIR(status.st_mode) && ::chmod((making + "/content").c_str(), 0555) != 0))
+    return failure_from_errno(making, errno);
+  return os::replace_file(making + "/source", source.key, 0600);
+}
+
+// Notes who uses it, and lets in those whose jobs do. False: the entry is not there.
+Result<bool> use(const std::string& cache, const std::string& entry, const std::string& key,
+                 const std::string& job, const SharedRequest& request) {
+  const os::UniqueFd lock = locked(cache + "/lock");
+  const auto known = os::read_file(entry + "/source", 64 << 10);
+  if (!known || *known != key) return false;
+  const std::string user = user_text(job);
+  if (user.empty()) return failure(job + ": it cannot be seen from here", EACCES);
+  const std::string note = entry + "/users/" + hex(hash_of(user));
+  if (Status noted = os::replace_file(note, user, 0600); !noted) return failure(noted.error());
+  if (::lchown(note.c_str(), request.uid, static_cast<gid_t>(-1)) != 0)
+    return failure_from_errno(note, errno);
+  (void)in_use(entry);  // forgets whose jobs are gone
+  std::vector<uid_t> users;
+  for (const std::string& name : names_in(entry + "/users")) {
+    struct stat status {};
+    if (::lstat((entry + "/users/" + name).c_str(), &status) == 0) users.push_back(status.st_uid);
+  }
+  if (Status closed = let_in(entry, users); !closed) return failure(closed.error());
+  (void)::utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);  // used just now
+  if (!mounted_for(entry, request.process)) return failure(entry + ": its image cannot be mounted", EIO);
+  return true;
+}
+
+}  // namespace
+
+Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedRequest& request) {
+  const auto nobody = stranger();
+  if (!nobody) return failure("there is no user id that is nobody's", EACCES);
+  const auto job = job_directory(tmp_root, request);
+  if (!job) return failure(job.error());
+  const auto source = look_at(request, *nobody);
+  if (!source) return failure(source.error());
+  const std::string cache = tmp_root + "/.stage-cache", name = hex(hash_of(source->key));
+  if (Status made = os::make_directories(cache, 0711); !made) return failure(made.error());
+  const std::string entry = cache + "/" + name, making = cache + "/.making-" + name;
+  auto used = use(cache, entry, source->key, *job, request);
+  if (!used) return failure(used.error());
+  if (*used) return SharedEntry{entry + "/content", true};
+  // Of several jobs that want it, one brings it.
+  const os::UniqueFd filling = locked(cache + "/lock-" + name);
+  used = use(cache, entry, source->key, *job, request);
+  if (!used) return failure(used.error());
+  if (*used) return SharedEntry{entry + "/content", true};
+  const uint64_t needed = source->bytes * (S_ISDIR(source->status.stx_mode) ? 11 : 31) / 10;
+  evict(cache, needed);
+  if (free_bytes(cache) < needed) return failure(request.name + ": there is no space for it", ENOSPC);
+  remove_entry(making);
+  remove_entry(entry);  // another source of the same hash
+  Status done = make(request, *source, making, *nobody);
+  if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);
+  if (!done) {
+    remove_entry(making);
+    return failure(done.error());
+  }
+  used = use(cache, entry, source->key, *job, request);
+  if (!used) return failure(used.error());
+  if (!*used) return failure(request.name + ": its place in the cache is gone again", EIO);
+  return SharedEntry{entry + "/content", false};
+}
+
+}  // namespace minke::storage
