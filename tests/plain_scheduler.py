@@ -16,6 +16,8 @@ class Job:
     runs: int  # s; at most `asks`
     asks: int  # s
     start: int | None = None
+    follows: int = -1  # id of the job whose end it waits for before it is submitted
+    think: int = -1    # s after that end; below 0: at its own time, if that is later
 
     @property
     def planned_end(self):
@@ -133,40 +135,62 @@ class Easy:
         self.profile.add(reserved, reserved + head.asks, head.processors)
 
 
-def replay(jobs, processors, policy):
+class Submissions:
+    """A heap of (time, place in the trace, job); with dependencies, jobs come into it when what they follow has ended."""
+
+    def __init__(self, jobs, dependencies):
+        ids = {job.id for job in jobs}
+        self.place = {job.id: number for number, job in enumerate(jobs)}
+        follows = {job.id: job.follows for job in jobs if dependencies and 0 <= job.follows < job.id and job.follows in ids}
+        self.followers = {}
+        for job in jobs:
+            if job.id in follows:
+                self.followers.setdefault(follows[job.id], []).append(job)
+        self.heap = [(job.submit, self.place[job.id], job) for job in jobs if job.id not in follows]
+        heapq.heapify(self.heap)
+
+    def ended(self, job, now):
+        for other in self.followers.get(job.id, []):
+            other.submit = now + other.think if other.think >= 0 else max(now, other.submit)
+            heapq.heappush(self.heap, (other.submit, self.place[other.id], other))
+
+
+def replay(jobs, processors, policy, dependencies=False):
     """{id: wait}."""
+    submissions = Submissions(jobs, dependencies)
     if policy == "conservative":
-        return _replay_conservative(jobs, processors)
+        return _replay_conservative(jobs, processors, submissions)
     scheduler = Easy(processors, backfill=policy != "fcfs", shortest_first=policy == "easy-sjbf")
-    events = [(job.submit, 0, number, job) for number, job in enumerate(jobs)]
-    heapq.heapify(events)
+    ends = []
     count = 0
-    while events:
-        now, is_end, _, job = heapq.heappop(events)
-        (scheduler.ended if is_end else scheduler.submitted)(job, now)
+    while submissions.heap or ends:
+        if submissions.heap and (not ends or submissions.heap[0][0] <= ends[0][0]):
+            now, _, job = heapq.heappop(submissions.heap)
+            scheduler.submitted(job, now)
+        else:
+            now, _, job = heapq.heappop(ends)
+            scheduler.ended(job, now)
+            submissions.ended(job, now)
         for started in scheduler.fresh:
             count += 1
-            heapq.heappush(events, (now + started.runs, 1, count, started))
+            heapq.heappush(ends, (now + started.runs, count, started))
         scheduler.fresh.clear()
     return {job.id: job.start - job.submit for job in jobs}
 
 
-def _replay_conservative(jobs, processors):
+def _replay_conservative(jobs, processors, submissions):
     scheduler = Conservative(processors)
-    submissions = sorted(jobs, key=lambda job: job.submit)
-    position, ended, tie = 0, set(), {}
     live = []  # reserved or running
-    now = None
-    while position < len(submissions) or live:
+    while submissions.heap or live:
         end = min(live, key=lambda job: (job.start + job.runs, job.start, job.id), default=None)
-        if position < len(submissions) and (end is None or submissions[position].submit <= end.start + end.runs):
-            job = submissions[position]
-            position += 1
+        if submissions.heap and (end is None or submissions.heap[0][0] <= end.start + end.runs):
+            job = heapq.heappop(submissions.heap)[2]
             scheduler.submitted(job, job.submit)
             live.append(job)
         else:
             live.remove(end)
             scheduler.ended(end, end.start + end.runs)
+            submissions.ended(end, end.start + end.runs)
     return {job.id: job.start - job.submit for job in jobs}
 
 
@@ -181,5 +205,6 @@ def read_swf(lines):
         wanted, asks = int(fields[7]), int(float(fields[8]))
         wanted = wanted if wanted > 0 else used
         if runs > 0 and asks > 0 and wanted > 0:
-            jobs.append(Job(number, submit, wanted, min(runs, asks), asks))
+            follows, think = (int(field) for field in (fields + ["-1"] * 18)[16:18])
+            jobs.append(Job(number, submit, wanted, min(runs, asks), asks, None, follows, think))
     return jobs

@@ -1,4 +1,5 @@
 """minke simulate: job for job what a slow, independent scheduler decides, and what published studies say."""
+import dataclasses
 import gzip
 import json
 import os
@@ -61,6 +62,66 @@ def test_as_the_plain_scheduler(tmp_path, policy, seed):
     expected = plain_scheduler.replay(plain_scheduler.read_swf(text.splitlines()), 48, policy)
     assert waits_of((tmp_path / "waits").read_text().splitlines()) == expected
     assert any(expected.values())
+
+
+def odd_trace(seed, jobs=400, processors=64):
+    """What logs of real clusters contain beside good lines; the header says nodes first, and comes again in the middle."""
+    dice = random.Random(seed)
+    lines = [";  Computer: odd ", f";MaxNodes: {processors // 4}", ";  MaxProcs:   7", ""]
+    now = 1_000_000
+    for number in range(1, jobs + 1):
+        now += dice.choice((0, 0, 0, 1, 10, 400, 2000))
+        submit = now - dice.choice((0, 0, 0, 0, 7, 5000))  # not in order
+        used = dice.choice((1, 1, 2, 3, 5, 16, 33, processors, processors + 1, 1000, -1, 0))
+        wanted = dice.choice((used, used, -1, 0, max(1, used // 2), processors * 2 if dice.random() < 0.1 else used))
+        asks = dice.choice((-1, 0, 1, 30, 60, 61, 3600, 3601, 86_400, 500_000))
+        runs = dice.choice((-1, 0, 1, max(1, asks), asks + 100, max(1, asks // 3), dice.randint(1, max(1, asks))))
+        blank = dice.choice((" ", "  ", "\t"))
+        fields = [number, submit, dice.choice((-1, 5)), runs, used, -1, -1, wanted, asks, -1, dice.choice((0, 1, 5, -1)), -1, -1]
+        line = blank.join(map(str, fields + [-1] * 5))
+        lines.append(dice.choice(("", " ")) + line + dice.choice(("", " ", "\r")))
+        if dice.random() < 0.03:
+            lines.append(dice.choice(("; a word in the middle", ";", "", f"; MaxProcs: {processors}")))
+    lines.append(f"; MaxProcs: {processors}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("seed", range(5))
+def test_odd_traces_as_the_plain_scheduler(tmp_path, policy, seed):
+    text = odd_trace(seed)
+    (tmp_path / "trace.swf").write_text(text)
+    jobs = plain_scheduler.read_swf(text.splitlines())
+    jobs.sort(key=lambda job: job.submit)  # stable: those of one time as they stand in the log
+    for processors in (64, 16):
+        simulate(tmp_path / "trace.swf", "--policy", policy, "--waits", tmp_path / "waits",
+                 *([] if processors == 64 else ["--processors", processors]))
+        fitting = [dataclasses.replace(job) for job in jobs if job.processors <= processors]
+        expected = plain_scheduler.replay(fitting, processors, policy)
+        assert waits_of((tmp_path / "waits").read_text().splitlines()) == expected
+        assert 0 < len(fitting) < len(jobs) and any(expected.values())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("seed", range(4))
+def test_dependencies_as_the_plain_scheduler(tmp_path, policy, seed):
+    dice = random.Random(seed)
+    lines = []
+    for line in synthetic_trace(seed).splitlines():
+        fields = line.split()
+        if not line.startswith(";") and dice.random() < 0.5:  # some name themselves, later ones, or what never ran
+            fields[16] = str(int(fields[0]) - dice.choice((1, 1, 1, 5, 50, 0, -3)))
+            fields[17] = str(dice.choice((-1, 0, 1, 60, 1000)))
+        lines.append(" ".join(fields))
+    (tmp_path / "trace.swf").write_text("\n".join(lines) + "\n")
+    for options in ([], ["--dependencies"]):
+        simulate(tmp_path / "trace.swf", "--policy", policy, "--waits", tmp_path / "waits", *options)
+        jobs = plain_scheduler.read_swf(lines)
+        expected = plain_scheduler.replay(jobs, 48, policy, dependencies=bool(options))
+        assert waits_of((tmp_path / "waits").read_text().splitlines()) == expected
+        assert any(expected.values())
+    apart = json.loads(simulate(tmp_path / "trace.swf", "--policy", f"{policy},fcfs", "--dependencies", "--json").stdout)["policies"]
+    assert apart[0]["mean_wait"] == pytest.approx(sum(expected.values()) / len(expected))
 
 
 @needs_kth

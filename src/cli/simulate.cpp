@@ -2,14 +2,17 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/result.h"
@@ -83,6 +86,7 @@ struct Run {
   std::string policy;
   double seconds = 0;  // that the replay took
   sim::Replay replay;
+  std::shared_ptr<const sim::Trace> trace;  // with the times of submission as they were in this replay
   sim::Summary summary;
   std::optional<sim::ForecastScore> forecasts;
   std::optional<sim::ForecastScore> by_limits;  // had the time limits been trusted
@@ -147,7 +151,7 @@ nlohmann::ordered_json forecast_json(const sim::ForecastScore& score) {
 }
 
 void print_groups(const sim::Trace& trace, const Run& run, const SimulateOptions& options) {
-  const auto groups = sim::summarize_by(trace.jobs, run.replay.starts, member_of(options.by));
+  const auto groups = sim::summarize_by(run.trace->jobs, run.replay.starts, member_of(options.by));
   std::string title = options.by;
   for (char& c : title) c = static_cast<char>(c - 'a' + 'A');
   std::printf("\n%s\n%-13s %9s %13s %11s %11s %10s %6s\n", run.policy.c_str(), title.c_str(), "JOBS",
@@ -188,7 +192,7 @@ nlohmann::ordered_json run_json(const sim::Trace& trace, const Run& run, const S
   }
   if (options.by.empty()) return object;
   auto& groups = object["by_" + options.by] = nlohmann::ordered_json::array();
-  for (const auto& group : sim::summarize_by(trace.jobs, run.replay.starts, member_of(options.by))) {
+  for (const auto& group : sim::summarize_by(run.trace->jobs, run.replay.starts, member_of(options.by))) {
     nlohmann::ordered_json one = {{"name", trace.names[group.name]}};
     one.update(figures_json(group.figures));
     groups.push_back(std::move(one));
@@ -222,9 +226,10 @@ void print_runs(const sim::Trace& trace, const std::vector<Run>& runs, std::uint
   }
   for (const Run& run : runs) {
     if (options.plot) {
-      std::printf("\n%s\n%s", run.policy.c_str(),
-                  sim::terminal_plot(sim::timeline(trace.jobs, run.replay.starts, kTerminalBins), processors)
-                      .c_str());
+      std::printf(
+          "\n%s\n%s", run.policy.c_str(),
+          sim::terminal_plot(sim::timeline(run.trace->jobs, run.replay.starts, kTerminalBins), processors)
+              .c_str());
     }
     if (run.forecasts) print_forecasts(run);
     if (!options.by.empty()) print_groups(trace, run, options);
@@ -254,10 +259,12 @@ class Cluster {
     return {};
   }
   std::uint64_t processors() const { return processors_; }
-  sim::Replay replay(const sim::Trace& trace, sim::Policy policy, sim::Forecaster* forecaster) const {
+  // `moved`: the trace's own jobs, where dependencies are followed.
+  sim::Replay replay(const sim::Trace& trace, sim::Policy policy, sim::Forecaster* forecaster,
+                     std::span<sim::TraceJob> moved) const {
     if (!machine_) {
       return sim::replay_processors(trace.jobs, static_cast<std::uint32_t>(processors_), policy, rules_,
-                                    forecaster);
+                                    forecaster, moved);
     }
     std::optional<sim::Multifactor> priorities;
     if (multifactor_) priorities.emplace(trace, policy_, accounts_, partitions_, *machine_);
@@ -267,7 +274,7 @@ class Cluster {
     if (preempts_) preempting.emplace(trace, preemption_, accounts_, partitions_);
     auto replay = sim::replay_placed(trace.jobs, placed_.request_of, placed_.requests, *machine_, policy,
                                      forecaster, priorities ? &*priorities : nullptr,
-                                     limits ? &*limits : nullptr, preempting ? &*preempting : nullptr);
+                                     limits ? &*limits : nullptr, preempting ? &*preempting : nullptr, moved);
     if (limits) say_refused(limits->refused());
     return replay;
   }
@@ -358,42 +365,57 @@ int simulate(const SimulateOptions& options) {
   if (options.exact_requests) {
     for (sim::TraceJob& job : trace->jobs) job.asks = job.runs;
   }
+  if (options.dependencies && std::none_of(trace->jobs.begin(), trace->jobs.end(),
+                                           [](const auto& job) { return job.follows != sim::kNobody; })) {
+    return complain(Error{0, options.trace + " does not say of any job that it followed another"});
+  }
   Cluster cluster;
   if (auto done = cluster.set_up(options, *trace); !done) return complain(done.error());
   const std::uint64_t processors = cluster.processors();
 
+  // Each replay has its own times of submission where jobs follow others, and all the same else.
+  const auto original = std::make_shared<sim::Trace>(std::move(*trace));
+  const auto trace_to_replay = [&] {
+    return options.dependencies ? std::make_shared<sim::Trace>(*original) : original;
+  };
+  const auto moved = [&](sim::Trace& own) {
+    return options.dependencies ? std::span(own.jobs) : std::span<sim::TraceJob>();
+  };
   std::vector<Run> runs;
   for (const std::string& word : options.policies) {
     const auto policy = sim::policy_of(word);
     MINKE_CHECK(policy);
     Run run;
     run.policy = word;
-    sim::Forecaster history(trace->jobs, sim::Belief::kHistory);
+    const auto own = trace_to_replay();
+    sim::Forecaster history(own->jobs, sim::Belief::kHistory);
     const auto begin = std::chrono::steady_clock::now();
-    run.replay = cluster.replay(*trace, *policy, options.forecast ? &history : nullptr);
+    run.replay = cluster.replay(*own, *policy, options.forecast ? &history : nullptr, moved(*own));
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (options.forecast) {
-      sim::Forecaster limits(trace->jobs, sim::Belief::kLimits);
-      cluster.replay(*trace, *policy, &limits);
+      const auto again = trace_to_replay();
+      sim::Forecaster limits(again->jobs, sim::Belief::kLimits);
+      cluster.replay(*again, *policy, &limits, moved(*again));
       run.forecasts = history.score();
       run.by_limits = limits.score();
     }
-    run.summary = sim::summarize(trace->jobs, run.replay.starts, processors);
+    run.summary = sim::summarize(own->jobs, run.replay.starts, processors);
+    run.trace = own;
     runs.push_back(std::move(run));
   }
   if (!options.waits.empty()) {
-    if (auto done = write_text(options.waits, waits_text(*trace, runs.front().replay)); !done)
+    if (auto done = write_text(options.waits, waits_text(*runs.front().trace, runs.front().replay)); !done)
       return complain(done.error());
   }
   if (!options.svg.empty()) {
     std::vector<sim::NamedTimeline> timelines;
     for (const Run& run : runs)
-      timelines.push_back({run.policy, sim::timeline(trace->jobs, run.replay.starts, kSvgBins)});
+      timelines.push_back({run.policy, sim::timeline(run.trace->jobs, run.replay.starts, kSvgBins)});
     const std::string picture = sim::svg_plot(timelines, processors, options.trace);
     if (auto done = write_text(options.svg, picture); !done) return complain(done.error());
   }
   // With "-" standard output is the list's.
-  if (options.waits != "-" && options.svg != "-") print_runs(*trace, runs, processors, options);
+  if (options.waits != "-" && options.svg != "-") print_runs(*original, runs, processors, options);
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 

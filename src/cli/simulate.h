@@ -24,7 +24,8 @@ struct SimulateOptions {
   std::uint32_t top = 10;
   bool exact_requests = false;  // every job asks for what it uses
   bool without_request = false;
-  bool forecast = false;  // say how good forecasts of starts would have been
+  bool dependencies = false;  // jobs that followed others in the trace follow them again
+  bool forecast = false;      // say how good forecasts of starts would have been
   bool json = false;
   bool plot = false;
 };

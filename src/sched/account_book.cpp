@@ -22,6 +22,12 @@ auto look_up(const Map& map, const Key& key) -> const typename Map::mapped_type*
   return found == map.end() ? nullptr : &found->second;
 }
 
+void leave_federation(model::ClusterRecord& cluster) {
+  cluster.clear_federation();
+  cluster.clear_federation_id();
+  cluster.clear_federation_state();
+}
+
 template <typename Map>
 std::uint32_t next_id(const Map& map) {
   return map.empty() ? 1 : map.rbegin()->first + 1;
@@ -32,7 +38,12 @@ std::uint32_t next_id(const Map& map) {
 bool AccountsChange::empty() const {
   return accounts.empty() && users.empty() && associations.empty() && qos.empty() &&
          removed_accounts.empty() && removed_users.empty() && removed_associations.empty() &&
-         removed_qos.empty();
+         removed_qos.empty() && clusters.empty() && federations.empty() && resources.empty() &&
+         removed_clusters.empty() && removed_federations.empty() && removed_resources.empty();
+}
+
+std::string resource_key(const model::ResourceRecord& resource) {
+  return resource.name() + "@" + resource.server();
 }
 
 AccountBook::AccountBook() {
@@ -49,6 +60,7 @@ AccountBook::AccountBook() {
   normal.set_id(kNormalQos);
   normal.set_name("normal");
   normal.set_description("Normal QOS default");
+  clusters_[""];
   MINKE_CHECK(rebuild());
 }
 
@@ -59,8 +71,8 @@ bool AccountBook::configured() const {
 }
 
 AccountBook::Key AccountBook::key(const std::string& account, const std::string& user,
-                                  const std::string& partition) {
-  return account + '\n' + user + '\n' + partition;
+                                  const std::string& partition, const std::string& cluster) {
+  return account + '\n' + user + '\n' + partition + '\n' + cluster;
 }
 
 Status AccountBook::apply(const AccountsChange& change) {
@@ -87,8 +99,25 @@ void AccountBook::remove(const AccountsChange& change) {
   };
   for (const auto& [id, one] : associations_) {
     if (has(change.removed_accounts, one.account()) ||
-        (!one.user().empty() && has(change.removed_users, one.user())))
+        (!one.user().empty() && has(change.removed_users, one.user())) ||
+        (!one.cluster().empty() && has(change.removed_clusters, one.cluster())))
       gone.push_back(id);
+  }
+  for (const std::string& name : change.removed_clusters) {
+    if (!name.empty()) clusters_.erase(name);
+  }
+  for (const std::string& name : change.removed_federations) {
+    federations_.erase(name);
+    for (auto& [other, cluster] : clusters_) {
+      if (cluster.federation() == name) leave_federation(cluster);
+    }
+  }
+  for (const std::string& name : change.removed_resources) resources_.erase(name);
+  for (auto& [name, resource] : resources_) {
+    auto& shares = *resource.mutable_shares();
+    shares.erase(std::remove_if(shares.begin(), shares.end(),
+                                [&](const auto& share) { return !clusters_.contains(share.cluster()); }),
+                 shares.end());
   }
   for (const std::uint32_t id : gone) remove_association(id);
   for (const std::string& name : change.removed_accounts) {
@@ -130,14 +159,43 @@ Status AccountBook::put(const AccountsChange& change) {
     if (record.id() == 0) record.set_id(next_id(qos_));
     qos_[record.id()] = std::move(record);
   }
+  for (const model::FederationRecord& record : change.federations) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be a federation's name");
+    federations_[record.name()] = record;
+  }
+  for (const model::ClusterRecord& record : change.clusters) {
+    if (!record.name().empty() && !is_name(record.name()))
+      return failure("'" + record.name() + "' cannot be a cluster's name");
+    clusters_[record.name()] = record;
+  }
+  for (const model::ResourceRecord& record : change.resources) {
+    if (!is_name(record.name()) || !is_name(record.server()))
+      return failure("'" + resource_key(record) + "' cannot be a resource's name");
+    resources_[resource_key(record)] = record;
+  }
   for (model::AssociationRecord record : change.associations) {
     if (record.id() == 0) record.set_id(next_id(associations_));
     associations_[record.id()] = std::move(record);
+  }
+  for (const auto& [name, cluster] : clusters_) {
+    const bool rooted = std::any_of(associations_.begin(), associations_.end(), [&](const auto& item) {
+      return item.second.cluster() == name && item.second.account() == kRootAccount &&
+             item.second.user().empty();
+    });
+    if (rooted) continue;
+    const std::uint32_t id = next_id(associations_);
+    model::AssociationRecord& root = associations_[id];
+    root.set_id(id);
+    root.set_account(std::string(kRootAccount));
+    root.set_cluster(name);
+    root.set_shares(1);
+    root.add_qos("normal");
   }
   return {};
 }
 
 std::string AccountBook::problem_of(const model::AssociationRecord& record) const {
+  if (!clusters_.contains(record.cluster())) return "there is no cluster " + record.cluster();
   if (account(record.account()) == nullptr) return "there is no account " + record.account();
   if (!record.user().empty() && user(record.user()) == nullptr) return "there is no user " + record.user();
   if (record.user().empty() && !record.partition().empty()) return "only a user can be in one partition";
@@ -165,15 +223,29 @@ Status AccountBook::rebuild() {
   if (qos(kNormalQos) == nullptr) return failure("the QOS normal cannot be removed");
   for (const auto& [id, one] : associations_) {
     if (const std::string problem = problem_of(one); !problem.empty()) return failure(problem);
-    if (!index_.emplace(key(one.account(), one.user(), one.partition()), id).second)
+    if (!index_.emplace(key(one.account(), one.user(), one.partition(), one.cluster()), id).second)
       return failure("account " + one.account() + " would have " +
                      (one.user().empty() ? "itself" : one.user()) + " twice");
   }
   const model::AssociationRecord* root = find(std::string(kRootAccount));
   if (root == nullptr || root->id() != kRootAssociation) return failure("root cannot be removed");
+  for (const auto& [name, cluster] : clusters_) {
+    if (!cluster.federation().empty() && !federations_.contains(cluster.federation()))
+      return failure("there is no federation " + cluster.federation());
+    if (root_of(name) == 0) return failure("the cluster " + name + " has no root");
+  }
+  for (const auto& [name, resource] : resources_) {
+    std::uint32_t percent = 0;
+    for (const auto& share : resource.shares()) {
+      if (!clusters_.contains(share.cluster())) return failure("there is no cluster " + share.cluster());
+      percent += share.percent();
+    }
+    if (percent > 100) return failure("more than all of " + name + " would be allowed");
+  }
   for (const auto& [id, one] : associations_) {
-    if (id == kRootAssociation) continue;
-    const model::AssociationRecord* above = find(one.user().empty() ? one.parent_account() : one.account());
+    if (one.user().empty() && one.account() == kRootAccount) continue;
+    const model::AssociationRecord* above =
+        find(one.user().empty() ? one.parent_account() : one.account(), {}, {}, one.cluster());
     if (above == nullptr || above->id() == id)
       return failure("account " + one.account() + " has no parent account '" + one.parent_account() + "'");
     parents_[id] = above->id();
@@ -189,13 +261,29 @@ Status AccountBook::rebuild() {
       return order(a) < order(b);
     });
   }
-  if (in_tree_order().size() != associations_.size()) return failure("an account cannot be below itself");
+  std::size_t reached = 0;
+  for (const auto& [name, cluster] : clusters_) reached += in_tree_order(root_of(name)).size();
+  if (reached != associations_.size()) return failure("an account cannot be below itself");
+  choose_default_accounts();
+  return {};
+}
+
+// A user who has none on a cluster, and accounts there, has the first of them.
+void AccountBook::choose_default_accounts() {
+  std::set<std::pair<std::string, std::string>> have;
+  for (auto& [id, one] : associations_) {
+    if (one.is_default() && (one.cluster().empty() || !have.emplace(one.cluster(), one.user()).second))
+      one.clear_is_default();
+  }
+  for (auto& [id, one] : associations_) {
+    if (!one.cluster().empty() && !one.user().empty() && have.emplace(one.cluster(), one.user()).second)
+      one.set_is_default(true);
+  }
   for (auto& [name, one] : users_) {
     const auto own = accounts_of(name);
     if (own.empty() || std::find(own.begin(), own.end(), one.default_account()) != own.end()) continue;
     one.set_default_account(own.front());
   }
-  return {};
 }
 
 const model::AccountRecord* AccountBook::account(const std::string& name) const {
@@ -218,8 +306,9 @@ const model::QosRecord* AccountBook::qos(const std::string& name) const {
 }
 
 const model::AssociationRecord* AccountBook::find(const std::string& account, const std::string& user,
-                                                  const std::string& partition) const {
-  const auto found = index_.find(key(account, user, partition));
+                                                  const std::string& partition,
+                                                  const std::string& cluster) const {
+  const auto found = index_.find(key(account, user, partition, cluster));
   return found == index_.end() ? nullptr : association(found->second);
 }
 
@@ -230,12 +319,28 @@ const model::AssociationRecord* AccountBook::find_for_job(const std::string& acc
   return there != nullptr ? there : find(account, user);
 }
 
-std::vector<std::string> AccountBook::accounts_of(const std::string& user) const {
+std::vector<std::string> AccountBook::accounts_of(const std::string& user, const std::string& cluster) const {
   std::set<std::string> names;
   for (const auto& [id, one] : associations_) {
-    if (!user.empty() && one.user() == user) names.insert(one.account());
+    if (!user.empty() && one.user() == user && one.cluster() == cluster) names.insert(one.account());
   }
   return {names.begin(), names.end()};
+}
+
+std::string AccountBook::default_account(const std::string& user, const std::string& cluster) const {
+  if (cluster.empty()) {
+    const model::UserRecord* record = this->user(user);
+    return record == nullptr ? std::string() : record->default_account();
+  }
+  for (const auto& [id, one] : associations_) {
+    if (one.is_default() && one.user() == user && one.cluster() == cluster) return one.account();
+  }
+  return {};
+}
+
+std::uint32_t AccountBook::root_of(const std::string& cluster) const {
+  const model::AssociationRecord* root = find(std::string(kRootAccount), {}, {}, cluster);
+  return root == nullptr ? 0 : root->id();
 }
 
 std::uint32_t AccountBook::parent(std::uint32_t association) const {
@@ -248,8 +353,8 @@ std::vector<std::uint32_t> AccountBook::children(std::uint32_t association) cons
   return found == children_.end() ? std::vector<std::uint32_t>() : found->second;
 }
 
-std::vector<std::uint32_t> AccountBook::in_tree_order() const {
-  std::vector<std::uint32_t> order, open{kRootAssociation};
+std::vector<std::uint32_t> AccountBook::in_tree_order(std::uint32_t root) const {
+  std::vector<std::uint32_t> order, open{root};
   while (!open.empty()) {
     const std::uint32_t id = open.back();
     open.pop_back();

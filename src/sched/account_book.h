@@ -3,8 +3,9 @@
 // Invariants: association 1 is root, the one without parent, and QOS 1 is "normal"; both always exist. Every
 // account has at most one association of its own, under an account that has one; every user's is in such an
 // account; there are no circles. A user with associations has one of their accounts as default. Names are
-// lower case. The daemon owns the book; commands work on a copy that it sent them, with the same functions.
-// Pure; owned by one thread.
+// lower case. Besides the cluster that is served here, whose name in here is empty, others may be recorded:
+// each has a tree of its own, whose associations count for nothing here. The daemon owns the book; commands
+// work on a copy that it sent them, with the same functions. Pure; owned by one thread.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,18 @@ struct AccountsChange {
   std::vector<std::string> removed_users;           // likewise
   std::vector<std::uint32_t> removed_associations;  // with all below
   std::vector<std::uint32_t> removed_qos;
+  // A new cluster gets a root. The one that is served here stays.
+  std::vector<model::ClusterRecord> clusters;
+  std::vector<model::FederationRecord> federations;
+  std::vector<model::ResourceRecord> resources;
+  std::vector<std::string> removed_clusters;  // their associations and shares go with them
+  std::vector<std::string> removed_federations;
+  std::vector<std::string> removed_resources;  // resource_key
   bool empty() const;
 };
+
+// "NAME@SERVER".
+std::string resource_key(const model::ResourceRecord& resource);
 
 class AccountBook {
  public:
@@ -55,6 +66,11 @@ class AccountBook {
   const std::map<std::string, model::UserRecord>& users() const { return users_; }
   const std::map<std::uint32_t, model::AssociationRecord>& associations() const { return associations_; }
   const std::map<std::uint32_t, model::QosRecord>& qos() const { return qos_; }
+  const std::map<std::string, model::ClusterRecord>& clusters() const { return clusters_; }  // "": this one
+  const std::map<std::string, model::FederationRecord>& federations() const { return federations_; }
+  const std::map<std::string, model::ResourceRecord>& resources() const {
+    return resources_;
+  }  // by resource_key
 
   const model::AccountRecord* account(const std::string& name) const;
   const model::UserRecord* user(const std::string& name) const;
@@ -63,16 +79,20 @@ class AccountBook {
   const model::QosRecord* qos(const std::string& name) const;
   // Exactly that one. An account's own: no user.
   const model::AssociationRecord* find(const std::string& account, const std::string& user = {},
-                                       const std::string& partition = {}) const;
+                                       const std::string& partition = {},
+                                       const std::string& cluster = {}) const;
   // For a job: the one of that partition, else the one of all partitions.
   const model::AssociationRecord* find_for_job(const std::string& account, const std::string& user,
                                                const std::string& partition) const;
-  std::vector<std::string> accounts_of(const std::string& user) const;  // ascending
+  std::vector<std::string> accounts_of(const std::string& user,
+                                       const std::string& cluster = {}) const;                  // ascending
+  std::string default_account(const std::string& user, const std::string& cluster = {}) const;  // empty: none
   // 0 for root.
   std::uint32_t parent(std::uint32_t association) const;
   std::vector<std::uint32_t> children(std::uint32_t association) const;  // users first, then by name
   // Root, then depth first: parents before their children.
-  std::vector<std::uint32_t> in_tree_order() const;
+  std::vector<std::uint32_t> in_tree_order(std::uint32_t root = kRootAssociation) const;
+  std::uint32_t root_of(const std::string& cluster) const;              // 0: there is no such cluster
   bool below(std::uint32_t association, std::uint32_t ancestor) const;  // or the same
 
   // Names that jobs of the association may use, ascending.
@@ -83,10 +103,12 @@ class AccountBook {
 
  private:
   using Key = std::string;
-  static Key key(const std::string& account, const std::string& user, const std::string& partition);
+  static Key key(const std::string& account, const std::string& user, const std::string& partition,
+                 const std::string& cluster);
   Status put(const AccountsChange& change);
   void remove(const AccountsChange& change);
   void remove_association(std::uint32_t id);
+  void choose_default_accounts();
   Status rebuild();  // the indexes, and checks that all is as it must be
   std::string problem_of(const model::AssociationRecord& record) const;
 
@@ -94,6 +116,9 @@ class AccountBook {
   std::map<std::string, model::UserRecord> users_;
   std::map<std::uint32_t, model::AssociationRecord> associations_;
   std::map<std::uint32_t, model::QosRecord> qos_;
+  std::map<std::string, model::ClusterRecord> clusters_;
+  std::map<std::string, model::FederationRecord> federations_;
+  std::map<std::string, model::ResourceRecord> resources_;
   std::unordered_map<Key, std::uint32_t> index_;
   std::unordered_map<std::uint32_t, std::uint32_t> parents_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children_;

@@ -37,6 +37,65 @@ TEST(AccountBook, HasRootAndNormalFromTheBeginning) {
   EXPECT_EQ(book.allowed_qos(kRootAssociation), std::vector<std::string>{"normal"});
 }
 
+TEST(AccountBook, OtherClustersHaveTreesOfTheirOwn) {
+  AccountBook book;
+  ASSERT_TRUE(book.apply(family()));
+  const auto order = book.in_tree_order();
+  AccountsChange change;
+  change.federations.emplace_back().set_name("fed");
+  model::ClusterRecord& other = change.clusters.emplace_back();
+  other.set_name("other");
+  other.set_federation("fed");
+  for (const char* name : {"physics", "chem"}) {
+    change.associations.push_back(account(name, "root"));
+    change.associations.back().set_cluster("other");
+  }
+  for (const char* in : {"physics", "chem"}) {
+    change.associations.push_back(member("ada", in));
+    change.associations.back().set_cluster("other");
+  }
+  ASSERT_TRUE(book.apply(change));
+  EXPECT_EQ(book.in_tree_order(), order);
+  ASSERT_NE(book.root_of("other"), 0u);
+  EXPECT_EQ(book.in_tree_order(book.root_of("other")).size(), 5u);
+  EXPECT_EQ(book.accounts_of("ada", "other"), (std::vector<std::string>{"chem", "physics"}));
+  EXPECT_EQ(book.default_account("ada", "other"), "physics");
+  EXPECT_EQ(book.default_account("ada"), "chem");
+  EXPECT_EQ(book.find("physics", "ada"), nullptr);
+  AccountsChange unknown;
+  unknown.associations = {account("theory", "root")};
+  unknown.associations[0].set_cluster("nosuch");
+  EXPECT_FALSE(book.apply(unknown));
+  AccountsChange gone;
+  gone.removed_federations = {"fed"};
+  gone.removed_clusters = {"other", ""};
+  ASSERT_TRUE(book.apply(gone));
+  EXPECT_EQ(book.clusters().size(), 1u);
+  EXPECT_EQ(book.associations().size(), order.size());
+}
+
+TEST(AccountBook, SharesOfAResourceAreNoMoreThanAllOfIt) {
+  AccountBook book;
+  AccountsChange change;
+  change.clusters.emplace_back().set_name("other");
+  model::ResourceRecord& resource = change.resources.emplace_back();
+  resource.set_name("lic");
+  resource.set_server("host");
+  for (const char* cluster : {"", "other"}) {
+    auto& share = *resource.add_shares();
+    share.set_cluster(cluster);
+    share.set_percent(50);
+  }
+  ASSERT_TRUE(book.apply(change));
+  EXPECT_TRUE(book.resources().contains("lic@host"));
+  change.resources[0].mutable_shares(0)->set_percent(51);
+  EXPECT_FALSE(book.apply(change));
+  AccountsChange gone;
+  gone.removed_clusters = {"other"};
+  ASSERT_TRUE(book.apply(gone));
+  EXPECT_EQ(book.resources().at("lic@host").shares_size(), 1);
+}
+
 TEST(AccountBook, BuildsTheTreeAndRefusesWhatBreaksIt) {
   AccountBook book;
   ASSERT_TRUE(book.apply(family()));
@@ -106,6 +165,55 @@ TEST(LimitLedger, CountsGroupsWithAllBelow) {
   EXPECT_EQ(ledger.submission_problem(bob, 4), model::ASSOC_MAX_SUBMIT_JOBS);
 }
 
+TEST(LimitLedger, MostNodesOfAJob) {
+  AccountBook book;
+  AccountsChange change = family();
+  const auto limit = [](auto* list, std::uint64_t count) {
+    model::Tres& tres = *list->Add();
+    tres.set_name("node");
+    tres.set_count(count);
+  };
+  limit(change.associations[0].mutable_limits()->mutable_grp_tres(), 7);  // physics, with theory below
+  limit(change.associations[1].mutable_limits()->mutable_max_tres(), 9);
+  model::QosRecord& qos = change.qos.emplace_back();
+  qos.set_name("narrow");
+  limit(qos.mutable_limits()->mutable_max_tres(), 3);
+  ASSERT_TRUE(book.apply(change));
+  const LimitLedger ledger(book);
+  Claim ada{book.find("theory", "ada")->id(), kNormalQos, 1, {{"cpu", 1}}, 10};
+  EXPECT_EQ(ledger.max_nodes(ada), 7u);
+  ada.qos = book.qos("narrow")->id();
+  EXPECT_EQ(ledger.max_nodes(ada), 3u);
+  EXPECT_EQ(ledger.max_nodes({book.find("chem", "bob")->id(), kNormalQos, 2, {}, 10}), 0xffffffffu);
+}
+
+TEST(LimitLedger, LongestTimeLimit) {
+  AccountBook book;
+  AccountsChange change = family();
+  const auto limit = [](auto* list, const char* name, std::uint64_t count) {
+    model::Tres& tres = *list->Add();
+    tres.set_name(name);
+    tres.set_count(count);
+  };
+  change.associations[1].mutable_limits()->set_max_wall(90);  // theory
+  limit(change.associations[1].mutable_limits()->mutable_max_tres_mins(), "cpu", 100);
+  model::QosRecord& qos = change.qos.emplace_back();
+  qos.set_name("short");
+  limit(qos.mutable_limits()->mutable_max_tres_mins(), "cpu", 240);
+  ASSERT_TRUE(book.apply(change));
+  const LimitLedger ledger(book);
+  Claim ada{book.find("theory", "ada")->id(), kNormalQos, 1, {{"cpu", 1}}};
+  EXPECT_EQ(ledger.longest_minutes(ada), 90u);
+  ada.tres = {{"cpu", 4}};
+  EXPECT_EQ(ledger.longest_minutes(ada), 25u);
+  ada.qos = book.qos("short")->id();
+  EXPECT_EQ(ledger.longest_minutes(ada), 60u);
+  ada.tres = {{"cpu", 241}};  // not a minute of it is allowed
+  EXPECT_EQ(ledger.longest_minutes(ada), 90u);
+  EXPECT_EQ(ledger.longest_minutes({book.find("chem", "bob")->id(), kNormalQos, 2, {{"cpu", 1}}}),
+            0xffffffffu);
+}
+
 TEST(LimitLedger, QosLimitsComeInsteadOfTheAssociations) {
   AccountBook book;
   AccountsChange change = family();
@@ -121,6 +229,43 @@ TEST(LimitLedger, QosLimitsComeInsteadOfTheAssociations) {
   EXPECT_FALSE(ledger.start_problem(bob, {}, 0));
   bob.limit_minutes = 101;
   EXPECT_EQ(ledger.start_problem(bob, {}, 0), model::QOS_MAX_WALL_PER_JOB);
+}
+
+TEST(LimitLedger, ThePartitionsQosDecidesBeforeTheJobs) {
+  AccountBook book;
+  AccountsChange change = family();
+  model::QosRecord& partition = change.qos.emplace_back();
+  partition.set_name("partition");
+  partition.mutable_limits()->set_max_jobs(1);
+  partition.mutable_limits()->set_grp_submit_jobs(3);
+  model::QosRecord& wide = change.qos.emplace_back();
+  wide.set_name("wide");
+  wide.mutable_limits()->set_max_jobs(2);
+  wide.mutable_limits()->set_max_wall(60);
+  model::QosRecord& over = change.qos.emplace_back(wide);
+  over.set_name("over");
+  over.add_flags("OverPartQOS");
+  ASSERT_TRUE(book.apply(change));
+  LimitLedger ledger(book);
+  Claim bob{book.find("chem", "bob")->id(), book.qos("wide")->id(), 2, {{"cpu", 1}}, 50};
+  Claim there = bob;
+  there.partition_qos = book.qos("partition")->id();
+  EXPECT_TRUE(ledger.limited(there));
+  ledger.submitted(there, 1);
+  ledger.started(1, there, 0);
+  EXPECT_EQ(ledger.start_problem(there, {}, 0), model::QOS_MAX_JOBS_PER_USER);
+  EXPECT_FALSE(ledger.start_problem(bob, {}, 0));  // in another partition
+  EXPECT_EQ(ledger.submission_problem(there, 3), model::QOS_GRP_SUBMIT_JOBS);
+  EXPECT_FALSE(ledger.submission_problem(bob, 3));
+  EXPECT_EQ(ledger.qos_use(there.partition_qos).running, 1u);
+  there.qos = book.qos("over")->id();
+  EXPECT_FALSE(ledger.start_problem(there, {}, 0));
+  there.limit_minutes = 61;  // what the one does not limit, the other does
+  EXPECT_EQ(ledger.start_problem(there, {}, 0), model::QOS_MAX_WALL_PER_JOB);
+  ledger.ended(1);
+  there.limit_minutes = 50;
+  there.qos = book.qos("wide")->id();
+  EXPECT_FALSE(ledger.start_problem(there, {}, 0));
 }
 
 TEST(UsageBook, HalfIsLeftAfterAHalfLife) {
@@ -160,8 +305,11 @@ TEST(TresWeights, ReadsSlurmsText) {
   ASSERT_TRUE(weights);
   EXPECT_DOUBLE_EQ(billing_of({{"cpu", 2}, {"mem", 4096}, {"gres/gpu", 1}}, *weights), 5);
   EXPECT_DOUBLE_EQ(billing_of({{"cpu", 3}}, {}), 3);
+  // Slurm takes weights below 0, too; nobody is paid for a job.
+  EXPECT_DOUBLE_EQ(billing_of({{"cpu", 3}, {"node", 1}}, *parse_tres_weights("CPU=1,node=-2")), 1);
+  EXPECT_DOUBLE_EQ(billing_of({{"cpu", 3}, {"node", 2}}, *parse_tres_weights("CPU=1,node=-2")), 0);
   for (const char* wrong :
-       {"CPU", "CPU=", "=1", "CPU=x", "CPU=1G", "Mem=1X", "bogus=1", "CPU=-1", "CPU=inf", "rgu:mars"})
+       {"CPU", "CPU=", "=1", "CPU=x", "CPU=1G", "Mem=1X", "bogus=1", "CPU=inf", "rgu:mars"})
     EXPECT_FALSE(parse_tres_weights(wrong)) << wrong;
 }
 

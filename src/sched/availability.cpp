@@ -80,10 +80,14 @@ Availability::Position Availability::find(std::int64_t time) const {
   const bool same = last_found_ < blocks_.size() && blocks_[last_found_].first <= time &&
                     (last_found_ + 1 == blocks_.size() || time < blocks_[last_found_ + 1].first);
   if (!same) last_found_ = find_block(time);
-  const Steps& steps = *blocks_[last_found_].steps;
-  const std::size_t step =
-      last_at_or_before(blocks_[last_found_].count, [&](std::size_t i) { return steps.time[i] <= time; });
-  return {last_found_, static_cast<std::uint32_t>(step)};
+  const Block& block = blocks_[last_found_];
+  const Steps& steps = *block.steps;
+  if (same && last_step_ < block.count && steps.time[last_step_] <= time &&
+      (last_step_ + 1 == block.count || time < steps.time[last_step_ + 1]))
+    return {last_found_, last_step_};
+  last_step_ = static_cast<std::uint32_t>(
+      last_at_or_before(block.count, [&](std::size_t i) { return steps.time[i] <= time; }));
+  return {last_found_, last_step_};
 }
 
 std::int32_t Availability::free_at(std::int64_t time) const {
@@ -198,31 +202,49 @@ void Availability::forget_before(std::int64_t now) {
 
 // ---- searches -------------------------------------------------------------------------------------
 
-Availability::Stretch Availability::stretch(std::int64_t begin, std::int64_t end, std::int32_t processors,
-                                            std::int64_t limit) const {
-  const Position first = find(begin);
-  Stretch found{value(first), begin, end};
-  Position at = first;
-  for (; at.block + 1 < blocks_.size() && blocks_[at.block + 1].first < end; ++at.block, at.step = 0) {
+std::int64_t Availability::free_since(std::int64_t time, std::int32_t processors, std::int64_t limit) const {
+  const Position at = find(time - 1);
+  return value(at) < processors ? time : run_begin(at, time, processors, limit);
+}
+
+std::int64_t Availability::free_until(std::int64_t time, std::int64_t limit, std::int32_t processors) const {
+  Position at = find(time);
+  return scan(at, limit, Below{processors}) ? time_of(at) : kEnd;
+}
+
+Availability::Range Availability::range(std::int64_t begin, std::int64_t end) const {
+  Position at = find(begin);
+  Range range{value(at), value(at)};
+  for (; at.block < blocks_.size() && blocks_[at.block].first < end; ++at.block, at.step = 0) {
     const Block& block = blocks_[at.block];
-    if (block.most + block.offset <= found.most) continue;
-    for (; at.step < block.count; ++at.step)
-      found.most = std::max(found.most, block.steps->free[at.step] + block.offset);
+    if (block.most + block.offset <= range.most && block.least + block.offset >= range.least) continue;
+    for (; at.step < block.count && block.steps->time[at.step] < end; ++at.step) {
+      const std::int32_t free = block.steps->free[at.step] + block.offset;
+      range.least = std::min(range.least, free);
+      range.most = std::max(range.most, free);
+    }
   }
-  const Block& last = blocks_[at.block];
-  for (; at.step < last.count && last.steps->time[at.step] < end; ++at.step)
-    found.most = std::max(found.most, last.steps->free[at.step] + last.offset);
-  if (found.most < processors) return found;
+  return range;
+}
 
-  // What holds at `end` is the step that begins there, or else the one before it.
-  const Position before{at.block, at.step - 1};
-  if (at.step == last.count) at = {at.block + 1, 0};
-  const bool begins = at.block < blocks_.size() && time_of(at) == end;
-  if (begins || value(before) >= processors)
-    found.until = scan(at, kEnd, Below{processors}) ? time_of(at) : kEnd;
-
-  found.from = begin <= limit ? begin : run_begin(first, begin, processors, limit);
-  return found;
+Availability::Room Availability::room(std::int64_t begin, std::int64_t end, std::int32_t processors,
+                                      std::int64_t limit) const {
+  Position at = find(begin);
+  Room room{0, begin, begin};
+  bool is_first = true;
+  std::int64_t from = begin;
+  if (value(at) >= processors && begin > limit) from = run_begin(at, begin, processors, limit);
+  while (scan(at, end, With{processors})) {
+    if (time_of(at) > begin) from = time_of(at);
+    if (from >= end) break;
+    const std::int64_t until = scan(at, kEnd, Below{processors}) ? time_of(at) : kEnd;
+    if (is_first) room.from = from;
+    is_first = false;
+    room.until = until;
+    room.longest = std::max(room.longest, until - from);
+    if (until >= end) break;
+  }
+  return room;
 }
 
 // Backwards from `time` > limit, at which `at` holds.

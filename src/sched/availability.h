@@ -57,14 +57,25 @@ class Availability {
     return {kEnd, kEnd};
   }
 
-  // Around a non-empty interval.
-  struct Stretch {
-    std::int32_t most = 0;  // free at once during the interval
-    std::int64_t from = 0;  // since then, up to its begin, at least `processors` are free; not before `limit`
-    std::int64_t until = 0;  // from its end on there are, until then; kEnd: for ever
+  // Since when, up to `time`, `processors` are free without a break; `time` where they are not right before
+  // it, and not before `limit`, which is earlier than `time`.
+  std::int64_t free_since(std::int64_t time, std::int32_t processors, std::int64_t limit) const;
+  // The first time from `time` on, and before `limit` or a little later, at which they are not; kEnd: never.
+  std::int64_t free_until(std::int64_t time, std::int64_t limit, std::int32_t processors) const;
+  // The least and the most that are free at once in a non-empty interval.
+  struct Range {
+    std::int32_t least = 0;
+    std::int32_t most = 0;
   };
-  // Where `most` is less than `processors`, the rest of the answer is the interval itself.
-  Stretch stretch(std::int64_t begin, std::int64_t end, std::int32_t processors, std::int64_t limit) const;
+  Range range(std::int64_t begin, std::int64_t end) const;
+  // The windows with `processors` throughout that have something in common with a non-empty interval and
+  // begin at `limit` at the earliest, which is not after `begin`.
+  struct Room {
+    std::int64_t longest = 0;  // seconds; 0: there is none
+    std::int64_t from = 0;     // of the first
+    std::int64_t until = 0;    // of the last
+  };
+  Room room(std::int64_t begin, std::int64_t end, std::int32_t processors, std::int64_t limit) const;
 
   std::size_t steps() const;
 
@@ -129,7 +140,9 @@ class Availability {
   std::array<std::uint32_t, 1 << kIndexBits> index_{};
   std::int64_t index_begin_ = 0;
   int index_shift_ = 0;
-  mutable std::size_t last_found_ = 0;  // the block: the next question is often near
+  // The block and the step: the next question is often near.
+  mutable std::size_t last_found_ = 0;
+  mutable std::uint32_t last_step_ = 0;
 };
 
 }  // namespace minke::sched

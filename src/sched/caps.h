@@ -2,11 +2,12 @@
 //
 // A cap holds for jobs whose run [from, end) contains its start; jobs that end before are free to use
 // everything. GRES are counted by kind, not by device: which devices a reservation gets is settled when it
-// starts. Internal to sched; owned by one pass.
+// starts. Who has shards counts as having the whole GPU. Internal to sched; owned by one pass.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sched/layout.h"
@@ -26,9 +27,11 @@ class Caps {
   explicit Caps(const MachineLayout& layout) : layout_(&layout) {}
 
   bool empty() const { return caps_.empty(); }
-  void add(NodeId node, std::int64_t start, const NodeSupply& supply);
-  // Lowers `supply` to what a job that runs in [from, end) may use of the node.
-  void limit(NodeId node, std::int64_t from, std::int64_t end, NodeSupply& supply) const;
+  // `rules`: of what is reserved, with what it leaves of group_cpus.
+  void add(NodeId node, std::int64_t start, const NodeSupply& supply, const NodeRules& rules = {});
+  // Lowers `supply` to what a job with these rules that runs in [from, end) may use of the node.
+  void limit(NodeId node, std::int64_t from, std::int64_t end, const NodeRules& rules,
+             NodeSupply& supply) const;
   // The same for CPUs alone: of `free` ones.
   std::int64_t cpus(NodeId node, std::int64_t from, std::int64_t end, std::int64_t free) const;
   // Whether a job that runs in [from, end) may have this place.
@@ -41,11 +44,17 @@ class Caps {
   struct Cap {
     std::int64_t start = 0;
     NodeSupply left;
+    NodeRules rules;
+    std::int64_t group_left = 0;
     std::size_t next = kNone;  // of the same node
   };
   // Calls visit(index in caps_) for those of the node that hold for [from, end).
   template <typename Visit>
   void each(NodeId node, std::int64_t from, std::int64_t end, Visit visit) const;
+
+  // Of `cpus`, what the cap's own rules leave to a job with these.
+  static std::int64_t cpus_under(const Cap& cap, const NodeRules& rules, std::int64_t cpus);
+  std::int32_t most_gpus(std::span<const GresPool> pools, const NodeSupply& left) const;
 
   const MachineLayout* layout_;
   std::vector<std::size_t> first_;  // by node; empty while there are no caps

@@ -40,9 +40,11 @@ class ClassTree {
   struct Node {
     std::uint32_t best = kNone;  // class with the best head; kNone: no class below is alive
     LeastDemand demand{kNone, kNone, kNone, kNone, kNone};
-    std::uint64_t blocked_at =
-        ~std::uint64_t{0};         // the least Machine::growth() at which one was seen not to fit
     std::uint64_t partitions = 0;  // a bit for each; see partition_bit()
+    // At least what holds below: what is said of a node counts for all below it, until open() hands it down.
+    std::uint64_t blocked_at = ~std::uint64_t{0};
+    std::uint64_t shut_at = ~std::uint64_t{0};  // of `epoch`; in a later one it is blocked_at
+    std::uint64_t epoch = 0;
   };
 
   // Partitions from the 63rd on share a bit.
@@ -51,25 +53,42 @@ class ClassTree {
     return std::uint64_t{1} << std::min(partition, kSharedBit);
   }
 
-  void set(std::uint32_t class_id, const Key& key, const LeastDemand& demand, PartitionId partition,
-           std::uint64_t blocked_at);
-  void set_blocked_at(std::uint32_t class_id, std::uint64_t blocked_at);
+  void add(std::uint32_t class_id, const Key& key, const LeastDemand& demand, PartitionId partition);
+  void set_key(std::uint32_t class_id, const Key& key);
   void remove(std::uint32_t class_id);
+
+  // The Machine::growth() at which all below a node were seen not to fit on what is free (blocked), or under
+  // a reservation (shut; blocked is shut too).
+  void shut(std::uint32_t index, std::uint64_t growth, bool blocked);
+  void forget_shut() { ++epoch_; }  // but what is blocked
+  std::uint64_t blocked_at(std::uint32_t index) const { return nodes_[index].blocked_at; }
+  std::uint64_t shut_at(std::uint32_t index) const {
+    const Node& node = nodes_[index];
+    return node.epoch == epoch_ ? std::max(node.shut_at, node.blocked_at) : node.blocked_at;
+  }
+  // The same of a class, whether the nodes above it have been opened or not.
+  std::uint64_t blocked_at_of(std::uint32_t class_id) const;
+  std::uint64_t shut_at_of(std::uint32_t class_id) const;
+  // Before the children of a node are looked at.
+  void open(std::uint32_t index);
 
   // The root is 1; the children of n are 2n and 2n+1.
   bool empty() const { return nodes_.empty(); }
   const Node& node(std::uint32_t index) const { return nodes_[index]; }
+  std::uint32_t leaf(std::uint32_t class_id) const { return capacity_ + class_id; }
   bool is_leaf(std::uint32_t index) const { return index >= capacity_; }
   const Key& key(std::uint32_t class_id) const { return keys_[class_id]; }
 
  private:
+  void open_above(std::uint32_t index);
   void update_above(std::uint32_t index);
   void grow(std::uint32_t classes);
-  Node joined(const Node& a, const Node& b) const;
+  Node joined(std::uint32_t index) const;  // of its children
 
   std::uint32_t capacity_ = 0;  // of classes, a power of two; the leaves begin there
   std::vector<Node> nodes_;
   std::vector<Key> keys_;  // by class
+  std::uint64_t epoch_ = 1;
 };
 
 }  // namespace minke::sched

@@ -12,12 +12,19 @@ std::int64_t ConservativePlan::submit(JobKey job, std::int32_t processors, std::
   const std::int64_t start = free_.earliest(now, processors, seconds);
   MINKE_CHECK(start < Availability::kEnd);  // else more processors than there are
   free_.add(start, start + seconds, -processors);
-  if (used_ == 0 || !jobs_[used_ - 1].is_like(processors, seconds, start)) {
-    if (used_ == capacity_) make_room();
-    jobs_[used_++] = LikeJobs(processors, seconds);
+  if (jobs_.empty() || !jobs_.back().is_like(processors, seconds, start)) {
+    if (jobs_.size() == room_) make_room();
+    jobs_.emplace_back(processors, seconds);
+    places_.push_back({kNever, Availability::kBegin, seconds, processors});
+    if (places_.size() > groups_.size() * kGroup) groups_.emplace_back();
   }
-  jobs_[used_ - 1].append(job, start);
-  update(used_ - 1);
+  jobs_.back().append(job, start);
+  demand_.add(processors, seconds, start);
+  update(static_cast<std::uint32_t>(jobs_.size()) - 1);
+  Group& group = groups_.back();
+  group.first_start = std::min(group.first_start, start);
+  group.last_start = std::max(group.last_start, start);
+  next_start_ = std::min(next_start_, start);
   ++waiting_;
   return start;
 }
@@ -25,66 +32,83 @@ std::int64_t ConservativePlan::submit(JobKey job, std::int32_t processors, std::
 void ConservativePlan::end(std::int32_t processors, std::int64_t planned_end, std::int64_t now) {
   free_.forget_before(now);
   if (planned_end > now) free_.add(now, planned_end, processors);
-  active_.clear();
-  candidates_.clear();
-  std::vector<Gain> old;
-  old.swap(old_gains_);
   if (waiting_ == 0) return;
-  std::sort(old.begin(), old.end(), [](const Gain& a, const Gain& b) { return a.begin < b.begin; });
-  for (std::size_t i = 0; i < old.size();) {
-    Gain gain = old[i];
-    for (++i; i < old.size() && old[i].begin <= gain.end; ++i) {
-      gain.end = std::max(gain.end, old[i].end);
-      gain.limit = std::max(gain.limit, old[i].limit);
+  if (++ends_ % kRecount == 0) count_demand();
+  std::int64_t last_start = now;
+  for (const Group& group : groups_) last_start = std::max(last_start, group.last_start);
+  gains_.begin_pass(free_, demand_, now, last_start);
+  if (planned_end > now) gains_.add({now, planned_end}, processors, free_, demand_, now);
+  for (std::uint32_t group = 0; group < groups_.size(); ++group) {
+    if (groups_[group].last_start <= gains_.first()) continue;
+    const std::uint32_t end =
+        std::min<std::uint32_t>((group + 1) * kGroup, static_cast<std::uint32_t>(places_.size()));
+    has_moved_ = false;
+    for (std::uint32_t i = group * kGroup; i < end; ++i) {
+      const Place& place = places_[i];
+      if (place.last_start <= gains_.first()) continue;
+      if (place.first_start < place.last_start || !gains_.openings().empty() ||
+          gains_.touch(place.last_start))
+        look(i, now);
     }
-    if (gain.end > now) add_gain({std::max(gain.begin, now), gain.end, gain.limit}, 0, now);
+    if (has_moved_) refresh(group);
   }
-  if (planned_end > now) add_gain({now, planned_end, used_}, 0, now);
-  compress(now);
+  set_next_start();
 }
 
 ConservativePlan::Start ConservativePlan::take_started() {
   MINKE_CHECK(waiting_ > 0);
-  std::uint32_t node = 1;
-  while (node < capacity_) node = node * 2 + (tree_[node * 2].first_start == tree_[node].first_start ? 0 : 1);
-  const std::uint32_t position = node - capacity_;
-  const std::int64_t time = tree_[node].first_start;
-  const Start started{jobs_[position].pop(), time};
+  std::uint32_t group = 0;
+  while (groups_[group].first_start != next_start_) ++group;
+  std::uint32_t position = group * kGroup;
+  while (places_[position].first_start != next_start_) ++position;
+  const Start started{jobs_[position].pop(), next_start_};
   update(position);
+  refresh(group);
   if (--waiting_ == 0) {
-    used_ = 0;
-    old_gains_.clear();
+    jobs_.clear();
+    places_.clear();
+    groups_.clear();
+    gains_.clear();
+    demand_.forget();
   }
+  set_next_start();
   return started;
 }
 
-// ---- the tree over the queue ----------------------------------------------------------------------
+// ---- what is known of the queue -------------------------------------------------------------------
 
 void ConservativePlan::update(std::uint32_t position) {
-  std::uint32_t node = capacity_ + position;
   const LikeJobs& jobs = jobs_[position];
-  tree_[node] = jobs.empty() ? Node{} : Node{jobs.first(), jobs.last(), jobs.seconds(), jobs.processors()};
-  while ((node /= 2) > 0) {
-    const Node before = tree_[node];
-    join_children(node);
-    if (tree_[node] == before) return;
+  Place& place = places_[position];
+  place.first_start = jobs.empty() ? kNever : jobs.first();
+  place.last_start = jobs.empty() ? Availability::kBegin : jobs.last();
+}
+
+void ConservativePlan::refresh(std::uint32_t index) {
+  Group group;
+  const std::size_t end = std::min<std::size_t>((index + std::size_t{1}) * kGroup, places_.size());
+  for (std::size_t i = std::size_t{index} * kGroup; i < end; ++i) {
+    group.first_start = std::min(group.first_start, places_[i].first_start);
+    group.last_start = std::max(group.last_start, places_[i].last_start);
   }
+  groups_[index] = group;
 }
 
-void ConservativePlan::join_children(std::uint32_t node) {
-  const Node& a = tree_[node * 2];
-  const Node& b = tree_[node * 2 + 1];
-  tree_[node] = {std::min(a.first_start, b.first_start), std::max(a.last_start, b.last_start),
-                 std::min(a.shortest, b.shortest), std::min(a.narrowest, b.narrowest)};
+void ConservativePlan::set_next_start() {
+  next_start_ = kNever;
+  for (const Group& group : groups_) next_start_ = std::min(next_start_, group.first_start);
 }
 
-// All positions are used: those that wait close up, and half of the room is free again.
+void ConservativePlan::count_demand() {
+  demand_.forget();
+  for (const Place& place : places_)
+    if (place.first_start != kNever) demand_.add(place.processors, place.seconds, place.last_start);
+}
+
+// All positions are used: those that wait close up.
 void ConservativePlan::make_room() {
   std::vector<LikeJobs> kept;
-  std::vector<std::uint32_t> new_limit(used_ + 1);
-  for (std::uint32_t i = 0; i < used_; ++i) {
-    new_limit[i] = static_cast<std::uint32_t>(kept.size());
-    LikeJobs& jobs = jobs_[i];
+  for (LikeJobs& jobs : jobs_) {
     if (jobs.empty()) continue;
     if (!kept.empty() && kept.back().is_like(jobs.processors(), jobs.seconds(), jobs.first())) {
       kept.back().append(jobs);
@@ -92,157 +116,112 @@ void ConservativePlan::make_room() {
       kept.push_back(std::move(jobs));
     }
   }
-  new_limit[used_] = static_cast<std::uint32_t>(kept.size());
-  for (Gain& gain : old_gains_) gain.limit = new_limit[gain.limit];
-  used_ = static_cast<std::uint32_t>(kept.size());
-  capacity_ = 64;
-  while (capacity_ < 2 * kept.size()) capacity_ *= 2;
   jobs_ = std::move(kept);
-  jobs_.resize(capacity_);
-  tree_.assign(std::size_t{2} * capacity_, {});
-  for (std::uint32_t i = 0; i < used_; ++i) {
-    const LikeJobs& jobs = jobs_[i];
-    tree_[capacity_ + i] = {jobs.first(), jobs.last(), jobs.seconds(), jobs.processors()};
+  room_ = std::max<std::size_t>(kGroup, 2 * jobs_.size());
+  places_.assign(jobs_.size(), {});
+  groups_.assign((jobs_.size() + kGroup - 1) / kGroup, {});
+  for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+    places_[i].processors = jobs_[i].processors();
+    places_[i].seconds = jobs_[i].seconds();
+    update(i);
   }
-  for (std::uint32_t i = capacity_ - 1; i > 0; --i) join_children(i);
+  for (std::uint32_t i = 0; i < groups_.size(); ++i) refresh(i);
 }
 
-// Whether one of the jobs below may be moved by the gain: it is no wider than what is free, its place is
-// behind the gain's begin, and either it is short enough to fit before its place, or its place begins so
-// close behind that it could slide.
-bool ConservativePlan::possible(std::uint32_t index, const Active& active) const {
-  const Node& node = tree_[index];
-  const Gain& gain = active.gain;
-  if (node.narrowest > active.width || node.last_start <= gain.begin) return false;
-  std::int64_t first_start = node.first_start;
-  if (first_start <= gain.begin && index >= capacity_)
-    first_start = jobs_[index - capacity_].start(jobs_[index - capacity_].first_after(gain.begin));
-  for (const Told& told : active.told)
-    if (told.start >= gain.end && told.of(node, first_start)) return false;
-  return first_start <= gain.end || node.shortest <= std::min(active.until, node.last_start) - active.from;
-}
+// ---- moves ----------------------------------------------------------------------------------------
 
-// The first position from `next` on, below the gain's limit, whose jobs the gain might move.
-std::uint32_t ConservativePlan::next_candidate(const Active& active, std::uint32_t next) const {
-  const std::uint32_t limit = active.gain.limit;
-  if (next >= limit) return kDone;
-  // Upwards from the leaf to the first subtree to the right that may have one, then down; a subtree may
-  // disappoint, since its figures may be of different jobs.
-  std::uint32_t node = capacity_ + next;
-  for (;;) {
-    if (possible(node, active)) {
-      if (node >= capacity_) return node - capacity_ < limit ? node - capacity_ : kDone;
-      node *= 2;
-      continue;
-    }
-    while (node & 1) node /= 2;
-    if (node == 0) return kDone;
-    ++node;
-    if ((node & (node - 1)) == 0) return kDone;  // beyond the right edge
-  }
-}
-
-// ---- compression ----------------------------------------------------------------------------------
-
-// False where nobody can use it any more: what becomes free there later is a gain of its own.
-bool ConservativePlan::measure(Active& active, std::int64_t now) const {
-  const std::int32_t narrowest = tree_[1].narrowest;
-  const Gain& gain = active.gain;
-  const Availability::Stretch stretch = free_.stretch(gain.begin, gain.end, narrowest, now);
-  active.width = stretch.most;
-  active.from = stretch.from;
-  active.until = stretch.until;
-  return active.width >= narrowest;
-}
-
-void ConservativePlan::remove_active(std::size_t from, std::size_t to) {
-  active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(from),
-                active_.begin() + static_cast<std::ptrdiff_t>(to));
-  candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(from),
-                    candidates_.begin() + static_cast<std::ptrdiff_t>(to));
-}
-
-void ConservativePlan::add_gain(Gain gain, std::uint32_t next, std::int64_t now) {
-  Active added{gain, 0, 0, 0, {}};
-  if (!measure(added, now)) return;
-  std::size_t first = 0;
-  while (first < active_.size() && active_[first].until < added.from) ++first;
-  std::size_t last = first;
-  for (; last < active_.size() && active_[last].from <= added.until; ++last) {
-    const Gain& other = active_[last].gain;
-    added.gain = {std::min(added.gain.begin, other.begin), std::max(added.gain.end, other.end),
-                  std::max(added.gain.limit, other.limit)};
-  }
-  if (first != last) measure(added, now);
-  const std::uint32_t candidate = next_candidate(added, next);
-  if (candidate == kDone) return remove_active(first, last);
-  if (first == last) {
-    active_.insert(active_.begin() + static_cast<std::ptrdiff_t>(first), added);
-    candidates_.insert(candidates_.begin() + static_cast<std::ptrdiff_t>(first), candidate);
-  } else {
-    active_[first] = added;
-    candidates_[first] = candidate;
-    remove_active(first + 1, last);
-  }
-}
-
-void ConservativePlan::compress(std::int64_t now) {
-  for (;;) {
-    std::size_t index = 0;
-    for (std::size_t i = 1; i < candidates_.size(); ++i)
-      if (candidates_[i] < candidates_[index]) index = i;
-    if (candidates_.empty()) return;
-    Active& active = active_[index];
-    const std::uint32_t position = candidates_[index];
-    new_gains_.clear();
-    look(position, active, now);
-    const bool usable = new_gains_.empty() || measure(active, now);
-    candidates_[index] = usable ? next_candidate(active, position + 1) : kDone;
-    if (candidates_[index] == kDone) remove_active(index, index + 1);
-    for (const Gain& gain : new_gains_) {
-      add_gain(gain, position, now);
-      old_gains_.push_back({gain.begin, gain.end, position});
-    }
-  }
-}
-
-// Moves jobs of that position until the gain moves none any more.
-void ConservativePlan::look(std::uint32_t position, Active& active, std::int64_t now) {
+// Moves jobs of that position until no gain moves one any more.
+void ConservativePlan::look(std::uint32_t position, std::int64_t now) {
   const LikeJobs& jobs = jobs_[position];
-  const Gain& gain = active.gain;
-  if (jobs.last() <= gain.begin) return;
-  ++looks_;
-  std::int64_t from = std::max({now, gain.begin - jobs.seconds(), active.from});
-  Told told{jobs.processors(), jobs.seconds(), Availability::kBegin, 0};
-  const std::int64_t first_start = jobs.start(jobs.first_after(gain.begin));
-  for (const Told& known : active.told) {
-    if (!known.of(tree_[capacity_ + position], first_start) || known.start <= from) continue;
-    from = known.start;
-    told.planned = std::max(told.planned, known.planned);
+  if (jobs.size() > 1) {
+    std::size_t known = 0;  // gains that move none any more
+    if (jobs.size() <= gains_.size()) {
+      known = gains_.size();
+      while (jump(position, now)) {
+      }
+      slide(position, now);
+    }
+    return use_gains(position, known, now);
   }
-  for (std::size_t first = 0;;) {
-    const std::int64_t before = std::min(gain.end, jobs.last());
-    const Availability::Window window =
-        free_.earliest(from, before, jobs.processors(), jobs.seconds(), [&](std::int64_t time) {
-          first = jobs.first_after(time);
-          const std::int64_t planned = jobs.start(first);
-          told.planned = std::max(told.planned, planned);
-          return planned;
-        });
-    told.start = std::min(window.start, before);
-    if (window.start == Availability::kEnd) break;
-    move(position, first, window);
-    from = window.start;
+  const std::int64_t start = jobs.last();
+  std::int64_t to = start;
+  if (gains_.touch(start)) to = free_.free_since(start, jobs.processors(), now);
+  if (!gains_.openings().empty()) to = std::min(to, window(position, now).start);
+  if (to < start) move(position, 0, {to, start}, now);
+}
+
+// Gain by gain: the jobs are more.
+void ConservativePlan::use_gains(std::uint32_t position, std::size_t first, std::int64_t now) {
+  const LikeJobs& jobs = jobs_[position];
+  for (std::size_t i = first; i < gains_.size(); ++i) {
+    const Gains::Gain gain = gains_[i];
+    for (std::int64_t from = kNever; gain.begin < jobs.last();) {
+      if (from == kNever) from = first_begin(gain, jobs, now);
+      const Availability::Window found = search(jobs, from, std::min(gain.end, jobs.last()));
+      if (found.start == kNever) break;
+      move(position, jobs.first_after(found.start), found, now);
+      from = found.start;
+    }
   }
-  // One of the two is of jobs like the last ones that were looked at, the other of those before.
-  Told& last = active.told[0];
-  if (last.processors != told.processors || last.seconds != told.seconds) active.told[1] = last;
-  last = told;
+}
+
+// Where windows that a gain is part of begin at the earliest: in the gain, or else what is free right before
+// it is part of them.
+std::int64_t ConservativePlan::first_begin(Gains::Gain gain, const LikeJobs& jobs, std::int64_t now) const {
+  const std::int64_t limit = std::max(now, gain.begin - jobs.seconds() + 1);
+  return limit < gain.begin ? free_.free_since(gain.begin, jobs.processors(), limit) : gain.begin;
+}
+
+Availability::Window ConservativePlan::search(const LikeJobs& jobs, std::int64_t from,
+                                              std::int64_t before) const {
+  return free_.earliest(from, before, jobs.processors(), jobs.seconds(),
+                        [&](std::int64_t time) { return jobs.start(jobs.first_after(time)); });
+}
+
+// The first of the windows that a gain is part of.
+Availability::Window ConservativePlan::window(std::uint32_t position, std::int64_t now) {
+  const LikeJobs& jobs = jobs_[position];
+  Availability::Window first{kNever, kNever};
+  for (std::size_t i = 0; i < gains_.openings().size();) {
+    const Gains::Opening& opening = gains_.openings()[i++];
+    if (opening.gain.begin >= std::min(jobs.last(), first.start)) break;
+    if (!opening.may_hold(jobs.processors(), jobs.seconds())) continue;
+    const std::int64_t before = std::min({opening.gain.end, jobs.last(), first.start});
+    const Availability::Window found = search(jobs, first_begin(opening.gain, jobs, now), before);
+    if (found.start < first.start) first = found;
+    if (found.start == kNever && before == opening.gain.end &&
+        !gains_.note_vain(i - 1, jobs.processors(), jobs.seconds(), demand_))
+      --i;
+  }
+  return first;
+}
+
+bool ConservativePlan::jump(std::uint32_t position, std::int64_t now) {
+  if (gains_.openings().empty()) return false;
+  const Availability::Window found = window(position, now);
+  if (found.start == kNever) return false;
+  move(position, jobs_[position].first_after(found.start), found, now);
+  return true;
+}
+
+void ConservativePlan::slide(std::uint32_t position, std::int64_t now) {
+  const LikeJobs& jobs = jobs_[position];
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const std::int64_t start = jobs.start(i);
+    if (start <= gains_.first() || !gains_.touch(start) || (i > 0 && jobs.start(i - 1) == start)) continue;
+    const std::int64_t to = free_.free_since(start, jobs.processors(), now);
+    if (to == start) continue;
+    const std::int64_t until = free_.free_until(start - 1, to + jobs.seconds(), jobs.processors());
+    const std::size_t first = jobs.first_after(to);
+    move(position, first, {to, until}, now);
+    i = first;  // those that follow may be able to do the same
+  }
 }
 
 // Job `first` into that window, and those like it each into the place of the one before it, as long as they
 // can follow at once. What the last one leaves is a gain.
-void ConservativePlan::move(std::uint32_t position, std::size_t first, Availability::Window window) {
+void ConservativePlan::move(std::uint32_t position, std::size_t first, Availability::Window window,
+                            std::int64_t now) {
   LikeJobs& jobs = jobs_[position];
   const std::int64_t end = window.start + jobs.seconds();
   std::size_t last = jobs.size() - 1;
@@ -251,9 +230,10 @@ void ConservativePlan::move(std::uint32_t position, std::size_t first, Availabil
   const std::int64_t left = jobs.start(last);
   jobs.shift(first, last, window.start);
   update(position);
+  has_moved_ = true;
   free_.add(window.start, std::min(end, left), -jobs.processors());
   free_.add(std::max(end, left), left + jobs.seconds(), jobs.processors());
-  new_gains_.push_back({std::max(end, left), left + jobs.seconds(), used_});
+  gains_.add({std::max(end, left), left + jobs.seconds()}, jobs.processors(), free_, demand_, now);
   ++moves_;
 }
 

@@ -57,17 +57,39 @@ TEST(Availability, IsTheSameAsSecondBySecond) {
       slow.add(begin, begin + seconds, change);
       const std::int64_t at = now + random.up_to(400);
       ASSERT_EQ(fast.free_at(at), slow.free_at(at));
-      const auto stretch = fast.stretch(at, at + seconds, width, now);
-      std::int32_t most = slow.free_at(at);
-      for (std::int64_t t = at; t < at + seconds; ++t) most = std::max(most, slow.free_at(t));
-      ASSERT_EQ(stretch.most, most);
-      if (most < width) continue;
-      std::int64_t begun = at;
-      while (begun > now && slow.free_at(begun - 1) >= width) --begun;
-      ASSERT_EQ(stretch.from, begun);
-      std::int64_t until = at + seconds;
-      while (until < 5000 && slow.free_at(until) >= width) ++until;
-      ASSERT_EQ(std::min<std::int64_t>(stretch.until, 5000), until);
+      std::int32_t least = slow.free_at(at);
+      std::int32_t most = least;
+      for (std::int64_t t = at; t < at + seconds; ++t) {
+        least = std::min(least, slow.free_at(t));
+        most = std::max(most, slow.free_at(t));
+      }
+      const auto range = fast.range(at, at + seconds);
+      ASSERT_EQ(range.least, least);
+      ASSERT_EQ(range.most, most);
+      std::int64_t since = at + seconds;
+      while (since > now && slow.free_at(since - 1) >= width) --since;
+      ASSERT_EQ(fast.free_since(at + seconds, width, now), since);
+      // All windows that have something in common with [at, at + seconds).
+      std::int64_t from = at;
+      std::int64_t until = at;
+      std::int64_t longest = 0;
+      for (std::int64_t t = at; t < at + seconds; ++t) {
+        if (slow.free_at(t) < width) continue;
+        std::int64_t begun = t;
+        while (begun > now && slow.free_at(begun - 1) >= width) --begun;
+        while (t < 5000 && slow.free_at(t) >= width) ++t;
+        if (longest == 0) from = begun;
+        until = t;
+        longest = std::max(longest, t - begun);
+      }
+      const auto room = fast.room(at, at + seconds, width, now);
+      ASSERT_EQ(room.longest > 0, longest > 0);
+      if (longest == 0) continue;
+      ASSERT_EQ(room.from, from);
+      ASSERT_EQ(std::min<std::int64_t>(room.until, 5000), until);
+      if (room.until < 5000) {
+        ASSERT_EQ(room.longest, longest);
+      }
     }
     EXPECT_GT(fast.steps(), 1u);
   }

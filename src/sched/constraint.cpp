@@ -169,4 +169,14 @@ Result<Constraint> parse_constraint(std::string_view text, const MachineLayout& 
   return Parser(text, layout).parse();
 }
 
+bool has_features(const MachineLayout& layout, NodeId node, const FeatureTerms& any_of) {
+  const std::size_t rank = layout.nodes()[node].rank;
+  const auto has = [&](FeatureId feature) {
+    return (layout.nodes_with_feature(feature).word(rank / 64) >> rank % 64 & 1) != 0;
+  };
+  return any_of.empty() || std::any_of(any_of.begin(), any_of.end(), [&](const auto& all_of) {
+           return std::all_of(all_of.begin(), all_of.end(), has);
+         });
+}
+
 }  // namespace minke::sched

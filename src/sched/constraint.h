@@ -27,4 +27,7 @@ struct Constraint {
 // against hostile input.
 Result<Constraint> parse_constraint(std::string_view text, const MachineLayout& layout);
 
+// Has the node all features of one of the sets? Without any set: yes.
+bool has_features(const MachineLayout& layout, NodeId node, const FeatureTerms& any_of);
+
 }  // namespace minke::sched

@@ -79,7 +79,8 @@ class Explainer {
   std::string cpus() const {
     const std::uint64_t most = largest([](const LayoutNode& node) { return node.cpus; });
     const std::uint64_t needed = cpus_on_each();
-    if (needed <= most) return {};
+    const std::uint32_t allowed = request_.rules.cpu_group == 0 ? kUnlimited : request_.rules.group_cpus;
+    if (needed <= std::min<std::uint64_t>(most, allowed)) return {};
     std::string option = "--mincpus=" + std::to_string(request_.min_cpus_per_node);
     if (needed == tasks_ * request_.cpus_per_task) {
       option = "--cpus-per-task=" + std::to_string(request_.cpus_per_task);
@@ -88,6 +89,8 @@ class Explainer {
       option = "--cpus-per-gpu=" + std::to_string(request_.cpus_per_gpu) + " with " +
                std::to_string(gpus_on_each()) + " GPUs";
     }
+    if (allowed < most)
+      return option + ": " + partition_ + " allows at most " + std::to_string(allowed) + " CPUs on a node";
     return option + ": the largest node of " + partition_ + " has " + std::to_string(most) + " CPUs";
   }
 
@@ -119,7 +122,9 @@ class Explainer {
         for (std::uint32_t p = node.first_pool; p < node.first_pool + node.pool_count; ++p) {
           const GresPool& pool = layout_.pools()[p];
           const bool counts = demand.kind == kAnyKind ? pool.name == demand.name : pool.kind == demand.kind;
-          if (counts) count += static_cast<std::uint64_t>(std::popcount(pool.devices));
+          if (!counts) continue;
+          count += layout_.is_shard(pool.name) ? node.shards_per_gpu
+                                               : static_cast<std::uint64_t>(std::popcount(pool.devices));
         }
         return count;
       };

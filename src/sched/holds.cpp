@@ -17,11 +17,13 @@ std::int64_t shift_to(const Hold& hold, std::int64_t time) {
 
 bool overlaps(const Hold& hold, std::int64_t from, std::int64_t end) {
   if (end <= from) return false;
+  if (hold.floating) return hold.start < end - from && hold.end > 0;
   const std::int64_t shift = shift_to(hold, from);
   return hold.start + shift < end && from < hold.end + shift;
 }
 
-Holds::Holds(std::vector<Hold> holds) : holds_(std::move(holds)) {
+Holds::Holds(std::vector<Hold> holds, std::vector<LicenseHold> licenses)
+    : holds_(std::move(holds)), licenses_(std::move(licenses)) {
   std::stable_sort(holds_.begin(), holds_.end(),
                    [](const Hold& a, const Hold& b) { return a.node < b.node; });
 }
@@ -30,7 +32,9 @@ bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
                   const std::vector<std::int64_t>& used, NodeSupply& supply) const {
   const auto first = std::lower_bound(holds_.begin(), holds_.end(), node,
                                       [](const Hold& hold, NodeId id) { return hold.node < id; });
-  bool is_own = own == 0;
+  const bool anywhere = own == 0 || !has_nodes(own);
+  if (own != 0 && anywhere && end > from && !is_open(own, from)) return false;
+  bool is_own = anywhere;
   std::int64_t most = supply.cpus;  // that the job's own reservation leaves it
   for (auto hold = first; hold != holds_.end() && hold->node == node; ++hold) {
     const auto left =
@@ -53,6 +57,33 @@ bool Holds::limit(NodeId node, HoldId own, std::int64_t from, std::int64_t end,
                                         [&](const Hold& hold) { return hold.id == own && hold.flexible; });
 }
 
+bool Holds::has_nodes(HoldId id) const {
+  // A reservation that is gone holds nothing, and lets nobody in.
+  return std::any_of(holds_.begin(), holds_.end(), [&](const Hold& hold) { return hold.id == id; }) ||
+         std::none_of(licenses_.begin(), licenses_.end(),
+                      [&](const LicenseHold& hold) { return hold.when.id == id; });
+}
+
+bool Holds::is_open(HoldId id, std::int64_t time) const {
+  const auto open = [&](const Hold& hold) {
+    return hold.id == id && (hold.flexible || overlaps(hold, time, time + 1));
+  };
+  return std::any_of(holds_.begin(), holds_.end(), open) ||
+         std::any_of(licenses_.begin(), licenses_.end(),
+                     [&](const LicenseHold& hold) { return open(hold.when); });
+}
+
+std::int64_t Holds::withheld(LicenseId license, HoldId own, std::int64_t from, std::int64_t end,
+                             const std::vector<std::int64_t>& used) const {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < licenses_.size(); ++i) {
+    const LicenseHold& hold = licenses_[i];
+    if (hold.license != license || hold.when.id == own || !overlaps(hold.when, from, end)) continue;
+    sum += std::max<std::int64_t>(0, hold.count - used[i]);
+  }
+  return sum;
+}
+
 const Hold* Holds::obstacle(NodeId node, HoldId own, std::int64_t from, std::int64_t end) const {
   for (const Hold& hold : holds_) {
     if (hold.node == node && hold.id != own && overlaps(hold, from, end)) return &hold;
@@ -61,7 +92,8 @@ const Hold* Holds::obstacle(NodeId node, HoldId own, std::int64_t from, std::int
 }
 
 void Holds::add_breakpoints(std::int64_t now, std::int64_t duration, std::vector<std::int64_t>& times) const {
-  for (const Hold& hold : holds_) {
+  const auto add = [&](const Hold& hold) {
+    if (hold.floating) return;
     const std::int64_t first = shift_to(hold, now);
     for (std::int64_t i = 0; i < (hold.period > 0 ? kRepetitions : 1); ++i) {
       const std::int64_t shift = first + i * hold.period;
@@ -70,17 +102,22 @@ void Holds::add_breakpoints(std::int64_t now, std::int64_t duration, std::vector
         if (time > now) times.push_back(time);
       }
     }
-  }
+  };
+  for (const Hold& hold : holds_) add(hold);
+  for (const LicenseHold& hold : licenses_) add(hold.when);
 }
 
 std::optional<std::int64_t> Holds::next_change(std::int64_t now) const {
   std::optional<std::int64_t> next;
-  for (const Hold& hold : holds_) {
+  const auto consider = [&](const Hold& hold) {
+    if (hold.floating) return;
     const std::int64_t shift = shift_to(hold, now);
     for (const std::int64_t time : {hold.start + shift, hold.end + shift}) {
       if (time > now && (!next || time < *next)) next = time;
     }
-  }
+  };
+  for (const Hold& hold : holds_) consider(hold);
+  for (const LicenseHold& hold : licenses_) consider(hold.when);
   return next;
 }
 

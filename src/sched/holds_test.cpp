@@ -30,6 +30,37 @@ TEST(Holds, Overlap) {
   EXPECT_FALSE(overlaps(daily, 5200, 6100));
 }
 
+TEST(Holds, OneThatFloatsLetsShortRunsBegin) {
+  const Hold floating{.id = 1, .node = 0, .start = 600, .end = 900, .floating = true};
+  for (const std::int64_t from : {0, 1000, 1000000}) {
+    EXPECT_FALSE(overlaps(floating, from, from + 600));
+    EXPECT_TRUE(overlaps(floating, from, from + 601));
+  }
+  const Holds holds({floating});
+  EXPECT_EQ(holds.next_change(0), std::nullopt);
+  std::vector<std::int64_t> times;
+  holds.add_breakpoints(0, 30, times);
+  EXPECT_TRUE(times.empty());
+}
+
+TEST(Holds, LicensesAlone) {
+  const Hold when{.id = 7, .start = 100, .end = 200};
+  const Holds holds({{.id = 8, .node = 0, .start = 0, .end = 1000}},
+                    {{.when = when, .license = 2, .count = 3}});
+  EXPECT_EQ(holds.withheld(2, 0, 0, 100, {0}), 0);
+  EXPECT_EQ(holds.withheld(2, 0, 0, 101, {0}), 3);
+  EXPECT_EQ(holds.withheld(2, 0, 0, 101, {2}), 1);
+  EXPECT_EQ(holds.withheld(2, 7, 0, 101, {0}), 0);
+  EXPECT_EQ(holds.withheld(1, 0, 0, 101, {0}), 0);
+  EXPECT_EQ(holds.next_change(0), 100);
+  // Its jobs may be on all nodes that nobody else holds, while it lasts.
+  NodeSupply supply{.cpus = 4};
+  EXPECT_TRUE(holds.limit(1, 7, 150, 160, {0}, supply));
+  EXPECT_FALSE(holds.limit(0, 7, 150, 160, {0}, supply));
+  EXPECT_FALSE(holds.limit(1, 7, 50, 60, {0}, supply));
+  EXPECT_FALSE(holds.limit(1, 9, 150, 160, {0}, supply));  // nobody knows that one
+}
+
 TEST(Holds, ChangesAndBreakpoints) {
   const Holds holds({{.id = 1, .node = 0, .start = 100, .end = 200, .period = 1000},
                      {.id = 2, .node = 1, .start = 150, .end = 160}});

@@ -16,6 +16,19 @@ using EntryId = std::uint64_t;     // of a pending job or array, chosen by the c
 using LicenseId = std::uint16_t;
 using RunKey = std::uint64_t;  // of a running job, chosen by the caller
 
+// What the rules of partitions count on a node beside resources; 0 where there is no such rule.
+struct NodeRules {
+  std::uint32_t cpu_group = 0;   // 1 + the partition, where its jobs may have but some of a node's CPUs
+  std::uint32_t group_cpus = 0;  // so many (MaxCPUsPerNode)
+  std::uint32_t user = 0;        // 1 + the uid, where a partition gives nodes to one user at a time
+  bool alone = false;            // this is a job of such a partition (ExclusiveUser)
+  bool operator==(const NodeRules&) const = default;
+  // Whether two jobs may not share a node because of their users.
+  bool repels(const NodeRules& other) const {
+    return (alone || other.alone) && user != other.user && user != 0 && other.user != 0;
+  }
+};
+
 inline constexpr GresKindId kAnyKind = std::numeric_limits<GresKindId>::max();
 inline constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 

@@ -43,7 +43,8 @@ Result<MachineLayout> MachineLayout::build(std::span<const model::NodeRecord> no
   for (const auto& partition : partitions) {
     if (auto added = layout.add_partition(partition); !added) return failure(added.error());
   }
-  if (const auto gpu = layout.find_gres_name("gpu")) layout.gpu_name_ = *gpu;
+  layout.gpu_name_ = layout.find_gres_name("gpu");
+  layout.shard_name_ = layout.find_gres_name("shard");
   return layout;
 }
 
@@ -97,7 +98,38 @@ Status MachineLayout::add_gres(const model::NodeRecord& record, LayoutNode& node
     return failure("node " + record.name() + " offers more than " + std::to_string(kMaxPoolsPerNode) +
                    " kinds of GRES");
   }
+  std::uint32_t gpus = 0;
+  std::uint32_t shards = 0;
+  for (std::uint32_t i = 0; i < node.pool_count; ++i) {
+    const GresPool& pool = pools_[node.first_pool + i];
+    const auto count = static_cast<std::uint32_t>(std::popcount(pool.devices));
+    if (gres_names_[pool.name] == "gpu") gpus += count;
+    if (gres_names_[pool.name] == "shard") shards += count;
+  }
+  if (shards == 0) return {};
+  if (gpus == 0 || shards % gpus != 0)
+    return failure("node " + record.name() + ": " + std::to_string(shards) + " shards of " +
+                   std::to_string(gpus) + " GPUs");
+  node.shards_per_gpu = shards / gpus;
   return {};
+}
+
+std::uint64_t MachineLayout::shards_of_gpus(NodeId node, std::uint64_t gpus) const {
+  const std::uint32_t each = nodes_[node].shards_per_gpu;
+  std::uint64_t shards = 0;
+  for (; gpus != 0 && each != 0; gpus &= gpus - 1) {
+    const std::uint32_t first = static_cast<std::uint32_t>(std::countr_zero(gpus)) * each;
+    if (first < kMaxDevices) shards |= low_bits(each) << first;
+  }
+  return shards;
+}
+
+std::uint64_t MachineLayout::gpus_of_shards(NodeId node, std::uint64_t shards) const {
+  const std::uint32_t each = nodes_[node].shards_per_gpu;
+  std::uint64_t gpus = 0;
+  for (; shards != 0 && each != 0; shards &= shards - 1)
+    gpus |= std::uint64_t{1} << static_cast<std::uint32_t>(std::countr_zero(shards)) / each;
+  return gpus;
 }
 
 void MachineLayout::rank_nodes(std::span<const model::NodeRecord> records) {

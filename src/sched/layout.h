@@ -52,7 +52,9 @@ struct GresKind {
   std::string type;  // may be empty
 };
 
-// Devices of one kind on one node.
+// Devices of one kind on one node. Of "shard", a device is a part of a GPU: the GPU with number g has the
+// shards from g * shards_per_gpu on. Who has a GPU has it whole, and while shards of it are in use nobody
+// does.
 struct GresPool {
   GresKindId kind = 0;
   GresNameId name = 0;
@@ -70,6 +72,7 @@ struct LayoutNode {
   std::uint32_t rank = 0;
   std::uint32_t first_pool = 0;  // in pools()
   std::uint32_t pool_count = 0;
+  std::uint32_t shards_per_gpu = 0;  // 0: its GPUs are not shared
 };
 
 struct LayoutPartition {
@@ -86,7 +89,8 @@ class MachineLayout {
   static constexpr std::uint32_t kMaxPoolsPerNode = 16;
 
   // Fails, naming the culprit, on: two nodes or partitions of one name, a partition's node that is not
-  // there, a node without CPUs, more devices or kinds on a node than the limits above.
+  // there, a node without CPUs, more devices or kinds on a node than the limits above,
+  // shards that are no multiple of the node's GPUs.
   static Result<MachineLayout> build(std::span<const model::NodeRecord> nodes,
                                      std::span<const PartitionNodes> partitions,
                                      std::vector<LicensePool> licenses = {});
@@ -111,6 +115,11 @@ class MachineLayout {
   std::optional<FeatureId> find_feature(std::string_view name) const;
   std::optional<GresNameId> find_gres_name(std::string_view name) const;
   std::optional<GresKindId> find_gres_kind(GresNameId name, std::string_view type) const;
+  bool is_shard(GresNameId name) const { return shard_name_ == name; }
+  bool is_gpu(GresNameId name) const { return gpu_name_ == name; }
+  // Of a node with shards: a bit for each GPU, or for each shard.
+  std::uint64_t shards_of_gpus(NodeId node, std::uint64_t gpus) const;
+  std::uint64_t gpus_of_shards(NodeId node, std::uint64_t shards) const;
   // The name "gpu", which --cpus-per-gpu and --mem-per-gpu count; nothing where no node has one.
   std::optional<GresNameId> gpu_name() const { return gpu_name_; }
 
@@ -126,6 +135,7 @@ class MachineLayout {
   std::vector<GresKind> kinds_;
   std::vector<std::string> gres_names_;
   std::optional<GresNameId> gpu_name_;
+  std::optional<GresNameId> shard_name_;
   std::vector<std::string> features_;
   std::vector<RankSet> feature_nodes_;
   std::vector<LayoutPartition> partitions_;

@@ -40,7 +40,7 @@ std::uint64_t held(const LimitLedger::Use& use, const std::string& name) {
 
 const LimitLedger::Use kNothing;
 
-// What a QOS limits, its associations do not limit again.
+// What a QOS limits, the next QOS and the associations do not limit again.
 class Limited {
  public:
   bool taken(int kind, const std::string& name = {}) const { return taken_.contains({kind, name}); }
@@ -55,7 +55,7 @@ template <typename Measure>
 std::optional<StateReason> over(bool qos, Kind kind, const TresLimits& limits, Limited& limited,
                                 Measure exceeds) {
   for (const model::Tres& limit : limits) {
-    if (!qos && limited.taken(kind, limit.name())) continue;
+    if (limited.taken(kind, limit.name())) continue;
     if (qos) limited.take(kind, limit.name());
     if (exceeds(limit)) return tres_reason(qos, kind, limit.name());
   }
@@ -123,10 +123,22 @@ std::uint32_t LimitLedger::account_of(std::uint32_t association) const {
 template <typename Change>
 void LimitLedger::each_use(const Claim& claim, Change change) {
   for (std::uint32_t id = claim.association; id != 0; id = book_.parent(id)) change(associations_[id]);
-  if (claim.qos == 0) return;
-  change(qos_[claim.qos]);
-  change(qos_users_[{claim.qos, claim.uid}]);
-  change(qos_accounts_[{claim.qos, account_of(claim.association)}]);
+  for (const std::uint32_t qos : {claim.qos, claim.partition_qos == claim.qos ? 0 : claim.partition_qos}) {
+    if (qos == 0) continue;
+    change(qos_[qos]);
+    change(qos_users_[{qos, claim.uid}]);
+    change(qos_accounts_[{qos, account_of(claim.association)}]);
+  }
+}
+
+std::vector<const model::QosRecord*> LimitLedger::qos_in_order(const Claim& claim) const {
+  std::vector<const model::QosRecord*> order;
+  if (const auto* own = book_.qos(claim.qos)) order.push_back(own);
+  if (const auto* other = book_.qos(claim.partition_qos);
+      other != nullptr && claim.partition_qos != claim.qos)
+    order.insert(order.empty() || flagged(*order.front(), "OverPartQOS") ? order.end() : order.begin(),
+                 other);
+  return order;
 }
 
 void LimitLedger::submitted(const Claim& claim, std::uint64_t tasks) {
@@ -138,7 +150,7 @@ void LimitLedger::withdrawn(const Claim& claim, std::uint64_t tasks) {
 }
 
 void LimitLedger::started(std::uint32_t job_id, const Claim& claim, std::int64_t now) {
-  if (claim.association == 0 && claim.qos == 0) return;
+  if (claim.association == 0 && claim.qos == 0 && claim.partition_qos == 0) return;
   if (!running_.emplace(job_id, Running{claim, now}).second) return;
   each_use(claim, [&](Use& use) {
     ++use.running;
@@ -200,7 +212,7 @@ Usage LimitLedger::promised(std::uint32_t association, std::int64_t now) const {
 Usage LimitLedger::promised_in_qos(std::uint32_t qos, std::int64_t now) const {
   Usage sum;
   for (const auto& [id, one] : running_) {
-    if (one.claim.qos == qos) add_promise(sum, one.claim, one.start, now);
+    if (one.claim.qos == qos || one.claim.partition_qos == qos) add_promise(sum, one.claim, one.start, now);
   }
   return sum;
 }
@@ -209,8 +221,8 @@ bool LimitLedger::limited(const Claim& claim) const {
   for (std::uint32_t id = claim.association; id != 0; id = book_.parent(id)) {
     if (const auto* record = book_.association(id); record != nullptr && record->has_limits()) return true;
   }
-  const model::QosRecord* qos = book_.qos(claim.qos);
-  return qos != nullptr && qos->has_limits();
+  const auto order = qos_in_order(claim);
+  return std::any_of(order.begin(), order.end(), [](const auto* qos) { return qos->has_limits(); });
 }
 
 std::optional<StateReason> LimitLedger::submission_problem(const Claim& claim, std::uint64_t tasks) const {
@@ -219,19 +231,23 @@ std::optional<StateReason> LimitLedger::submission_problem(const Claim& claim, s
     const auto found = map.find(key);
     return found == map.end() ? kNothing : found->second;
   };
-  bool strict = false, own_grp = false, own_max = false;
-  if (const model::QosRecord* qos = book_.qos(claim.qos); qos != nullptr) {
+  const auto order = qos_in_order(claim);
+  bool strict = false, own_grp = false, own_max = false, own_account = false;
+  for (const model::QosRecord* qos : order) {
     const model::Limits& limits = qos->limits();
-    strict = flagged(*qos, "DenyOnLimit");
-    own_grp = limits.has_grp_submit_jobs();
-    own_max = limits.has_max_submit_jobs();
-    if (limits.has_max_submit_jobs_per_account() &&
-        too_many(find(qos_accounts_, {claim.qos, account_of(claim.association)}),
+    strict |= flagged(*qos, "DenyOnLimit");
+    if (!own_account && limits.has_max_submit_jobs_per_account() &&
+        too_many(find(qos_accounts_, {qos->id(), account_of(claim.association)}),
                  limits.max_submit_jobs_per_account()))
       return model::QOS_MAX_SUBMIT_JOBS_PER_ACCOUNT;
-    if (own_max && too_many(find(qos_users_, {claim.qos, claim.uid}), limits.max_submit_jobs()))
+    if (!own_max && limits.has_max_submit_jobs() &&
+        too_many(find(qos_users_, {qos->id(), claim.uid}), limits.max_submit_jobs()))
       return model::QOS_MAX_SUBMIT_JOBS_PER_USER;
-    if (own_grp && too_many(qos_use(claim.qos), limits.grp_submit_jobs())) return model::QOS_GRP_SUBMIT_JOBS;
+    if (!own_grp && limits.has_grp_submit_jobs() && too_many(qos_use(qos->id()), limits.grp_submit_jobs()))
+      return model::QOS_GRP_SUBMIT_JOBS;
+    own_account |= limits.has_max_submit_jobs_per_account();
+    own_max |= limits.has_max_submit_jobs();
+    own_grp |= limits.has_grp_submit_jobs();
   }
   for (std::uint32_t id = claim.association; id != 0; id = book_.parent(id)) {
     const model::AssociationRecord* record = book_.association(id);
@@ -247,15 +263,16 @@ std::optional<StateReason> LimitLedger::submission_problem(const Claim& claim, s
   }
   if (!strict) return std::nullopt;
   Limited limited;
-  const model::QosRecord& qos = *book_.qos(claim.qos);
-  if (auto found = job_problem(true, qos.limits(), claim, limited)) return found;
   const auto alone = [&](const model::Tres& limit) {
     return count_of(claim.tres, limit.name()) > limit.count();
   };
-  if (auto found = over(true, kMaxPerUser, qos.limits().max_tres_per_user(), limited, alone)) return found;
-  if (auto found = over(true, kMaxPerAccount, qos.limits().max_tres_per_account(), limited, alone))
-    return found;
-  if (auto found = over(true, kGrp, qos.limits().grp_tres(), limited, alone)) return found;
+  for (const model::QosRecord* qos : order) {
+    const model::Limits& limits = qos->limits();
+    if (auto found = job_problem(true, limits, claim, limited)) return found;
+    if (auto found = over(true, kMaxPerUser, limits.max_tres_per_user(), limited, alone)) return found;
+    if (auto found = over(true, kMaxPerAccount, limits.max_tres_per_account(), limited, alone)) return found;
+    if (auto found = over(true, kGrp, limits.grp_tres(), limited, alone)) return found;
+  }
   if (claim.association == 0) return std::nullopt;
   if (auto found = job_problem(false, book_.effective_limits(claim.association), claim, limited))
     return found;
@@ -295,34 +312,35 @@ std::optional<StateReason> LimitLedger::start_problem(const Claim& claim, const 
                  static_cast<double>(limit.count());
     });
   };
-  const model::QosRecord* qos = book_.qos(claim.qos);
   const auto find = [](const auto& map, const Pair& key) -> const Use& {
     const auto found = map.find(key);
     return found == map.end() ? kNothing : found->second;
   };
-  constexpr int kGrpJobs = -2, kMaxJobs = -3, kGrpWall = -4;
-  if (qos != nullptr) {
+  constexpr int kGrpJobs = -2, kMaxJobs = -3, kGrpWall = -4, kMaxAccountJobs = -5;
+  for (const model::QosRecord* qos : qos_in_order(claim)) {
+    const std::uint32_t id = qos->id();
     const model::Limits& limits = qos->limits();
-    const Use& all = qos_use(claim.qos);
-    const Use& user = find(qos_users_, {claim.qos, claim.uid});
-    const Use& account = find(qos_accounts_, {claim.qos, account_of(claim.association)});
-    if (limits.has_grp_jobs()) {
-      limited.take(kGrpJobs);
-      if (all.running >= limits.grp_jobs()) return model::QOS_GRP_JOBS;
-    }
-    if (limits.has_grp_wall()) {
-      limited.take(kGrpWall);
-      if (minutes(past_of(past.qos, claim.qos).wall_seconds) >= limits.grp_wall()) return model::QOS_GRP_WALL;
-    }
-    if (limits.has_max_jobs_per_account() && account.running >= limits.max_jobs_per_account())
+    const Use& all = qos_use(id);
+    const Use& user = find(qos_users_, {id, claim.uid});
+    const Use& account = find(qos_accounts_, {id, account_of(claim.association)});
+    const auto decides = [&](int kind, bool has) {
+      if (!has || limited.taken(kind)) return false;
+      limited.take(kind);
+      return true;
+    };
+    if (decides(kGrpJobs, limits.has_grp_jobs()) && all.running >= limits.grp_jobs())
+      return model::QOS_GRP_JOBS;
+    if (decides(kGrpWall, limits.has_grp_wall()) &&
+        minutes(past_of(past.qos, id).wall_seconds) >= limits.grp_wall())
+      return model::QOS_GRP_WALL;
+    if (decides(kMaxAccountJobs, limits.has_max_jobs_per_account()) &&
+        account.running >= limits.max_jobs_per_account())
       return model::QOS_MAX_JOBS_PER_ACCOUNT;
-    if (limits.has_max_jobs()) {
-      limited.take(kMaxJobs);
-      if (user.running >= limits.max_jobs()) return model::QOS_MAX_JOBS_PER_USER;
-    }
+    if (decides(kMaxJobs, limits.has_max_jobs()) && user.running >= limits.max_jobs())
+      return model::QOS_MAX_JOBS_PER_USER;
     if (auto found = job_problem(true, limits, claim, limited)) return found;
-    if (auto found = group(true, limits, all, past_of(past.qos, claim.qos),
-                           [&] { return promised_in_qos(claim.qos, now); }))
+    if (auto found =
+            group(true, limits, all, past_of(past.qos, id), [&] { return promised_in_qos(id, now); }))
       return found;
     for (const auto& [kind, per, use] : {std::tuple{kMaxPerAccount, &limits.max_tres_per_account(), &account},
                                          std::tuple{kMaxPerUser, &limits.max_tres_per_user(), &user}}) {
@@ -358,12 +376,50 @@ std::optional<StateReason> LimitLedger::start_problem(const Claim& claim, const 
   return std::nullopt;
 }
 
-std::uint32_t LimitLedger::max_wall(const Claim& claim) const {
-  if (const model::QosRecord* qos = book_.qos(claim.qos); qos != nullptr && qos->limits().has_max_wall())
-    return qos->limits().max_wall();
-  if (book_.association(claim.association) == nullptr) return 0xffffffff;
-  const model::Limits limits = book_.effective_limits(claim.association);
-  return limits.has_max_wall() ? limits.max_wall() : 0xffffffff;
+std::uint32_t LimitLedger::longest_minutes(const Claim& claim) const {
+  std::uint64_t longest = 0xffffffff;
+  Limited limited;
+  const auto narrow = [&](bool qos, const model::Limits& limits) {
+    if (limits.has_max_wall() && !limited.taken(-1)) {
+      if (qos) limited.take(-1);
+      longest = std::min<std::uint64_t>(longest, limits.max_wall());
+    }
+    over(qos, kMaxMinutesPerJob, limits.max_tres_mins(), limited, [&](const model::Tres& limit) {
+      if (const std::uint64_t wanted = count_of(claim.tres, limit.name());
+          wanted != 0 && wanted <= limit.count())
+        longest = std::min<std::uint64_t>(longest, limit.count() / wanted);
+      return false;
+    });
+  };
+  for (const model::QosRecord* qos : qos_in_order(claim)) narrow(true, qos->limits());
+  if (book_.association(claim.association) != nullptr)
+    narrow(false, book_.effective_limits(claim.association));
+  return static_cast<std::uint32_t>(longest);
+}
+
+std::uint32_t LimitLedger::max_nodes(const Claim& claim) const {
+  constexpr std::uint64_t kNone = 0xffffffff;
+  const auto nodes_in = [](const auto& list) {
+    std::uint64_t most = kNone;
+    for (const model::Tres& limit : list)
+      if (limit.name() == "node") most = std::min<std::uint64_t>(most, limit.count());
+    return most;
+  };
+  std::uint64_t each = kNone, group = kNone;
+  for (const model::QosRecord* qos : qos_in_order(claim)) {
+    if (each == kNone)
+      each = std::min(nodes_in(qos->limits().max_tres()), nodes_in(qos->limits().max_tres_per_user()));
+    if (group == kNone) group = nodes_in(qos->limits().grp_tres());
+  }
+  // What the QOS limits is not limited again.
+  if (each == kNone && book_.association(claim.association) != nullptr)
+    each = nodes_in(book_.effective_limits(claim.association).max_tres());
+  const bool by_qos = group != kNone;
+  for (std::uint32_t one = claim.association; !by_qos && one != 0; one = book_.parent(one)) {
+    if (const auto* record = book_.association(one); record != nullptr)
+      group = std::min(group, nodes_in(record->limits().grp_tres()));
+  }
+  return static_cast<std::uint32_t>(std::min(each, group));
 }
 
 }  // namespace minke::sched

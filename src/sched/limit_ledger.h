@@ -1,8 +1,9 @@
 // LimitLedger: what the jobs of each association and QOS hold, and whether one more is within their limits.
 //
 // Jobs are entered when they are submitted, again when they start, and taken out in the reverse order. Group
-// limits count an association with all below it. What a QOS limits is not limited again by the association,
-// as in Slurm; the order of the checks is Slurm's, which decides about the reason that is told.
+// limits count an association with all below it. As in Slurm, what the partition's QOS limits is not limited
+// again by the job's (the other way round where that has OverPartQOS), nor what a QOS limits by the
+// association; the order of the checks is Slurm's, which decides about the reason that is told.
 // Pure; owned by one thread, which also owns the AccountBook.
 #pragma once
 
@@ -31,6 +32,7 @@ struct Claim {
   std::uint32_t uid = 0;
   TresCounts tres;
   std::uint32_t limit_minutes = 0xffffffff;  // 0xffffffff: no time limit
+  std::uint32_t partition_qos = 0;           // the partition's own; 0: none
 };
 
 // Decayed usage, in TRES x s.
@@ -80,8 +82,11 @@ class LimitLedger {
   };
   std::optional<model::StateReason> start_problem(const Claim& claim, const Past& past,
                                                   std::int64_t now) const;
-  // The shortest MaxWall that applies; 0xffffffff: none.
-  std::uint32_t max_wall(const Claim& claim) const;
+  // The longest time limit that MaxWall and MaxTRESMinsPerJob allow; 0xffffffff: any. A limit that not even a
+  // minute keeps is left to submission_problem().
+  std::uint32_t longest_minutes(const Claim& claim) const;
+  // The most nodes that a job of this claim may have; 0xffffffff: no limit on nodes.
+  std::uint32_t max_nodes(const Claim& claim) const;
 
  private:
   struct Running {
@@ -91,6 +96,8 @@ class LimitLedger {
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
   template <typename Change>
   void each_use(const Claim& claim, Change change);
+  // Those whose limits hold, the one that decides first in front.
+  std::vector<const model::QosRecord*> qos_in_order(const Claim& claim) const;
   std::uint32_t account_of(std::uint32_t association) const;  // the account's own association
 
   const AccountBook& book_;

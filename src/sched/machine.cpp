@@ -41,6 +41,8 @@ Machine::Machine(MachineLayout layout)
     for (const GresPool& pool : layout_->pools_of(id)) {
       free_devices_.push_back(0);
       free_device_counts_.push_back(0);
+      withheld_devices_.push_back(0);
+      held_devices_.push_back(0);
       set_free_devices(id, free_devices_.size() - 1, pool.devices);
     }
   }
@@ -88,9 +90,12 @@ Status Machine::could_ever(const Request& request) const {
   return failure("the components fit one by one, but not all at once", model::kNodeConfigUnavailable);
 }
 
-bool Machine::has_licenses(const Request& request) const {
+bool Machine::has_licenses(const Request& request, std::int64_t from, std::int64_t end) const {
   return std::all_of(request.licenses.begin(), request.licenses.end(), [&](const LicenseDemand& demand) {
-    return free_licenses_[demand.license] >= demand.count;
+    const std::int64_t withheld = holds_ == nullptr ? 0
+                                                    : holds_->withheld(demand.license, request.reservation,
+                                                                       from, end, held_licenses_in_use_);
+    return free_licenses_[demand.license] - withheld >= demand.count;
   });
 }
 
@@ -109,13 +114,39 @@ void Machine::book(const Placement& placement, bool may_exceed) {
     MINKE_CHECK(may_exceed || (node.free_cpus >= 0 && (share.memory_mib == 0 || node.free_memory_mib >= 0)));
     for (const GresShare& gres : share.gres) {
       const std::size_t pool = pool_index(share.node, gres.kind);
-      MINKE_CHECK((gres.devices & ~free_devices_[pool]) == 0);
-      set_free_devices(share.node, pool, free_devices_[pool] & ~gres.devices);
+      const std::uint64_t withheld = may_exceed ? withheld_devices_[pool] : 0;
+      MINKE_CHECK((gres.devices & ~(free_devices_[pool] | withheld)) == 0);
+      hold_devices(share.node, gres, true);
     }
     count_cpus(share.node);
+    count_rules(share, 1);
   }
   for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] -= share.count;
   count_held(placement, 1);
+}
+
+void Machine::count_rules(const NodeShare& share, std::int64_t sign) {
+  const NodeRules& rules = share.rules;
+  if (rules.cpu_group != 0) {
+    const auto counted = group_cpus_.try_emplace({share.node, rules.cpu_group}, 0).first;
+    counted->second += sign * std::int64_t{share.cpus};
+    if (counted->second == 0) group_cpus_.erase(counted);
+  }
+  if (rules.user != 0) {
+    const auto counted = users_.try_emplace({share.node, rules.user}).first;
+    counted->second.all += sign;
+    counted->second.alone += rules.alone ? sign : 0;
+    if (counted->second.all == 0) users_.erase(counted);
+  }
+}
+
+bool Machine::welcomes(NodeId node, const NodeRules& rules) const {
+  if (rules.user == 0) return true;
+  for (auto at = users_.lower_bound({node, 0}); at != users_.end() && at->first.first == node; ++at) {
+    const NodeRules there{.user = at->first.second, .alone = at->second.alone > 0};
+    if (rules.repels(there)) return false;
+  }
+  return true;
 }
 
 void Machine::count_held(const Placement& placement, std::int64_t sign) {
@@ -124,11 +155,19 @@ void Machine::count_held(const Placement& placement, std::int64_t sign) {
     if (const auto hold = holds_->find(share.node, placement.reservation))
       held_in_use_[*hold] += sign * std::int64_t{share.cpus};
   }
+  for (const LicenseShare& share : placement.licenses) {
+    for (std::size_t i = 0; i < holds_->licenses().size(); ++i) {
+      const LicenseHold& hold = holds_->licenses()[i];
+      if (hold.when.id == placement.reservation && hold.license == share.license)
+        held_licenses_in_use_[i] += sign * std::int64_t{share.count};
+    }
+  }
 }
 
 void Machine::set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running) {
   holds_ = holds != nullptr && holds->empty() ? nullptr : std::move(holds);
   held_in_use_.assign(holds_ ? holds_->all().size() : 0, 0);
+  held_licenses_in_use_.assign(holds_ ? holds_->licenses().size() : 0, 0);
   for (const auto& [end, placement] : running.by_end()) count_held(placement, 1);
   hold_changed();
 }
@@ -146,9 +185,10 @@ void Machine::release(const Placement& placement) {
       const std::size_t pool = pool_index(share.node, gres.kind);
       MINKE_CHECK((gres.devices & free_devices_[pool]) == 0);
       MINKE_CHECK((gres.devices & ~layout_->pools()[pool].devices) == 0);
-      set_free_devices(share.node, pool, free_devices_[pool] | gres.devices);
+      hold_devices(share.node, gres, false);
     }
     count_cpus(share.node);
+    count_rules(share, -1);
     growth_.of_node(share.node);
   }
   for (const LicenseShare& share : placement.licenses) free_licenses_[share.license] += share.count;
@@ -181,7 +221,45 @@ std::size_t Machine::pool_index(NodeId node, GresKindId kind) const {
   return layout_->nodes()[node].first_pool + static_cast<std::size_t>(found - pools.begin());
 }
 
+void Machine::withhold(NodeId node, GresNameId name, std::uint64_t devices) {
+  ++availability_;
+  const std::span<const GresPool> pools = layout_->pools_of(node);
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    if (pools[i].name != name) continue;
+    const std::size_t pool = layout_->nodes()[node].first_pool + i;
+    withheld_devices_[pool] |= devices & pools[i].devices;
+    set_free_devices(node, pool, free_devices_[pool]);
+  }
+  if (layout_->is_gpu(name) && layout_->nodes()[node].shards_per_gpu > 0)
+    withhold(node, *layout_->find_gres_name("shard"), layout_->shards_of_gpus(node, devices));
+}
+
+void Machine::hold_devices(NodeId node, const GresShare& gres, bool held) {
+  const LayoutNode& offered = layout_->nodes()[node];
+  const std::size_t changed = pool_index(node, gres.kind);
+  if (offered.shards_per_gpu == 0) {
+    const std::uint64_t free = free_devices_[changed];
+    return set_free_devices(node, changed, held ? free & ~gres.devices : free | gres.devices);
+  }
+  std::uint64_t& holds = held_devices_[changed];
+  holds = held ? holds | gres.devices : holds & ~gres.devices;
+  const std::span<const GresPool> pools = layout_->pools_of(node);
+  std::uint64_t gpus = 0;
+  std::uint64_t shards = 0;
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    if (layout_->is_gpu(pools[i].name)) gpus |= held_devices_[offered.first_pool + i];
+    if (layout_->is_shard(pools[i].name)) shards |= held_devices_[offered.first_pool + i];
+  }
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    std::uint64_t taken = held_devices_[offered.first_pool + i];
+    if (layout_->is_gpu(pools[i].name)) taken |= layout_->gpus_of_shards(node, shards);
+    if (layout_->is_shard(pools[i].name)) taken |= layout_->shards_of_gpus(node, gpus);
+    set_free_devices(node, offered.first_pool + i, pools[i].devices & ~taken);
+  }
+}
+
 void Machine::set_free_devices(NodeId node, std::size_t pool, std::uint64_t devices) {
+  devices &= ~withheld_devices_[pool];
   const std::int32_t count = std::popcount(devices);
   const std::int64_t more = count - free_device_counts_[pool];
   free_devices_[pool] = devices;
@@ -203,7 +281,9 @@ void Machine::count_cpus(NodeId id) {
 
 bool Machine::operator==(const Machine& other) const {
   return layout_ == other.layout_ && nodes_ == other.nodes_ && free_devices_ == other.free_devices_ &&
-         free_licenses_ == other.free_licenses_ && schedulable_ == other.schedulable_;
+         withheld_devices_ == other.withheld_devices_ && held_devices_ == other.held_devices_ &&
+         free_licenses_ == other.free_licenses_ && schedulable_ == other.schedulable_ &&
+         group_cpus_ == other.group_cpus_ && users_ == other.users_;
 }
 
 }  // namespace minke::sched

@@ -1,17 +1,19 @@
 // Machine: what is free where. It answers whether a request fits now and where, and books it.
 //
-// Invariants: what is free plus what the allocations hold is what the layout offers (adopt() may book more
-// than there is; it is then negative until released); no device is held twice. allocate() then release() of
-// one placement restores every bit. Copies share the layout and are cheap: they serve as scratch pads.
-// Owned by one thread; deterministic, no clock, no I/O.
+// Invariants: what is free or withheld plus what the allocations hold is what the layout offers (adopt() may
+// book more than there is; it is then negative until released); no device is held twice. allocate() then
+// release() of one placement restores every bit. Copies share the layout and are cheap: they serve as scratch
+// pads. Owned by one thread; deterministic, no clock, no I/O.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -54,6 +56,8 @@ class Machine {
   void set_available(NodeId node, bool available);
   bool available(NodeId node) const { return nodes_[node].available; }
   bool all_available() const { return unavailable_ == 0; }
+  // Devices (a bit each) that are broken: whoever holds them keeps them, and nobody gets them afterwards.
+  void withhold(NodeId node, GresNameId name, std::uint64_t devices);
   // What reservations hold from now on. `running` has all that runs, of which some may be theirs.
   void set_holds(std::shared_ptr<const Holds> holds, const RunningSet& running);
   const Holds* holds() const { return holds_.get(); }  // null: nothing is held
@@ -65,12 +69,21 @@ class Machine {
   void set_schedulable(PartitionId partition, bool schedulable);
   bool schedulable(PartitionId partition) const { return schedulable_[partition] != 0; }
 
+  // CPUs of the node that jobs of such a group (NodeRules) may have yet, whether they are free or not.
+  std::int64_t group_cpus_left(NodeId node, const NodeRules& rules) const {
+    const auto held = group_cpus_.find({node, rules.cpu_group});
+    return rules.group_cpus - (held == group_cpus_.end() ? 0 : held->second);
+  }
+  // Whether a job with these rules may be on the node beside the users who are there.
+  bool welcomes(NodeId node, const NodeRules& rules) const;
+
   std::int64_t free_cpus(NodeId node) const { return nodes_[node].free_cpus; }
   std::int64_t free_memory_mib(NodeId node) const { return nodes_[node].free_memory_mib; }
   std::uint64_t free_devices(std::size_t pool) const { return free_devices_[pool]; }  // as layout().pools()
   std::int32_t free_device_count(std::size_t pool) const { return free_device_counts_[pool]; }
   std::int64_t free_licenses(LicenseId license) const { return free_licenses_[license]; }
-  bool has_licenses(const Request& request) const;  // as many as it asks for are free
+  // As many as it asks for are free, and no reservation's for any moment of [from, end).
+  bool has_licenses(const Request& request, std::int64_t from, std::int64_t end) const;
   std::int64_t free_devices_of(NodeId node) const { return nodes_[node].free_devices; }
   std::uint64_t most_node_cpus() const {
     return (std::uint64_t{1} << with_free_cpus_.size()) - 1;
@@ -113,17 +126,30 @@ class Machine {
   };
   void book(const Placement& placement, bool may_exceed);
   void count_held(const Placement& placement, std::int64_t sign);
+  void count_rules(const NodeShare& share, std::int64_t sign);
   std::size_t pool_index(NodeId node, GresKindId kind) const;
   void count_cpus(NodeId node);
   void set_free_devices(NodeId node, std::size_t pool, std::uint64_t devices);
+  void hold_devices(NodeId node, const GresShare& gres, bool held);
 
   std::shared_ptr<const MachineLayout> layout_;
   std::vector<NodeState> nodes_;
   std::vector<std::uint64_t> free_devices_;
   std::vector<std::int32_t> free_device_counts_;
+  std::vector<std::uint64_t> withheld_devices_;
+  std::vector<std::uint64_t> held_devices_;  // of nodes that have shards; else 0
   std::vector<std::int64_t> free_licenses_;
   std::shared_ptr<const Holds> holds_;
   std::vector<std::int64_t> held_in_use_;
+  std::vector<std::int64_t> held_licenses_in_use_;
+  // By node and group, and by node and user; what is 0 is not there.
+  std::map<std::pair<NodeId, std::uint32_t>, std::int64_t> group_cpus_;
+  struct Jobs {
+    std::int64_t all = 0;
+    std::int64_t alone = 0;
+    bool operator==(const Jobs&) const = default;
+  };
+  std::map<std::pair<NodeId, std::uint32_t>, Jobs> users_;
   std::vector<RankSet> with_free_cpus_;     // [i]: nodes with at least 2^i
   std::vector<RankSet> with_free_devices_;  // the same
   std::vector<std::uint8_t> schedulable_;

@@ -52,6 +52,15 @@ Need need_of(const Machine& machine, const Request& request, NodeId node, std::u
     need.memory = std::max(need.memory, std::min(request.memory_mib * known.cpus, known.memory_mib));
   }
   if (request.memory == MemoryDemand::kPerGpu) need.memory = request.memory_mib * gpus;
+  if (request.memory == MemoryDemand::kPerGpu && request.exclusive) {
+    const LayoutNode& known = machine.layout().nodes()[node];
+    std::uint64_t all = 0;
+    for (const GresPool& pool : machine.layout().pools_of(node)) {
+      if (machine.layout().gres_name(pool.name) == "gpu")
+        all += static_cast<std::uint64_t>(std::popcount(pool.devices));
+    }
+    need.memory = std::max(need.memory, std::min(request.memory_mib * all, known.memory_mib));
+  }
   if (request.memory == MemoryDemand::kWholeNode) need.memory = machine.layout().nodes()[node].memory_mib;
   return need;
 }
@@ -328,6 +337,59 @@ TEST(Machine, PrefersLowWeightThenOrderAndFillsInBlocks) {
   EXPECT_EQ(placement->nodes[0].tasks, 4u);
   EXPECT_EQ(placement->nodes[1].node, 0u);
   EXPECT_EQ(placement->nodes[1].tasks, 5u);
+}
+
+TEST(Machine, APartitionMayLimitTheCpusOfItsJobsOnANode) {
+  Machine machine = testing::uniform_machine(2, 4, 0);
+  const Machine idle = machine;
+  Request request;
+  request.tasks = 1;
+  request.cpus_per_task = 2;
+  request.rules.cpu_group = 1;
+  request.rules.group_cpus = 3;
+  const auto first = machine.place(request);
+  ASSERT_TRUE(first);
+  machine.allocate(*first);
+  const auto second = machine.place(request);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->nodes[0].node, 1u);
+  machine.allocate(*second);
+  EXPECT_FALSE(machine.place(request));
+  request.cpus_per_task = 1;
+  EXPECT_TRUE(machine.place(request));
+  Request other = request;
+  other.rules = {};
+  other.cpus_per_task = 2;
+  EXPECT_TRUE(machine.place(other));
+  request.cpus_per_task = 4;
+  EXPECT_FALSE(machine.could_ever(request));
+  machine.release(*first);
+  machine.release(*second);
+  EXPECT_EQ(machine, idle);
+}
+
+TEST(Machine, APartitionMayGiveNodesToOneUser) {
+  Machine machine = testing::uniform_machine(1, 4, 0);
+  const Machine idle = machine;
+  Request mine;
+  mine.tasks = 1;
+  mine.rules.user = 1;
+  mine.rules.alone = true;
+  Request others = mine;
+  others.rules = {.user = 2};
+  const auto placed = machine.place(mine);
+  ASSERT_TRUE(placed);
+  machine.allocate(*placed);
+  EXPECT_TRUE(machine.place(mine));
+  EXPECT_FALSE(machine.place(others));
+  machine.release(*placed);
+  EXPECT_EQ(machine, idle);
+  const auto theirs = machine.place(others);
+  ASSERT_TRUE(theirs);
+  machine.allocate(*theirs);
+  EXPECT_FALSE(machine.place(mine));
+  mine.rules.alone = false;
+  EXPECT_TRUE(machine.place(mine));
 }
 
 TEST(Machine, GivesTheLowestDevicesAndTakesThemBack) {

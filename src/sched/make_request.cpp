@@ -36,8 +36,10 @@ class Maker {
     request_.partition = *id;
     request_.exclusive =
         spec_.exclusive() || partition_.exclusive() || partition_.oversubscribe() == "EXCLUSIVE";
-    for (const auto step : {&Maker::time_limit, &Maker::constraint, &Maker::node_names, &Maker::gres,
-                            &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory, &Maker::licenses}) {
+    request_.rules = rules_of(partition_, *id);
+    for (const auto step :
+         {&Maker::time_limit, &Maker::constraint, &Maker::node_names, &Maker::geometry, &Maker::gres,
+          &Maker::tasks, &Maker::nodes, &Maker::cpus, &Maker::memory, &Maker::licenses}) {
       if (auto done = (this->*step)(); !done) return failure(done.error());
     }
     if (auto possible = machine_.could_ever(request_); !possible) return failure(possible.error());
@@ -113,6 +115,27 @@ class Maker {
       }
     }
     return {};
+  }
+
+  // Nodes with fewer sockets, cores or threads than they are to have are as good as excluded.
+  Status geometry() {
+    if (!spec_.has_sockets_per_node() && !spec_.has_cores_per_socket() && !spec_.has_threads_per_core())
+      return {};
+    bool any = false;
+    for (NodeId id = 0; id < layout_.nodes().size(); ++id) {
+      const LayoutNode& node = layout_.nodes()[id];
+      const bool serves = node.sockets >= spec_.sockets_per_node() &&
+                          node.cores / node.sockets >= spec_.cores_per_socket() &&
+                          node.cpus / node.cores >= spec_.threads_per_core();
+      any = any || (serves && layout_.partitions()[request_.partition].members.test(node.rank));
+      if (!serves) request_.excluded.push_back(id);
+    }
+    std::sort(request_.excluded.begin(), request_.excluded.end());
+    request_.excluded.erase(std::unique(request_.excluded.begin(), request_.excluded.end()),
+                            request_.excluded.end());
+    if (any) return {};
+    return failure("no node of partition " + partition_.name() + " has so many sockets, cores or threads",
+                   model::kNodeConfigUnavailable);
   }
 
   Status gres() {
@@ -295,6 +318,16 @@ class Maker {
 };
 
 }  // namespace
+
+NodeRules rules_of(const model::PartitionRecord& partition, PartitionId id) {
+  NodeRules rules;
+  if (const std::uint32_t most = partition.max_cpus_per_node(); !unlimited(most)) {
+    rules.cpu_group = id + 1;
+    rules.group_cpus = most;
+  }
+  rules.alone = partition.exclusive_user();
+  return rules;
+}
 
 Result<Request> make_request(const model::JobSpec& spec, const model::PartitionRecord& partition,
                              const Machine& machine, const NodeNames& names) {

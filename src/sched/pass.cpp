@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "sched/grown_bounds.h"
 #include "sched/placer.h"
 #include "sched/planner.h"
 
@@ -31,7 +32,10 @@ class Pass {
   }
 
   PassResult run() {
-    if (!queue_.tree().empty()) push({{}, 1, 0, 0, false});
+    if (!queue_.tree().empty()) {
+      serve_head();
+      push({{}, 1, 0, 0, false});
+    }
     while (!items_.empty() && !result_.more && !tests_used_up()) {
       std::pop_heap(items_.begin(), items_.end(), Later{});
       Item item = items_.back();
@@ -39,6 +43,11 @@ class Pass {
       if (worth_opening(item.node) && descend(item)) serve(item);
     }
     if (planner_) result_.reservations = planner_->reservations();
+    if (recalled_) {
+      queue_.withheld().growth = machine_.growth();
+      queue_.withheld().availability = machine_.availability();
+      queue_.withheld().running = running_.version();
+    }
     return std::move(result_);
   }
 
@@ -89,6 +98,7 @@ class Pass {
   // beside the way waits for its own turn.
   bool descend(Item& item) {
     while (!queue_.tree().is_leaf(item.node)) {
+      queue_.tree().open(item.node);
       const std::uint32_t left = item.node * 2;
       const std::uint32_t right = left + 1;
       const bool has_left = worth_opening(left);
@@ -109,61 +119,50 @@ class Pass {
     return true;
   }
 
-  // Whether something below the node may start, or may be owed a reservation.
-  bool worth_opening(std::uint32_t index) const {
-    const ClassTree::Node& node = queue_.tree().node(index);
+  // Whether something below the node may start, or may be owed a reservation. Where nothing may, that is
+  // noted for the passes to come.
+  bool worth_opening(std::uint32_t index) {
+    ClassTree& tree = queue_.tree();
+    const ClassTree::Node& node = tree.node(index);
     if (node.best == ClassTree::kNone) return false;
     if ((node.partitions & ~settled_) != 0) return true;
-    if (!options_.backfill || node.blocked_at == machine_.growth()) return false;
-    if (node.demand.cpus > machine_.free_cpus_in_all() || node.demand.gres > machine_.free_devices_in_all())
+    if (!options_.backfill) return false;
+    const std::uint64_t blocked_at = tree.blocked_at(index);
+    const std::uint64_t since = recalled_ ? tree.shut_at(index) : blocked_at;
+    if (since == machine_.growth()) return false;
+    if (node.demand.cpus > machine_.free_cpus_in_all() || node.demand.gres > machine_.free_devices_in_all()) {
+      tree.shut(index, machine_.growth(), true);
       return false;
-    if (now_ + node.demand.seconds > first_reservation_ &&
-        (node.demand.cpus > cpus_beyond_ || node.demand.node_cpus > node_cpus_beyond_))
+    }
+    if (!free_since(since).suffices(node.demand)) {
+      if (recalled_) tree.shut(index, machine_.growth(), since == blocked_at);
       return false;
-    const NodeBound& bound = most_grown_since(node.blocked_at);
-    return node.demand.node_cpus <= bound.cpus && node.demand.node_gres <= bound.gres;
+    }
+    if (now_ + node.demand.seconds <= first_reservation_) return true;
+    if (node.demand.cpus <= cpus_beyond_ && node.demand.node_cpus <= node_cpus_beyond_ &&
+        left_since(since).suffices(node.demand))
+      return true;
+    if (shuts_) tree.shut(index, machine_.growth(), false);
+    return false;
   }
 
-  // What the nodes that have grown at `at` or later have free at the most.
-  struct NodeBound {
-    std::uint64_t at = 0;
-    std::int64_t cpus = 0;
-    std::int64_t gres = 0;
-  };
-  // The most that is free on one node among those that have grown since then; no bound where they are many.
-  // Nothing grows during a pass, so that what was found at its begin holds through all of it.
-  const NodeBound& most_grown_since(std::uint64_t growth) const {
-    static constexpr std::size_t kMany = 64;
-    static constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    static constexpr NodeBound kNoBound{0, kMost, kMost};
-    static constexpr NodeBound kNothing{};
-    const Growth& grown = machine_.grown();
-    if (bounds_.empty()) {
-      NodeBound most;
-      for (NodeId node = grown.newest(); node != grown.end() && bounds_.size() < kMany;
-           node = grown.older(node)) {
-        most = {grown.at(node), std::max(most.cpus, machine_.free_cpus(node)),
-                std::max(most.gres, machine_.free_devices_of(node))};
-        bounds_.push_back(most);
-      }
-    }
-    if (grown.all_at() > growth) return kNoBound;
-    // The first that did not grow since: what precedes it did. Mostly it is one of the first.
-    auto first = bounds_.begin();
-    for (std::size_t step = 0; first != bounds_.end() && first->at > growth; ++step, ++first) {
-      if (step < 4) continue;
-      first = std::partition_point(first, bounds_.end(),
-                                   [&](const NodeBound& bound) { return bound.at > growth; });
-      break;
-    }
-    if (first == bounds_.begin()) return kNothing;
-    return first == bounds_.end() && bounds_.size() == kMany ? kNoBound : *(first - 1);
+  // What one node among those that have grown since then can give at the most: now, or to a job that outlasts
+  // the begin of the first reservation.
+  const NodeBound& free_since(std::uint64_t growth) {
+    return free_bounds_.since(growth, machine_.grown(), [&](NodeId node) {
+      return std::pair(machine_.free_cpus(node), machine_.free_devices_of(node));
+    });
+  }
+  const NodeBound& left_since(std::uint64_t growth) {
+    return left_bounds_.since(growth, machine_.grown(), [&](NodeId node) {
+      const Planner::Left left = planner_->left_beyond(node, first_reservation_);
+      return std::pair(left.cpus, left.devices);
+    });
   }
 
   // Whether the class, which was seen not to fit, cannot fit yet: no node that has grown since can host even
   // the least part of it.
-  bool still_blocked(ClassId class_id) const {
-    const std::uint64_t since = queue_.blocked_at(class_id);
+  bool still_blocked(ClassId class_id, std::uint64_t since) const {
     const Growth& grown = machine_.grown();
     if (grown.all_at() > since || machine_.holds() != nullptr) return false;
     const Request& request = queue_.request(class_id);
@@ -197,13 +196,24 @@ class Pass {
     return longest;
   }
 
+  // The best of all has its turn before the rest is looked at: mostly it is blocked, and with it all.
+  void serve_head() {
+    const std::uint32_t best = queue_.tree().node(1).best;
+    if (best == ClassTree::kNone) return;
+    Item head;
+    head.node = queue_.tree().leaf(best);
+    only_best_ = true;
+    serve(head);
+    only_best_ = false;
+  }
+
   // Starts what the class may start, until it is blocked, used up, or another class's turn.
   void serve(Item& item) {
     const ClassId class_id = queue_.tree().node(item.node).best;
     const PartitionId partition = queue_.request(class_id).partition;
-    if (!machine_.schedulable(partition)) return;
+    if (!machine_.schedulable(partition) || class_id == blocked_head_) return;
     for (;;) {
-      if (!queue_.class_alive(class_id)) return;
+      if (!queue_.class_alive(class_id) || (only_best_ && queue_.tree().node(1).best != class_id)) return;
       // The callback may have changed the head.
       item.place = place_of(item.node);
       if (!items_.empty() && items_.front().place.before(item.place)) return enqueue(item);
@@ -227,9 +237,11 @@ class Pass {
   std::optional<Start> find_place(ClassId class_id, Item& turn) {
     const Request& request = queue_.request(class_id);
     const std::int64_t end = now_ + longest_limit(request);
-    if (queue_.blocked_at(class_id) == machine_.growth()) return std::nullopt;
-    if (still_blocked(class_id)) {
-      queue_.set_blocked_at(class_id, machine_.growth());
+    const std::uint64_t blocked_at = queue_.blocked_at(class_id);
+    const std::uint64_t since = recalled_ ? queue_.shut_at(class_id) : blocked_at;
+    if (since == machine_.growth()) return std::nullopt;
+    if (still_blocked(class_id, since)) {
+      shut(class_id, since == blocked_at);
       return std::nullopt;
     }
     // The first node that will do under the caps is the first one that will do, if that is allowed.
@@ -242,7 +254,7 @@ class Pass {
           reserve_for_blocked();
           return find_shorter(request, end);
         }
-        queue_.set_blocked_at(class_id, machine_.growth());
+        shut(class_id, true);
         return std::nullopt;
       }
       reserve_for_blocked();
@@ -255,10 +267,16 @@ class Pass {
     if (auto placement = place(request, &planner_->caps(), end, turn.resume_capped))
       return Start{std::move(*placement), end};
     if (!turn.capped && !Placer(machine_, View::kFree).select(request, turn.resume)) {
-      queue_.set_blocked_at(class_id, machine_.growth());
+      shut(class_id, true);
       return std::nullopt;
     }
-    return request.time_min_minutes > 0 ? find_shorter(request, end) : std::nullopt;
+    if (request.time_min_minutes > 0) return find_shorter(request, end);
+    if (shuts_) shut(class_id, false);
+    return std::nullopt;
+  }
+
+  void shut(ClassId class_id, bool blocked) {
+    queue_.tree().shut(queue_.tree().leaf(class_id), machine_.growth(), blocked);
   }
 
   // With a limit that is shorter, down to --time-min: the longest that ends before a reservation begins, be
@@ -319,6 +337,7 @@ class Pass {
   // The first ones of a partition that cannot start are owed a reservation. It is made only when something
   // else could start, since mostly nothing can; nothing will have changed by then.
   void block(ClassId class_id) {
+    if (only_best_) blocked_head_ = class_id;
     const Request& request = queue_.request(class_id);
     std::uint32_t& blocked = blocked_in_[request.partition];
     any_blocked_ = true;
@@ -334,7 +353,10 @@ class Pass {
         !Placer(machine_, View::kIdleAvailable, nullptr, now_, now_ + longest_limit(request)).select(request);
     if (held) return;
     ++blocked;
-    if (options_.backfill) owed_.push_back({queue_.head(class_id).id, class_id});
+    if (options_.backfill) {
+      owed_.push_back({queue_.head(class_id).id, class_id});
+      if (!recalled_) recall_withheld();
+    }
     if (!options_.backfill || blocked == options_.reservations_per_partition) settle(request.partition);
     if (options_.shortest_first && !by_limit_) {
       by_limit_ = true;
@@ -343,11 +365,48 @@ class Pass {
     }
   }
 
+  // When the first job has been blocked: what the last passes saw not to fit under a reservation does not fit
+  // now either, if the same reservation stands.
+  void recall_withheld() {
+    const Withheld& known = queue_.withheld();
+    recalled_ = true;
+    if (!known.known || known.running != running_.version() ||
+        known.availability != machine_.availability() || machine_.holds() != nullptr) {
+      return queue_.withhold_nothing();
+    }
+    if (known.growth != machine_.growth() || known.entry != owed_.front().first || known.start <= now_)
+      reserve_for_blocked();
+  }
+
+  // What does not fit under a single reservation is remembered together with it.
+  void remember_reservation() {
+    const std::vector<Reservation>& made = planner_->reservations();
+    Withheld& known = queue_.withheld();
+    shuts_ = made.size() == 1 && machine_.holds() == nullptr;
+    if (!shuts_ || !known.known || made.front().start > known.start ||
+        !same_amounts(made.front().placement, known.placement)) {
+      queue_.withhold_nothing();
+      if (!shuts_) return;
+      known.placement = made.front().placement;
+    }
+    known.known = true;
+    known.entry = made.front().entry;
+    known.start = made.front().start;
+  }
+
+  // When that one may have its reservation, if nothing that has happened since the last passes made it later.
+  std::optional<std::int64_t> start_known(EntryId entry) {
+    const Withheld& known = queue_.withheld();
+    if (!known.known || !recalled_ || known.entry != entry) return std::nullopt;
+    return known.start;
+  }
+
   void reserve_for_blocked() {
     if (owed_.empty()) return;
     for (const auto& [entry, class_id] : owed_) {
       if (!planner_) planner_.emplace(machine_, running_, now_);
-      planner_->reserve(entry, queue_.request(class_id), options_.backfill_window_seconds);
+      planner_->reserve(entry, queue_.request(class_id), options_.backfill_window_seconds,
+                        start_known(entry));
     }
     owed_.clear();
     for (const Reservation& made : planner_->reservations()) {
@@ -355,6 +414,8 @@ class Pass {
     }
     cpus_beyond_ = machine_.free_cpus_in_all() - planner_->cpus_withheld(first_reservation_);
     node_cpus_beyond_ = planner_->most_node_cpus(first_reservation_);
+    left_bounds_.forget();
+    remember_reservation();
   }
 
   bool tests_used_up() const {
@@ -372,14 +433,19 @@ class Pass {
   bool by_limit_ = false;
   std::vector<std::uint32_t> blocked_in_;  // by partition
   bool any_blocked_ = false;
+  bool only_best_ = false;
+  std::uint32_t blocked_head_ = ClassTree::kNone;  // had its turn before the rest
+  bool recalled_ = false;                          // what the queue has shut is shut in this pass too
+  bool shuts_ = false;                             // what does not fit under the caps may be shut
   std::vector<std::pair<EntryId, ClassId>> owed_;
   std::optional<Planner> planner_;
   std::uint64_t settled_ = 0;  // partitions, as ClassTree's bits
   // No job that outlasts the begin of the first reservation can have more CPUs than are free beyond it.
   std::int64_t first_reservation_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t cpus_beyond_ = 0;
-  std::int64_t node_cpus_beyond_ = 0;      // on one node
-  mutable std::vector<NodeBound> bounds_;  // as far as nodes have grown lately, the latest first
+  std::int64_t node_cpus_beyond_ = 0;  // on one node
+  GrownBounds free_bounds_;
+  GrownBounds left_bounds_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ void BM_OneArrayOnTwoCpus(benchmark::State& state) {
 }
 BENCHMARK(BM_OneArrayOnTwoCpus);
 
-// 1,000 nodes of 64 CPUs, a third with GPUs; 100,000 pending jobs in some 500 shapes.
+// 1,000 nodes of 64 CPUs and 4 GPUs; 100,000 pending jobs in some 500 shapes.
 struct LargeCluster {
   LargeCluster() : machine(make_machine()) {
     testing::Random random(1);
@@ -82,7 +83,7 @@ struct LargeCluster {
     PartitionNodes all{"all", {}};
     for (std::uint32_t i = 0; i < 1000; ++i) {
       nodes.push_back(testing::make_node(testing::node_name(i), 64, 256000));
-      if (i % 3 == 0) *nodes.back().add_gres() = testing::make_gres("a100", 4);
+      *nodes.back().add_gres() = testing::make_gres("a100", 4);
       all.nodes.push_back(nodes.back().name());
     }
     return Machine::build(nodes, std::vector{all}).value();
@@ -159,6 +160,43 @@ BENCHMARK(BM_FullBackfillWhenBusy)
     ->Arg(1000)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(100);
+
+// On the full machine one job comes, of any of the shapes and priorities, and is decided about.
+void BM_SingleSubmission(benchmark::State& state) {
+  LargeCluster cluster;
+  cluster.pass(0);
+  testing::Random random(3);
+  std::vector<Request> requests;
+  PendingQueue::Cursor cursor(cluster.queue);
+  for (int i = 0; i < 1000; ++i) requests.push_back(cluster.queue.request(cursor.next()->class_id));
+  EntryId next = 1000000;
+  for (auto _ : state) {
+    cluster.queue.insert({next, random.up_to(1000), next, 1}, requests[next % requests.size()]);
+    benchmark::DoNotOptimize(cluster.pass(1).started);
+    ++next;
+  }
+}
+BENCHMARK(BM_SingleSubmission)->Unit(benchmark::kMicrosecond)->Iterations(2000);
+
+// On the full machine one job ends, and what that frees is given to others.
+void BM_SingleCompletion(benchmark::State& state) {
+  LargeCluster cluster;
+  cluster.pass(0);
+  testing::Random random(4);
+  std::int64_t now = 0;
+  std::uint64_t started = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto ending = cluster.running.by_end().begin();
+    std::advance(ending, random.up_to(static_cast<std::uint32_t>(cluster.running.size()) - 1));
+    const RunKey key = ending->first.key;
+    state.ResumeTiming();
+    cluster.machine.release(*cluster.running.remove(key));
+    started += cluster.pass(++now).started;
+  }
+  state.counters["started"] = static_cast<double>(started) / static_cast<double>(state.iterations());
+}
+BENCHMARK(BM_SingleCompletion)->Unit(benchmark::kMicrosecond)->Iterations(500);
 
 // What a submission costs when nothing has become free.
 void BM_PassWithNothingNew(benchmark::State& state) {

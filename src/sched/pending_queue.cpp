@@ -69,7 +69,6 @@ void PendingQueue::insert(const PendingEntry& entry, const Request& request) {
       free_classes_.pop_back();
     }
     classes_[known->second].request = request;
-    classes_[known->second].blocked_at = 0;
     classes_[known->second].possible = {};
     ++live_classes_;
   }
@@ -88,14 +87,18 @@ void PendingQueue::insert(const PendingEntry& entry, const Request& request) {
   index_.insert(entry.id, slot, slots_);
   group.heap.push_back({entry.priority, entry.order, slot});
   sift_up(group, position);
-  if (slots_[slot].position == 0) head_changed(class_id);
+  if (is_new) {
+    tree_.add(class_id, {entry.priority, entry.order, entry.id}, least_demand(group.request),
+              group.request.partition);
+  } else if (slots_[slot].position == 0) {
+    head_changed(class_id);
+  }
 }
 
 void PendingQueue::head_changed(ClassId id) {
   const Class& group = classes_[id];
   const HeapItem& first = group.heap.front();
-  tree_.set(id, {first.priority, first.order, slots_[first.slot].id}, least_demand(group.request),
-            group.request.partition, group.blocked_at);
+  tree_.set_key(id, {first.priority, first.order, slots_[first.slot].id});
 }
 
 bool PendingQueue::remove(EntryId id) {

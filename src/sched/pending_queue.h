@@ -17,6 +17,7 @@
 #include "sched/class_tree.h"
 #include "sched/ids.h"
 #include "sched/request.h"
+#include "sched/withheld.h"
 
 namespace minke::sched {
 
@@ -53,10 +54,14 @@ class PendingQueue {
   // Takes `count` (at most the startable ones) from the head of a class.
   void take_from_head(ClassId id, std::uint32_t count = 1);
   // Machine::growth() at which the class was last seen not to fit on what is free.
-  std::uint64_t blocked_at(ClassId id) const { return classes_[id].blocked_at; }
-  void set_blocked_at(ClassId id, std::uint64_t growth) {
-    classes_[id].blocked_at = growth;
-    tree_.set_blocked_at(id, growth);
+  std::uint64_t blocked_at(ClassId id) const { return tree_.blocked_at_of(id); }
+  void set_blocked_at(ClassId id, std::uint64_t growth) { tree_.shut(tree_.leaf(id), growth, true); }
+  // The same, or under the reservation that withheld() has.
+  std::uint64_t shut_at(ClassId id) const { return tree_.shut_at_of(id); }
+  Withheld& withheld() { return withheld_; }
+  void withhold_nothing() {
+    withheld_.known = false;
+    tree_.forget_shut();
   }
   // Whether the nodes that were available at that Machine::availability() could ever host the class, as the
   // pass found; it keeps it here.
@@ -65,7 +70,7 @@ class PendingQueue {
     bool possible = false;
   };
   Possible& possible(ClassId id) { return classes_[id].possible; }
-  const ClassTree& tree() const { return tree_; }
+  ClassTree& tree() { return tree_; }
 
   static bool before(const PendingEntry& a, const PendingEntry& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
@@ -114,7 +119,6 @@ class PendingQueue {
   struct Class {
     Request request;
     std::vector<HeapItem> heap;  // best at the front
-    std::uint64_t blocked_at = 0;
     Possible possible;
   };
   // id -> slot, open addressing: half the memory of a node-based map.
@@ -156,6 +160,7 @@ class PendingQueue {
   Index index_;
   std::vector<Class> classes_;
   ClassTree tree_;
+  Withheld withheld_;
   std::vector<ClassId> free_classes_;
   std::size_t live_classes_ = 0;
   std::unordered_map<Request, ClassId, RequestHash> class_ids_;  // looked up only, never walked

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/shards.h"
 #include "sched/layout.h"
 
 namespace minke::sched {
@@ -23,6 +24,18 @@ std::vector<Placement> split(const Placement& placement) {
   return result;
 }
 
+bool same_amounts(const Placement& a, const Placement& b) {
+  const auto same_gres = [](const GresShare& x, const GresShare& y) {
+    return x.kind == y.kind && std::popcount(x.devices) == std::popcount(y.devices);
+  };
+  const auto same = [&](const NodeShare& x, const NodeShare& y) {
+    return x.node == y.node && x.cpus == y.cpus && x.memory_mib == y.memory_mib && x.rules == y.rules &&
+           std::equal(x.gres.begin(), x.gres.end(), y.gres.begin(), y.gres.end(), same_gres);
+  };
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), same) &&
+         a.licenses == b.licenses && a.reservation == b.reservation;
+}
+
 Placement merged(const Placement& placement) {
   if (placement.parts.empty()) return placement;
   Placement result;
@@ -38,6 +51,7 @@ Placement merged(const Placement& placement) {
     known->cpus += share.cpus;
     known->memory_mib += share.memory_mib;
     known->tasks += share.tasks;
+    if (known->rules.cpu_group == 0 || share.rules.alone) known->rules = share.rules;
     for (const GresShare& gres : share.gres) {
       const auto same = std::find_if(known->gres.begin(), known->gres.end(),
                                      [&](const GresShare& other) { return other.kind == gres.kind; });
@@ -53,6 +67,20 @@ Placement merged(const Placement& placement) {
   return result;
 }
 
+namespace {
+
+// Of a shard, the stored form says which GPU it is of, whatever number of shards its node's GPUs have.
+std::uint32_t shard_index(std::uint32_t shard, std::uint32_t per_gpu) {
+  return shard / per_gpu * model::kShardsOfGpu + shard % per_gpu;
+}
+std::uint32_t shard_of_index(std::uint32_t index, std::uint32_t per_gpu) {
+  if (index % model::kShardsOfGpu >= per_gpu || index / model::kShardsOfGpu >= MachineLayout::kMaxDevices)
+    return MachineLayout::kMaxDevices;  // none
+  return index / model::kShardsOfGpu * per_gpu + index % model::kShardsOfGpu;
+}
+
+}  // namespace
+
 NodeAllocations to_model(const MachineLayout& layout, const Placement& placement) {
   NodeAllocations allocations;
   for (const NodeShare& share : placement.nodes) {
@@ -67,7 +95,10 @@ NodeAllocations to_model(const MachineLayout& layout, const Placement& placement
       devices.set_name(layout.gres_name(kind.name));
       devices.set_type(kind.type);
       for (std::uint64_t left = gres.devices; left != 0; left &= left - 1) {
-        devices.add_indices(static_cast<std::uint32_t>(std::countr_zero(left)));
+        const auto device = static_cast<std::uint32_t>(std::countr_zero(left));
+        devices.add_indices(layout.is_shard(kind.name)
+                                ? shard_index(device, layout.nodes()[share.node].shards_per_gpu)
+                                : device);
       }
     }
   }
@@ -85,7 +116,8 @@ Result<Placement> from_model(const MachineLayout& layout, const NodeAllocations&
       const auto kind = name ? layout.find_gres_kind(*name, gres.type()) : std::nullopt;
       if (!kind) continue;
       std::uint64_t devices = 0;
-      for (const std::uint32_t index : gres.indices()) {
+      for (std::uint32_t index : gres.indices()) {
+        if (layout.is_shard(*name)) index = shard_of_index(index, layout.nodes()[*node].shards_per_gpu);
         if (index < MachineLayout::kMaxDevices) devices |= std::uint64_t{1} << index;
       }
       std::uint64_t offered = 0;

@@ -30,6 +30,7 @@ struct NodeShare {
   std::uint64_t memory_mib = 0;
   std::uint32_t tasks = 0;
   std::vector<GresShare> gres;  // ascending by kind
+  NodeRules rules = {};         // as in the request
   bool operator==(const NodeShare&) const = default;
 };
 
@@ -56,6 +57,8 @@ struct Placement {
 
 // One placement for each component; the placement itself where it has no parts.
 std::vector<Placement> split(const Placement& placement);
+// Whether they hold the same amounts of the same nodes; devices are only counted.
+bool same_amounts(const Placement& a, const Placement& b);
 // The same amounts with each node once and without parts: what counts where only amounts do.
 Placement merged(const Placement& placement);
 

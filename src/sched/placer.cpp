@@ -27,6 +27,15 @@ std::uint64_t gpus_demanded(const MachineLayout& layout, const Request& request,
   return gpus;
 }
 
+std::uint64_t gpus_of(const MachineLayout& layout, const LayoutNode& node) {
+  std::uint64_t gpus = 0;
+  for (std::uint32_t i = 0; i < node.pool_count; ++i) {
+    const GresPool& pool = layout.pools()[node.first_pool + i];
+    if (layout.gpu_name() == pool.name) gpus += static_cast<std::uint64_t>(std::popcount(pool.devices));
+  }
+  return gpus;
+}
+
 struct NodeNeed {
   std::uint64_t cpus = 0;
   std::uint64_t memory_mib = 0;
@@ -48,13 +57,16 @@ NodeNeed need_of(const MachineLayout& layout, const Request& request, const Layo
       break;
     case MemoryDemand::kPerCpu:
       need.memory_mib = request.memory_mib * need.cpus;
-      // Who has the whole node has the memory of all its CPUs, as far as there is so much.
+      // Who has the whole node has the memory of all its CPUs (below: GPUs), as far as there is so much.
       if (request.exclusive)
         need.memory_mib =
             std::max(need.memory_mib, std::min(request.memory_mib * node.cpus, node.memory_mib));
       break;
     case MemoryDemand::kPerGpu:
       need.memory_mib = request.memory_mib * gpus;
+      if (request.exclusive)
+        need.memory_mib =
+            std::max(need.memory_mib, std::min(request.memory_mib * gpus_of(layout, node), node.memory_mib));
       break;
     case MemoryDemand::kWholeNode:
       need.memory_mib = node.memory_mib;
@@ -84,6 +96,29 @@ std::uint64_t lowest_bits(std::uint64_t set, std::uint32_t count) {
   return result;
 }
 
+// A job's shards on a node are of one GPU: which has at least `wanted` free, as few as possible, and how
+// many? All of them where none has.
+struct SharedGpu {
+  std::uint64_t shards = 0;
+  std::int32_t count = 0;
+};
+SharedGpu least_on_a_gpu(std::uint64_t free, std::uint32_t each, std::int32_t wanted) {
+  SharedGpu best;
+  for (std::uint32_t first = 0; each > 0 && first < MachineLayout::kMaxDevices; first += each) {
+    const std::uint64_t all = each >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << each) - 1;
+    const std::uint64_t shards = free & all << first;
+    const std::int32_t count = std::popcount(shards);
+    if (count >= wanted && (best.count < wanted || count < best.count)) best = {shards, count};
+  }
+  return best;
+}
+SharedGpu most_on_a_gpu(std::uint64_t free, std::uint32_t each) {
+  SharedGpu best;
+  for (auto wanted = static_cast<std::int32_t>(each); wanted > 0 && best.count == 0; --wanted)
+    best = least_on_a_gpu(free, each, wanted);
+  return best;
+}
+
 }  // namespace
 
 Placer::Placer(const Machine& machine, View view, const Caps* caps, std::int64_t from, std::int64_t end)
@@ -93,22 +128,33 @@ bool Placer::load(NodeId id, const Request& request, NodeSupply& supply) const {
   const LayoutNode& node = layout_.nodes()[id];
   if (view_ == View::kFree) {
     if (!machine_.available(id) || machine_.free_cpus(id) <= 0) return false;
+    if (!machine_.welcomes(id, request.rules)) return false;
     supply.cpus = machine_.free_cpus(id);
     supply.memory_mib = machine_.free_memory_mib(id);
     // Devices are counted for those who ask for some; caps lower all counts.
     const std::uint32_t counted = request.gres.empty() && caps_ == nullptr ? 0 : node.pool_count;
     for (std::uint32_t i = 0; i < counted; ++i) {
       supply.counts[i] = machine_.free_device_count(node.first_pool + i);
+      if (layout_.is_shard(layout_.pools()[node.first_pool + i].name))
+        supply.counts[i] =
+            most_on_a_gpu(machine_.free_devices(node.first_pool + i), node.shards_per_gpu).count;
     }
   } else {
     if (view_ == View::kIdleAvailable && !machine_.available(id)) return false;
     supply.cpus = node.cpus;
     supply.memory_mib = static_cast<std::int64_t>(node.memory_mib);
     for (std::uint32_t i = 0; i < node.pool_count; ++i) {
-      supply.counts[i] = std::popcount(layout_.pools()[node.first_pool + i].devices);
+      const GresPool& pool = layout_.pools()[node.first_pool + i];
+      supply.counts[i] = layout_.is_shard(pool.name) ? static_cast<std::int32_t>(node.shards_per_gpu)
+                                                     : std::popcount(pool.devices);
     }
   }
-  if (caps_ != nullptr) caps_->limit(id, from_, end_, supply);
+  if (request.rules.cpu_group != 0) {
+    const bool idle = view_ != View::kFree;
+    supply.cpus = std::min(supply.cpus, idle ? std::int64_t{request.rules.group_cpus}
+                                             : machine_.group_cpus_left(id, request.rules));
+  }
+  if (caps_ != nullptr) caps_->limit(id, from_, end_, request.rules, supply);
   const Holds* holds = machine_.holds();
   return holds == nullptr ||
          holds->limit(id, request.reservation, from_, end_, machine_.held_in_use(), supply);
@@ -270,7 +316,8 @@ bool Placer::select_case(const Request& request, std::uint32_t first_rank) {
   tasks_on_each_ = request.tasks == 0 ? std::max(1u, request.tasks_per_node) : 0;
   job_gres_ = job_wide_gres(request);
   chosen_.clear();
-  const bool one_may_do = request.min_nodes <= 1 && request.required.size() <= 1 && !request.as_many_nodes;
+  const bool one_may_do = request.min_nodes <= 1 && request.required.size() <= 1 &&
+                          (!request.as_many_nodes || request.max_nodes == 1);
   if (one_may_do && select_one(first_rank)) return true;
   return request.max_nodes > 1 && select_several();
 }
@@ -340,7 +387,7 @@ Placement Placer::placement() const {
 
 std::optional<Placement> place_together(const Machine& machine, const Request& request, const Caps* caps,
                                         std::int64_t from, std::int64_t end, std::uint32_t* resume) {
-  if (!machine.has_licenses(request)) return std::nullopt;
+  if (!machine.has_licenses(request, from, end)) return std::nullopt;
   Placer placer(machine, View::kFree, caps, from, end);
   if (!placer.select(request, resume != nullptr && request.cases.empty() ? *resume : 0)) return std::nullopt;
   if (resume != nullptr && request.companions.empty()) *resume = placer.resume_rank();
@@ -359,7 +406,14 @@ std::optional<Placement> place_together(const Machine& machine, const Request& r
       {static_cast<std::uint32_t>(all.nodes.size()), static_cast<std::uint32_t>(all.licenses.size())});
   for (const Request& companion : request.companions) {
     if (!left.schedulable(companion.partition)) return std::nullopt;
-    const auto next = place_together(left, companion, caps_left ? &*caps_left : nullptr, from, end);
+    // Nodes of its own, as Slurm's components have them; another's where there are no others.
+    Request apart = companion;
+    for (const NodeShare& share : all.nodes) apart.excluded.push_back(share.node);
+    std::sort(apart.excluded.begin(), apart.excluded.end());
+    apart.excluded.erase(std::unique(apart.excluded.begin(), apart.excluded.end()), apart.excluded.end());
+    const Caps* const caps_now = caps_left ? &*caps_left : nullptr;
+    auto next = place_together(left, apart, caps_now, from, end);
+    if (!next) next = place_together(left, companion, caps_now, from, end);
     if (!next) return std::nullopt;
     take(*next);
     all.parts.push_back(
@@ -373,6 +427,7 @@ std::optional<Placement> place_together(const Machine& machine, const Request& r
 NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32_t job_gres) const {
   NodeShare result;
   result.node = layout_.node_at_rank(chosen.rank);
+  result.rules = request_->rules;
   const LayoutNode& node = layout_.nodes()[result.node];
   const NodeNeed need = need_of(layout_, *request_, node, tasks, job_gres);
   result.cpus = request_->exclusive ? node.cpus : static_cast<std::uint32_t>(need.cpus);
@@ -381,7 +436,7 @@ NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32
   if (node.pool_count == 0) return result;
   if (request_->exclusive) {
     for (const GresPool& pool : layout_.pools_of(result.node))
-      result.gres.push_back({pool.kind, pool.devices});
+      if (!layout_.is_shard(pool.name)) result.gres.push_back({pool.kind, pool.devices});
   } else if (!request_->gres.empty()) {
     pick_devices(result.node, tasks, job_gres, result);
   }
@@ -409,7 +464,9 @@ void Placer::pick_devices(NodeId id, std::uint32_t tasks, std::uint32_t job_gres
   }
   for (std::uint32_t p = 0; p < node.pool_count; ++p) {
     if (taken[p] == 0) continue;
-    const std::uint64_t free = machine_.free_devices(node.first_pool + p);
+    std::uint64_t free = machine_.free_devices(node.first_pool + p);
+    if (layout_.is_shard(layout_.pools()[node.first_pool + p].name))
+      free = least_on_a_gpu(free, node.shards_per_gpu, taken[p]).shards;
     result.gres.push_back(
         {layout_.pools()[node.first_pool + p].kind, lowest_bits(free, static_cast<std::uint32_t>(taken[p]))});
   }

@@ -16,13 +16,14 @@ std::int64_t just_after(std::int64_t time) {
 }
 }  // namespace
 
-bool Planner::reserve(EntryId entry, const Request& request, std::int64_t window_seconds) {
+bool Planner::reserve(EntryId entry, const Request& request, std::int64_t window_seconds,
+                      std::optional<std::int64_t> no_later) {
   future_ = machine_;
   releases_.clear();
   next_release_ = running_.by_end().begin();
   released_ = 0;
   active_.clear();
-  auto found = earliest(request);
+  auto found = earliest(request, no_later);
   if (!found || (window_seconds > 0 && found->start > now_ + window_seconds)) return false;
   found->entry = entry;
   protect(*found, found->start + request.planned_seconds());
@@ -44,11 +45,41 @@ std::vector<std::int64_t> Planner::breakpoints(std::int64_t duration) const {
   return times;
 }
 
-std::optional<Reservation> Planner::earliest(const Request& request) {
+// Mostly it is still that very time: where the request does not fit just before it, nothing else is tried.
+std::optional<Reservation> Planner::earliest_until(const Request& request, std::int64_t no_later) {
+  const std::size_t fails = released_;
+  std::size_t before = fails;
+  while (reach(before + 1) && releases_[before].time < no_later) ++before;
+  if (before > fails) {
+    move_to(before);
+    if (auto placement = try_at(request, releases_[before - 1].time)) {
+      auto first = bisect(request, fails, std::move(*placement));
+      return Reservation{0, releases_[released_ - 1].time, std::move(*first)};
+    }
+  }
+  std::size_t count = before;
+  while (reach(count + 1) && releases_[count].time == no_later) ++count;
+  if (count == before) return std::nullopt;
+  move_to(count);
+  if (auto placement = try_at(request, no_later)) return Reservation{0, no_later, std::move(*placement)};
+  return std::nullopt;
+}
+
+std::optional<Reservation> Planner::earliest(const Request& request, std::optional<std::int64_t> no_later) {
+  const bool simple = reservations_.empty() && machine_.holds() == nullptr;
+  if (simple && no_later && *no_later > now_ + 1) {
+    enter(now_ + 1);
+    if (released_ == 0) {  // it is as now
+      if (auto found = earliest_until(request, *no_later)) return found;
+    }
+    move_to(0);
+  }
   const std::vector<std::int64_t> times = breakpoints(request.planned_seconds());
   for (std::size_t i = 0; i < times.size(); ++i) {
     enter(times[i]);
-    if (auto placement = try_at(request, times[i])) return Reservation{0, times[i], std::move(*placement)};
+    const bool as_now = simple && released_ == 0;  // where it does not fit
+    if (auto placement = as_now ? std::nullopt : try_at(request, times[i]))
+      return Reservation{0, times[i], std::move(*placement)};
     const std::int64_t until = i + 1 < times.size() ? times[i + 1] : kForever;
     const auto within = [&](std::size_t count) { return reach(count) && releases_[count - 1].time < until; };
     // In growing strides to the first state that will do, then back by halves.
@@ -170,6 +201,18 @@ std::int64_t Planner::most_node_cpus(std::int64_t first) const {
   return most;
 }
 
+Planner::Left Planner::left_beyond(NodeId node, std::int64_t first) const {
+  const LayoutNode& of = machine_.layout().nodes()[node];
+  NodeSupply supply;
+  supply.cpus = machine_.free_cpus(node);
+  for (std::uint32_t i = 0; i < of.pool_count; ++i)
+    supply.counts[i] = machine_.free_device_count(of.first_pool + i);
+  caps_.limit(node, now_, just_after(first), {}, supply);
+  Left left{supply.cpus, 0};
+  for (std::uint32_t i = 0; i < of.pool_count; ++i) left.devices += std::max(0, supply.counts[i]);
+  return left;
+}
+
 void Planner::protect(const Reservation& made, std::int64_t end) {
   caps_.consume(made.placement, made.start, end);  // of those that begin while this one runs
   const MachineLayout& layout = machine_.layout();
@@ -179,13 +222,21 @@ void Planner::protect(const Reservation& made, std::int64_t end) {
     left.cpus = future_->free_cpus(share.node) - share.cpus;
     left.memory_mib = future_->free_memory_mib(share.node) - static_cast<std::int64_t>(share.memory_mib);
     for (std::uint32_t i = 0; i < node.pool_count; ++i) {
-      left.counts[i] = std::popcount(future_->free_devices(node.first_pool + i));
+      std::uint64_t free = future_->free_devices(node.first_pool + i);
       for (const GresShare& gres : share.gres) {
-        if (gres.kind == layout.pools()[node.first_pool + i].kind)
-          left.counts[i] -= std::popcount(gres.devices);
+        const bool shards = layout.is_shard(layout.gres_kinds()[gres.kind].name);
+        if (gres.kind == layout.pools()[node.first_pool + i].kind) free &= ~gres.devices;
+        if (shards && layout.is_gpu(layout.pools()[node.first_pool + i].name))
+          free &= ~layout.gpus_of_shards(share.node, gres.devices);
       }
+      left.counts[i] = std::popcount(free);
     }
-    caps_.add(share.node, made.start, left);
+    NodeRules rules = share.rules;
+    if (rules.cpu_group != 0) {
+      const std::int64_t group_left = future_->group_cpus_left(share.node, rules) - share.cpus;
+      rules.group_cpus = static_cast<std::uint32_t>(std::max<std::int64_t>(0, group_left));
+    }
+    caps_.add(share.node, made.start, left, rules);
   }
   reservations_.push_back(made);
   ends_.push_back(end);

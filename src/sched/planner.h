@@ -23,8 +23,10 @@ class Planner {
       : machine_(machine), running_(running), now_(now), caps_(machine.layout()) {}
 
   // Reserves the earliest start after `now`, unless it is later than now + window_seconds (0: no bound) or
-  // there is none. The request must not fit now, under the caps.
-  bool reserve(EntryId entry, const Request& request, std::int64_t window_seconds);
+  // there is none. The request must not fit now, under the caps. `no_later`, if given, is a time at which it
+  // is known to fit, where it is the first to get a reservation; it makes the search shorter.
+  bool reserve(EntryId entry, const Request& request, std::int64_t window_seconds,
+               std::optional<std::int64_t> no_later = std::nullopt);
   // Tells it of a job that starts now.
   void started(const Placement& placement, std::int64_t end) { caps_.consume(placement, now_, end); }
 
@@ -32,6 +34,13 @@ class Planner {
   std::int64_t cpus_withheld(std::int64_t first) const;
   // The most CPUs that such a job may have on one node.
   std::int64_t most_node_cpus(std::int64_t first) const;
+
+  // CPUs and devices (of all names) that such a job may have on that node at the most.
+  struct Left {
+    std::int64_t cpus = 0;
+    std::int64_t devices = 0;
+  };
+  Left left_beyond(NodeId node, std::int64_t first) const;
 
   const Caps& caps() const { return caps_; }
   const std::vector<Reservation>& reservations() const { return reservations_; }
@@ -45,7 +54,8 @@ class Planner {
     std::size_t reservation = 0;
     Placement placement;
   };
-  std::optional<Reservation> earliest(const Request& request);
+  std::optional<Reservation> earliest(const Request& request, std::optional<std::int64_t> no_later);
+  std::optional<Reservation> earliest_until(const Request& request, std::int64_t no_later);
   std::optional<Placement> bisect(const Request& request, std::size_t fails, Placement found);
   std::vector<std::int64_t> breakpoints(std::int64_t duration) const;
   void enter(std::int64_t time);

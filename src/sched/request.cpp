@@ -78,6 +78,7 @@ std::size_t RequestHash::operator()(const Request& r) const {
   }
   mixer.add(r.cases.size() << 32 | r.time_min_minutes);
   mixer.add(r.limit_group);
+  mixer.add(std::uint64_t{r.rules.user} << 32 | r.rules.group_cpus);
   for (const Request& companion : r.companions) mixer.add((*this)(companion));
   for (const NodeId node : r.required) mixer.add(node);
   for (const NodeId node : r.excluded) mixer.add(~std::uint64_t{node});

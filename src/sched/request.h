@@ -83,6 +83,7 @@ struct Request {
   std::vector<NodeId> excluded;         // ascending
   bool exclusive = false;               // whole idle nodes: all their CPUs and GRES, the memory asked for
   bool contiguous = false;              // nodes that follow one another in the layout
+  NodeRules rules;                      // of its partition; the user is named by the caller
   std::uint32_t reservation = 0;        // a HoldId: only what that holds; 0: what no reservation holds
   bool overcommit = false;              // the CPUs of one task on each node, however many tasks
   std::vector<LicenseDemand> licenses;  // ascending by id
@@ -111,6 +112,9 @@ std::optional<model::StateReason> refused(const LimitGate& gate, const Request& 
 struct RequestHash {
   std::size_t operator()(const Request& request) const;
 };
+
+// What the partition's rules count on nodes; the user is left to the caller.
+NodeRules rules_of(const model::PartitionRecord& partition, PartitionId id);
 
 // --nodelist and --exclude, expanded from their hostlists by the caller.
 struct NodeNames {

@@ -40,6 +40,12 @@ class Resolver {
     if (auto settled = settle_job_wide(); !settled) return failure(settled.error());
     if (auto settled = settle_tasks_per_gpu(); !settled) return failure(settled.error());
     auto& demands = terms_.demands;
+    const auto asks_for = [&](bool (MachineLayout::*is)(GresNameId) const) {
+      return std::any_of(demands.begin(), demands.end(),
+                         [&](const GresDemand& demand) { return (layout_.*is)(demand.name); });
+    };
+    if (asks_for(&MachineLayout::is_gpu) && asks_for(&MachineLayout::is_shard))
+      return invalid("a job has whole GPUs or shards, not both");
     std::erase_if(demands, [](const GresDemand& d) { return d.per_node + d.per_task + d.per_job == 0; });
     // kAnyKind is the largest kind, and so follows the typed ones.
     std::sort(demands.begin(), demands.end(), [](const GresDemand& a, const GresDemand& b) {

@@ -223,8 +223,21 @@ TEST_F(MakeRequest, AnUnknownPartition) {
 TEST_F(MakeRequest, GpusOnEachSocketNeedANumberOfSockets) {
   *spec_.add_gpus_per_socket() = testing::make_gres("", 1);
   EXPECT_EQ(make().error().code, 2072);
-  spec_.set_sockets_per_node(2);
-  EXPECT_EQ(made().gres.at(0).per_node, 2u);
+  spec_.set_sockets_per_node(1);
+  EXPECT_EQ(made().gres.at(0).per_node, 1u);
+}
+
+TEST_F(MakeRequest, NodesWithFewerSocketsAreAsGoodAsExcluded) {
+  spec_.set_sockets_per_node(1);
+  spec_.set_threads_per_core(1);
+  EXPECT_TRUE(made().excluded.empty());
+  for (const auto set : {&model::JobSpec::set_sockets_per_node, &model::JobSpec::set_cores_per_socket,
+                         &model::JobSpec::set_threads_per_core}) {
+    model::JobSpec spec;
+    (spec.*set)(1000);
+    spec_ = spec;
+    EXPECT_EQ(make().error().code, 2014);
+  }
 }
 
 TEST_F(MakeRequest, GpusOfSeveralTypesAreLookedForOnOneNode) {

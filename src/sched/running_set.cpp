@@ -3,6 +3,7 @@
 namespace minke::sched {
 
 void RunningSet::add(RunKey key, std::int64_t expected_end, Placement placement) {
+  ++version_;
   MINKE_CHECK(ends_.emplace(key, expected_end).second);
   by_end_.emplace(End{expected_end, key}, std::move(placement));
 }
@@ -18,6 +19,7 @@ std::optional<Placement> RunningSet::remove(RunKey key) {
 bool RunningSet::set_expected_end(RunKey key, std::int64_t expected_end) {
   const auto end = ends_.find(key);
   if (end == ends_.end()) return false;
+  ++version_;
   auto node = by_end_.extract(End{end->second, key});
   node.key().time = expected_end;
   by_end_.insert(std::move(node));

@@ -30,10 +30,13 @@ class RunningSet {
   bool set_expected_end(RunKey key, std::int64_t expected_end);
   const Placement* find(RunKey key) const;
   std::size_t size() const { return by_end_.size(); }
+  // Changes whenever something runs, or will run, that did not, or not as long.
+  std::uint64_t version() const { return version_; }
   const Ordered& by_end() const { return by_end_; }
 
  private:
   Ordered by_end_;
+  std::uint64_t version_ = 0;
   std::unordered_map<RunKey, std::int64_t> ends_;  // looked up only, never walked
 };
 

@@ -47,13 +47,13 @@ Result<TresWeights> parse_tres_weights(std::string_view text) {
     std::string name;
     for (const char c : item.substr(0, equals)) name += text::to_lower(c);
     if (name.find('/') == std::string::npos && name != "cpu" && name != "mem" && name != "node" &&
-        name != "billing")
+        name != "billing" && name != "energy" && name != "vmem" && name != "pages")
       return wrong();
     const std::string value(item.substr(equals + 1));
     char* end = nullptr;
     const double weight = std::strtod(value.c_str(), &end);
     const std::string_view suffix = end;
-    if (end == value.c_str() || !std::isfinite(weight) || weight < 0 || suffix.size() > 1) return wrong();
+    if (end == value.c_str() || !std::isfinite(weight) || suffix.size() > 1) return wrong();
     double factor = 1;
     if (!suffix.empty()) {
       const char unit = text::to_lower(suffix[0]);
@@ -79,7 +79,7 @@ double billing_of(const TresCounts& counts, const TresWeights& weights) {
       largest = std::max(largest, term);
     }
   }
-  return weights.maximum ? std::max({largest, plain_gres, typed_gres}) + licenses : sum;
+  return std::max(0.0, weights.maximum ? std::max({largest, plain_gres, typed_gres}) + licenses : sum);
 }
 
 }  // namespace minke::sched

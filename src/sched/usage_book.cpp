@@ -41,6 +41,7 @@ void UsageBook::add_to(Item& item, const Run& run) const {
 void UsageBook::add(const Run& run) {
   if (run.association != 0) add_to(associations_[run.association], run);
   if (run.qos != 0) add_to(qos_[run.qos], run);
+  if (run.partition_qos != 0 && run.partition_qos != run.qos) add_to(qos_[run.partition_qos], run);
 }
 
 void UsageBook::clear_all() {
@@ -81,6 +82,8 @@ UsageBook::Totals UsageBook::qos_totals(const std::vector<Run>& running, std::in
   for (const auto& [id, item] : qos_) totals[id].add(decayed(item, now));
   for (const Run& run : running) {
     if (run.qos != 0) totals[run.qos].add(use_of(run, now));
+    if (run.partition_qos != 0 && run.partition_qos != run.qos)
+      totals[run.partition_qos].add(use_of(run, now));
   }
   return totals;
 }

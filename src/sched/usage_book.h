@@ -22,9 +22,10 @@ struct Run {
   std::uint32_t qos = 0;
   double billing = 0;  // units
   TresCounts tres;
-  std::int64_t start = 0;  // s since the epoch, without the time that it was suspended
-  std::int64_t end = 0;    // or now
-  double factor = 1;       // the QOS's UsageFactor
+  std::int64_t start = 0;           // s since the epoch, without the time that it was suspended
+  std::int64_t end = 0;             // or now
+  double factor = 1;                // the QOS's UsageFactor
+  std::uint32_t partition_qos = 0;  // counted there too; 0: none
 };
 
 class UsageBook {

@@ -27,10 +27,7 @@ const Hold* hold_in_the_way(const Machine& machine, const Request& request, std:
 
 bool waits_for_its_own(const Machine& machine, const Request& request, std::int64_t now) {
   if (request.reservation == 0) return false;
-  const auto& holds = machine.holds()->all();
-  return std::none_of(holds.begin(), holds.end(), [&](const Hold& hold) {
-    return hold.id == request.reservation && (hold.flexible || overlaps(hold, now, now + 1));
-  });
+  return !machine.holds()->is_open(request.reservation, now);
 }
 
 }  // namespace
@@ -53,7 +50,7 @@ WaitReasons::WaitReasons(const Machine& machine, const PendingQueue& queue, std:
       class_reason_[id] = model::WAIT_RESERVATION;
     } else if (holds && (class_hold_[id] = hold_in_the_way(machine, request, now)) != nullptr) {
       class_reason_[id] = model::WAIT_NODE_NOT_AVAIL;
-    } else if (!machine.has_licenses(request)) {
+    } else if (!machine.has_licenses(request, now, now + request.planned_seconds())) {
       class_reason_[id] = model::WAIT_LICENSES;
     } else if (const auto limit = refused(gate, request)) {
       class_reason_[id] = *limit;

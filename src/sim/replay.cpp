@@ -13,6 +13,7 @@
 #include "sched/pending_queue.h"
 #include "sched/preemption.h"
 #include "sched/running_set.h"
+#include "sim/arrivals.h"
 #include "sim/limits.h"
 #include "sim/multifactor.h"
 #include "sim/preempting.h"
@@ -36,8 +37,10 @@ class PassReplay {
  public:
   PassReplay(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
              std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
-             Forecaster* forecaster, Multifactor* priorities, Limits* limits, const Preempting* preempting)
+             Forecaster* forecaster, Multifactor* priorities, Limits* limits, const Preempting* preempting,
+             std::span<TraceJob> moved)
       : jobs_(jobs),
+        arrivals_(jobs, moved),
         request_of_(request_of),
         requests_(requests),
         machine_(machine),
@@ -46,6 +49,7 @@ class PassReplay {
         limits_(limits),
         preempting_(preempting),
         last_start_(preempting == nullptr ? 0 : jobs.size()),
+        orders_(moved.size()),
         released_(jobs.size()) {
     replay_.starts.assign(jobs.size(), kNeverStarted);
     options_.backfill = policy != Policy::kFcfs;
@@ -61,36 +65,36 @@ class PassReplay {
 
  private:
   void run_study() {
-    std::uint32_t next = 0;
-    while (next < jobs_.size() || !ends_.empty()) {
-      if (next < jobs_.size() && (ends_.empty() || jobs_[next].submit <= ends_.top().time)) {
-        now_ = jobs_[next].submit;
+    while (arrivals_.any() || !ends_.empty()) {
+      if (arrivals_.any() && (ends_.empty() || arrivals_.time() <= ends_.top().time)) {
+        now_ = arrivals_.time();
         release_overdue();
+        const std::uint32_t next = arrivals_.take();
         submit(next);
         if (machine_.free_cpus(0) >= static_cast<std::int64_t>(jobs_[next].processors)) pass();
-        ++next;
       } else {
         const std::uint32_t job = ends_.top().job;
         now_ = ends_.top().time;
         ends_.pop();
         release_overdue();
         release(job);
+        arrivals_.ended(job, now_);
         pass();
       }
     }
   }
 
   void run_daemon() {
-    std::uint32_t next = 0;
-    while (next < jobs_.size() || !ends_.empty()) {
-      now_ = ends_.empty() ? jobs_[next].submit : ends_.top().time;
-      if (next < jobs_.size()) now_ = std::min(now_, jobs_[next].submit);
-      now_ = std::min(now_, calculation_);
+    while (arrivals_.any() || !ends_.empty()) {
+      now_ = std::min(arrivals_.time(), calculation_);
+      if (!ends_.empty()) now_ = std::min(now_, ends_.top().time);
       for (; !ends_.empty() && ends_.top().time == now_; ends_.pop()) {
-        if (preempting_ == nullptr || last_start_[ends_.top().job] == ends_.top().order)
-          release(ends_.top().job);
+        const std::uint32_t job = ends_.top().job;
+        if (preempting_ != nullptr && last_start_[job] != ends_.top().order) continue;
+        release(job);
+        arrivals_.ended(job, now_);
       }
-      for (; next < jobs_.size() && jobs_[next].submit == now_; ++next) submit(next);
+      while (arrivals_.any() && arrivals_.time() == now_) submit(arrivals_.take());
       if (now_ >= calculation_) calculate();
       pass();
       while (preempting_ != nullptr && make_room()) pass();
@@ -112,12 +116,12 @@ class PassReplay {
   }
 
   void submit(std::uint32_t job) {
-    if (request_of_[job] == kNoRequest) return;
+    if (request_of_[job] == kNoRequest) return arrivals_.ended(job, now_);
     const sched::Request* request = &requests_[request_of_[job]];
     sched::Request limited;
     if (limits_) {
       const auto group = limits_->submitted(job);
-      if (!group) return;
+      if (!group) return arrivals_.ended(job, now_);
       if (*group != 0) {
         limited = *request;
         limited.limit_group = *group;
@@ -130,8 +134,15 @@ class PassReplay {
       priority = priorities_->priority(job, now_);
       waiting_.push_back(job);
     }
-    queue_.insert({job, priority, job, 1}, *request);
+    queue_.insert({job, priority, order_of(job), 1}, *request);
     if (forecaster_) forecaster_->submitted(job, machine_, queue_, running_, now_, options_);
+  }
+
+  // Of its first submission.
+  std::uint64_t order_of(std::uint32_t job) {
+    if (orders_.empty()) return job;
+    if (orders_[job] == 0) orders_[job] = ++submitted_;
+    return orders_[job];
   }
 
   void release(std::uint32_t job) {
@@ -227,6 +238,7 @@ class PassReplay {
 
   static constexpr std::uint32_t kMostAsking = 200;  // that wait, for each pass
   const std::span<const TraceJob> jobs_;
+  Arrivals arrivals_;
   const std::span<const std::uint32_t> request_of_;
   const std::span<const sched::Request> requests_;
   sched::Machine machine_;
@@ -235,7 +247,9 @@ class PassReplay {
   Limits* const limits_;
   const Preempting* const preempting_;
   std::vector<std::uint64_t> last_start_;  // by job, as End::order; where there is preemption
-  std::vector<std::uint32_t> waiting_;     // where priorities change; some have started since
+  std::vector<std::uint32_t> orders_;      // by job; empty: as in the trace
+  std::uint32_t submitted_ = 0;
+  std::vector<std::uint32_t> waiting_;  // where priorities change; some have started since
   std::int64_t calculation_ = sched::Availability::kEnd;
   sched::PendingQueue queue_;
   sched::RunningSet running_;
@@ -254,28 +268,33 @@ struct PlannedEnd {
   auto operator<=>(const PlannedEnd&) const = default;
 };
 
-Replay replay_conservative(std::span<const TraceJob> jobs, std::uint32_t processors) {
+Replay replay_conservative(std::span<const TraceJob> jobs, std::uint32_t processors,
+                           std::span<TraceJob> moved) {
   Replay replay;
   replay.starts.assign(jobs.size(), kNeverStarted);
   replay.promised.assign(jobs.size(), kNeverStarted);
   sched::ConservativePlan plan(static_cast<std::int32_t>(processors));
   std::priority_queue<PlannedEnd, std::vector<PlannedEnd>, std::greater<>> ends;
-  std::uint32_t next = 0;
+  Arrivals arrivals(jobs, moved);
   for (;;) {
-    while (next < jobs.size() && jobs[next].processors > processors) ++next;
     std::int64_t now = sched::Availability::kEnd;
-    if (next < jobs.size()) now = jobs[next].submit;
+    if (arrivals.any()) now = arrivals.time();
     if (!ends.empty()) now = std::min(now, ends.top().time);
     if (plan.waiting() > 0 && plan.next_start() <= now) {
       const auto started = plan.take_started();
       replay.starts[started.job] = started.time;
       ends.push({started.time + jobs[started.job].runs, started.time, started.job});
-    } else if (next < jobs.size() && jobs[next].submit <= now) {
+    } else if (arrivals.any() && arrivals.time() <= now) {
+      const std::uint32_t next = arrivals.take();
       const TraceJob& job = jobs[next];
-      replay.promised[next] = plan.submit(next, static_cast<std::int32_t>(job.processors), job.asks, now);
-      ++next;
+      if (job.processors > processors) {
+        arrivals.ended(next, now);
+      } else {
+        replay.promised[next] = plan.submit(next, static_cast<std::int32_t>(job.processors), job.asks, now);
+      }
     } else if (!ends.empty()) {
       const TraceJob& job = jobs[ends.top().job];
+      arrivals.ended(ends.top().job, now);
       const std::int64_t planned_end = ends.top().start + job.asks;
       ends.pop();
       plan.end(static_cast<std::int32_t>(job.processors), planned_end, now);
@@ -306,8 +325,8 @@ std::optional<Policy> policy_of(std::string_view word) {
 }
 
 Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy, Rules rules,
-                         Forecaster* forecaster) {
-  if (policy == Policy::kConservative) return replay_conservative(jobs, processors);
+                         Forecaster* forecaster, std::span<TraceJob> moved) {
+  if (policy == Policy::kConservative) return replay_conservative(jobs, processors, moved);
   std::vector<sched::Request> requests;
   std::vector<std::uint32_t> request_of(jobs.size(), kNoRequest);
   std::unordered_map<std::uint64_t, std::uint32_t> known;
@@ -326,15 +345,16 @@ Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processor
     request_of[i] = entry->second;
   }
   return PassReplay(jobs, request_of, requests, machine_of_processors(processors), policy, forecaster,
-                    nullptr, nullptr, nullptr)
+                    nullptr, nullptr, nullptr, moved)
       .run(rules);
 }
 
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
                      Forecaster* forecaster, Multifactor* priorities, Limits* limits,
-                     const Preempting* preempting) {
-  return PassReplay(jobs, request_of, requests, machine, policy, forecaster, priorities, limits, preempting)
+                     const Preempting* preempting, std::span<TraceJob> moved) {
+  return PassReplay(jobs, request_of, requests, machine, policy, forecaster, priorities, limits, preempting,
+                    moved)
       .run(Rules::kDaemon);
 }
 

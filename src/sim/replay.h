@@ -48,9 +48,11 @@ struct Replay {
 };
 
 // One pool of processors. Conservative always follows the rules of the studies.
-// `forecaster`, if given, forecasts each job at its submission; not with conservative.
+// `forecaster`, if given, forecasts each job at its submission; not with conservative. `moved`, if not empty,
+// are the same jobs: those that follow others are submitted when these have ended, and their `submit` is then
+// set to that time.
 Replay replay_processors(std::span<const TraceJob> jobs, std::uint32_t processors, Policy policy, Rules rules,
-                         Forecaster* forecaster = nullptr);
+                         Forecaster* forecaster = nullptr, std::span<TraceJob> moved = {});
 
 // `requests[request_of[i]]` is job i's; kNoRequest leaves the job out. `priorities`, if given, order the
 // queue; else submissions do. `limits`, if given, hold jobs up or refuse them; `preempting` lets some give
@@ -59,6 +61,7 @@ inline constexpr std::uint32_t kNoRequest = 0xffffffff;
 Replay replay_placed(std::span<const TraceJob> jobs, std::span<const std::uint32_t> request_of,
                      std::span<const sched::Request> requests, const sched::Machine& machine, Policy policy,
                      Forecaster* forecaster = nullptr, Multifactor* priorities = nullptr,
-                     Limits* limits = nullptr, const Preempting* preempting = nullptr);
+                     Limits* limits = nullptr, const Preempting* preempting = nullptr,
+                     std::span<TraceJob> moved = {});
 
 }  // namespace minke::sim

@@ -77,13 +77,20 @@ class Bins {
   std::vector<double> partial_;
 };
 
+// Jobs that follow others may be submitted earlier than the first of the trace was.
+std::int64_t first_submission(std::span<const TraceJob> jobs) {
+  const auto earlier = [](const TraceJob& a, const TraceJob& b) { return a.submit < b.submit; };
+  return jobs.empty() ? 0 : std::min_element(jobs.begin(), jobs.end(), earlier)->submit;
+}
+
 }  // namespace
 
 Summary summarize(std::span<const TraceJob> jobs, std::span<const std::int64_t> starts,
                   std::uint64_t processors) {
   Summary summary;
   Sum sum;
-  std::int64_t last_end = jobs.empty() ? 0 : jobs.front().submit;
+  const std::int64_t begin = first_submission(jobs);
+  std::int64_t last_end = begin;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (starts[i] == kNeverStarted) {
       ++summary.never_started;
@@ -94,7 +101,7 @@ Summary summarize(std::span<const TraceJob> jobs, std::span<const std::int64_t> 
   }
   summary.all = sum.figures();
   if (summary.all.jobs == 0) return summary;
-  summary.makespan = last_end - jobs.front().submit;
+  summary.makespan = last_end - begin;
   summary.utilisation = summary.all.processor_seconds /
                         (static_cast<double>(summary.makespan) * static_cast<double>(processors));
   return summary;
@@ -121,7 +128,7 @@ std::vector<GroupFigures> summarize_by(std::span<const TraceJob> jobs, std::span
 
 Timeline timeline(std::span<const TraceJob> jobs, std::span<const std::int64_t> starts, std::uint32_t bins) {
   Timeline result;
-  result.begin = jobs.empty() ? 0 : jobs.front().submit;
+  result.begin = first_submission(jobs);
   result.end = result.begin + 1;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (starts[i] != kNeverStarted) result.end = std::max(result.end, starts[i] + jobs[i].runs);

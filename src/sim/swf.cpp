@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <unordered_map>
 
 namespace minke::sim {
 namespace {
@@ -26,6 +27,8 @@ enum Field {
   kProgram,
   kQueue,
   kPartition,
+  kPreceding,
+  kThink,
   kFields
 };
 constexpr double kMost = 1e15;  // beyond which a number is no time and no count
@@ -87,6 +90,7 @@ class Reader {
     trace_.processors = max_processors_ ? max_processors_ : max_nodes_;
     const auto earlier = [](const TraceJob& a, const TraceJob& b) { return a.submit < b.submit; };
     std::stable_sort(trace_.jobs.begin(), trace_.jobs.end(), earlier);
+    find_preceding();
     return std::move(trace_);
   }
 
@@ -131,8 +135,24 @@ class Reader {
     job.group = name(whole(kGroup), "group");
     job.account = job.group;
     job.partition = name(whole(kPartition), "partition");
+    const std::int64_t preceding = whole(kPreceding);
+    if (preceding >= 0 && preceding < whole(kId)) preceding_.emplace(job.id, preceding);
+    job.think = whole(kThink);
     trace_.jobs.push_back(job);
     return true;
+  }
+
+  // From ids to places, now that these are known.
+  void find_preceding() {
+    if (preceding_.empty()) return;
+    std::unordered_map<std::uint64_t, std::uint32_t> places;
+    for (std::uint32_t i = 0; i < trace_.jobs.size(); ++i) places.emplace(trace_.jobs[i].id, i);
+    for (TraceJob& job : trace_.jobs) {
+      const auto preceding = preceding_.find(job.id);
+      if (preceding == preceding_.end()) continue;
+      const auto place = places.find(static_cast<std::uint64_t>(preceding->second));
+      if (place != places.end()) job.follows = place->second;
+    }
   }
 
   std::uint32_t name(std::int64_t number, const char* kind) {
@@ -142,6 +162,7 @@ class Reader {
 
   const SwfOptions options_;
   Trace trace_;
+  std::unordered_map<std::uint64_t, std::int64_t> preceding_;  // ids: of a job, of the one it followed
   std::int64_t last_id_ = -1;
   std::uint32_t max_processors_ = 0;
   std::uint32_t max_nodes_ = 0;

@@ -1,7 +1,8 @@
 // Trace: the jobs of a cluster's past, as the readers give them and the replays take them.
 //
 // Invariants: submissions ascend; `runs` and `asks` are at least 1 and `processors` too; runs <= asks; the
-// names' indices are valid. Plain values; pure.
+// names' indices are valid; what a job follows has a lower id, so that there are no circles. Plain values;
+// pure.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ class Names {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
+inline constexpr std::uint32_t kNobody = 0xffffffff;
+
 struct TraceJob {
   std::uint64_t id = 0;
   std::int64_t submit = 0;  // s
@@ -44,6 +47,8 @@ struct TraceJob {
   std::uint32_t account = 0;
   std::uint32_t partition = 0;
   std::uint32_t qos = 0;
+  std::uint32_t follows = kNobody;  // index of the job whose end it waited for; kNobody: of none
+  std::int64_t think = -1;          // s from that end to its submission; below 0: not known
 };
 
 struct Trace {
