@@ -248,7 +248,8 @@ class LoadedServer final : public PmixServer {
     Info options;
     options.text(PMIX_SERVER_TMPDIR, directory);
     options.text(PMIX_SYSTEM_TMPDIR, directory);
-    // No node's, whatever the machine is called here: else it would take that node's ranks for its own host's.
+    // No node's, whatever the machine is called here: else it would take that node's ranks for its own
+    // host's.
     options.text(PMIX_HOSTNAME, "srun");
     if (const auto status = pmix_.init(&module_, options.data(), options.size()); status != PMIX_SUCCESS)
       return refused("PMIx_server_init", status);
