@@ -2,6 +2,7 @@
 //   INDEX MINOR UUID MEMORY_MIB NAME            a whole GPU
 //   mig INDEX GI CI UUID MEMORY_MIB NAME        a part of GPU INDEX
 //   use INDEX UTILIZATION USED_MIB MILLIWATTS MILLIJOULES CLOCK
+//   near INDEX MASK                             the CPUs near it, in hexadecimal
 //   lost INDEX                                  every question about it fails
 //   init CODE                                   the driver cannot be used
 //   hang                                        the driver does not answer
@@ -18,7 +19,7 @@ enum { kMost = 16, kSuccess = 0, kNotSupported = 3, kNotFound = 6, kLost = 15 };
 struct Gpu {
   int present, lost, parts, whole;  // whole: -1, or the index of the GPU that it is a part of
   unsigned minor, gi, ci, utilization, milliwatts, clock;
-  unsigned long long memory, used, energy;
+  unsigned long long memory, used, energy, near;
   char uuid[96], name[96];
   struct Gpu* part[kMost];
 };
@@ -40,6 +41,8 @@ static void read_gpus(void) {
     if (strncmp(line, "hang", 4) == 0) {
       pause();
     } else if (sscanf(line, "init %d", &init_code) == 1) {
+    } else if (sscanf(line, "near %d %llx", &i, &one.near) == 2) {
+      gpus[i].near = one.near;
     } else if (sscanf(line, "lost %d", &i) == 1) {
       gpus[i].lost = 1;
     } else if (sscanf(line, "use %d", &i) == 1) {
@@ -89,6 +92,13 @@ int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* memory) {
   memory[0] = gpu->memory << 20;
   memory[2] = gpu->used << 20;
   memory[1] = memory[0] - memory[2];
+  return kSuccess;
+}
+int nvmlDeviceGetCpuAffinity(void* device, unsigned words, unsigned long* cpus) {
+  ASK(device);
+  if (gpu->near == 0) return kNotSupported;
+  memset(cpus, 0, words * sizeof *cpus);
+  cpus[0] = gpu->near;
   return kSuccess;
 }
 int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {

@@ -1,11 +1,7 @@
 #include "node/cpu_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
+#include <array>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -13,60 +9,52 @@
 namespace minke::node {
 namespace {
 
-int number_in(const std::string& path) {
-  int number = 0;
-  std::ifstream(path) >> number;
-  return number;
-}
+// What processors may share, from the narrowest to the widest.
+constexpr size_t kLevels = 3;
+using Place = std::array<int, kLevels>;
 
-// The kernel shows it as a link beside the CPU's files, "node1".
-int memory_of(const std::string& root, uint32_t cpu) {
-  std::error_code error;
-  const std::string directory = root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    int memory = 0;
-    if (std::sscanf(entry.path().filename().c_str(), "node%d", &memory) == 1) return memory;
-  }
-  return 0;
+Place place_of(const Processor& cpu, size_t level) {
+  Place place = {cpu.package, cpu.memory, cpu.cache};
+  std::fill(place.end() - static_cast<std::ptrdiff_t>(level), place.end(), 0);
+  return place;
 }
 
 }  // namespace
 
-CpuPool::CpuPool(std::vector<Cpu> cpus) {
-  std::sort(cpus.begin(), cpus.end(), [](const Cpu& a, const Cpu& b) {
-    return std::tie(a.package, a.memory, a.core, a.number) < std::tie(b.package, b.memory, b.core, b.number);
+CpuPool::CpuPool(std::vector<Processor> processors) {
+  std::sort(processors.begin(), processors.end(), [](const Processor& a, const Processor& b) {
+    return std::tie(a.package, a.memory, a.cache, a.core, a.number) <
+           std::tie(b.package, b.memory, b.cache, b.core, b.number);
   });
-  for (const Cpu& cpu : cpus) slots_.push_back({cpu, 0});
+  for (const Processor& processor : processors) slots_.push_back({processor, 0});
 }
 
-CpuPool CpuPool::of_machine(const std::string& root) {
-  std::vector<Cpu> cpus;
-  cpu_set_t allowed;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return CpuPool({});
-  for (uint32_t number = 0; number < CPU_SETSIZE; ++number) {
-    if (!CPU_ISSET(number, &allowed)) continue;
-    const std::string topology = root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/topology/";
-    cpus.push_back({number, number_in(topology + "physical_package_id"), number_in(topology + "core_id"),
-                    memory_of(root, number)});
-  }
-  return CpuPool(std::move(cpus));
-}
-
-std::vector<CpuPool::Slot*> CpuPool::candidates(size_t count) {
-  for (const bool memories : {true, false}) {
-    const auto place_of = [&](const Slot& slot) {
-      return std::pair(slot.cpu.package, memories ? slot.cpu.memory : 0);
-    };
-    std::map<std::pair<int, int>, size_t> unused;
-    for (const Slot& slot : slots_) unused[place_of(slot)] += slot.uses == 0;
-    const std::pair<const std::pair<int, int>, size_t>* best = nullptr;
-    for (const auto& place : unused) {
-      if (place.second >= count && (best == nullptr || place.second < best->second)) best = &place;
+std::vector<CpuPool::Slot*> CpuPool::candidates(size_t count, const std::set<uint32_t>& near) {
+  struct Room {
+    size_t unused = 0, near = 0;
+  };
+  for (size_t level = 0; level < kLevels; ++level) {
+    std::map<Place, Room> rooms;
+    for (const Slot& slot : slots_) {
+      if (slot.uses != 0) continue;
+      Room& room = rooms[place_of(slot.cpu, level)];
+      ++room.unused;
+      room.near += near.contains(slot.cpu.number);
     }
-    if (best == nullptr) continue;
+    const std::pair<const Place, Room>* best = nullptr;
+    for (const auto& one : rooms) {
+      if (one.second.unused < count) continue;
+      // Near enough, then the one where they fit most tightly.
+      const auto rank = [&](const Room& room) {
+        return std::pair(count - std::min(count, room.near), room.unused);
+      };
+      if (best == nullptr || rank(one.second) < rank(best->second)) best = &one;
+    }
+    // Rather two places near the GPUs than one that is far from them.
+    if (best == nullptr || (!near.empty() && best->second.near == 0)) continue;
     std::vector<Slot*> found;
     for (Slot& slot : slots_) {
-      if (place_of(slot) == best->first) found.push_back(&slot);
+      if (place_of(slot.cpu, level) == best->first) found.push_back(&slot);
     }
     return found;
   }
@@ -75,11 +63,16 @@ std::vector<CpuPool::Slot*> CpuPool::candidates(size_t count) {
   return all;
 }
 
-std::vector<uint32_t> CpuPool::take(size_t count) {
+std::vector<uint32_t> CpuPool::take(size_t count, const std::set<uint32_t>& near) {
   if (count == 0 || count > slots_.size()) return {};
-  std::vector<Slot*> order = candidates(count);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Slot* a, const Slot* b) { return a->uses < b->uses; });
+  const bool some_near = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+    return slot.uses == 0 && near.contains(slot.cpu.number);
+  });
+  std::vector<Slot*> order = candidates(count, some_near ? near : std::set<uint32_t>());
+  std::stable_sort(order.begin(), order.end(), [&](const Slot* a, const Slot* b) {
+    const bool a_far = !near.contains(a->cpu.number), b_far = !near.contains(b->cpu.number);
+    return std::tie(a->uses, a_far) < std::tie(b->uses, b_far);
+  });
   std::vector<uint32_t> numbers;
   for (size_t i = 0; i < count; ++i) {
     ++order[i]->uses;

@@ -1,41 +1,35 @@
 // Which of the machine's CPUs each job runs on. The scheduler counts CPUs; this gives them their numbers.
 //
-// A job gets CPUs that no other has, as near to each other as there are: threads of a core, then cores of a
-// memory (NUMA node), then of a socket. Where the jobs together have more CPUs than there are (nodes that are
-// declared larger than the machine, suspended jobs that lend theirs), those that the fewest have. No I/O but
-// in of_machine(); one thread.
+// A job gets CPUs that no other has, as near to each other as there are: threads of a core, then cores that
+// share a cache, then a memory (NUMA node), then a socket; and of those the ones near its GPUs. Where the
+// jobs together have more CPUs than there are (nodes that are declared larger than the machine, suspended
+// jobs that lend theirs), those that the fewest have. No I/O; one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <set>
 #include <vector>
+
+#include "node/processors.h"
 
 namespace minke::node {
 
 class CpuPool {
  public:
-  struct Cpu {
-    uint32_t number = 0;
-    int package = 0;  // socket
-    int core = 0;     // of the socket
-    int memory = 0;   // NUMA node
-  };
-  explicit CpuPool(std::vector<Cpu> cpus);
-  // Those that this process may run on. `root`: put before every path, for tests.
-  static CpuPool of_machine(const std::string& root = "");
+  explicit CpuPool(std::vector<Processor> processors);
 
-  // Their numbers, ascending; empty where there are not so many.
-  std::vector<uint32_t> take(size_t count);
+  // Their numbers, ascending; empty where there are not so many. `near`: which are preferred.
+  std::vector<uint32_t> take(size_t count, const std::set<uint32_t>& near = {});
   void give_back(const std::vector<uint32_t>& numbers);
 
  private:
   struct Slot {
-    Cpu cpu;
+    Processor cpu;
     uint32_t uses = 0;
   };
-  // Of all slots, or of the NUMA node or socket where so many fit most tightly.
-  std::vector<Slot*> candidates(size_t count);
+  // Of all slots, or of those of the cache, NUMA node or socket where they fit best.
+  std::vector<Slot*> candidates(size_t count, const std::set<uint32_t>& near);
   std::vector<Slot> slots_;  // neighbours stand together
 };
 

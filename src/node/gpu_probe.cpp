@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "node/amd_gpus.h"
+
 extern char** environ;
 
 namespace minke::node {
@@ -27,9 +29,9 @@ Status GpuProbe::start() {
     return failure_from_errno("socketpair", errno);
   os::UniqueFd ours(pair[0]);
   const os::UniqueFd theirs(pair[1]);
-  const std::vector<std::string> command = {"/proc/self/exe", "gpu-probe",          "--library",
-                                            options_.library, "--devices",          options_.devices,
-                                            "--capabilities", options_.capabilities};
+  const std::vector<std::string> command = {
+      "/proc/self/exe", "gpu-probe",      "--library",           options_.library, "--devices",
+      options_.devices, "--capabilities", options_.capabilities, "--system",       options_.system};
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -78,16 +80,18 @@ Result<GpuReport> GpuProbe::ask(std::chrono::milliseconds patience) {
   return report;
 }
 
-bool may_have_gpus(const NvmlOptions& options) {
-  if (options.library != NvmlOptions().library) return true;
+bool may_have_gpus(const GpuOptions& options) {
+  if (options.library != GpuOptions().library) return true;
   const auto there = [](const char* path) { return ::access(path, F_OK) == 0; };
-  return there("/proc/driver/nvidia") || there("/dev/nvidiactl") || there("/dev/dxg");
+  return there("/proc/driver/nvidia") || there("/dev/nvidiactl") || there("/dev/dxg") ||
+         has_amd_gpus(options.system);
 }
 
-int run_gpu_probe(const NvmlOptions& options) {
+int run_gpu_probe(const GpuOptions& options) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // where it hangs it does not see that the socket was closed
   ::close_range(3, ~0U, 0);
   auto nvml = Nvml::open(options);
+  AmdGpus amd(options.system, options.devices);
   bool discovered = false;
   char question;
   while (::recv(STDIN_FILENO, &question, 1, 0) == 1) {
@@ -97,8 +101,12 @@ int run_gpu_probe(const NvmlOptions& options) {
       report.set_problem(nvml.error().message);
     } else {
       report = discovered ? (*nvml)->read() : (*nvml)->discover();
-      discovered = true;
     }
+    const GpuReport of_amd =
+        discovered ? amd.read() : amd.discover(static_cast<uint32_t>(report.readings_size()));
+    discovered = true;
+    if (of_amd.readings_size() > 0 && report.no_library()) report.Clear();
+    report.MergeFrom(of_amd);
     const std::string bytes = report.SerializeAsString();
     if (::send(STDIN_FILENO, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return 1;
   }

@@ -19,7 +19,7 @@ namespace minke::node {
 
 class GpuProbe {
  public:
-  explicit GpuProbe(NvmlOptions options) : options_(std::move(options)) {}
+  explicit GpuProbe(GpuOptions options) : options_(std::move(options)) {}
   ~GpuProbe() { stop(); }
   GpuProbe(const GpuProbe&) = delete;
   GpuProbe& operator=(const GpuProbe&) = delete;
@@ -32,15 +32,15 @@ class GpuProbe {
  private:
   Status start();
 
-  NvmlOptions options_;
+  GpuOptions options_;
   pid_t child_ = 0;
   os::UniqueFd socket_;
 };
 
 // Whether it is worth to ask: false where there is no sign of a driver. Cheap.
-bool may_have_gpus(const NvmlOptions& options);
+bool may_have_gpus(const GpuOptions& options);
 
 // That process: answers on standard input, which is a socket, until it is closed. Returns an exit code.
-int run_gpu_probe(const NvmlOptions& options);
+int run_gpu_probe(const GpuOptions& options);
 
 }  // namespace minke::node

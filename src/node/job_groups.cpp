@@ -82,7 +82,6 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
     }
   }
   Launch& launch = job.launches[name_of(key)];
-  if (job.spare) launch.oom_kills = job.spare->oom_kills;
   for (int i = 0; i < std::max(1, order.places_size()); ++i) {
     const std::string group = group_of(job, order, i);
     if (group != job.group) {
@@ -91,6 +90,7 @@ Result<std::vector<GroupEntry>> JobGroups::make(const LaunchOrder& order,
       const uint64_t memory = i < order.places_size() ? order.places(i).memory_bytes() : 0;
       if (auto made = groups_->create(group, {memory, 0, "", {}}); !made) return failure(made.error());
     }
+    if (job.spare && group == job.group) launch.oom_kills = job.spare->oom_kills;
     launch.groups.push_back(group);
     auto entry = open(job, group);
     if (!entry) return failure(entry.error());

@@ -24,7 +24,13 @@ TemporaryDirectory::TemporaryDirectory() {
   path_ = pattern;
 }
 TemporaryDirectory::~TemporaryDirectory() {
+  // A process of the launcher's may still be removing what was set aside in it.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   auto status = remove_tmp_dir(path_);
+  while (!status && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    status = remove_tmp_dir(path_);
+  }
   EXPECT_TRUE(status) << (status ? "" : status.error().message);
 }
 

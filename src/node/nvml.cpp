@@ -137,7 +137,7 @@ struct Nvml::Device {
   unsigned minor = 0;
 };
 
-Result<std::unique_ptr<Nvml>> Nvml::open(const NvmlOptions& options) {
+Result<std::unique_ptr<Nvml>> Nvml::open(const GpuOptions& options) {
   auto functions = std::make_unique<Functions>();
   functions->library = ::dlopen(options.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (functions->library == nullptr) {
@@ -175,7 +175,7 @@ Result<std::unique_ptr<Nvml>> Nvml::open(const NvmlOptions& options) {
   return nvml;
 }
 
-Nvml::Nvml(std::unique_ptr<Functions> functions, NvmlOptions options)
+Nvml::Nvml(std::unique_ptr<Functions> functions, GpuOptions options)
     : functions_(std::move(functions)), options_(std::move(options)) {}
 
 Nvml::~Nvml() = default;

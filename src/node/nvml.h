@@ -13,16 +13,17 @@
 
 namespace minke::node {
 
-struct NvmlOptions {
+struct GpuOptions {
   std::string library = "libnvidia-ml.so.1";
   std::string devices = "/dev";  // where the device files are
   std::string capabilities = "/proc/driver/nvidia/capabilities";
+  std::string system = "/sys";  // where other makers' GPUs are looked for (node/amd_gpus.h)
 };
 
 class Nvml {
  public:
   // Errors: ENOENT: there is no such library, so no driver; else the library cannot be used, and why.
-  static Result<std::unique_ptr<Nvml>> open(const NvmlOptions& options);
+  static Result<std::unique_ptr<Nvml>> open(const GpuOptions& options);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
@@ -36,14 +37,14 @@ class Nvml {
  private:
   struct Functions;
   struct Device;
-  explicit Nvml(std::unique_ptr<Functions> functions, NvmlOptions options);
+  explicit Nvml(std::unique_ptr<Functions> functions, GpuOptions options);
   void discover_one(unsigned number, GpuReport& report);
   bool discover_parts(const Device& whole, const model::GpuDevice& of_whole, GpuReport& report);
   void read_one(const Device& device, GpuReading& reading);
   std::string error(int code) const;
 
   std::unique_ptr<Functions> functions_;
-  NvmlOptions options_;
+  GpuOptions options_;
   std::vector<Device> devices_;
 };
 

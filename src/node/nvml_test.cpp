@@ -50,7 +50,7 @@ class NvmlTest : public testing::Test {
   }
 
   TemporaryDirectory directory;
-  NvmlOptions options;
+  GpuOptions options;
   std::unique_ptr<Nvml> nvml;
 };
 

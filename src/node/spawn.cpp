@@ -155,7 +155,7 @@ struct Spawner::Start {
   std::vector<ChildLimit> limits;
   std::vector<gid_t> supplementary;  // groups of the order's identity
   std::vector<GroupEntry> groups;
-  std::vector<std::pair<std::string, std::string>> bind_paths;
+  std::vector<Bind> bind_paths;
   std::vector<ChildBind> binds;  // of `bind_paths`
   os::UniqueFd network;
   std::vector<cpu_set_t> cpu_masks;           // by place
@@ -248,8 +248,8 @@ std::vector<pid_t> Spawner::spawn(LaunchOrder launch_order, std::vector<os::Uniq
   start->groups = std::move(confinement.groups);
   start->bind_paths = std::move(confinement.binds);
   if (confinement.network >= 0) start->network.reset(::fcntl(confinement.network, F_DUPFD_CLOEXEC, 3));
-  for (const auto& [source, target] : start->bind_paths)
-    start->binds.push_back({source.c_str(), target.c_str()});
+  for (const Bind& bind : start->bind_paths)
+    start->binds.push_back({bind.source.c_str(), bind.target.c_str(), bind.read_only});
   for (const GroupEntry& group : start->groups) {
     std::vector<int>& files = start->group_files.emplace_back();
     for (const os::UniqueFd& file : group.files) files.push_back(file.get());

@@ -32,11 +32,16 @@
 
 namespace minke::node {
 
+// A directory or file, and in whose place the tasks see it.
+struct Bind {
+  std::string source, target;
+  bool read_only = false;
+};
+
 struct Confinement {
   std::vector<GroupEntry> groups;           // by place; none: the tasks are not in control groups
   std::vector<std::vector<uint32_t>> cpus;  // by place; none or empty: not bound
-  std::vector<std::pair<std::string, std::string>>
-      binds;                // directories or files, and in whose places the tasks see them
+  std::vector<Bind> binds;
   int network = -1;         // a network namespace; -1: the launcher's
   bool host_names = false;  // those of the order's places
 };

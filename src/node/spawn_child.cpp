@@ -101,7 +101,8 @@ MINKE_SHARED_MEMORY void take_private_directories(ChildBlock& child) {
     result = raw_syscall(SYS_mount, address(bind.source), address(bind.target), 0, MS_BIND, 0);
     if (result != 0) break;
     constexpr long kSafe = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV;
-    result = raw_syscall(SYS_mount, 0, address(bind.target), 0, kSafe, 0);
+    const long flags = bind.read_only ? kSafe | MS_RDONLY : kSafe;
+    result = raw_syscall(SYS_mount, 0, address(bind.target), 0, flags, 0);
   }
   if (result < 0) give_up(child, StartPhase::kDirectories, static_cast<int>(-result));
 }

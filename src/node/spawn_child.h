@@ -19,6 +19,7 @@ struct ChildStream {
 struct ChildBind {
   const char* source = nullptr;
   const char* target = nullptr;
+  bool read_only = false;
 };
 
 struct ChildLimit {

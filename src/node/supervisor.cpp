@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "node/launcher.h"
 #include "node/namespaces.h"
 #include "node/tmp_dir.h"
+#include "node/tmp_image.h"
 
 namespace minke::node {
 namespace {
@@ -145,7 +147,7 @@ Supervisor::Supervisor(os::EventLoop& loop, Options options, Journal journal, La
       child_list_(options_.use_kernel_child_list),
       tmp_dirs_(options_.home_id),
       groups_(options_.home_id, options_.shared),
-      cpus_(CpuPool::of_machine()),
+      cpus_(processors_of_machine()),
       timer_(loop.make_timer([this] { schedule_clearing(); })),
       early_timer_(loop.make_timer([this] { deliver_early_signals(); })),
       idle_timer_(loop.make_timer([this] {
@@ -192,15 +194,20 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confine
     if (const Status made = make_network(order, job); !made) return made;
   }
   if (job.cpus.empty()) {
-    for (const uint32_t count : order.job_cpus()) job.cpus.push_back(cpus_.take(count));
+    for (int i = 0; i < order.job_cpus_size(); ++i) {
+      const bool told = i < order.job_near_cpus_size();
+      job.cpus.push_back(
+          cpus_.take(order.job_cpus(i), told ? parse_cpus(order.job_near_cpus(i)) : std::set<uint32_t>()));
+    }
   }
   auto made = groups_.make(order, job.cpus);
   if (!made) return failure("no control group: " + made.error().message, made.error().code);
   confinement = {std::move(*made), job.cpus, job.binds, job.network.get(), false};
   if (::geteuid() == 0 && can_name_hosts()) {
     confinement.host_names = true;
-    if (!order.hosts().empty()) confinement.binds.emplace_back(order.hosts(), "/etc/hosts");
+    if (!order.hosts().empty()) confinement.binds.push_back({order.hosts(), "/etc/hosts"});
   }
+  if (order.has_identity()) add_closed_directories(order, confinement.binds);
   if (order.id().kind() == model::STEP_BATCH) remember_streams(order);
   return {};
 }
@@ -209,17 +216,37 @@ Status Supervisor::make_directories(const LaunchOrder& order, Job& job) {
   if (order.tmp_dir().empty() || !job.tmp_dir.empty()) return {};
   std::optional<Owner> owner;
   if (order.has_identity()) owner = Owner{order.identity().uid(), order.identity().gid()};
-  if (auto made = tmp_dirs_.make(order.tmp_dir(), owner); !made) return made;
+  const bool limited = owner && order.tmp_bytes() != 0;
+  if (auto made = limited ? make_tmp_image(order.tmp_dir(), order.tmp_bytes(), *owner)
+                          : tmp_dirs_.make(order.tmp_dir(), owner);
+      !made)
+    return made;
   job.tmp_dir = order.tmp_dir();  // only what is ours is removed later
+  sweep(job.tmp_dir.substr(0, job.tmp_dir.rfind('/')));
   if (!order.private_directories() || !owner) return {};
-  const std::vector<std::string> own = private_directories(job);
+  std::vector<std::string> own = private_directories(job);
+  if (limited) own.back() = tmp_image_private(order.tmp_dir());
   if (auto made = make_memory_dir(options_.memory_dir); !made) return made;
   const char* const targets[] = {"/dev/shm", "/tmp"};
   for (size_t i = 0; i < own.size(); ++i) {
     if (auto made = tmp_dirs_.make(own[i], owner); !made) return made;
-    job.binds.emplace_back(own[i], targets[i]);
+    job.binds.push_back({own[i], targets[i]});
   }
   return {};
+}
+
+// What is not there needs no hiding, and nothing could be mounted on it.
+void Supervisor::add_closed_directories(const LaunchOrder& order, std::vector<Bind>& binds) const {
+  const auto there = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
+  for (const std::string& path : order.hidden_directories()) {
+    const std::string empty = options_.memory_dir + "/empty";
+    if (!there(path)) continue;
+    if (make_memory_dir(options_.memory_dir) && (::mkdir(empty.c_str(), 0) == 0 || errno == EEXIST) &&
+        ::chmod(empty.c_str(), 0555) == 0)
+      binds.push_back({empty, path, true});
+  }
+  for (const std::string& path : order.read_only_directories())
+    if (there(path)) binds.push_back({path, path, true});
 }
 
 std::vector<std::string> Supervisor::private_directories(const Job& job) const {

@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "node/cpu_pool.h"
@@ -80,7 +81,7 @@ class Supervisor {
     std::string message_prefix;            // before our own words there
     std::optional<Identity> identity;
     std::vector<std::vector<uint32_t>> cpus;  // by place; empty: not bound
-    std::vector<std::pair<std::string, std::string>> binds;
+    std::vector<Bind> binds;
     os::UniqueFd network;  // of an offline job
     // Its way to the proxy: a socket in that network, and the process that accepts there, which is not
     // started before somebody connects.
@@ -112,6 +113,7 @@ class Supervisor {
   void wait_for_proxy_use(Job& job);
   void proxy_ended(const JobKey& key);
   std::vector<std::string> private_directories(const Job& job) const;  // whether or not it has them
+  void add_closed_directories(const LaunchOrder& order, std::vector<Bind>& binds) const;
   void remember_streams(const LaunchOrder& order);
   void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
                    Confinement confinement);
@@ -135,6 +137,9 @@ class Supervisor {
   bool kill_orphans(const Job& job, const std::vector<pid_t>& orphans);
   void kill_rest_of(const LaunchState& launch);
   bool remove_directories_of(Job& job);
+  bool set_aside(const std::string& directory);
+  void remove_set_aside(const std::string& path);
+  void sweep(const std::string& parent);
   void finish(Job& job);
 
   // supervisor_orphans.cpp: whose process is that?
@@ -167,6 +172,8 @@ class Supervisor {
   std::unordered_map<pid_t, Root> roots_;
   std::unordered_map<pid_t, JobKey> sessions_;  // of all jobs_
   std::unordered_map<pid_t, JobKey> removals_;
+  std::unordered_map<pid_t, std::string> set_aside_;  // what the process removes, whose job has ended
+  std::unordered_set<std::string> swept_;             // where nothing is left of a launcher before this one
   std::unordered_map<pid_t, JobKey> proxies_;
   std::unordered_map<pid_t, Orphan> orphans_;  // true until it is reaped: till then nobody else has its pid
   std::optional<std::vector<Process>> snapshot_;  // of this turn of the loop

@@ -4,7 +4,6 @@
 // another one. So nothing of the machine's network is in the job's, and nothing is spent until somebody
 // connects.
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 
 #include "node/namespaces.h"
 #include "node/supervisor.h"
+#include "os/child_signals.h"
 
 extern char** environ;
 
@@ -33,22 +33,14 @@ Result<pid_t> start_proxy(const model::ProxySettings& settings, int socket) {
   char* environment[] = {path, nullptr};
 
   posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_adddup2(&files, socket, 0);
   ::posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-  ::posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  ::sigemptyset(&none);
-  ::sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  ::posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  const os::ChildSignals signals(POSIX_SPAWN_SETSID);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, words[0].c_str(), &files, &attributes, arguments.data(), environment);
+  const int error =
+      ::posix_spawn(&pid, words[0].c_str(), &files, signals.get(), arguments.data(), environment);
   ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
   if (error != 0) return failure_from_errno("job-proxy", error);
   return pid;
 }

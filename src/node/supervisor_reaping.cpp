@@ -1,4 +1,6 @@
 // The launcher's children end, and jobs are cleared away.
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -6,18 +8,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <ctime>
+#include <string_view>
 
 #include "node/append.h"
 #include "node/process_usage.h"
 #include "node/supervisor.h"
 #include "node/tmp_dir.h"
+#include "node/tmp_image.h"
 
 namespace minke::node {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestDelay{1000};
 constexpr std::chrono::milliseconds kIdleBeforeTidying{1000};
+constexpr char kSetAside[] = ".minke-gone-";  // before the name of what is removed while nobody waits for it
 
 int wait_status(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED) return (info.si_status & 0xff) << 8;
@@ -68,6 +74,10 @@ void Supervisor::reap() {
       if (!remove_empty_tmp_dir(job.directories.back()) && options_.shared)
         log_line("something in " + job.directories.back() + " is not its owner's to remove");
       job.directories.pop_back();  // gone, or as good as: the process has logged why not
+    }
+    if (const auto aside = set_aside_.extract(pid); !aside.empty()) {
+      if (!remove_empty_tmp_dir(aside.mapped()) && options_.shared)
+        log_line("something in " + aside.mapped() + " is not its owner's to remove");
     }
   }
   if (!ending_.empty()) schedule_clearing();
@@ -224,7 +234,12 @@ bool Supervisor::remove_directories_of(Job& job) {
   }
   while (!job.directories.empty()) {
     const std::string& directory = job.directories.back();
-    if (tmp_dirs_.remove_if_empty(directory)) {
+    if (!(options_.shared && has_tmp_image(directory)) && tmp_dirs_.remove_if_empty(directory)) {
+      job.directories.pop_back();
+      continue;
+    }
+    const bool image = options_.shared && has_tmp_image(directory);
+    if (!image && set_aside(directory)) {
       job.directories.pop_back();
       continue;
     }
@@ -235,6 +250,38 @@ bool Supervisor::remove_directories_of(Job& job) {
     return false;
   }
   return true;
+}
+
+// A directory with many files gets out of the way in one step; they go while others work. What a launcher
+// leaves that is killed meanwhile, the next one finds by its name.
+bool Supervisor::set_aside(const std::string& directory) {
+  static unsigned count = 0;
+  const size_t slash = directory.rfind('/');
+  if (slash == std::string::npos) return false;
+  const std::string aside = directory.substr(0, slash + 1) + kSetAside + directory.substr(slash + 1) + "." +
+                            std::to_string(::getpid()) + "." + std::to_string(count++);
+  if (::renameat2(AT_FDCWD, directory.c_str(), AT_FDCWD, aside.c_str(), RENAME_NOREPLACE) != 0) return false;
+  remove_set_aside(aside);
+  return true;
+}
+
+void Supervisor::remove_set_aside(const std::string& path) {
+  const pid_t pid = fork_tmp_dir_removal(path, true);
+  if (pid > 0) {
+    set_aside_[pid] = path;
+  } else {
+    log_line(path + " is left: no process to remove it");
+  }
+}
+
+void Supervisor::sweep(const std::string& parent) {
+  if (!swept_.insert(parent).second) return;
+  DIR* stream = ::opendir(parent.c_str());
+  if (stream == nullptr) return;
+  while (const dirent* entry = ::readdir(stream))
+    if (std::string_view(entry->d_name).starts_with(kSetAside))
+      remove_set_aside(parent + "/" + entry->d_name);
+  ::closedir(stream);
 }
 
 void Supervisor::finish(Job& job) {

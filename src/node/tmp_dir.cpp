@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 
+#include "node/tmp_image.h"
 #include "os/become.h"
 #include "os/fd.h"
 
@@ -137,16 +138,23 @@ Status remove_tmp_dir(const std::string& path) {
   }
 }
 
-pid_t fork_tmp_dir_removal(const std::string& path) {
+pid_t fork_tmp_dir_removal(const std::string& path, bool outlives) {
   pid_t parent = ::getpid();
   // A SIGTERM for the launcher's group is none for this one, and its descriptors (the lock!) stay its own.
   pid_t pid = ::fork();
   if (pid < 0) return -errno;
   if (pid > 0) return pid;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
+  if (!outlives) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+  }
   ::setsid();
   ::close_range(3, ~0U, 0);
+  if (has_tmp_image(path)) {
+    const Status removed = remove_tmp_image(path);
+    if (!removed) std::fprintf(stderr, "launcher: cannot remove %s\n", removed.error().message.c_str());
+    ::_exit(removed ? 0 : 1);
+  }
   struct stat info {};
   if (::geteuid() == 0 && ::lstat(path.c_str(), &info) == 0 && info.st_uid != 0) {
     // With its owner's rights: what he could not remove, and moved here, is not removed for him.
