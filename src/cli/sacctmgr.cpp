@@ -1,4 +1,4 @@
-// sacctmgr: accounts, users, associations and QOS: to see and to change.
+// sacctmgr: accounts, users, associations, QOS and other clusters' names: to see and to change.
 //
 // The command works on a copy of the accounts that the daemon sends it, puts the change together, shows it,
 // asks, and sends it back as a whole: the daemon makes all of it, or nothing (sched/account_book.h).
@@ -56,49 +56,60 @@ constexpr const char* kHelp =
     "     list <ENTITY> [<SPECS>] [format=<FIELD>[%<WIDTH>],...]\n"
     "     load [clean] [file=]<FILENAME>\n"
     "     modify <ENTITY> where <SPECS> set <SPECS>\n"
-    "     show: the same as list\n\n"
-    "    Valid <ENTITY> values are: account, association, cluster, coordinator, problem, qos, tres, user\n";
+    "     show: the same as list\n"
+    "     version: display tool version number\n\n"
+    "    Valid <ENTITY> values are: account, association, cluster, coordinator, federation,\n     job, "
+    "problem, qos, resource, tres, user, wckey\n\n"
+    "    What is given most:\n"
+    "     add account      - Names=, Description=, Organization=, Parent=, Fairshare=, QOS=, GrpTRES=, "
+    "MaxJobs=\n"
+    "     add cluster      - Names=, Classification=, Fairshare=, QOS=\n"
+    "     add qos          - Names=, Priority=, Preempt=, Flags=, GrpTRES=, MaxTRESPerUser=, MaxWall=\n"
+    "     add user         - Names=, Accounts=, DefaultAccount=, AdminLevel=, Fairshare=, QOS=, MaxJobs=\n"
+    "     modify …         - the same, what is to be changed after where, what to after set\n";
 
-enum class Entity { kNone, kAccount, kUser, kQos, kCoordinator };
-
-Entity entity_of(std::string_view word) {
-  const auto is = [&](std::string_view name, size_t shortest) {
-    return word.size() >= shortest && text::starts_with_ignoring_case(name, word);
-  };
-  if (is("accounts", 1)) return Entity::kAccount;
-  if (is("coordinators", 2)) return Entity::kCoordinator;
-  if (is("qos", 1)) return Entity::kQos;
-  if (is("users", 1)) return Entity::kUser;
-  return Entity::kNone;
+using Action = int (*)(AccountingSession&, const Words&);
+int add_coordinator(AccountingSession& session, const Words& words) {
+  return change_coordinators(session, words, true);
+}
+int delete_coordinator(AccountingSession& session, const Words& words) {
+  return change_coordinators(session, words, false);
 }
 
-int no_entity(std::string_view command, std::string_view list) {
-  std::fprintf(stderr, "No valid entity in %.*s command\nInput line must include %.*s\n",
-               static_cast<int>(command.size()), command.data(), static_cast<int>(list.size()), list.data());
-  return 1;
-}
+// What can be done to what; abbreviations from so many letters on.
+struct Entity {
+  std::string_view name;
+  size_t shortest;
+  Action add, modify, remove;
+};
+constexpr Entity kEntities[] = {
+    {"accounts", 1, add_account, modify_account, delete_account},
+    {"clusters", 2, add_cluster, modify_cluster, delete_cluster},
+    {"coordinators", 2, add_coordinator, nullptr, delete_coordinator},
+    {"federations", 1, add_federation, modify_federation, delete_federation},
+    {"jobs", 1, nullptr, modify_job, nullptr},
+    {"qos", 1, add_qos, modify_qos, delete_qos},
+    {"resources", 1, add_resource, modify_resource, delete_resource},
+    {"users", 1, add_user, modify_user, delete_user},
+};
 
 int change(AccountingSession& session, std::string_view command, std::span<char* const> rest) {
-  const Entity entity = rest.empty() ? Entity::kNone : entity_of(rest.front());
-  const Words words = split_words(rest.empty() ? rest : rest.subspan(1));
-  if (command == "add") {
-    if (entity == Entity::kAccount) return add_account(session, words);
-    if (entity == Entity::kUser) return add_user(session, words);
-    if (entity == Entity::kQos) return add_qos(session, words);
-    if (entity == Entity::kCoordinator) return change_coordinators(session, words, true);
-    return no_entity("add", R"("Account", "Coordinator", "QOS", or "User")");
+  const std::string_view given = rest.empty() ? std::string_view() : rest.front();
+  const auto action_of = [&](const Entity& one) {
+    return command == "add" ? one.add : command == "modify" ? one.modify : one.remove;
+  };
+  std::string names;
+  for (const Entity& one : kEntities) {
+    if (action_of(one) == nullptr) continue;
+    if (given.size() >= one.shortest && text::starts_with_ignoring_case(one.name, given))
+      return action_of(one)(session, split_words(rest.subspan(1)));
+    std::string name(one.name == "qos" ? "QOS" : one.name.substr(0, one.name.size() - 1));
+    name[0] = static_cast<char>(name[0] >= 'a' ? name[0] - 'a' + 'A' : name[0]);
+    names += (names.empty() ? "\"" : ", \"") + name + "\"";
   }
-  if (command == "modify") {
-    if (entity == Entity::kAccount) return modify_account(session, words);
-    if (entity == Entity::kUser) return modify_user(session, words);
-    if (entity == Entity::kQos) return modify_qos(session, words);
-    return no_entity("modify", R"("Account", "QOS", or "User")");
-  }
-  if (entity == Entity::kAccount) return delete_account(session, words);
-  if (entity == Entity::kUser) return delete_user(session, words);
-  if (entity == Entity::kQos) return delete_qos(session, words);
-  if (entity == Entity::kCoordinator) return change_coordinators(session, words, false);
-  return no_entity("delete", R"("Account", "Coordinator", "QOS", or "User")");
+  std::fprintf(stderr, "No valid entity in %.*s command\nInput line must include one of %s\n",
+               static_cast<int>(command.size()), command.data(), names.c_str());
+  return 1;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
-#include "cli/sacctmgr/words.h"
+#include "cli/sacctmgr/settings.h"
 #include "os/files.h"
 #include "text/number.h"
 
@@ -25,11 +25,6 @@ constexpr std::string_view kHead =
     "# Account - 'name':Fairshare=3:GrpTRES=cpu=10:Description='what it is':Organization='whose'\n"
     "# User - 'name':DefaultAccount='name':Fairshare=1:MaxJobs=4\n"
     "# A parent must have had its own line before; root is there from the beginning.\n";
-
-int refuse(const std::string& problem) {
-  std::fprintf(stderr, "%s\n", problem.c_str());
-  return 1;
-}
 
 void settings(const model::AssociationRecord& one, std::string& out) {
   const model::Limits& limits = one.limits();

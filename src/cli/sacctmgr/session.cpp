@@ -1,6 +1,7 @@
 #include "cli/sacctmgr/session.h"
 
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,19 +14,37 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
 
-// The next line of standard input; nothing at its end or when time is up.
-std::optional<std::string> next_line(std::chrono::steady_clock::time_point deadline) {
-  std::string line;
-  for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    if (left.count() <= 0 || ::poll(&input, 1, static_cast<int>(left.count())) <= 0) return std::nullopt;
-    char c = 0;
-    if (::read(STDIN_FILENO, &c, 1) != 1) return std::nullopt;
-    if (c == '\n') return line;
-    line += c;
+// While it lives, a key pressed on the terminal is read at once, without Enter.
+class SingleKeys {
+ public:
+  SingleKeys() {
+    if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
+    termios single = before_;
+    single.c_lflag &= ~static_cast<tcflag_t>(ICANON);
+    single.c_cc[VMIN] = 1;
+    changed_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &single) == 0;
   }
+  ~SingleKeys() {
+    if (changed_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  bool are_read() const { return changed_; }
+  SingleKeys(const SingleKeys&) = delete;
+  SingleKeys& operator=(const SingleKeys&) = delete;
+
+ private:
+  termios before_{};
+  bool changed_ = false;
+};
+
+// The next character of standard input; nothing at its end or when time is up.
+std::optional<char> next_key(std::chrono::steady_clock::time_point deadline) {
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (left.count() <= 0 || ::poll(&input, 1, static_cast<int>(left.count())) <= 0) return std::nullopt;
+  char key = 0;
+  if (::read(STDIN_FILENO, &key, 1) != 1) return std::nullopt;
+  return key;
 }
 
 }  // namespace
@@ -46,10 +65,48 @@ Result<AccountingSession> AccountingSession::open(const AccountingOptions& optio
   all.users.assign(reply.users().begin(), reply.users().end());
   all.associations.assign(reply.associations().begin(), reply.associations().end());
   all.qos.assign(reply.qos().begin(), reply.qos().end());
+  all.associations.insert(all.associations.end(), reply.foreign_associations().begin(),
+                          reply.foreign_associations().end());
+  all.clusters.assign(reply.clusters().begin(), reply.clusters().end());
+  all.federations.assign(reply.federations().begin(), reply.federations().end());
+  all.resources.assign(reply.resources().begin(), reply.resources().end());
   if (const Status applied = session.book_.apply(all); !applied) return failure(applied.error());
   session.book_.set_version(reply.version());
   session.cluster_ = fetch_cluster_name(*session.client_);
   return session;
+}
+
+int refuse(const std::string& problem) {
+  std::fprintf(stderr, "%s\n", problem.c_str());
+  return 1;
+}
+
+std::string AccountingSession::cluster_name(const std::string& in_book) const {
+  return in_book.empty() ? cluster_ : in_book;
+}
+
+std::string AccountingSession::cluster_in_book(const std::string& name) const {
+  const std::string lowered = lower(name);
+  return lowered == lower(cluster_) ? std::string() : lowered;
+}
+
+Result<std::vector<std::string>> AccountingSession::clusters_of(std::span<const Word> words) const {
+  std::vector<std::string> clusters;
+  for (const std::string& name : list_of(words, "cluster")) {
+    clusters.push_back(cluster_in_book(name));
+    if (!book_.clusters().contains(clusters.back()))
+      return failure(" This cluster '" + name +
+                     "' doesn't exist.\n        Contact your admin to add it to accounting.");
+  }
+  if (clusters.empty()) {
+    for (const auto& [name, cluster] : book_.clusters()) clusters.push_back(name);
+  }
+  return clusters;
+}
+
+int AccountingSession::nothing(const std::string& done) const {
+  say(" Nothing " + done + "\n");
+  return 1;
 }
 
 void AccountingSession::say(const std::string& text) const {
@@ -59,10 +116,13 @@ void AccountingSession::say(const std::string& text) const {
 bool AccountingSession::agreed(const std::string& question) const {
   if (options_.immediate) return true;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const SingleKeys keys;
   write_out(question + " (You have 30 seconds to decide)\n(N/y): ");
-  while (const auto line = next_line(deadline)) {
-    if (*line == "y" || *line == "Y") return true;
-    if (*line == "n" || *line == "N" || line->empty()) return false;
+  while (const auto key = next_key(deadline)) {
+    if (*key != '\n') write_out("\n");
+    for (auto rest = key; !keys.are_read() && rest && *rest != '\n';) rest = next_key(deadline);
+    if (*key == 'y' || *key == 'Y') return true;
+    if (*key == 'n' || *key == 'N' || *key == '\n') return false;
     write_out("Y or N please\n(N/y): ");
   }
   write_out("\n");
@@ -81,6 +141,12 @@ Status AccountingSession::send() {
   for (const auto& one : change.removed_users) request.add_removed_users(one);
   for (const uint32_t one : change.removed_associations) request.add_removed_associations(one);
   for (const uint32_t one : change.removed_qos) request.add_removed_qos(one);
+  for (const auto& one : change.clusters) *request.add_clusters() = one;
+  for (const auto& one : change.federations) *request.add_federations() = one;
+  for (const auto& one : change.resources) *request.add_resources() = one;
+  for (const auto& one : change.removed_clusters) request.add_removed_clusters(one);
+  for (const auto& one : change.removed_federations) request.add_removed_federations(one);
+  for (const auto& one : change.removed_resources) request.add_removed_resources(one);
   for (const uint32_t one : reset_usage) request.add_reset_usage(one);
   for (const uint32_t one : reset_qos_usage) request.add_reset_qos_usage(one);
   const auto answer = client_->call(message);
@@ -88,11 +154,13 @@ Status AccountingSession::send() {
   return {};
 }
 
+bool AccountingSession::writable() const {
+  if (options_.read_only) std::fprintf(stderr, "Can't run this command in readonly mode.\n");
+  return !options_.read_only;
+}
+
 int AccountingSession::commit() {
-  if (options_.read_only) {
-    std::fprintf(stderr, "Can't run this command in readonly mode.\n");
-    return 1;
-  }
+  if (!writable()) return 1;
   if (!agreed()) {
     say(" Changes Discarded\n");
     return 0;

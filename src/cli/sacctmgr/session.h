@@ -2,13 +2,20 @@
 // whether it shall be made. One thread; blocking.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/client.h"
+#include "cli/sacctmgr/words.h"
 #include "sched/account_book.h"
 
 namespace minke::cli {
+
+// Says what is wrong. The exit status.
+int refuse(const std::string& problem);
 
 struct AccountingOptions {
   bool immediate = false;  // no questions
@@ -21,7 +28,12 @@ class AccountingSession {
   static Result<AccountingSession> open(const AccountingOptions& options);
 
   const sched::AccountBook& book() const { return book_; }
-  const std::string& cluster() const { return cluster_; }
+  const std::string& cluster() const { return cluster_; }  // the name of the one that is served here
+  // The book has no name for that one; here it has. Any case.
+  std::string cluster_name(const std::string& in_book) const;
+  std::string cluster_in_book(const std::string& name) const;
+  // Those of cluster= as the book has them; none given: all, this one first. Errors: one that is not known.
+  Result<std::vector<std::string>> clusters_of(std::span<const Word> words) const;
   Client& client() { return *client_; }
   sched::AccountsChange change;
   std::vector<uint32_t> reset_usage, reset_qos_usage;  // ids
@@ -29,8 +41,10 @@ class AccountingSession {
   void say(const std::string& text) const;  // unless quiet
   // "QUESTION (You have 30 seconds to decide)": whether the answer is yes.
   bool agreed(const std::string& question = "Would you like to commit changes?") const;
+  bool writable() const;  // says so where it is not
   // Asks, and makes the change. The exit status.
   int commit();
+  int nothing(const std::string& done) const;  // " Nothing modified"; the exit status
   // Without a question.
   Status send();
 

@@ -56,6 +56,88 @@ int depth_of(const sched::AccountBook& book, const AssociationRecord& one) {
   return depth;
 }
 
+// Those that were asked for, as the book has them; what is not known is none.
+std::vector<std::string> clusters_in(const AccountingSession& session, const Question& question) {
+  std::vector<std::string> clusters;
+  for (const auto& [name, record] : session.book().clusters()) {
+    if (has(list_of(question.where, "cluster"), lower(session.cluster_name(name)))) clusters.push_back(name);
+  }
+  return clusters;
+}
+
+std::vector<Line> cluster_lines(const AccountingSession& session, const Question& question) {
+  const sched::AccountBook& book = session.book();
+  const auto names = names_in(question.where, "cluster"), federations = list_of(question.where, "federation");
+  std::vector<Line> lines;
+  for (const auto& [name, record] : book.clusters()) {
+    if (!has(names, lower(session.cluster_name(name))) || !has(federations, record.federation())) continue;
+    if (question.with.contains("withfed") && !federations.empty() && record.federation().empty()) continue;
+    Line& line = lines.emplace_back();
+    line.cluster = &record;
+    line.association = book.association(book.root_of(name));
+  }
+  return lines;
+}
+
+std::vector<Line> federation_lines(const AccountingSession& session, const Question& question) {
+  const auto names = names_in(question.where, "federation"), clusters = list_of(question.where, "cluster");
+  const bool tree = question.with.contains("tree");
+  std::vector<Line> lines;
+  for (const auto& [name, record] : session.book().federations()) {
+    if (!has(names, name)) continue;
+    std::vector<Line> members;
+    for (const auto& [in_book, cluster] : session.book().clusters()) {
+      if (cluster.federation() != name || !has(clusters, lower(session.cluster_name(in_book)))) continue;
+      Line& line = members.emplace_back();
+      line.cluster = &cluster;
+      line.is_federation = true;
+      if (!tree) line.federation = name;
+    }
+    if (members.empty() && !clusters.empty()) continue;
+    std::sort(members.begin(), members.end(), [](const Line& a, const Line& b) {
+      return a.cluster->federation_id() < b.cluster->federation_id();
+    });
+    if (members.empty() || tree) lines.emplace_back().federation = name;
+    lines.insert(lines.end(), members.begin(), members.end());
+  }
+  return lines;
+}
+
+std::vector<Line> resource_lines(const AccountingSession& session, const Question& question) {
+  const auto names = names_in(question.where, "resource"), servers = list_of(question.where, "server");
+  std::vector<Line> lines;
+  for (const auto& [key, record] : session.book().resources()) {
+    if (!has(names, record.name()) || !has(servers, record.server())) continue;
+    if (!question.with.contains("withclusters")) {
+      lines.emplace_back().resource = &record;
+      continue;
+    }
+    for (const auto& share : record.shares()) {
+      const std::string cluster = lower(session.cluster_name(share.cluster()));
+      if (!has(list_of(question.where, "cluster"), cluster)) continue;
+      Line& line = lines.emplace_back();
+      line.resource = &record;
+      line.share = &share;
+    }
+  }
+  return lines;
+}
+
+std::vector<Line> wckey_lines(const AccountingSession& session, const Question& question) {
+  const auto names = names_in(question.where, "wckeys"), users = list_of(question.where, "user");
+  std::vector<Line> lines;
+  for (const auto& [user, record] : session.book().users()) {
+    if (!has(users, user)) continue;
+    for (const std::string& key : record.wckeys()) {
+      if (!has(names, key)) continue;
+      Line& line = lines.emplace_back();
+      line.type = "wckey", line.name = key;
+      line.user = &record;
+    }
+  }
+  return lines;
+}
+
 std::vector<Line> association_lines(const AccountingSession& session, const Question& question) {
   const sched::AccountBook& book = session.book();
   std::vector<Line> lines;
@@ -65,18 +147,23 @@ std::vector<Line> association_lines(const AccountingSession& session, const Ques
   if (question.with.contains("withsubaccounts") && !accounts.empty()) {
     for (const auto& [id, one] : book.associations()) {
       for (const std::string& above : std::vector(accounts)) {
-        const AssociationRecord* top = book.find(above);
+        const AssociationRecord* top = book.find(above, {}, {}, one.cluster());
         if (top != nullptr && book.below(id, top->id())) accounts.push_back(one.account());
       }
     }
   }
-  for (const uint32_t id : book.in_tree_order()) {
+  std::vector<uint32_t> order;
+  for (const std::string& cluster : clusters_in(session, question)) {
+    const auto tree = book.in_tree_order(book.root_of(cluster));
+    order.insert(order.end(), tree.begin(), tree.end());
+  }
+  for (const uint32_t id : order) {
     const AssociationRecord& one = *book.association(id);
     if (!has(accounts, one.account()) || !has(users, one.user()) || !has(partitions, one.partition()) ||
         !has(parents, one.parent_account()) || !has(ids, std::to_string(id)))
       continue;
     if (question.with.contains("onlydefaults") &&
-        (one.user().empty() || book.user(one.user())->default_account() != one.account()))
+        (one.user().empty() || book.default_account(one.user(), one.cluster()) != one.account()))
       continue;
     Line& line = lines.emplace_back();
     line.association = &one;
@@ -118,7 +205,11 @@ std::vector<Line> lines_of(const AccountingSession& session, std::string_view en
       if (!has(names, name)) continue;
       if (!levels.empty() && parse_admin_level(levels.front()) != one.admin_level()) continue;
       if (!question.with.contains("withassoc")) {
-        lines.emplace_back().user = &one;
+        Line& line = lines.emplace_back();
+        line.user = &one;
+        const auto clusters = clusters_in(session, question);
+        if (!list_of(question.where, "cluster").empty() && !clusters.empty())
+          line.default_on = clusters.front();
         continue;
       }
       Question inner = question;
@@ -130,9 +221,13 @@ std::vector<Line> lines_of(const AccountingSession& session, std::string_view en
       }
     }
   } else if (entity == "clusters") {
-    Line& line = lines.emplace_back();
-    line.type = "cluster";
-    line.association = book.association(sched::kRootAssociation);
+    return cluster_lines(session, question);
+  } else if (entity == "federations") {
+    return federation_lines(session, question);
+  } else if (entity == "resources") {
+    return resource_lines(session, question);
+  } else if (entity == "wckeys") {
+    return wckey_lines(session, question);
   } else if (entity == "tres") {
     constexpr const char* kTres[][3] = {{"cpu", "", "1"},  {"mem", "", "2"},     {"energy", "", "3"},
                                         {"node", "", "4"}, {"billing", "", "5"}, {"fs", "disk", "6"},
@@ -181,11 +276,12 @@ std::string default_format(std::string_view entity, const Question& question) {
                    "defaultqos"
                  : "");
   if (entity == "clusters")
-    return "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtresperjob,"
-           "maxsubmit,maxwall,"
-           "qos,defaultqos";
+    return std::string() +
+           "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtresperjob,"
+           "maxsubmit,maxwall,qos,defaultqos" +
+           std::string(question.with.contains("withfed") ? ",federation,id,features,fedstate" : "");
   if (entity == "tres") return "type,name%15,id";
-  if (entity == "federations") return "federation,cluster,id%2,features,fedstate";  // there are none
+  if (entity == "federations") return "federation,cluster,id%2,features,fedstate";
   if (entity == "resources") return "name%10,server,type%8,count,allocated,servertype";
   if (entity == "wckeys") return "wckey,cluster,user";
   return "cluster,account,user,problem";
@@ -203,7 +299,8 @@ int show_document(const AccountingSession& session, std::string_view entity, con
   std::set<const void*> seen;  // an account with several associations is one record
   for (const Line& line : lines) {
     if (entity == "associations") {
-      describe_association(document, *line.association, session.book(), session.cluster());
+      describe_association(document, *line.association, session.book(),
+                           session.cluster_name(line.association->cluster()));
     } else if (entity == "accounts" && seen.insert(line.account).second) {
       describe_account(document, *line.account, session.book(), session.cluster(), with);
     } else if (entity == "users" && seen.insert(line.user).second) {
@@ -224,10 +321,6 @@ int show_document(const AccountingSession& session, std::string_view entity, con
 
 int show_entity(AccountingSession& session, std::string_view given, std::span<char* const> words,
                 const ShowStyle& style) {
-  const auto refuse = [](const std::string& problem) {
-    std::fprintf(stderr, "%s\n", problem.c_str());
-    return 1;
-  };
   const auto* entity = std::find_if(std::begin(kEntities), std::end(kEntities), [&](const Entity& one) {
     return given.size() >= one.shortest && text::starts_with_ignoring_case(one.name, given);
   });
@@ -261,17 +354,19 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
       bool known = false;
       for (const std::string_view one :
            {"withassoc", "withcoord", "withdeleted", "withsubaccounts", "withrawqoslevel", "tree", "wolimits",
-            "wopinfo", "woplimits", "onlydefaults"}) {
-        if (option.size() >= 4 && one.starts_with(option)) question.with.emplace(one), known = true;
+            "wopinfo", "woplimits", "onlydefaults", "withfed", "withclusters"}) {
+        if (option.size() >= 4 && one.starts_with(option) && !known) question.with.emplace(one), known = true;
       }
       if (known) continue;
       if (name == "associations" || name == "tres" || name == "problems")
         return refuse(" Unknown condition: " + word.text);
     } else {
       constexpr std::string_view kConditions[] = {
-          "account", "user",       "cluster",        "partition",   "name",         "parent", "id",
-          "qos",     "adminlevel", "defaultaccount", "description", "organization", "type",   "defaultqos",
-          "start",   "end",        "fairshare"};
+          "account",       "user",         "cluster",    "partition",  "name",
+          "parent",        "id",           "qos",        "adminlevel", "defaultaccount",
+          "description",   "organization", "type",       "defaultqos", "start",
+          "end",           "fairshare",    "federation", "server",     "wckeys",
+          "classification"};
       if (std::find(std::begin(kConditions), std::end(kConditions), word.name) == std::end(kConditions))
         return refuse(" Unknown condition: " + word.text);
     }
@@ -285,11 +380,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
     const size_t quote = message.find('"');
     return refuse("Unknown field '" + message.substr(quote + 1, message.size() - quote - 2) + "'");
   }
-  std::string own;
-  for (const char c : session.cluster()) own += text::to_lower(c);
-  const auto clusters = list_of(question.where, "cluster");
-  std::vector<Line> lines;
-  if (has(clusters, own)) lines = lines_of(session, name, question);
+  const std::vector<Line> lines = lines_of(session, name, question);
   if (style.document) return show_document(session, name, lines, question, style);
   const ShowContext context{&session,
                             question.with.contains("woplimits") || question.with.contains("wopinfo")};

@@ -69,6 +69,7 @@ int show_configuration(AccountingSession& session) {
   out += "\nSlurmDBD configuration:\n";
   for (const auto& [name, value] : kOfTheAccounts) append_line(out, name, value);
   for (const std::string_view name : {"PrivateData", "TrackWCKey"}) append_line(out, name, value_of(name));
+  append_line(out, "SLURMDBD_CONF", value_of("SLURM_CONF"));  // one file says it all
   append_line(out, "SLURMDBD_VERSION", value_of("SLURM_VERSION"));
   write_out(out);
   return 0;

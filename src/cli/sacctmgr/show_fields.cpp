@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "cli/sacctmgr/change.h"
+#include "cli/sacctmgr/settings.h"
 #include "text/duration.h"
 
 namespace minke::cli {
@@ -26,7 +27,60 @@ Limits limits_of(const Line& line, const Context& context) {
 
 void nothing(const Line&, const Context&, std::string&) {}
 void cluster(const Line& line, const Context& context, std::string& out) {
-  if (line.association != nullptr || line.type == "cluster") out += context.session->cluster();
+  if (line.share != nullptr) {
+    out += context.session->cluster_name(line.share->cluster());
+  } else if (line.cluster != nullptr) {
+    out += context.session->cluster_name(line.cluster->name());
+  } else if (line.association != nullptr) {
+    out += context.session->cluster_name(line.association->cluster());
+  } else if (line.type == "wckey") {
+    out += context.session->cluster();
+  }
+}
+bool is_here(const Line& line) {
+  return line.cluster != nullptr && line.cluster->name().empty();
+}
+void federation(const Line& line, const Context&, std::string& out) {
+  if (line.cluster != nullptr && !line.is_federation) out += line.cluster->federation();
+  out += line.federation;
+}
+void federation_state(const Line& line, const Context&, std::string& out) {
+  if (line.cluster != nullptr)
+    out += line.cluster->federation_state().empty() ? "NA" : line.cluster->federation_state();
+}
+void features(const Line& line, const Context&, std::string& out) {
+  if (line.cluster != nullptr) out += fmt::format("{}", fmt::join(line.cluster->features(), ","));
+}
+void classification(const Line& line, const Context&, std::string& out) {
+  if (line.cluster != nullptr)
+    out += line.cluster->classification().empty() ? "*" : line.cluster->classification();
+}
+void control_port(const Line& line, const Context&, std::string& out) {
+  if (line.cluster != nullptr) out += '0';
+}
+void server(const Line& line, const Context&, std::string& out) {
+  if (line.resource != nullptr) out += line.resource->server();
+}
+void server_type(const Line& line, const Context&, std::string& out) {
+  if (line.resource != nullptr) out += line.resource->server_type();
+}
+void resource_count(const Line& line, const Context&, std::string& out) {
+  if (line.resource != nullptr) out += std::to_string(line.resource->count());
+}
+void allocated(const Line& line, const Context&, std::string& out) {
+  if (line.resource == nullptr) return;
+  uint32_t percent = 0;
+  for (const auto& share : line.resource->shares()) percent += share.percent();
+  out += std::to_string(percent);
+}
+void allowed(const Line& line, const Context&, std::string& out) {
+  if (line.share != nullptr) out += std::to_string(line.share->percent());
+}
+void wckey(const Line& line, const Context&, std::string& out) {
+  if (line.type == "wckey") out += line.name;
+}
+void default_wckey(const Line& line, const Context&, std::string& out) {
+  if (line.user != nullptr) out += line.user->default_wckey();
 }
 void account(const Line& line, const Context&, std::string& out) {
   out.append(static_cast<size_t>(line.level), ' ');
@@ -39,13 +93,16 @@ void user(const Line& line, const Context&, std::string& out) {
          : line.association != nullptr ? line.association->user()
                                        : "";
 }
-void default_account(const Line& line, const Context&, std::string& out) {
-  if (line.user != nullptr) out += line.user->default_account();
+void default_account(const Line& line, const Context& context, std::string& out) {
+  if (line.user == nullptr) return;
+  out += context.book().default_account(
+      line.user->name(), line.association != nullptr ? line.association->cluster() : line.default_on);
 }
 void admin_level(const Line& line, const Context&, std::string& out) {
   if (line.user != nullptr) out += admin_level_text(line.user->admin_level());
 }
 void description(const Line& line, const Context&, std::string& out) {
+  if (line.resource != nullptr) out += line.resource->description();
   if (line.account != nullptr) out += line.account->description();
   if (line.qos != nullptr) out += line.qos->description();
 }
@@ -71,10 +128,13 @@ void share(const Line& line, const Context&, std::string& out) {
   out += line.association->shares() == sched::kSharesAsParent ? "parent"
                                                               : std::to_string(line.association->shares());
 }
-void priority(const Line& line, const Context&, std::string& out) {
+void priority(const Line& line, const Context& context, std::string& out) {
   if (line.qos != nullptr) out += std::to_string(line.qos->priority());
-  if (line.association != nullptr && line.association->has_priority())
-    out += std::to_string(line.association->priority());
+  // An association's own, or that of the nearest above that has one.
+  const model::AssociationRecord* one = line.association;
+  while (one != nullptr && !one->has_priority() && !context.own_limits)
+    one = context.book().association(context.book().parent(one->id()));
+  if (one != nullptr && one->has_priority()) out += std::to_string(one->priority());
 }
 void qos(const Line& line, const Context& context, std::string& out) {
   if (line.association == nullptr) return;
@@ -90,6 +150,10 @@ void default_qos(const Line& line, const Context& context, std::string& out) {
                             : context.book().default_qos(line.association->id());
 }
 void id(const Line& line, const Context&, std::string& out) {
+  if (line.cluster != nullptr) {
+    out += std::to_string(line.cluster->federation_id());
+    return;
+  }
   out += line.association != nullptr ? std::to_string(line.association->id())
          : line.qos != nullptr       ? std::to_string(line.qos->id())
                                      : line.id;
@@ -109,7 +173,9 @@ std::pair<uint64_t, uint64_t> interval(const sched::AccountBook& book, uint32_t 
     ++next;
     if (one == wanted) begin = left, end = next;
   };
-  walk(sched::kRootAssociation);
+  uint32_t root = wanted;
+  while (const uint32_t above = book.parent(root)) root = above;
+  walk(root);
   return {begin, end};
 }
 void left(const Line& line, const Context& context, std::string& out) {
@@ -149,18 +215,18 @@ void tres(const Line& line, const Context& context, std::string& out) {
   out += tres_text((limits.*get)(), true);
 }
 // One TRES of them, as the columns of before there were TRES show it.
-enum class Single { kCpu, kMemory, kNode };
-template <const TresLimits& (Limits::*get)() const, Single single>
+template <const TresLimits& (Limits::*get)() const, char first>
 void one_tres(const Line& line, const Context& context, std::string& out) {
   const Limits limits = limits_of(line, context);
-  const std::string_view wanted = single == Single::kCpu ? "cpu" : single == Single::kMemory ? "mem" : "node";
   for (const model::Tres& limit : (limits.*get)()) {
-    if (limit.name() == wanted) out += std::to_string(limit.count());
+    if (limit.name() == (first == 'c' ? "cpu" : first == 'm' ? "mem" : "node"))
+      out += std::to_string(limit.count());
   }
 }
 
 void name(const Line& line, const Context&, std::string& out) {
-  out += line.qos != nullptr       ? line.qos->name()
+  out += line.resource != nullptr  ? line.resource->name()
+         : line.qos != nullptr     ? line.qos->name()
          : line.account != nullptr ? line.account->name()
          : line.user != nullptr    ? line.user->name()
                                    : line.name;
@@ -183,16 +249,16 @@ void usage_factor(const Line& line, const Context&, std::string& out) {
                    line.qos->has_usage_factor() ? line.qos->usage_factor() : 1.0);
 }
 void type(const Line& line, const Context&, std::string& out) {
-  out += line.type;
+  out += line.resource != nullptr ? "License" : line.type;
 }
 void problem(const Line& line, const Context&, std::string& out) {
   out += line.problem;
 }
-void host(const Line&, const Context&, std::string& out) {
-  out += "localhost";
+void host(const Line& line, const Context&, std::string& out) {
+  if (is_here(line)) out += "localhost";
 }
-void rpc_version(const Line&, const Context&, std::string& out) {
-  out += "9728";
+void rpc_version(const Line& line, const Context&, std::string& out) {
+  if (line.cluster != nullptr) out += is_here(line) ? "9728" : "0";
 }
 
 constexpr PrintFit kPlus = PrintFit::kPlus;
@@ -200,36 +266,40 @@ constexpr PrintFit kPlus = PrintFit::kPlus;
 #define MINKE_COUNT(field) count<&Limits::has_##field, &Limits::field>
 #define MINKE_MINUTES(field) minutes<&Limits::has_##field, &Limits::field>
 #define MINKE_TRES(field) tres<&Limits::field>
-#define MINKE_ONE(field, single) one_tres<&Limits::field, Single::single>
+#define MINKE_ONE(field, first) one_tres<&Limits::field, first>
 
+// Of those that an abbreviation may mean, the first is meant.
 constexpr Field kFields[] = {
     {"Account", 10, kPlus, account},
-    {"Allocated", 11, kPlus, nothing, "% Allocated"},
-    {"Count", 6, kPlus, nothing},
-    {"Features", 20, kPlus, nothing},
-    {"Federation", 10, kPlus, nothing},
-    {"FedState", 12, kPlus, nothing},
-    {"Server", 10, kPlus, nothing},
-    {"ServerType", 10, kPlus, nothing},
+    {"Acct", 10, kPlus, account, "Account"},
+    {"Allocated", 11, kPlus, allocated, "% Allocated"},
+    {"Allowed", 10, kPlus, allowed, "% Allowed"},
+    {"Classification", 9, kPlus, classification, "Class"},
+    {"Count", 6, kPlus, resource_count},
+    {"Features", 20, kPlus, features},
+    {"Federation", 10, kPlus, federation},
+    {"FedState", 12, kPlus, federation_state},
+    {"Server", 10, kPlus, server},
+    {"ServerType", 10, kPlus, server_type},
     {"AdminLevel", 9, kPlus, admin_level, "Admin"},
     {"Cluster", 10, kPlus, cluster},
     {"Comment", 20, kPlus, comment},
     {"ControlHost", 15, kPlus, host},
-    {"ControlPort", 12, kPlus, nothing},
+    {"ControlPort", 12, kPlus, control_port},
     {"Coordinators", 20, kPlus, coordinators, "Coord Accounts"},
     {"CoreYears", 10, kPlus, core_years},
     {"DefaultAccount", 10, kPlus, default_account, "Def Acct"},
     {"DefaultQOS", 9, kPlus, default_qos, "Def QOS"},
-    {"DefaultWCKey", 10, kPlus, nothing, "Def WCKey"},
+    {"DefaultWCKey", 10, kPlus, default_wckey, "Def WCKey"},
     {"Description", 20, kPlus, description, "Descr"},
     {"Fairshare", 9, kPlus, share, "Share"},
     {"Flags", 40, kPlus, flags},
     {"GraceTime", 10, kPlus, grace},
-    {"GrpCPUs", 8, kPlus, MINKE_ONE(grp_tres, kCpu)},
-    {"GrpCPUMins", 11, kPlus, MINKE_ONE(grp_tres_mins, kCpu)},
-    {"GrpCPURunMins", 13, kPlus, MINKE_ONE(grp_tres_run_mins, kCpu)},
-    {"GrpMemory", 7, kPlus, MINKE_ONE(grp_tres, kMemory), "GrpMem"},
-    {"GrpNodes", 8, kPlus, MINKE_ONE(grp_tres, kNode)},
+    {"GrpCPUs", 8, kPlus, MINKE_ONE(grp_tres, 'c')},
+    {"GrpCPUMins", 11, kPlus, MINKE_ONE(grp_tres_mins, 'c')},
+    {"GrpCPURunMins", 13, kPlus, MINKE_ONE(grp_tres_run_mins, 'c')},
+    {"GrpMemory", 7, kPlus, MINKE_ONE(grp_tres, 'm'), "GrpMem"},
+    {"GrpNodes", 8, kPlus, MINKE_ONE(grp_tres, 'n')},
     {"GrpTRES", 13, kPlus, MINKE_TRES(grp_tres)},
     {"GrpTRESMins", 13, kPlus, MINKE_TRES(grp_tres_mins)},
     {"GrpTRESRunMins", 13, kPlus, MINKE_TRES(grp_tres_run_mins)},
@@ -239,24 +309,24 @@ constexpr Field kFields[] = {
     {"GrpWall", 11, kPlus, MINKE_MINUTES(grp_wall)},
     {"ID", 6, kPlus, id},
     {"LFT", 6, kPlus, left},
-    {"MaxCPUMinsPerJob", 11, kPlus, MINKE_ONE(max_tres_mins, kCpu), "MaxCPUMins"},
-    {"MaxCPUsPerJob", 8, kPlus, MINKE_ONE(max_tres, kCpu), "MaxCPUs"},
+    {"MaxCPUMinsPerJob", 11, kPlus, MINKE_ONE(max_tres_mins, 'c'), "MaxCPUMins"},
+    {"MaxCPUsPerJob", 8, kPlus, MINKE_ONE(max_tres, 'c'), "MaxCPUs"},
+    {"MaxTRESPerJob", 13, kPlus, MINKE_TRES(max_tres), "MaxTRES"},
     {"MaxTRESPA", 13, kPlus, MINKE_TRES(max_tres_per_account)},
     {"MaxTRESPerAccount", 13, kPlus, MINKE_TRES(max_tres_per_account), "MaxTRESPA"},
     {"MaxTRESPU", 13, kPlus, MINKE_TRES(max_tres_per_user)},
     {"MaxTRESPerUser", 13, kPlus, MINKE_TRES(max_tres_per_user), "MaxTRESPU"},
     {"MaxTRESPerNode", 14, kPlus, MINKE_TRES(max_tres_per_node)},
     {"MaxTRESMinsPerJob", 13, kPlus, MINKE_TRES(max_tres_mins), "MaxTRESMins"},
-    {"MaxTRESPerJob", 13, kPlus, MINKE_TRES(max_tres), "MaxTRES"},
+    {"MaxJobs", 7, kPlus, MINKE_COUNT(max_jobs)},
     {"MaxJobsPA", 9, kPlus, MINKE_COUNT(max_jobs_per_account)},
     {"MaxJobsPU", 9, kPlus, MINKE_COUNT(max_jobs)},
     {"MaxJobsPerUser", 9, kPlus, MINKE_COUNT(max_jobs), "MaxJobsPU"},
     {"MaxJobsAccrue", 13, kPlus, MINKE_COUNT(max_jobs_accrue)},
-    {"MaxJobs", 7, kPlus, MINKE_COUNT(max_jobs)},
-    {"MaxNodesPerJob", 8, kPlus, MINKE_ONE(max_tres, kNode), "MaxNodes"},
+    {"MaxNodesPerJob", 8, kPlus, MINKE_ONE(max_tres, 'n'), "MaxNodes"},
+    {"MaxSubmitJobs", 9, kPlus, MINKE_COUNT(max_submit_jobs), "MaxSubmit"},
     {"MaxSubmitPA", 11, kPlus, MINKE_COUNT(max_submit_jobs_per_account)},
     {"MaxSubmitPU", 11, kPlus, MINKE_COUNT(max_submit_jobs)},
-    {"MaxSubmitJobs", 9, kPlus, MINKE_COUNT(max_submit_jobs), "MaxSubmit"},
     {"MaxWallDurationPerJob", 11, kPlus, MINKE_MINUTES(max_wall), "MaxWall"},
     {"MinTRES", 13, kPlus, MINKE_TRES(min_tres)},
     {"Name", 10, kPlus, name},
@@ -264,12 +334,13 @@ constexpr Field kFields[] = {
     {"ParentID", 6, kPlus, parent_id},
     {"ParentName", 10, kPlus, parent_name},
     {"Partition", 10, kPlus, partition},
+    {"Preempt", 10, kPlus, preempt},
     {"PreemptMode", 11, kPlus, preempt_mode},
     {"PreemptExemptTime", 19, kPlus, nothing},
-    {"Preempt", 10, kPlus, preempt},
     {"Priority", 10, kPlus, priority},
     {"Problem", 40, kPlus, problem},
     {"QOS", 20, kPlus, qos},
+    {"QOSLevel", 20, kPlus, qos, "QOS"},
     {"RGT", 6, kPlus, right},
     {"RGUYears", 10, kPlus, rgu_years},
     {"RPC", 5, kPlus, rpc_version},
@@ -278,7 +349,7 @@ constexpr Field kFields[] = {
     {"UsageFactor", 11, kPlus, usage_factor},
     {"UsageThreshold", 10, kPlus, nothing, "UsageThres"},
     {"User", 10, kPlus, user},
-    {"WCKey", 10, kPlus, nothing},
+    {"WCKeys", 10, kPlus, wckey, "WCKey"},
 };
 
 }  // namespace

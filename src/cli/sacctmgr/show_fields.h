@@ -17,8 +17,12 @@ struct ShownLine {
   const model::AccountRecord* account = nullptr;
   const model::UserRecord* user = nullptr;
   const model::QosRecord* qos = nullptr;
+  const model::ClusterRecord* cluster = nullptr;
+  const model::ResourceRecord* resource = nullptr;
+  const model::ResourceRecord::Share* share = nullptr;  // of the resource
+  bool is_federation = false;
   int level = 0;  // in the tree
-  std::string type, name, id, problem;
+  std::string type, name, id, problem, federation, default_on;
 };
 struct ShowContext {
   const AccountingSession* session;

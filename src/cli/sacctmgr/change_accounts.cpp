@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/fetch.h"
+#include "cli/sacctmgr/change.h"
+#include "cli/sacctmgr/matching.h"
+#include "text/number.h"
+
+namespace minke::cli {
+
+using model::AssociationRecord;
+
+int add_account(AccountingSession& session, const Words& words) {
+  const sched::AccountBook& book = session.book();
+  std::vector<Word> given = words.where;
+  given.insert(given.end(), words.set.begin(), words.set.end());
+  const auto names = names_in(given, "account");
+  if (names.empty()) return refuse(" Need name of account to add.");
+  const auto clusters = session.clusters_of(given);
+  if (!clusters) return refuse(clusters.error().message);
+  AssociationRecord pattern;
+  pattern.set_shares(1);
+  std::string description, organization;
+  bool any = false;
+  const Status read = apply_settings(given, pattern, book, any, [&](const Word& word) {
+    if (word.name == "description") description = lower(word.value);
+    if (word.name == "organization") organization = lower(word.value);
+    return word.name.empty() ||
+           is_one_of(word, {"name", "account", "cluster", "parent", "description", "organization"});
+  });
+  if (!read) return refuse(read.error().message);
+  const std::string wanted_parent = lower_value(given, "parent");
+  const std::string parent = wanted_parent.empty() ? std::string(sched::kRootAccount) : wanted_parent;
+  for (const std::string& cluster : *clusters) {
+    if (book.find(parent, {}, {}, cluster) == nullptr)
+      return refuse(" Parent account '" + parent + "' doesn't exist on cluster " +
+                    session.cluster_name(cluster) +
+                    "\n        Contact your admin to add this account.\n No associations created.");
+  }
+  std::string accounts, associations;
+  for (const std::string& name : names) {
+    if (book.account(name) == nullptr) {
+      model::AccountRecord& record = session.change.accounts.emplace_back();
+      record.set_name(name);
+      record.set_description(description.empty() ? name : description);
+      record.set_organization(!organization.empty()           ? organization
+                              : parent == sched::kRootAccount ? name
+                                                              : parent);
+      accounts += "  " + name + "\n";
+    }
+    for (const std::string& cluster : *clusters) {
+      if (book.find(name, {}, {}, cluster) != nullptr) continue;
+      AssociationRecord& record = session.change.associations.emplace_back(pattern);
+      record.set_account(name);
+      record.set_parent_account(parent);
+      record.set_cluster(cluster);
+      associations += fmt::format("  A = {:<10} C = {:<10}\n", name, session.cluster_name(cluster));
+    }
+  }
+  if (session.change.empty()) return session.nothing("new added.");
+  std::string text;
+  if (!accounts.empty())
+    text += " Adding Account(s)\n" + accounts +
+            " Settings\n  Description     = " + (description.empty() ? "Account Name" : description) +
+            "\n  Organization    = " + (organization.empty() ? "Parent/Account Name" : organization) + "\n";
+  if (!associations.empty()) text += " Associations\n" + associations;
+  std::string settings = settings_text(pattern);
+  if (!wanted_parent.empty()) settings += fmt::format("  {:<14}= {}\n", "Parent", parent);
+  if (!settings.empty()) text += " Settings\n" + settings;
+  session.say(text);
+  return session.commit();
+}
+
+int change_coordinators(AccountingSession& session, const Words& words, bool add) {
+  std::vector<Word> given = words.where;
+  given.insert(given.end(), words.set.begin(), words.set.end());
+  const auto accounts = list_of(given, "account");
+  const auto users = names_in(given, "user");
+  if (accounts.empty()) return refuse(" You need to specify a list of accounts.");
+  if (users.empty()) return refuse(" You need to specify a user list here.");
+  std::string text = add ? " Adding Coordinator User(s)\n" : " Removing Coordinators with user name\n";
+  for (const std::string& user : users) {
+    if (session.book().user(user) == nullptr)
+      return refuse(" You specified a coordinator that doesn't exist: " + user);
+    text += "  " + user + "\n";
+  }
+  text += add ? " To Account(s) and all sub-accounts\n" : " From Account(s)\n";
+  for (const std::string& name : accounts) {
+    const model::AccountRecord* known = session.book().account(name);
+    if (known == nullptr) return refuse(" There is no account " + name);
+    model::AccountRecord& record = session.change.accounts.emplace_back(*known);
+    auto& list = *record.mutable_coordinators();
+    for (const std::string& user : users) {
+      list.erase(std::remove(list.begin(), list.end(), user), list.end());
+      if (add) *list.Add() = user;
+    }
+    text += "  " + name + "\n";
+  }
+  session.say(text);
+  return session.commit();
+}
+
+namespace {
+
+std::string account_line(const AccountingSession& session, const AssociationRecord& one) {
+  return fmt::format("  C = {:<10} A = {}{}\n", session.cluster_name(one.cluster()), one.account(),
+                     one.parent_account().empty() ? "" : " of " + one.parent_account());
+}
+
+AssociationRecord& changed(AccountingSession& session, const AssociationRecord& one) {
+  for (AssociationRecord& record : session.change.associations) {
+    if (record.id() == one.id()) return record;
+  }
+  return session.change.associations.emplace_back(one);
+}
+
+// Where these associations go: below `parent`, each on its cluster. As in Slurm, a parent that is below one
+// of them itself takes that one's place first.
+void move_below(AccountingSession& session, const std::vector<const AssociationRecord*>& found,
+                const std::string& parent) {
+  for (const AssociationRecord* one : found) {
+    if (one->account() == sched::kRootAccount) continue;
+    const AssociationRecord* above = session.book().find(parent, {}, {}, one->cluster());
+    const AssociationRecord* up = above;
+    while (up != nullptr && up->id() != one->id() && up->account() != sched::kRootAccount)
+      up = session.book().find(up->parent_account(), {}, {}, one->cluster());
+    if (up == one && above != one) changed(session, *above).set_parent_account(one->parent_account());
+    changed(session, *one).set_parent_account(parent);
+  }
+}
+
+}  // namespace
+
+int modify_account(AccountingSession& session, const Words& words) {
+  if (words.set.empty()) return refuse(" You didn't give me anything to set");
+  // Of users of the accounts, where some are named.
+  const auto found = matching(session, words.where, !list_of(words.where, "user").empty());
+  for (const Word& word : words.set) {
+    if (word.name == "rawusage") return reset_usage(session, found, word);
+  }
+  AssociationRecord probe;
+  bool any = false;
+  const auto own = [](const Word& word) {
+    return is_one_of(word, {"description", "organization", "parent"});
+  };
+  const Status known = apply_settings(words.set, probe, session.book(), any, own);
+  if (!known) return refuse(known.error().message);
+  const std::string parent = lower_value(words.set, "parent");
+  for (const AssociationRecord* one : found) {
+    if (!parent.empty() && session.book().find(parent, {}, {}, one->cluster()) == nullptr)
+      return refuse(" Parent Account " + parent + " doesn't exist on cluster " +
+                    session.cluster_name(one->cluster()));
+  }
+  if (found.empty()) return session.nothing("modified");
+  std::string accounts, associations;
+  if (const auto done = modify_associations(session, words, found, own); !done)
+    return refuse(done.error().message);
+  std::set<std::string> names;
+  for (const AssociationRecord* one : found) names.insert(one->account());
+  for (const std::string& name : names) {
+    const model::AccountRecord* record = session.book().account(name);
+    model::AccountRecord changed = *record;
+    for (const Word& word : words.set) {
+      if (word.name == "description") changed.set_description(lower(word.value));
+      if (word.name == "organization") changed.set_organization(lower(word.value));
+    }
+    if (changed.SerializeAsString() == record->SerializeAsString()) continue;
+    session.change.accounts.push_back(changed);
+    accounts += "  " + name + "\n";
+  }
+  if (!parent.empty()) move_below(session, found, parent);
+  if (any || !parent.empty()) {
+    for (const AssociationRecord* one : found) associations += account_line(session, *one);
+  }
+  if (session.change.empty()) return session.nothing("modified");
+  if (!accounts.empty()) session.say(" Modified accounts...\n" + accounts);
+  if (!associations.empty()) session.say(" Modified account associations...\n" + associations);
+  return session.commit();
+}
+
+int delete_account(AccountingSession& session, const Words& words) {
+  const auto names = names_in(words.where, "account");
+  if (names.empty()) return refuse(" No conditions given to remove, not executing.");
+  std::string text;
+  if (!list_of(words.where, "cluster").empty()) {
+    for (const AssociationRecord* one : matching(session, words.where, false)) {
+      if (one->account() == sched::kRootAccount) continue;
+      session.change.removed_associations.push_back(one->id());
+      text += account_line(session, *one);
+    }
+    if (text.empty()) return session.nothing("deleted");
+    session.say(" Deleting account associations...\n" + text);
+    return session.commit();
+  }
+  for (const std::string& name : names) {
+    if (name == sched::kRootAccount || session.book().account(name) == nullptr) continue;
+    session.change.removed_accounts.push_back(name);
+    text += "  " + name + "\n";
+  }
+  if (text.empty()) return session.nothing("deleted");
+  session.say(" Deleting accounts...\n" + text);
+  return session.commit();
+}
+
+}  // namespace minke::cli

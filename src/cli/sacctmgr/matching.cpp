@@ -1,0 +1,81 @@
+#include "cli/sacctmgr/matching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace minke::cli {
+
+using model::AssociationRecord;
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+std::string lower_value(std::span<const Word> words, std::string_view name) {
+  const auto list = list_of(words, name);
+  return list.empty() ? std::string() : list.front();
+}
+
+std::string on_cluster(const AccountingSession& session, const AssociationRecord& one) {
+  std::string text = fmt::format("  C = {:<10} A = {:<20} U = {:<9}", session.cluster_name(one.cluster()),
+                                 one.account(), one.user());
+  if (!one.partition().empty()) text += " P = " + one.partition();
+  return text + "\n";
+}
+
+Status apply_settings(std::span<const Word> words, AssociationRecord& record, const sched::AccountBook& book,
+                      bool& any, const std::function<bool(const Word&)>& other) {
+  for (const Word& word : words) {
+    if (other(word)) continue;
+    const auto done = set_association(record, word, book);
+    if (!done) return failure(done.error());
+    if (!*done) return unknown_option(word);
+    any = true;
+  }
+  return {};
+}
+
+std::vector<const AssociationRecord*> matching(const AccountingSession& session, std::span<const Word> where,
+                                               bool user) {
+  std::vector<const AssociationRecord*> found;
+  const auto clusters = session.clusters_of(where);
+  if (!clusters) return found;
+  std::vector<std::string> users = list_of(where, "user"), accounts = list_of(where, "account");
+  const auto partitions = list_of(where, "partition");
+  for (std::string& name : names_in(where, "")) (user ? users : accounts).push_back(std::move(name));
+  const sched::AccountBook& book = session.book();
+  for (const std::string& cluster : *clusters) {
+    for (const uint32_t id : book.in_tree_order(book.root_of(cluster))) {
+      const AssociationRecord& one = *book.association(id);
+      if (one.user().empty() == user) continue;
+      if (user && !users.empty() && !contains(users, one.user())) continue;
+      if (!accounts.empty() && !contains(accounts, one.account())) continue;
+      if (!partitions.empty() && !contains(partitions, one.partition())) continue;
+      found.push_back(&one);
+    }
+  }
+  return found;
+}
+
+Result<bool> modify_associations(AccountingSession& session, const Words& words,
+                                 const std::vector<const AssociationRecord*>& found,
+                                 const std::function<bool(const Word&)>& other) {
+  bool any = false;
+  for (const AssociationRecord* one : found) {
+    AssociationRecord record = *one;
+    const Status done = apply_settings(words.set, record, session.book(), any, other);
+    if (!done) return failure(done.error());
+    if (any) session.change.associations.push_back(std::move(record));
+  }
+  return any;
+}
+
+int reset_usage(AccountingSession& session, const std::vector<const AssociationRecord*>& found,
+                const Word& word) {
+  if (word.value != "0") return refuse(" RawUsage can only be set to 0 (zero)");
+  for (const AssociationRecord* one : found) session.reset_usage.push_back(one->id());
+  return found.empty() ? session.nothing("modified") : session.commit();
+}
+
+}  // namespace minke::cli

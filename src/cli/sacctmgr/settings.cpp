@@ -1,0 +1,315 @@
+#include "cli/sacctmgr/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <optional>
+
+#include "text/duration.h"
+#include "text/memory.h"
+#include "text/number.h"
+
+namespace minke::cli {
+namespace {
+
+using model::Limits;
+using TresLimits = google::protobuf::RepeatedPtrField<model::Tres>;
+
+bool takes_away(std::string_view value) {
+  return value == "-1";
+}
+
+tl::unexpected<Error> bad_value(std::string_view title, const Word& word) {
+  return failure(
+      fmt::format("sacctmgr: error: Invalid value for {} ({})\n Unknown option: {}\n Use keyword 'where' to "
+                  "modify condition",
+                  title, word.value, word.text));
+}
+
+// One count, or -1 for none.
+template <typename Set, typename Clear>
+Result<bool> count(const Word& word, std::string_view title, Set set, Clear clear) {
+  if (takes_away(word.value)) {
+    clear();
+    return true;
+  }
+  const auto value = text::parse_unsigned(word.value, 0xfffffffe);
+  if (!value) return bad_value(title, word);
+  set(static_cast<uint32_t>(*value));
+  return true;
+}
+
+template <typename Set, typename Clear>
+Result<bool> minutes(const Word& word, std::string_view title, Set set, Clear clear) {
+  if (takes_away(word.value)) {
+    clear();
+    return true;
+  }
+  const auto value = text::parse_minutes(word.value);
+  if (!value) return bad_value(title, word);
+  set(*value);
+  return true;
+}
+
+Result<bool> tres(TresLimits& limits, const Word& word, std::string_view prefix = {}) {
+  const Status done = set_tres(limits, std::string(prefix) + word.value);
+  if (!done)
+    return failure("sacctmgr: error: " + done.error().message + "\n Unknown option: " + word.text +
+                   "\n Use keyword 'where' to modify condition");
+  return true;
+}
+
+#define MINKE_COUNT(field, title) \
+  count(                          \
+      word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
+#define MINKE_MINUTES(field, title) \
+  minutes(                          \
+      word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
+
+// The limits that associations and QOS share.
+Result<bool> set_limit(Limits& limits, const Word& word) {
+  const std::string& name = word.name;
+  if (name == "grpjobs") return MINKE_COUNT(grp_jobs, "GrpJobs");
+  if (name == "grpjobsaccrue") return MINKE_COUNT(grp_jobs_accrue, "GrpJobsAccrue");
+  if (name == "grpsubmitjobs") return MINKE_COUNT(grp_submit_jobs, "GrpSubmitJobs");
+  if (name == "grpwall") return MINKE_MINUTES(grp_wall, "GrpWall");
+  if (name == "grptres") return tres(*limits.mutable_grp_tres(), word);
+  if (name == "grpcpus") return tres(*limits.mutable_grp_tres(), word, "cpu=");
+  if (name == "grpnodes") return tres(*limits.mutable_grp_tres(), word, "node=");
+  if (name == "grpmemory") return tres(*limits.mutable_grp_tres(), word, "mem=");
+  if (name == "grptresmins") return tres(*limits.mutable_grp_tres_mins(), word);
+  if (name == "grpcpumins") return tres(*limits.mutable_grp_tres_mins(), word, "cpu=");
+  if (name == "grptresrunmins") return tres(*limits.mutable_grp_tres_run_mins(), word);
+  if (name == "grpcpurunmins") return tres(*limits.mutable_grp_tres_run_mins(), word, "cpu=");
+  if (name == "maxwall") return MINKE_MINUTES(max_wall, "MaxWall");
+  if (name == "maxtres") return tres(*limits.mutable_max_tres(), word);
+  if (name == "maxcpus") return tres(*limits.mutable_max_tres(), word, "cpu=");
+  if (name == "maxnodes") return tres(*limits.mutable_max_tres(), word, "node=");
+  if (name == "maxtrespernode") return tres(*limits.mutable_max_tres_per_node(), word);
+  if (name == "maxtresmins") return tres(*limits.mutable_max_tres_mins(), word);
+  if (name == "maxcpumins") return tres(*limits.mutable_max_tres_mins(), word, "cpu=");
+  if (name == "minpriothreshold") return MINKE_COUNT(min_priority, "MinPrioThreshold");
+  return false;
+}
+
+std::string known_qos(const sched::AccountBook& book) {
+  std::string names;
+  for (const auto& [id, one] : book.qos()) names += (names.empty() ? "" : ",") + one.name();
+  return names;
+}
+
+// "a,b" replaces the list; "+=a", "-=a" and "+a" change it.
+Result<bool> qos_list(google::protobuf::RepeatedPtrField<std::string>& list, const Word& word,
+                      const sched::AccountBook& book) {
+  std::vector<std::string> given = lower_list(word.value);
+  for (std::string& name : given) {
+    std::string plain = name;
+    if (plain[0] == '+' || plain[0] == '-') plain = plain.substr(1);
+    if (book.qos(plain) == nullptr)
+      return failure("sacctmgr: error: You gave a bad qos '" + plain + "'. Valid QOS's are " +
+                     known_qos(book) + "\n Unknown option: " + word.text +
+                     "\n Use keyword 'where' to modify condition");
+    if (word.sign != '=' && name == plain) name = std::string(1, word.sign) + plain;
+  }
+  const bool replaces = std::any_of(given.begin(), given.end(),
+                                    [](const std::string& name) { return name[0] != '+' && name[0] != '-'; });
+  if (replaces || given.empty()) list.Clear();
+  for (const std::string& name : given) {
+    const bool changes = name[0] == '+' || name[0] == '-';
+    const std::string plain = changes ? name.substr(1) : name;
+    const bool absolute = std::any_of(list.begin(), list.end(),
+                                      [](const std::string& one) { return one[0] != '+' && one[0] != '-'; });
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [&](const std::string& one) {
+                                return one == plain || one == "+" + plain || one == "-" + plain;
+                              }),
+               list.end());
+    if (changes && absolute) {
+      if (name[0] == '+') *list.Add() = plain;
+    } else {
+      *list.Add() = name;
+    }
+  }
+  return true;
+}
+
+// Slurm's names of flags; those that change nothing here are refused.
+constexpr std::string_view kFlags[] = {"DenyOnLimit", "NoDecay", "OverPartQOS"};
+constexpr std::string_view kForeignFlags[] = {
+    "EnforceUsageThreshold", "NoReserve",           "PartitionMaxNodes", "PartitionMinNodes",
+    "PartitionTimeLimit",    "RequiresReservation", "UsageFactorSafe"};
+
+Result<bool> set_flags(model::QosRecord& record, const Word& word) {
+  auto& list = *record.mutable_flags();
+  if (word.sign == '=') list.Clear();
+  if (takes_away(word.value)) return true;
+  for (const std::string& name : lower_list(word.value)) {
+    const auto same = [&](std::string_view flag) { return text::equals_ignoring_case(flag, name); };
+    if (std::any_of(std::begin(kForeignFlags), std::end(kForeignFlags), same))
+      return failure(" The flag " + name + " is not honoured here: DenyOnLimit, NoDecay and OverPartQOS are");
+    const auto* flag = std::find_if(std::begin(kFlags), std::end(kFlags), same);
+    if (flag == std::end(kFlags)) return bad_value("Flags", word);
+    list.erase(std::remove(list.begin(), list.end(), std::string(*flag)), list.end());
+    if (word.sign != '-') *list.Add() = std::string(*flag);
+  }
+  std::sort(list.begin(), list.end());
+  return true;
+}
+
+Result<bool> real(const Word& word, std::string_view title,
+                  const std::function<void(std::optional<double>)>& set) {
+  if (takes_away(word.value)) {
+    set(std::nullopt);
+    return true;
+  }
+  char* end = nullptr;
+  const double value = std::strtod(word.value.c_str(), &end);
+  if (word.value.empty() || *end != '\0' || !(value >= 0) || value > 1e9) return bad_value(title, word);
+  set(value);
+  return true;
+}
+
+}  // namespace
+
+Status set_tres(TresLimits& limits, std::string_view value) {
+  for (const std::string_view item : text::split(value, ',')) {
+    const size_t equals = item.rfind('=');
+    if (equals == std::string_view::npos || equals == 0)
+      return failure("slurmdb_format_tres_str: no value found");
+    const std::string name = lower(text::trim(item.substr(0, equals)));
+    const std::string_view amount = text::trim(item.substr(equals + 1));
+    if (tres_rank(name) == 8 && !name.starts_with("gres/") && !name.starts_with("license/") &&
+        !name.starts_with("bb/"))
+      return failure("slurmdb_format_tres_str: no TRES known by type " + name);
+    limits.erase(std::remove_if(limits.begin(), limits.end(),
+                                [&](const model::Tres& one) { return one.name() == name; }),
+                 limits.end());
+    if (takes_away(amount)) continue;
+    model::Tres limit;
+    limit.set_name(name);
+    if (name == "mem") {
+      const auto mib = text::parse_mib(amount);
+      if (!mib) return failure("invalid value '" + std::string(amount) + "' for mem");
+      limit.set_count(*mib);
+    } else {
+      const auto number = text::parse_unsigned(amount, uint64_t{1} << 62);
+      if (!number) return failure("invalid value '" + std::string(amount) + "' for " + name);
+      limit.set_count(*number);
+    }
+    *limits.Add() = limit;
+  }
+  std::sort(limits.begin(), limits.end(), [](const model::Tres& a, const model::Tres& b) {
+    return std::pair(tres_rank(a.name()), a.name()) < std::pair(tres_rank(b.name()), b.name());
+  });
+  return {};
+}
+
+Result<bool> set_association(model::AssociationRecord& record, const Word& word,
+                             const sched::AccountBook& book) {
+  Limits& limits = *record.mutable_limits();
+  if (word.name == "fairshare") {
+    if (text::equals_ignoring_case(word.value, "parent")) {
+      record.set_shares(sched::kSharesAsParent);
+      return true;
+    }
+    return count(
+        word, "FairShare",
+        [&](uint32_t value) { record.set_shares(std::min(value, sched::kSharesAsParent)); },
+        [&] { record.set_shares(1); });
+  }
+  if (word.name == "maxjobs") return MINKE_COUNT(max_jobs, "MaxJobs");
+  if (word.name == "maxjobsaccrue") return MINKE_COUNT(max_jobs_accrue, "MaxJobsAccrue");
+  if (word.name == "maxsubmitjobs") return MINKE_COUNT(max_submit_jobs, "MaxSubmitJobs");
+  if (word.name == "priority")
+    return count(
+        word, "Priority", [&](uint32_t v) { record.set_priority(v); }, [&] { record.clear_priority(); });
+  if (word.name == "qos") return qos_list(*record.mutable_qos(), word, book);
+  if (word.name == "comment") {
+    record.set_comment(word.value);
+    return true;
+  }
+  if (word.name == "coreyears" || word.name == "rguyears") {
+    const bool cores = word.name == "coreyears";
+    return real(word, cores ? "CoreYears" : "RGUYears", [&](std::optional<double> value) {
+      cores ? record.set_core_years(value.value_or(0)) : record.set_rgu_years(value.value_or(0));
+    });
+  }
+  if (word.name == "defaultqos") {
+    if (takes_away(word.value) || word.value.empty()) {
+      record.clear_default_qos();
+      return true;
+    }
+    const std::string name = lower(word.value);
+    if (book.qos(name) == nullptr)
+      return failure("You gave a bad default qos '" + name + "'.  Use 'list qos' to get complete list.");
+    record.set_default_qos(name);
+    return true;
+  }
+  auto done = set_limit(limits, word);
+  if (limits.ByteSizeLong() == 0) record.clear_limits();
+  return done;
+}
+
+Result<bool> set_qos(model::QosRecord& record, const Word& word, const sched::AccountBook& book) {
+  Limits& limits = *record.mutable_limits();
+  const std::string& name = word.name;
+  if (name == "description") {
+    record.set_description(lower(word.value));
+    return true;
+  }
+  if (name == "flags") return set_flags(record, word);
+  if (name == "priority")
+    return count(
+        word, "Priority", [&](uint32_t v) { record.set_priority(v); }, [&] { record.clear_priority(); });
+  if (name == "gracetime")
+    return count(
+        word, "GraceTime", [&](uint32_t v) { record.set_grace_seconds(v); },
+        [&] { record.clear_grace_seconds(); });
+  if (name == "preempt") {
+    Word plain = word;
+    if (plain.value == "-1") plain.value.clear();
+    auto done = qos_list(*record.mutable_preempt(), plain, book);
+    for (std::string& one : *record.mutable_preempt()) {
+      if (one[0] == '+') one = one.substr(1);
+    }
+    auto& list = *record.mutable_preempt();
+    list.erase(std::remove_if(list.begin(), list.end(), [](const std::string& one) { return one[0] == '-'; }),
+               list.end());
+    return done;
+  }
+  if (name == "preemptmode") {
+    const std::string mode = lower(word.value);
+    if (mode != "off" && mode != "cancel" && mode != "requeue" && mode != "suspend" && mode != "cluster")
+      return bad_value("PreemptMode", word);
+    record.set_preempt_mode(mode == "cluster" ? std::string() : mode);
+    return true;
+  }
+  if (name == "usagefactor")
+    return real(word, "UsageFactor", [&](std::optional<double> value) {
+      value ? record.set_usage_factor(*value) : record.clear_usage_factor();
+    });
+  if (name == "usagethreshold" || name == "limitfactor" || name == "preemptexempttime")
+    return failure(" " + word.text + ": this is not honoured here");
+  if (name == "maxjobspu" || name == "maxjobs") return MINKE_COUNT(max_jobs, "MaxJobsPerUser");
+  if (name == "maxjobspa") return MINKE_COUNT(max_jobs_per_account, "MaxJobsPerAccount");
+  if (name == "maxjobsaccruepu" || name == "maxjobsaccrue")
+    return MINKE_COUNT(max_jobs_accrue, "MaxJobsAccruePerUser");
+  if (name == "maxjobsaccruepa") return MINKE_COUNT(max_jobs_accrue_per_account, "MaxJobsAccruePerAccount");
+  if (name == "maxsubmitpu" || name == "maxsubmitjobs")
+    return MINKE_COUNT(max_submit_jobs, "MaxSubmitJobsPerUser");
+  if (name == "maxsubmitpa") return MINKE_COUNT(max_submit_jobs_per_account, "MaxSubmitJobsPerAccount");
+  if (name == "maxtrespu") return tres(*limits.mutable_max_tres_per_user(), word);
+  if (name == "maxcpuspu") return tres(*limits.mutable_max_tres_per_user(), word, "cpu=");
+  if (name == "maxnodespu") return tres(*limits.mutable_max_tres_per_user(), word, "node=");
+  if (name == "maxtrespa") return tres(*limits.mutable_max_tres_per_account(), word);
+  if (name == "mintres") return tres(*limits.mutable_min_tres(), word);
+  if (name == "mincpus") return tres(*limits.mutable_min_tres(), word, "cpu=");
+  auto done = set_limit(limits, word);
+  if (limits.ByteSizeLong() == 0) record.clear_limits();
+  return done;
+}
+
+}  // namespace minke::cli
