@@ -10,6 +10,19 @@ namespace minke::engine {
 
 using namespace model;
 
+namespace {
+
+void apply_notes(JobRecord& record) {
+  const RecordNotes& notes = record.notes();
+  JobSpec& spec = *record.mutable_spec();
+  if (notes.has_comment()) spec.set_comment(notes.comment());
+  if (notes.has_admin_comment()) spec.set_admin_comment(notes.admin_comment());
+  if (notes.has_wckey()) spec.set_wckey(notes.wckey());
+  if (notes.has_extra()) spec.set_extra(notes.extra());
+}
+
+}  // namespace
+
 void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) {
   store::AccountingQuery query;
   query.job_ids = stored_ids(request.filter(), core_.store);
@@ -39,6 +52,7 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
           } else {
             record = std::move(stored.job.record);
             *record.mutable_spec() = std::move(stored.spec);
+            apply_notes(record);
             complete(record, nullptr);
           }
           if (!selected(request.filter(), record) || !passes(request.filter(), record)) {
@@ -70,7 +84,7 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
               step.set_num_nodes(1);
               step.set_num_tasks(1);
               step.set_num_cpus(record.num_cpus());
-              if (record.nodes_size() > 0) add_holdings(step, record.nodes(0));
+              if (record.nodes_size() > 0) add_holdings(step, script_node(record));
               step.set_array_job_id(record.array_job_id());
               if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
               *step.mutable_usage() = record.usage();

@@ -158,10 +158,13 @@ Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {
   }
   std::string name = spec.qos();
   if (name.empty() && charge.association != 0) name = book_.default_qos(charge.association);
+  // The one that may be had, where there is but one.
+  const auto allowed =
+      charge.association != 0 ? book_.allowed_qos(charge.association) : std::vector<std::string>();
+  if (name.empty() && allowed.size() == 1) name = allowed.front();
   if (name.empty()) name = "normal";
   const QosRecord* qos = book_.qos(name);
   if (policy.qos && charge.association != 0) {
-    const auto allowed = book_.allowed_qos(charge.association);
     if (qos == nullptr || std::find(allowed.begin(), allowed.end(), name) == allowed.end())
       return failure("", kInvalidQos);
   }
@@ -169,41 +172,54 @@ Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {
     charge.qos = qos->id();
     spec.set_qos(qos->name());
   }
+  charge.partition_qos =
+      qos_of_partition(spec.partition().empty() ? core_.nodes->default_partition().name()
+                                                : spec.partition().substr(0, spec.partition().find(',')));
   return charge;
+}
+
+sched::Claim Accounts::claim_of(const Charge& charge, const JobSpec& spec, uint32_t uid,
+                                const sched::Request& request) const {
+  JobRecord record;
+  *record.mutable_spec() = spec;
+  const sched::LayoutPartition& partition =
+      core_.scheduling->machine().layout().partitions()[request.partition];
+  add_request(record, &request, &partition);
+  return {charge.association,
+          charge.qos,
+          uid,
+          tres_counts(record, core_.scheduling->billing_weights(partition.name), nullptr),
+          request.time_limit_minutes,
+          qos_of_partition(partition.name)};
 }
 
 Status Accounts::admit(const Charge& charge, const JobSpec& spec, uint32_t uid, const sched::Request& request,
                        uint64_t tasks) {
-  if (!core_.config.accounting.limits || (charge.association == 0 && charge.qos == 0)) return {};
-  JobRecord record;
-  *record.mutable_spec() = spec;
-  add_request(record, &request, &core_.scheduling->machine().layout().partitions()[request.partition]);
-  const sched::Claim claim{charge.association, charge.qos, uid, tres_counts(record, nullptr, nullptr),
-                           request.time_limit_minutes};
-  if (const auto reason = ledger_.submission_problem(claim, tasks))
+  if (!core_.config.accounting.limits) return {};
+  if (const auto reason = ledger_.submission_problem(claim_of(charge, spec, uid, request), tasks))
     return failure(std::string(text::state_reason_name(*reason)), kAccountingPolicy);
   return {};
 }
 
-uint32_t Accounts::max_wall(const Charge& charge) const {
+uint32_t Accounts::longest_minutes(const Charge& charge, const JobSpec& spec,
+                                   const sched::Request& request) const {
   if (!core_.config.accounting.limits) return kUnlimited;
-  return ledger_.max_wall({charge.association, charge.qos, 0, {}, kUnlimited});
+  return ledger_.longest_minutes(claim_of(charge, spec, 0, request));
 }
 
 // ---- following the jobs -------------------------------------------------------------------------------
 
 void Accounts::submitted(Job& job) {
-  if (job.counted || (job.association == 0 && job.qos == 0)) return;
+  if (job.counted || (job.association == 0 && job.qos == 0 && job.partition_qos == 0)) return;
   job.counted = true;
-  ledger_.submitted({job.association, job.qos, job.uid, {}, kUnlimited},
+  ledger_.submitted({job.association, job.qos, job.uid, {}, kUnlimited, job.partition_qos},
                     job.array ? job.array->waiting.size() : 1);
 }
 
 void Accounts::left(Job& job) {
   if (!job.counted) return;
   job.counted = false;
-  ledger_.withdrawn({job.association, job.qos, job.uid, {}, kUnlimited},
-                    job.array ? job.array->waiting.size() : 1);
+  withdraw(job);
   if (groups_.size() >= kMaxGroups && !std::exchange(forgetting_, true)) {
     core_.loop.post([this] {
       forgetting_ = false;
@@ -212,17 +228,35 @@ void Accounts::left(Job& job) {
   }
 }
 
+void Accounts::withdraw(const Job& job) {
+  ledger_.withdrawn({job.association, job.qos, job.uid, {}, kUnlimited, job.partition_qos},
+                    job.array ? job.array->waiting.size() : 1);
+}
+
 void Accounts::adopt(Job& job) {
   if (job.ended() && !job.completing) return;
   if (const QosRecord* qos = book_.qos(job.submission->spec().qos()); book_.configured() && qos != nullptr)
     job.qos = qos->id();
   if (job.association != 0 && book_.association(job.association) == nullptr) job.association = 0;
+  job.partition_qos = qos_of_first_partition(job);
   submitted(job);
   if (job.holds_nodes()) started(job);
 }
 
+uint32_t Accounts::qos_of_partition(std::string_view partition) const {
+  const PartitionRecord* record =
+      book_.configured() ? core_.nodes->find_partition(std::string(partition)) : nullptr;
+  const QosRecord* qos = record == nullptr || record->qos().empty() ? nullptr : book_.qos(record->qos());
+  return qos == nullptr ? 0 : qos->id();
+}
+
+uint32_t Accounts::qos_of_first_partition(const Job& job) const {
+  return qos_of_partition(job.submission->partitions.front());
+}
+
 void Accounts::started(const Job& job) {
-  if (job.association == 0 && job.qos == 0) return;
+  const uint32_t partition_qos = job.details ? qos_of_partition(job.details->partition) : 0;
+  if (job.association == 0 && job.qos == 0 && partition_qos == 0) return;
   JobRecord record = core_.state.record_of(job);
   *record.mutable_spec() = job.submission->spec();
   for (const NodeAllocation& node : record.nodes()) {
@@ -234,7 +268,9 @@ void Accounts::started(const Job& job) {
   run.tres = tres_counts(record, core_.scheduling->billing_weights(record.partition()), &run.billing);
   if (const QosRecord* qos = book_.qos(job.qos); qos != nullptr && qos->has_usage_factor())
     run.factor = qos->usage_factor();
-  ledger_.started(job.id, {job.association, job.qos, job.uid, run.tres, job.time_limit_minutes},
+  run.partition_qos = partition_qos;
+  ledger_.started(job.id,
+                  {job.association, job.qos, job.uid, run.tres, job.time_limit_minutes, partition_qos},
                   job.start_time);
   running_[job.id] = std::move(run);
 }
@@ -249,7 +285,8 @@ void Accounts::stopped(const Job& job, int64_t end_time) {
   run.end = std::max(run.start, end_time);
   usage_.add(run);
   if (run.association != 0) store_usage(run.association);
-  if (run.qos != 0) store_qos_usage(run.qos);
+  for (const uint32_t qos : {run.qos, run.partition_qos})
+    if (qos != 0) store_qos_usage(qos);
   stale_ = true;
 }
 
@@ -273,17 +310,20 @@ std::vector<sched::Run> Accounts::running(int64_t now) const {
 
 // ---- limits -------------------------------------------------------------------------------------------
 
-uint32_t Accounts::limit_group(const Job& job, const JobSpec& spec, const sched::Request& request) {
-  if (!core_.config.accounting.limits || (job.association == 0 && job.qos == 0)) return 0;
-  sched::Claim claim{job.association, job.qos, job.uid, {}, job.time_limit_minutes};
+uint32_t Accounts::limit_group(const Job& job, const JobSpec& spec, sched::Request& request) {
+  if (!core_.config.accounting.limits) return 0;
+  const std::string& partition = core_.scheduling->machine().layout().partitions()[request.partition].name;
+  sched::Claim claim{
+      job.association, job.qos, job.uid, {}, job.time_limit_minutes, qos_of_partition(partition)};
   if (!ledger_.limited(claim)) return 0;
+  request.max_nodes = std::min(request.max_nodes, std::max(request.min_nodes, ledger_.max_nodes(claim)));
   JobRecord record;
   *record.mutable_spec() = spec;
   add_request(record, &request, &core_.scheduling->machine().layout().partitions()[request.partition]);
-  const std::string& partition = core_.scheduling->machine().layout().partitions()[request.partition].name;
   claim.tres = tres_counts(record, core_.scheduling->billing_weights(partition), nullptr);
   const auto [found, is_new] = group_ids_.try_emplace(
-      GroupKey{claim.association, claim.qos, claim.uid, claim.limit_minutes, claim.tres}, groups_.size() + 1);
+      GroupKey{claim.association, claim.qos, claim.partition_qos, claim.uid, claim.limit_minutes, claim.tres},
+      groups_.size() + 1);
   if (is_new) groups_.push_back(std::move(claim));
   return found->second;
 }

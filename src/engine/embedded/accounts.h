@@ -43,13 +43,15 @@ class Accounts {
   struct Charge {
     uint32_t association = 0;
     uint32_t qos = 0;
+    uint32_t partition_qos = 0;
   };
   Result<Charge> choose(model::JobSpec& spec, uint32_t uid);
   // Whether the limits on numbers of jobs allow it. `request`: in its first partition.
   Status admit(const Charge& charge, const model::JobSpec& spec, uint32_t uid, const sched::Request& request,
                uint64_t tasks);
-  // What a job gets that asks for no time limit where MaxWall holds; kUnlimited: no MaxWall.
-  uint32_t max_wall(const Charge& charge) const;
+  // What a job gets that asks for no time limit where limits on it hold; kUnlimited: none.
+  uint32_t longest_minutes(const Charge& charge, const model::JobSpec& spec,
+                           const sched::Request& request) const;
 
   // Each job: submitted (also when requeued after its end), started, stopped (its run is over), left (for
   // good).
@@ -58,8 +60,9 @@ class Accounts {
   void stopped(const Job& job, int64_t end_time);
   void left(Job& job);
 
-  // For sched::Request::limit_group; 0 where no limit can matter.
-  uint32_t limit_group(const Job& job, const model::JobSpec& spec, const sched::Request& request);
+  // For sched::Request::limit_group; 0 where no limit can matter. Of a range of nodes, the request keeps
+  // those that the limits allow.
+  uint32_t limit_group(const Job& job, const model::JobSpec& spec, sched::Request& request);
   const sched::LimitGate& gate() const { return gate_; }
   // For a forecast; null where nothing is limited.
   std::unique_ptr<sched::ForeseenLimits> foresee();
@@ -75,10 +78,12 @@ class Accounts {
   // Usage and fair share as of now; the limits go by it until the next time.
   void calculate();
   double fair_share(uint32_t association) const;
-  void policy_changed();  // the configuration was read again
+  void policy_changed();      // the configuration was read again
+  void partitions_changed();  // some may have another QOS
 
  private:
   void store_usage(uint32_t association);
+  void withdraw(const Job& job);
   void store_qos_usage(uint32_t qos);
   Status check_update(const rpc::UpdateAccountsRequest& request, const sched::AccountsChange& change) const;
   void store_change(const rpc::UpdateAccountsRequest& request, const sched::AccountBook& before);
@@ -87,7 +92,11 @@ class Accounts {
                                                           const std::string& user) const;
   std::vector<sched::Run> running(int64_t now) const;
   sched::Claim claim_of(const Job& job) const;  // of one that runs: what it was given
+  sched::Claim claim_of(const Charge& charge, const model::JobSpec& spec, uint32_t uid,
+                        const sched::Request& request) const;  // of one that is submitted
   std::optional<model::StateReason> refuse(uint32_t group);
+  uint32_t qos_of_partition(std::string_view partition) const;  // 0: none
+  uint32_t qos_of_first_partition(const Job& job) const;
   std::unordered_map<uint32_t, uint32_t> shares_in_effect() const;
   void reset_usage_if_due(int64_t now);
 
@@ -101,7 +110,7 @@ class Accounts {
   std::unordered_map<uint32_t, sched::FairShare> fair_shares_;
   bool stale_ = true;  // totals_: a run has ended since
   sched::LimitGate gate_;
-  using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, sched::TresCounts>;
+  using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, sched::TresCounts>;
   std::map<GroupKey, uint32_t> group_ids_;
   std::vector<sched::Claim> groups_;  // by group - 1
   bool forgetting_ = false;

@@ -92,13 +92,17 @@ std::unique_ptr<sched::ForeseenLimits> Accounts::foresee() {
 
 std::string Accounts::limits_in_words(const Job& job, bool of_qos) const {
   if (of_qos) {
-    const QosRecord* qos = book_.qos(job.qos);
-    if (qos == nullptr) return "";
-    std::string text = in_words(qos->limits(), ledger_.qos_use(job.qos), usage_in(qos_totals_, job.qos));
-    if (qos->limits().has_max_jobs())
-      text += (text.empty() ? "" : ", ") + ("at most " + std::to_string(qos->limits().max_jobs())) +
-              " jobs of each user";
-    return text.empty() ? "" : "QOS " + qos->name() + ": " + text;
+    std::string all;
+    for (const uint32_t id : {job.partition_qos, job.qos == job.partition_qos ? 0 : job.qos}) {
+      const QosRecord* qos = book_.qos(id);
+      if (qos == nullptr) continue;
+      std::string text = in_words(qos->limits(), ledger_.qos_use(id), usage_in(qos_totals_, id));
+      if (qos->limits().has_max_jobs())
+        text += (text.empty() ? "" : ", ") + ("at most " + std::to_string(qos->limits().max_jobs())) +
+                " jobs of each user";
+      if (!text.empty()) all += (all.empty() ? "QOS " : "; QOS ") + qos->name() + ": " + text;
+    }
+    return all;
   }
   std::string all;
   const auto add = [&](const std::string& whose, const std::string& text) {
@@ -118,7 +122,10 @@ std::string Accounts::limits_in_words(const Job& job, bool of_qos) const {
 }
 
 bool Accounts::limited_together(const Job& job, const Job& other, bool of_qos) const {
-  if (of_qos) return job.qos != 0 && job.qos == other.qos;
+  if (of_qos) {
+    const auto holds = [&](uint32_t id) { return id != 0 && (id == other.qos || id == other.partition_qos); };
+    return holds(job.qos) || holds(job.partition_qos);
+  }
   if (job.association == 0 || other.association == 0) return false;
   for (uint32_t id = job.association; id != 0; id = book_.parent(id)) {
     const AssociationRecord* one = book_.association(id);

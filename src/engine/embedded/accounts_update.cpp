@@ -66,6 +66,9 @@ void Accounts::restore(const std::vector<std::pair<std::string, std::string>>& s
     if (kind == "user") parse_into(value, change.users);
     if (kind == "association") parse_into(value, change.associations);
     if (kind == "qos") parse_into(value, change.qos);
+    if (kind == "cluster") parse_into(value, change.clusters);
+    if (kind == "federation") parse_into(value, change.federations);
+    if (kind == "resource") parse_into(value, change.resources);
     if (kind == "usage") parse_into(value, usage);
     if (kind == "qos_usage") parse_into(value, qos_usage);
     if (kind == "usage_since")
@@ -117,6 +120,14 @@ void Accounts::query(const rpc::QueryAccountsRequest& request, rpc::AccountsRepl
   for (const auto& [name, record] : book_.accounts()) *reply.add_accounts() = record;
   for (const auto& [name, record] : book_.users()) *reply.add_users() = record;
   for (const auto& [id, record] : book_.qos()) *reply.add_qos() = record;
+  for (const auto& [name, record] : book_.federations()) *reply.add_federations() = record;
+  for (const auto& [name, record] : book_.resources()) *reply.add_resources() = record;
+  for (const auto& [name, record] : book_.clusters()) {
+    *reply.add_clusters() = record;
+    if (name.empty()) continue;
+    for (const uint32_t id : book_.in_tree_order(book_.root_of(name)))
+      *reply.add_foreign_associations() = *book_.association(id);
+  }
   if (request.with_usage()) calculate();
   const auto shares = request.with_usage() ? shares_in_effect() : std::unordered_map<uint32_t, uint32_t>();
   for (const uint32_t id : book_.in_tree_order()) {
@@ -174,6 +185,12 @@ Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid)
   change.removed_users = values(request.removed_users());
   change.removed_associations = values(request.removed_associations());
   change.removed_qos = values(request.removed_qos());
+  change.clusters = values(request.clusters());
+  change.federations = values(request.federations());
+  change.resources = values(request.resources());
+  change.removed_clusters = values(request.removed_clusters());
+  change.removed_federations = values(request.removed_federations());
+  change.removed_resources = values(request.removed_resources());
   if (const Status possible = check_update(request, change); !possible) return possible;
   const sched::AccountBook before = book_;
   if (!change.empty()) {
@@ -181,6 +198,7 @@ Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid)
       return failure(applied.error().message, kNotSupported);
   }
   store_change(request, before);
+  if (request.resources_size() + request.removed_resources_size() > 0) core_.scheduling->rebuild();
   policy_changed();
   return {};
 }
@@ -208,6 +226,9 @@ void Accounts::store_change(const rpc::UpdateAccountsRequest& request, const sch
   store("user", before.users(), book_.users());
   store("association", before.associations(), book_.associations());
   store("qos", before.qos(), book_.qos());
+  store("cluster", before.clusters(), book_.clusters());
+  store("federation", before.federations(), book_.federations());
+  store("resource", before.resources(), book_.resources());
   // From below upwards: what a whole branch has used stays with what is left above it.
   const auto order = before.in_tree_order();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
@@ -229,7 +250,27 @@ void Accounts::store_change(const rpc::UpdateAccountsRequest& request, const sch
   }
 }
 
+void Accounts::partitions_changed() {
+  for (const auto& [id, job] : core_.state.jobs()) {
+    const uint32_t now = qos_of_first_partition(*job);
+    if (now != job->partition_qos && (!job->ended() || job->completing)) {
+      const bool counted = std::exchange(job->counted, false);
+      if (counted) withdraw(*job);
+      job->partition_qos = now;
+      if (counted) submitted(*job);
+    }
+    const auto runs = running_.find(id);
+    if (job->holds_nodes() && job->details) {
+      const uint32_t in_qos = qos_of_partition(job->details->partition);
+      if (in_qos == (runs == running_.end() ? 0 : runs->second.partition_qos)) continue;
+      ledger_.ended(id);
+      started(*job);
+    }
+  }
+}
+
 void Accounts::policy_changed() {
+  partitions_changed();
   usage_.set_half_life(core_.config.priority.half_life);
   stale_ = true;
   calculate();

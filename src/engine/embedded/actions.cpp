@@ -156,6 +156,9 @@ void Actions::signal(const rpc::SignalRequest& request, const rpc::Peer& peer, R
     if (request.has_step_id()) {
       if (!job.holds_nodes()) return failure("", kJobNotRunning);
       if (!core_.steps->runs(job.id, request.step_id())) return failure("", kInvalidJobId);
+      // The end of a job reaches srun as it reaches the tasks: its wish to kill them must not cut their time
+      // short.
+      if (job.completing) return failure("", kAlreadyDone);
       if (request.signal() == 0) {
         core_.steps->cancel(job, request.step_id());
       } else {

@@ -32,6 +32,9 @@ class Actions {
   void update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply);
   // What an ended job wrote down of its training becomes part of its record.
   Status keep_metrics(const rpc::KeepMetricsRequest& request, const rpc::Peer& peer);
+  // What is said of ended jobs afterwards: sacctmgr modify job. All of it or nothing; how many jobs there
+  // are.
+  Result<uint32_t> update_records(const rpc::UpdateRecordsRequest& request, const rpc::Peer& peer);
   void complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer, Reply reply);
 
  private:

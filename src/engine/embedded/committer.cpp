@@ -76,6 +76,8 @@ void Committer::flush() {
   in_flight_->jobs = std::exchange(dirty_jobs_, {});
   in_flight_->other_rows = std::exchange(rows_, {});
   in_flight_->work = std::exchange(work_, {});
+  // Here, not for each try: what changes between two tries is in dirty_jobs_, and must be seen to be.
+  for (const uint32_t id : in_flight_->jobs) state_.find(id)->dirty = false;
   hand_over(in_flight_);
 }
 
@@ -83,9 +85,8 @@ void Committer::hand_over(std::shared_ptr<Group> group) {
   store::Batch batch = group->other_rows;
   batch.jobs.reserve(batch.jobs.size() + group->jobs.size());
   for (const uint32_t id : group->jobs) {
-    Job* job = state_.find(id);
+    const Job* job = state_.find(id);
     MINKE_CHECK(job != nullptr);
-    job->dirty = false;
     batch.jobs.push_back(state_.row_of(*job));
   }
   store_.commit(std::move(batch), [this, group](Status outcome) {

@@ -27,6 +27,22 @@ namespace {
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 constexpr std::chrono::seconds kGpuPatience{60};  // a driver that nobody has used yet takes its time
 
+// Of GPUs that are virtual all of them; of others those of one, until it is known how many GPUs there are.
+Status add_shards(model::NodeRecord& node, uint32_t each) {
+  uint32_t gpus = 0;
+  for (const model::Gres& gres : node.gres()) {
+    if (gres.name() == "shard") return {};
+    gpus += gres.name() == "gpu" ? gres.count() : 0;
+  }
+  if (each == 0) return {};
+  if (each * std::max(1U, gpus) > sched::MachineLayout::kMaxDevices)
+    return failure("a node can have 64 shards at most");
+  model::Gres& gres = *node.add_gres();
+  gres.set_name("shard");
+  gres.set_count(each * std::max(1U, gpus));
+  return {};
+}
+
 Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
                  Configuration& config) {
   Table table(from, path, "[[node]]");
@@ -80,6 +96,9 @@ Status read_node(const toml::table& from, const std::string& path, const model::
     node.set_virtual_gres(true);
     return {};
   });
+  uint32_t shards = 0;
+  table.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
+               [&](int64_t value) { shards = static_cast<uint32_t>(value); });
   std::vector<uint32_t> real_gpus;
   table.text("gpu_devices", [&](const std::string& given) -> Status {
     if (gpus_given) return failure("does not go together with gpus, which are virtual");
@@ -95,6 +114,8 @@ Status read_node(const toml::table& from, const std::string& path, const model::
   if (names.empty()) {
     return failure(path + ":" + std::to_string(from.source().begin.line) + ": a [[node]] needs a name");
   }
+  if (const Status added = add_shards(node, shards); !added)
+    return failure(path + ":" + std::to_string(from.source().begin.line) + ": " + added.error().message);
   const size_t gpus_each = names.empty() ? 0 : real_gpus.size() / names.size();
   for (const std::string& name : names) {
     if (gpus_each != 0) {
@@ -133,6 +154,13 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
                [&](int64_t value) { partition.set_max_nodes(static_cast<uint32_t>(value)); });
   table.number("min_nodes", 0, 65536,
                [&](int64_t value) { partition.set_min_nodes(static_cast<uint32_t>(value)); });
+  table.number("max_cpus_per_node", 1, 65536,
+               [&](int64_t value) { partition.set_max_cpus_per_node(static_cast<uint32_t>(value)); });
+  table.boolean("exclusive_user", [&](bool value) { partition.set_exclusive_user(value); });
+  table.text("qos", [&](const std::string& value) -> Status {
+    partition.set_qos(text::lower_case(value));
+    return {};
+  });
   table.number("priority_tier", 0, 65533,
                [&](int64_t value) { partition.set_priority_tier(static_cast<uint32_t>(value)); });
   table.mib("default_mem_per_cpu", [&](uint64_t value) { partition.set_default_mem_per_cpu_mib(value); });
@@ -161,6 +189,7 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
     auto parsed = sched::parse_tres_weights(given);
     if (!parsed) return failure(parsed.error());
     weights = std::move(*parsed);
+    partition.set_billing_weights(given);
     return {};
   });
   table.text("billing_rule", [&](const std::string& given) -> Status {
@@ -306,10 +335,18 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     config.tmp_root = given;
     return {};
   });
+  table.text("tmp_size", [&](const std::string& given) -> Status {
+    constexpr uint64_t kLeastMib = 16, kMostMib = uint64_t{16} << 20;
+    const auto mib = text::parse_mib(given);
+    if (!mib || *mib < kLeastMib || *mib > kMostMib) return failure("must be a size from \"16M\" to \"16T\"");
+    config.tmp_bytes = *mib << 20;
+    return {};
+  });
   table.number("first_job_id", 1, 0x03ffffff,
                [&](int64_t v) { config.first_job_id = static_cast<uint32_t>(v); });
   table.text("mpi_default", [&](const std::string& given) -> Status {
-    if (given != "none" && given != "pmi2" && given != "pmix") return failure("must be none, pmi2 or pmix");
+    if (given != "auto" && given != "none" && given != "pmi2" && given != "pmix")
+      return failure("must be auto, none, pmi2 or pmix");
     config.mpi_default = given;
     return {};
   });
@@ -327,6 +364,8 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     config.all_partitions_must_fit = given == "ALL";
     return {};
   });
+  table.number("requeue_delay", 0, 1 << 30,
+               [&](int64_t v) { config.requeue_delay_seconds = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
   table.text("operators", config.operators);
   table.text("administrators", config.administrators);
@@ -348,10 +387,14 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     section.number("interval", 0, 3600,
                    [&](int64_t v) { config.measuring_interval = static_cast<uint32_t>(v); });
   });
+  uint32_t shards = 0;  // of each GPU, where the node does not say
   table.sub_table("gpus", [&](Table& section) {
     section.boolean("discover", [&](bool v) { config.gpus.discover = v; });
+    section.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
+                   [&](int64_t v) { shards = static_cast<uint32_t>(v); });
     section.text("library", config.gpus.driver.library);
     section.text("device_directory", config.gpus.driver.devices);
+    section.text("system_directory", config.gpus.driver.system);
   });
   table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
   table.sub_table("proxy", [&](Table& section) { read_proxy(section, config.proxy); });
@@ -369,6 +412,10 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     }
   }
   if (config.nodes.empty()) config.nodes.push_back(this_machine);
+  for (auto& node : config.nodes) {
+    if (const Status added = add_shards(node, shards); !added)
+      return failure(path + ": node " + node.name() + ": " + added.error().message);
+  }
   std::set<std::string> names;
   for (const auto& node : config.nodes) {
     if (!names.insert(node.name()).second) return failure(path + ": there are two nodes " + node.name());
@@ -401,15 +448,22 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
   config->home = home;
   config->source_path = path;
   if (config->tmp_root.empty()) config->tmp_root = home + "/tmp";
-  if (!config->gpus.discover || !node::may_have_gpus(config->gpus.driver)) return config;
-  node::GpuReport gpus;
-  node::GpuProbe probe(config->gpus.driver);
-  if (auto report = probe.ask(kGpuPatience)) {
-    gpus = std::move(*report);
-  } else {
-    gpus.set_problem(report.error().message);
+  if (config->gpus.discover && node::may_have_gpus(config->gpus.driver)) {
+    node::GpuReport gpus;
+    node::GpuProbe probe(config->gpus.driver);
+    if (auto report = probe.ask(kGpuPatience)) {
+      gpus = std::move(*report);
+    } else {
+      gpus.set_problem(report.error().message);
+    }
+    give_gpus(*config, gpus);
   }
-  give_gpus(*config, gpus);
+  // Where there are no GPUs, there is nothing to share.
+  for (auto& node : config->nodes) {
+    if (!std::any_of(node.gres().begin(), node.gres().end(),
+                     [](const model::Gres& gres) { return gres.name() == "gpu"; }))
+      node.clear_gres();
+  }
   return config;
 }
 

@@ -32,25 +32,30 @@ struct MailConfiguration {
 // [gpus]
 struct GpuConfiguration {
   bool discover = true;  // else there are only virtual ones
-  node::NvmlOptions driver;
+  node::GpuOptions driver;
 };
 
 struct Configuration {
   std::string home;         // absolute
   std::string source_path;  // of the file read; empty: none
   std::string cluster_name = "minke";
-  std::string tmp_root;                  // where each job's $SLURM_TMPDIR is made
-  std::string mpi_default = "none";      // MpiDefault: what srun offers to MPI libraries without --mpi
+  std::string tmp_root;    // where each job's $SLURM_TMPDIR is made
+  uint64_t tmp_bytes = 0;  // how large it may be; 0: as large as there is room
+  // MpiDefault: what srun offers to MPI libraries without --mpi; auto: what the program is linked with.
+  std::string mpi_default = "auto";
   uint32_t kill_wait_seconds = 30;       // between SIGTERM and SIGKILL
   uint32_t min_job_age_seconds = 300;    // how long squeue and scontrol still show a job that ended
   uint32_t max_array_size = 4000002;     // largest index + 1
   uint32_t max_job_count = 10000000;     // pending and running, tasks counted singly
   bool all_partitions_must_fit = false;  // EnforcePartLimits=ALL: of a job's list; else one is enough
   bool requeue_by_default = true;        // JobRequeue
-  bool bind_cpus = true;                 // jobs' processes to as many CPUs as they have
-  bool constrain_memory = true;          // where the kernel offers control groups
-  bool shared = false;                   // serves all users of this machine, as root (os/minke_home.h)
-  std::string operators;                 // groups of users (engine/embedded/rights.h); empty: root alone
+  // After this long a requeued job may start again, so that one that requeues itself at once keeps nobody
+  // busy. (Slurm waits two minutes, for its credentials to expire.)
+  uint32_t requeue_delay_seconds = 2;
+  bool bind_cpus = true;         // jobs' processes to as many CPUs as they have
+  bool constrain_memory = true;  // where the kernel offers control groups
+  bool shared = false;           // serves all users of this machine, as root (os/minke_home.h)
+  std::string operators;         // groups of users (engine/embedded/rights.h); empty: root alone
   std::string administrators;
   bool private_tmp = false;   // each job has a /tmp and a /dev/shm of its own
   bool private_jobs = false;  // users see their own only

@@ -12,11 +12,13 @@ using model::GpuDevice;
 using model::NodeRecord;
 
 // Devices of one type stand together, as in gres, whose numbers then are positions in `gpu_devices`.
-void give(NodeRecord& node, std::vector<GpuDevice> devices) {
+void give(NodeRecord& node, std::vector<GpuDevice> devices, std::string& problem) {
   std::vector<std::string> types;
   for (const GpuDevice& device : devices) {
     if (std::find(types.begin(), types.end(), device.type()) == types.end()) types.push_back(device.type());
   }
+  uint32_t shards = 0;  // of each, as the configuration has it while the GPUs are not known
+  for (const model::Gres& gres : node.gres()) shards += gres.name() == "shard" ? gres.count() : 0;
   node.clear_gres();
   for (const std::string& type : types) {
     model::Gres& gres = *node.add_gres();
@@ -28,6 +30,14 @@ void give(NodeRecord& node, std::vector<GpuDevice> devices) {
       gres.set_count(gres.count() + 1);
     }
   }
+  if (shards == 0 || devices.empty()) return;
+  if (shards * devices.size() > sched::MachineLayout::kMaxDevices) {
+    problem = "node " + node.name() + ": no shards, for a node can have 64 at most";
+    return;
+  }
+  model::Gres& gres = *node.add_gres();
+  gres.set_name("shard");
+  gres.set_count(shards * static_cast<uint32_t>(devices.size()));
 }
 
 }  // namespace
@@ -53,7 +63,7 @@ void give_gpus(Configuration& config, const node::GpuReport& machine) {
     auto node = std::find_if(config.nodes.begin(), config.nodes.end(),
                              [&](const NodeRecord& one) { return is_free(one) && !one.is_virtual(); });
     if (node == config.nodes.end()) node = std::find_if(config.nodes.begin(), config.nodes.end(), is_free);
-    if (node != config.nodes.end()) give(*node, std::move(all));
+    if (node != config.nodes.end()) give(*node, std::move(all), config.gpu_problem);
     return;
   }
   for (NodeRecord& node : config.nodes) {
@@ -69,7 +79,7 @@ void give_gpus(Configuration& config, const node::GpuReport& machine) {
         config.gpu_problem =
             "node " + node.name() + " is to have GPU " + std::to_string(number) + ", which is not there";
     }
-    give(node, std::move(devices));
+    give(node, std::move(devices), config.gpu_problem);
   }
 }
 

@@ -29,6 +29,15 @@ void read_tier(Table& table, storage::Tier& tier) {
   if (count != 0) tier.files = tier.hard_files = count;
   bytes("hard_space", tier.hard_space);
   files("hard_files", tier.hard_files);
+  table.boolean("backup", [&](bool v) { tier.backed_up = v; });
+  table.text("in_jobs", [&](const std::string& given) -> Status {
+    if (given != "yes" && given != "read-only" && given != "no")
+      return failure("must be \"yes\", \"read-only\" or \"no\"");
+    tier.in_jobs = given == "yes"  ? storage::InJobs::kYes
+                   : given == "no" ? storage::InJobs::kNo
+                                   : storage::InJobs::kReadOnly;
+    return {};
+  });
   table.number("purge_days", 1, 36500, [&](int64_t v) { tier.purge_days = static_cast<uint32_t>(v); });
   if (table.finish() && (tier.hard_space < tier.space || tier.hard_files < tier.files))
     table.fail(table.table(), "[storage." + tier.name + "]", "has a hard limit below the soft one");

@@ -42,6 +42,7 @@
 #include "node/discovery.h"
 #include "node/launcher_client.h"
 #include "node/stub_launcher.h"
+#include "node/tmp_image.h"
 #include "os/detached.h"
 #include "os/event_loop.h"
 #include "os/files.h"
@@ -155,6 +156,11 @@ Status Daemon::start() {
   if (config->shared) {
     if (const Status open = let_users_pass(options_.home, config->tmp_root); !open) return open;
   }
+  if (config->tmp_bytes != 0) {
+    if (!config->shared) return failure("tmp_size needs a shared cluster: only root can limit directories");
+    if (const Status made = node::make_tmp_image_template(config->tmp_root, config->tmp_bytes); !made)
+      return failure("tmp_size: " + made.error().message);
+  }
   core_ =
       std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
   core_->software.load(core_->config.home);
@@ -215,6 +221,7 @@ Status Daemon::load() {
   core_->nodes->restore(loaded->settings);
   settings_ = loaded->settings;
   core_->accounts->restore(loaded->settings);
+  if (!core_->accounts->book().resources().empty()) core_->scheduling->rebuild();
   core_->preemption->restore(loaded->settings);
   core_->quotas->restore(loaded->settings);
   const std::string boot = boot_id();
@@ -379,9 +386,10 @@ Status Daemon::reconfigure() {
   const bool same_nodes =
       std::equal(config.nodes.begin(), config.nodes.end(), read->nodes.begin(), read->nodes.end(),
                  [&](const NodeRecord& a, const NodeRecord& b) { return lasting(a) == lasting(b); });
-  if (!same_nodes || config.tmp_root != read->tmp_root || config.cluster_name != read->cluster_name) {
+  if (!same_nodes || config.tmp_root != read->tmp_root || config.tmp_bytes != read->tmp_bytes ||
+      config.cluster_name != read->cluster_name) {
     return failure(
-        "nodes, tmp_root and cluster_name are read at start: "
+        "nodes, tmp_root, tmp_size and cluster_name are read at start: "
         "minke down --keep-jobs, then minke up",
         kNotSupported);
   }

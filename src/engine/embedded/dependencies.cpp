@@ -46,14 +46,14 @@ DependencyStatus of_outcome(DependencyType type, bool succeeded) {
 Status Dependencies::check(JobSpec& spec) const {
   for (Dependency& term : *spec.mutable_dependencies()) {
     if (term.type() == SINGLETON) continue;
+    if (term.job_id() == 0) return failure("there is no job 0", kDependency);
     if (!term.has_array_task_id()) term.set_whole_array(core_.state.find_array(term.job_id()) != nullptr);
     if (core_.state.find(term.job_id()) != nullptr || core_.state.find_array(term.job_id()) != nullptr)
       continue;
     const auto stored = core_.store.job(term.job_id());
     if (!stored) return failure(stored.error());
-    if (!*stored) {
-      return failure("there is no job " + std::to_string(term.job_id()), kDependency);
-    }
+    // Not known (any more): nothing is waited for, as in Slurm. Old scripts have old numbers in them.
+    if (!*stored) term.set_status(DEPENDENCY_FULFILLED);
   }
   return {};
 }

@@ -22,7 +22,7 @@ class Dependencies {
  public:
   explicit Dependencies(Core& core) : core_(core) {}
 
-  // Errors: ESLURM_DEPENDENCY for a job that was never there.
+  // Marks those on jobs that nobody knows as fulfilled. Errors: ESLURM_DEPENDENCY for job 0.
   Status check(model::JobSpec& spec) const;
   // Of new terms for a job: not on itself, nor, however indirectly, on what waits for it.
   Status check_circle(const Job& job, const model::JobSpec& spec) const;

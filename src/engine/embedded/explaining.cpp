@@ -344,7 +344,7 @@ void Explaining::try_next(const std::shared_ptr<Inquiry>& inquiry) {
     for (const std::string& partition : choice->partitions) {
       auto made = core_.scheduling->request_for(choice->spec, partition, choice->time_limit_minutes);
       if (!made) continue;
-      made->limit_group = core_.accounts->limit_group(*job, choice->spec, *made);
+      core_.scheduling->apply_limits(*job, choice->spec, *made);
       const sched::Request* own = core_.scheduling->queued_request(*job);
       if (own != nullptr && *made == *own) continue;
       request = std::move(*made);

@@ -1,6 +1,7 @@
 #include "engine/embedded/history.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -8,6 +9,7 @@
 
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/preemption.h"
 #include "engine/embedded/scheduling.h"
 #include "os/log.h"
 
@@ -128,6 +130,7 @@ int64_t History::seconds(uint32_t uid, int64_t limit, uint32_t cpus, int64_t ela
 }
 
 int64_t History::expected_end(const Job& job) const {
+  if (const int64_t gone = core_.preemption->grace_end(job); gone != 0) return gone;
   const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
   const int64_t elapsed = std::max<int64_t>(0, core_.now() - job.start_time - suspended);
   return job.start_time + suspended +
@@ -148,6 +151,13 @@ sched::ForecastOptions History::beliefs() const {
   options.partition_bits = Scheduling::kPartitionBits;
   options.pass.gate = core_.accounts->gate();
   options.limits = [this] { return core_.accounts->foresee(); };
+  if (core_.preemption->enabled()) {
+    options.believed_end = [this](sched::RunKey key) {
+      const Job* job = core_.state.find(static_cast<uint32_t>(key));
+      const int64_t gone = job == nullptr ? 0 : core_.preemption->grace_end(*job);
+      return gone != 0 ? gone : std::numeric_limits<int64_t>::max();
+    };
+  }
   if (runs_ == 0) return options;
   // Like jobs are asked about once: a list of a thousand jobs is mostly of a few kinds.
   using Key = std::tuple<uint32_t, int64_t, uint32_t, int64_t>;
@@ -162,6 +172,8 @@ sched::ForecastOptions History::beliefs() const {
   options.believed_end = [this, ask](sched::RunKey key) -> int64_t {
     const Job* job = core_.state.find(static_cast<uint32_t>(key));
     if (job == nullptr) return core_.now();
+    // It has been asked to give way.
+    if (const int64_t gone = core_.preemption->grace_end(*job); gone != 0) return gone;
     const int64_t suspended = job->details ? job->details->suspended_seconds : 0;
     const int64_t elapsed = std::max<int64_t>(0, core_.now() - job->start_time - suspended);
     return job->start_time + suspended +

@@ -122,11 +122,18 @@ BriefSpec Submission::brief_spec() const {
 
 bool asks_for_gpus(const model::JobSpec& spec) {
   const auto any = [](const auto& list) {
-    return std::any_of(list.begin(), list.end(),
-                       [](const model::Gres& gres) { return gres.name() == "gpu" && gres.count() > 0; });
+    return std::any_of(list.begin(), list.end(), [](const model::Gres& gres) {
+      return (gres.name() == "gpu" || gres.name() == "shard") && gres.count() > 0;
+    });
   };
   return any(spec.gpus()) || any(spec.gres_per_node()) || any(spec.gpus_per_task()) ||
          any(spec.gpus_per_socket());
+}
+
+const model::NodeAllocation& script_node(const model::JobRecord& record) {
+  const auto found = std::find_if(record.nodes().begin(), record.nodes().end(),
+                                  [&](const auto& node) { return node.node() == record.batch_host(); });
+  return found == record.nodes().end() ? record.nodes(0) : *found;
 }
 
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
@@ -146,6 +153,7 @@ Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
   submission.kill_on_invalid_dependency = spec.kill_on_invalid_dependency();
   submission.interactive = spec.interactive();
   submission.overcommit = spec.overcommit();
+  submission.chooses_script_node = !spec.batch_features().empty();
   submission.deadline = spec.deadline();
   submission.warning_signal = spec.warning_signal().number();
   submission.warning_seconds = spec.warning_signal().seconds_before_end();

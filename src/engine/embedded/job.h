@@ -45,15 +45,19 @@ struct Submission {
   bool kill_on_invalid_dependency = false;
   bool interactive = false;
   bool overcommit = false;
-  int64_t deadline = 0;          // s since the epoch; 0: none
-  uint32_t warning_signal = 0;   // --signal; 0: none
-  uint32_t warning_seconds = 0;  // before the time limit
+  bool chooses_script_node = false;  // --batch
+  int64_t deadline = 0;              // s since the epoch; 0: none
+  uint32_t warning_signal = 0;       // --signal; 0: none
+  uint32_t warning_seconds = 0;      // before the time limit
   bool warning_batch_only = false;
   uint16_t mail_types = 0;  // text::MailType
 
   model::JobSpec spec() const;
   BriefSpec brief_spec() const;  // a tenth of the work
 };
+
+// The node that runs a job's script. There must be nodes.
+const model::NodeAllocation& script_node(const model::JobRecord& record);
 
 // `script` and `environment` are left for the caller to set.
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
@@ -96,6 +100,7 @@ struct Details {
   std::string reason_detail;
   std::vector<model::Dependency> dependencies;  // with what has become of them
   google::protobuf::RepeatedPtrField<model::NodeAllocation> nodes;
+  int script_node = 0;    // which of them runs the script
   std::string partition;  // the one it runs in
   model::Usage usage;     // of the steps that ended
   double billing = 0;     // units of what it holds; 0: its CPUs
@@ -116,7 +121,6 @@ struct Details {
   bool warned = false;          // --signal has been sent
   uint32_t mailed_percent = 0;  // of the time limit: the last mark that a mail told of
   bool requeue_when_ended = false;
-  bool step_out_of_memory = false;  // one of those that ended
   // How it will have ended, once it has: set when it is being stopped. JOB_PENDING: by its own exit code.
   model::JobState ending_as = model::JOB_PENDING;
   model::StateReason ending_reason = model::WAIT_NO_REASON;
@@ -131,8 +135,9 @@ struct Job {
   uint32_t priority = 0;  // 0: held
   uint32_t time_limit_minutes = kUnlimited;
   uint32_t restarts = 0;
-  uint32_t association = 0;  // charged for it; 0: none
-  uint32_t qos = 0;          // 0: none
+  uint32_t association = 0;    // charged for it; 0: none
+  uint32_t qos = 0;            // 0: none
+  uint32_t partition_qos = 0;  // of its first partition; 0: none
   uint32_t cancelled_by_uid = 0;
   uint32_t het_job_id = 0;  // of a heterogeneous job's first component; 0: not of such a job
   uint16_t het_offset = 0;  // of the component; its id is het_job_id + het_offset
@@ -144,6 +149,7 @@ struct Job {
   bool completing = false;
   bool requeue_allowed = true;
   bool queued = false;          // in the scheduler's queue
+  uint8_t choices = 1;          // at most so many entries there: its partitions, times its reservations
   bool special_exit = false;    // held after a requeue with State=SpecialExit
   bool committed = false;       // its submission is durable: it may start
   bool dirty = false;           // what the store has is older

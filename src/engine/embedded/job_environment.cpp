@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/embedded/job.h"
+#include "model/shards.h"
 #include "submit/environment.h"
 #include "text/dependency.h"
 
@@ -57,8 +59,19 @@ std::vector<uint32_t> gpu_numbers(const model::NodeAllocation& node) {
   std::vector<uint32_t> numbers;
   for (const auto& gres : node.gres()) {
     if (gres.name() == "gpu") numbers.insert(numbers.end(), gres.indices().begin(), gres.indices().end());
+    if (gres.name() != "shard") continue;
+    for (const uint32_t shard : gres.indices()) {
+      const uint32_t gpu = shard / model::kShardsOfGpu;
+      if (std::find(numbers.begin(), numbers.end(), gpu) == numbers.end()) numbers.push_back(gpu);
+    }
   }
   return numbers;
+}
+
+uint32_t shard_count(const model::NodeAllocation& node) {
+  for (const auto& gres : node.gres())
+    if (gres.name() == "shard") return static_cast<uint32_t>(gres.indices_size());
+  return 0;
 }
 
 std::string gpu_indices(const model::NodeAllocation& node) {
@@ -207,8 +220,13 @@ bool has_variable(std::string_view block, std::string_view name) {
 }
 
 std::vector<std::string> virtual_node_environment(int nodes, std::string_view block) {
-  if (nodes < 2 || has_variable(block, "OMPI_MCA_btl=")) return {};
-  return {"OMPI_MCA_btl=^vader,sm"};
+  if (nodes < 2) return {};
+  std::vector<std::string> variables;
+  if (!has_variable(block, "OMPI_MCA_btl=")) variables.emplace_back("OMPI_MCA_btl=^vader,sm");
+  if (!has_variable(block, "OMPI_MCA_btl_tcp_if_include=") &&
+      !has_variable(block, "OMPI_MCA_btl_tcp_if_exclude="))
+    variables.emplace_back("OMPI_MCA_btl_tcp_if_include=lo");
+  return variables;
 }
 
 std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tiers, const std::string& user,
@@ -223,7 +241,8 @@ std::vector<std::string> tier_environment(const std::vector<storage::Tier>& tier
   return variables;
 }
 
-std::vector<std::string> batch_environment(const model::JobRecord& record, const std::string& visible_gpus) {
+std::vector<std::string> batch_environment(const model::JobRecord& record,
+                                           const GpuVariables& gpu_variables) {
   Environment environment;
   environment.set("ENVIRONMENT", "BATCH");
   const model::JobSpec& spec = record.spec();
@@ -231,7 +250,7 @@ std::vector<std::string> batch_environment(const model::JobRecord& record, const
       submit::export_needs_user_env(spec.export_option()))
     environment.set("SLURM_GET_USER_ENV", "1");
   if (record.nodes_size() == 0) return environment.take();
-  const model::NodeAllocation& node = record.nodes(0);
+  const model::NodeAllocation& node = script_node(record);
   environment.set("HOSTNAME", node.node());
   environment.set("SLURMD_NODENAME", node.node());
   environment.set("SLURM_CPUS_ON_NODE", node.cpus());
@@ -242,10 +261,13 @@ std::vector<std::string> batch_environment(const model::JobRecord& record, const
   environment.set("SLURM_TOPOLOGY_ADDR", node.node());
   environment.set("SLURM_TOPOLOGY_ADDR_PATTERN", "node");
   if (const std::string gpus = gpu_indices(node); !gpus.empty()) {
-    environment.set("CUDA_VISIBLE_DEVICES", visible_gpus);
-    environment.set("GPU_DEVICE_ORDINAL", visible_gpus);
+    for (const auto& [name, value] : gpu_variables) environment.set(name, value);
     environment.set("SLURM_JOB_GPUS", gpus);
-    environment.set("SLURM_GPUS_ON_NODE", 1 + std::count(gpus.begin(), gpus.end(), ','));
+    if (const uint32_t shards = shard_count(node); shards > 0) {
+      environment.set("SLURM_SHARDS_ON_NODE", shards);
+    } else {
+      environment.set("SLURM_GPUS_ON_NODE", 1 + std::count(gpus.begin(), gpus.end(), ','));
+    }
   }
   return environment.take();
 }

@@ -64,7 +64,8 @@ TEST(JobEnvironment, TasksAreCountedWhereTheyWereAskedForElseCpusAre) {
 }
 
 TEST(JobEnvironment, BatchScriptsSeeTheirNodesGpus) {
-  const auto variables = batch_environment(job_on_two_nodes(), "0,1");
+  const auto variables =
+      batch_environment(job_on_two_nodes(), {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"GPU_DEVICE_ORDINAL", "0,1"}});
   EXPECT_THAT(variables, Contains("CUDA_VISIBLE_DEVICES=0,1"));
   EXPECT_THAT(variables, Contains("SLURM_JOB_GPUS=0,2"));
   EXPECT_THAT(variables, Contains("SLURM_GPUS_ON_NODE=2"));

@@ -54,8 +54,11 @@ Status Actions::give_nodes_back(Job& job, const rpc::Field& field, const JobSpec
   auto kept = kept_nodes(nodes, field, wanted);
   if (!kept) return failure(kept.error());
   if (kept->size() == nodes.size()) return failure("", kJobNotPending);
-  if (job.has_script() && (*kept)[0].node() != nodes[0].node())
-    return failure("the script runs on " + nodes[0].node(), kInvalidNodeName);
+  const std::string script_node = nodes[job.details->script_node].node();
+  const auto of_script =
+      std::find_if(kept->begin(), kept->end(), [&](const auto& node) { return node.node() == script_node; });
+  if (job.has_script() && of_script == kept->end())
+    return failure("the script runs on " + script_node, kInvalidNodeName);
   for (const StepRecord& step : core_.steps->of_job(job.id)) {
     if (step.kind() != STEP_NORMAL) continue;
     for (const std::string& name :
@@ -66,6 +69,7 @@ Status Actions::give_nodes_back(Job& job, const rpc::Field& field, const JobSpec
     }
   }
   core_.scheduling->release(job);
+  job.details->script_node = of_script == kept->end() ? 0 : static_cast<int>(of_script - kept->begin());
   nodes = std::move(*kept);
   const Status booked = core_.scheduling->adopt(job);
   MINKE_CHECK(booked);  // less of what it had

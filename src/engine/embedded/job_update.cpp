@@ -15,6 +15,7 @@
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/spec_change.h"
 #include "engine/embedded/steps.h"
 #include "submit/update.h"
 #include "text/duration.h"
@@ -61,6 +62,7 @@ Status Actions::charge_anew(Job& job, JobSpec& spec) {
   core_.accounts->left(job);
   job.association = charge->association;
   job.qos = charge->qos;
+  job.partition_qos = charge->partition_qos;
   core_.accounts->submitted(job);
   return {};
 }
@@ -121,13 +123,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
   }
   if (const Status charged = charge_anew(job, spec); !charged) return charged;
   core_.scheduling->remove(job);
-  // Tasks of an array share their submission: the changed one gets its own, under its own id.
-  auto changed =
-      std::make_shared<Submission>(make_submission(job.id, spec, core_.nodes->default_partition().name()));
-  changed->script = job.submission->script;
-  changed->environment = job.submission->environment;
-  job.submission = std::move(changed);
-  core_.committer.spec_changed({job.id, spec});
+  change_spec(core_, job, spec);
   if (time_limit) {
     job.time_limit_minutes = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0
                                  ? spec.time_limit_minutes()

@@ -108,7 +108,7 @@ JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) con
                          .home = core_.config.home,
                          .config_path = core_.config.source_path,
                          .tmp_dir = tmp_dir_of(job),
-                         .mpi_default = core_.config.mpi_default == "none" ? "" : core_.config.mpi_default};
+                         .mpi_default = core_.config.mpi_default == "auto" ? "" : core_.config.mpi_default};
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     const TaskSet all(spec.array());
     around.array_count = static_cast<uint32_t>(all.size());
@@ -301,8 +301,8 @@ void Launching::send(Job& job) {
   if (has_variable(**environment, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
   std::vector<std::string> variables = allocation_environment(record, around);
   for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
-  const NodeAllocation& first = job.details->nodes.Get(0);
-  const std::string gpus = visible_gpus(core_, job, first.node(), gpu_numbers(first));
+  const NodeAllocation& first = script_node(record);
+  const GpuVariables gpus = gpu_variables(core_, job, first.node(), gpu_numbers(first));
   for (std::string& variable : batch_environment(record, gpus)) variables.push_back(std::move(variable));
   add_common(job, **environment, variables);
   if (staged) variables.push_back("MINKE_KILL_WAIT=" + std::to_string(core_.config.kill_wait_seconds));
@@ -370,8 +370,9 @@ void Launching::say(const Job& job, const std::string& message) {
 
 void Launching::announce(const Job& job, const std::string& why) {
   if (job.details->nodes.empty()) return;
-  say(job, "*** JOB " + std::to_string(job.id) + " ON " + job.details->nodes.Get(0).node() +
-               " CANCELLED AT " + text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***");
+  say(job, "*** JOB " + std::to_string(job.id) + " ON " +
+               job.details->nodes.Get(job.details->script_node).node() + " CANCELLED AT " +
+               text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***");
 }
 
 void Launching::note_batch_pid(const node::Launch& launch) {
@@ -450,20 +451,19 @@ void Launching::on_ended(const node::Launch& launch) {
     record.set_exit_code(status);
     record.set_start_time(job->start_time);
     record.set_end_time(end_time);
-    record.set_node_list(details.nodes.Get(0).node());
+    const NodeAllocation& node = details.nodes.Get(details.script_node);
+    record.set_node_list(node.node());
     record.set_num_nodes(1);
     record.set_num_tasks(1);
-    add_holdings(record, details.nodes.Get(0));
+    add_holdings(record, node);
     *record.mutable_usage() = end.usage();
-    core_.measuring->step_ended(*job, record, gpu_devices_of(core_, *job));
+    core_.measuring->add_usage(*job, record, gpu_devices_of(core_, *job));
     record.set_array_job_id(job->array_job_id);
     if (job->array_task != kNoTask) record.set_array_task_id(job->array_task);
     core_.committer.step_changed(record);
   }
   add_step_usage(details.usage, end.usage());
-  // A script that fails for a step that was out of memory was so itself.
-  const bool of_step = status != 0 && details.step_out_of_memory;
-  core_.lifecycle->ended(*job, of_step ? text::kOutOfMemory : status, end_time);
+  core_.lifecycle->ended(*job, status, end_time);
 }
 
 void Launching::on_job_ended(const node::JobEnded& ended) {
@@ -491,7 +491,10 @@ void Launching::recover_batch(const node::Launch& launch) {
   if (readable && job != nullptr && job->state == JOB_PENDING && job->restarts == launch.id().run()) {
     core_.scheduling->remove(*job);
     job->queued = false;
-    job->need_details().nodes = record.nodes();
+    Details& details = job->need_details();
+    details.nodes = record.nodes();
+    for (int i = 0; i < details.nodes.size(); ++i)
+      if (details.nodes[i].node() == record.batch_host()) details.script_node = i;
     job->details->partition = record.partition();
     job->state = JOB_RUNNING;
     job->reason = WAIT_NO_REASON;

@@ -18,6 +18,7 @@
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/quotas.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/waiting.h"
@@ -31,9 +32,6 @@ using namespace model;
 namespace {
 
 constexpr char kRequeuedHeld[] = "job requeued in held state";  // Slurm's words
-// A requeued job begins again after this long, so that one that requeues itself at once keeps nobody busy.
-// (Slurm waits two minutes, for its credentials to expire.)
-constexpr int64_t kRequeueDelaySeconds = 2;
 // The command that requeues a job is often the job's own: it gets its answer before the processes are ended.
 constexpr std::chrono::milliseconds kRequeueGrace{200};
 
@@ -220,8 +218,9 @@ void Lifecycle::back_to_queue(Job& job) {
   job.start_time = job.end_time = 0;
   job.exit_code = job.derived_exit_code = 0;
   job.cancelled_by_uid = 0;
+  core_.reservations->left(job);
   job.submit_time = core_.now();
-  job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : kRequeueDelaySeconds);
+  job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : int64_t{core_.config.requeue_delay_seconds});
   auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
@@ -325,6 +324,7 @@ void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bo
   if (batch_only) target = SignalOrder::BATCH_SHELL;
   if (full) target = SignalOrder::BATCH_SESSION;
   if (steps_only) target = SignalOrder::STEPS;
+  if (batch_only && signal == SIGKILL) core_.launching->announce(job, "");
   core_.launching->signal(job, signal, target);
   if (full) core_.launching->signal(job, signal, SignalOrder::STEPS);
 }

@@ -45,7 +45,7 @@ struct Measuring::Round {
 // The thread. Made with the first question; joined at the end.
 class Measuring::Reader {
  public:
-  Reader(os::EventLoop& loop, node::NvmlOptions driver, std::function<void(const Round&)> done)
+  Reader(os::EventLoop& loop, node::GpuOptions driver, std::function<void(const Round&)> done)
       : loop_(loop), gpus_(std::move(driver)), done_(std::move(done)), thread_([this] { work(); }) {}
   ~Reader() {
     {
@@ -171,6 +171,19 @@ void Measuring::ask() {
   reader_->ask(std::move(round));
 }
 
+void Measuring::lost_gpus(std::map<std::string, std::string> lost) {
+  for (const auto& [id, track] : tracks_) {
+    const Job* job = core_.state.find(id);
+    for (const std::string& uuid : track.series.gpus()) {
+      const auto found = lost.find(uuid);
+      if (job == nullptr || found == lost.end() || core_.nodes->lost_gpus().contains(uuid)) continue;
+      core_.launching->say(*job,
+                           "JOB " + std::to_string(id) + " HAS LOST A GPU: " + uuid + ": " + found->second);
+    }
+  }
+  core_.nodes->set_lost_gpus(std::move(lost));
+}
+
 std::map<std::string, double> Measuring::gpu_joules(const Round& round) {
   std::map<std::string, double> joules;
   const double seconds = last_seconds_ == 0 ? 0 : round.seconds - last_seconds_;
@@ -191,12 +204,25 @@ void Measuring::received(const Round& round) {
   const double seconds = last_seconds_ == 0 ? 0 : round.seconds - last_seconds_;
   const std::map<std::string, double> joules_of_gpus = gpu_joules(round);
   std::string problem = round.gpus.problem();
-  gpus_.clear();
+  // One question without an answer does not mean that the GPUs are idle: the readings before it stand once
+  // more.
+  const bool answered = round.gpus.problem().empty();
+  if (answered || !gpus_answered_) gpus_.clear();
+  gpus_answered_ = answered;
+  std::map<std::string, std::string> lost;
   for (const node::GpuReading& reading : round.gpus.readings()) {
     gpus_[reading.uuid()] = reading.now();
-    if (!reading.problem().empty())
-      problem += (problem.empty() ? "" : ", ") + reading.uuid() + ": " + reading.problem();
+    if (reading.problem().empty() || reading.uuid().empty()) continue;
+    problem += (problem.empty() ? "" : ", ") + reading.uuid() + ": " + reading.problem();
+    lost.emplace(reading.uuid(), reading.problem());
   }
+  for (const NodeRecord& node : core_.nodes->nodes()) {
+    for (const GpuDevice& device : node.gpu_devices()) {
+      if (!gpus_.contains(device.uuid())) lost.emplace(device.uuid(), "the driver does not know it any more");
+    }
+  }
+  // A driver that does not answer at all says nothing of each.
+  if (round.with_gpus && answered) lost_gpus(std::move(lost));
   if (problem != gpu_problem_ && !problem.empty()) os::log_warning("GPUs: " + problem);
   gpu_problem_ = problem;
   const uint64_t busy = round.machine.cpu_milliseconds - machine_.cpu_milliseconds;
@@ -264,12 +290,13 @@ void Measuring::job_ended(Job& job) {
   }
 }
 
-void Measuring::step_ended(const Job& job, StepRecord& step, const std::vector<GpuDevice>& gpus) const {
+void Measuring::add_usage(const Job& job, StepRecord& step, const std::vector<GpuDevice>& gpus) const {
   const auto found = tracks_.find(job.id);
   if (found == tracks_.end()) return;
   std::vector<std::string> uuids;
   for (const GpuDevice& device : gpus) uuids.push_back(device.uuid());
-  found->second.series.summarize(step.start_time() - 1, step.end_time(), uuids, *step.mutable_usage());
+  const int64_t until = step.end_time() != 0 ? step.end_time() : core_.now();
+  found->second.series.summarize(step.start_time() - 1, until, uuids, *step.mutable_usage());
 }
 
 }  // namespace minke::engine

@@ -36,8 +36,8 @@ class Measuring {
   void job_ended(Job& job);
   // After a job's last run: what it wrote of its own progress goes into its record, too.
   void run_ended(const Job& job) { keeper_.job_ended(job); }
-  // Adds what was measured while the step ran. `gpus`: by node, of the step.
-  void step_ended(const Job& job, model::StepRecord& step, const std::vector<model::GpuDevice>& gpus) const;
+  // Adds what was measured while the step ran, until its end or now. `gpus`: by node, of the step.
+  void add_usage(const Job& job, model::StepRecord& step, const std::vector<model::GpuDevice>& gpus) const;
   // Stores the series as they are: the daemon is about to stop.
   void store_all();
 
@@ -61,6 +61,7 @@ class Measuring {
 
   void ask();
   void received(const Round& round);
+  void lost_gpus(std::map<std::string, std::string> lost);
   std::map<std::string, double> gpu_joules(const Round& round);  // since the round before, by UUID
   void store(uint32_t job_id, Track& track);
   void answer(const rpc::QueryMeasurementsRequest& request, const Part& part);
@@ -77,6 +78,7 @@ class Measuring {
   double last_seconds_ = 0;
   node::MachineUse machine_;
   double machine_cores_ = 0, machine_watts_ = 0;
+  bool gpus_answered_ = false;  // the last time
   std::map<std::string, model::Sample::Gpu> gpus_;
   std::map<std::string, uint64_t> gpu_millijoules_;
   std::string gpu_problem_;

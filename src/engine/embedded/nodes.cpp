@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/scheduling.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr char kNodeSetting[] = "node ";
 constexpr char kPartitionSetting[] = "partition record ";
 constexpr char kFormerPartitionSetting[] = "partition ";  // its state alone
+const std::string kLostGpu = "GPU ";  // begins the reason of a node with GPUs that are lost
 constexpr uint32_t kNoBound = 0xffffffff;
 
 std::string names_of_active(const NodeRecord& node) {
@@ -84,6 +86,25 @@ const PartitionRecord& Nodes::default_partition() const {
   const auto found = std::find_if(partitions_.begin(), partitions_.end(),
                                   [](const PartitionRecord& partition) { return partition.is_default(); });
   return found == partitions_.end() ? partitions_.front() : *found;
+}
+
+void Nodes::set_lost_gpus(std::map<std::string, std::string> lost) {
+  if (lost == lost_gpus_) return;
+  lost_gpus_ = std::move(lost);
+  for (NodeRecord& node : nodes_) {
+    std::string reason;
+    for (int i = 0; i < node.gpu_devices_size(); ++i) {
+      const auto found = lost_gpus_.find(node.gpu_devices(i).uuid());
+      if (found != lost_gpus_.end())
+        reason += (reason.empty() ? kLostGpu : ", ") + std::to_string(i) + ": " + found->second;
+    }
+    // What an operator wrote stays.
+    if (!node.reason().empty() && !node.reason().starts_with(kLostGpu)) continue;
+    node.set_reason(reason);
+    node.set_reason_uid(0);
+    node.set_reason_time(reason.empty() ? 0 : core_.now());
+  }
+  core_.scheduling->rebuild();
 }
 
 const PartitionRecord* Nodes::configured(const std::string& partition) const {
@@ -289,13 +310,19 @@ Status Nodes::change_partition(const rpc::UpdatePartitionRequest& request) {
   for (const rpc::Field& field : request.fields()) {
     if (const Status applied = apply_partition_field(next, field, nodes_); !applied) return applied;
   }
-  const bool same_nodes = present != nullptr && present->nodes() == next.nodes();
+  if (!next.qos().empty() && core_.accounts->book().qos(next.qos()) == nullptr)
+    return failure("", kInvalidQos);
+  // What runs is counted by these, too.
+  const bool same_rules = present != nullptr && present->nodes() == next.nodes() &&
+                          present->max_cpus_per_node() == next.max_cpus_per_node() &&
+                          present->exclusive_user() == next.exclusive_user() && present->qos() == next.qos();
   replace(next);
   keep(next);
-  if (same_nodes) {
+  if (same_rules) {
     core_.scheduling->set_partition_up(next.name(), is_scheduled(next));
     core_.scheduling->partition_changed(next.name());
   } else {
+    core_.accounts->partitions_changed();
     core_.scheduling->rebuild();
   }
   for (const auto& [id, job] : core_.state.jobs()) {  // OverTimeLimit

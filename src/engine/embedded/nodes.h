@@ -2,6 +2,7 @@
 // update`, `create`, `delete`), which is durable. Owned by the state's thread.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,11 @@ class Nodes {
   const model::PartitionRecord* find_partition(const std::string& name) const;
   const model::PartitionRecord& default_partition() const;
 
+  // GPUs that the driver does not reach, by UUID, and what it says. Nothing is placed on them any more until
+  // it reaches them again; their node's reason tells of them.
+  void set_lost_gpus(std::map<std::string, std::string> lost);
+  const std::map<std::string, std::string>& lost_gpus() const { return lost_gpus_; }
+
   // All of it, or nothing and an error with Slurm's number.
   Status update_node(const rpc::UpdateNodeRequest& request, uint32_t uid);
   Status change_partition(const rpc::UpdatePartitionRequest& request);
@@ -56,6 +62,7 @@ class Nodes {
   Core& core_;
   std::vector<model::NodeRecord> nodes_;
   std::vector<model::PartitionRecord> partitions_;
+  std::map<std::string, std::string> lost_gpus_;
 };
 
 // One NAME=VALUE of `scontrol update partition`, applied; what is not done here is refused with a reason.

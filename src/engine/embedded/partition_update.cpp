@@ -1,14 +1,14 @@
 // scontrol update partition: what of a partition can change, and which jobs it takes. Pure, but for looking
 // up the groups of a user.
-#include <grp.h>
-#include <pwd.h>
 
 #include <algorithm>
 #include <set>
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/users.h"
 #include "model/error.h"
+#include "sched/tres_weights.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/memory.h"
@@ -73,24 +73,6 @@ bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std:
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-bool is_in_group(uint32_t uid, const google::protobuf::RepeatedPtrField<std::string>& groups) {
-  const passwd* user = ::getpwuid(uid);
-  if (user == nullptr) return false;
-  std::vector<gid_t> ids(64);
-  int size = static_cast<int>(ids.size());
-  const std::string name = user->pw_name;
-  const gid_t own = user->pw_gid;
-  if (::getgrouplist(name.c_str(), own, ids.data(), &size) < 0) {
-    ids.resize(static_cast<size_t>(size));
-    if (::getgrouplist(name.c_str(), own, ids.data(), &size) < 0) return false;
-  }
-  ids.resize(static_cast<size_t>(size));
-  return std::any_of(groups.begin(), groups.end(), [&](const std::string& wanted) {
-    const group* found = ::getgrnam(wanted.c_str());
-    return found != nullptr && std::find(ids.begin(), ids.end(), found->gr_gid) != ids.end();
-  });
-}
-
 template <typename Set>
 Status set_flag(const rpc::Field& field, Set set) {
   const auto value = yes_or_no(field);
@@ -137,6 +119,16 @@ Status apply_partition_field(PartitionRecord& partition, const rpc::Field& field
     return set_minutes(field, [&](uint32_t minutes) { partition.set_default_time_minutes(minutes); });
   }
   if (is(name, "MaxNodes")) return set_count(field, [&](uint32_t most) { partition.set_max_nodes(most); });
+  if (is(name, "MaxCPUsPerNode")) {
+    if (value == "0") return invalid(field);  // for nobody: that is State=DOWN
+    return set_count(field,
+                     [&](uint32_t most) { partition.set_max_cpus_per_node(most == kNoBound ? 0 : most); });
+  }
+  if (is(name, "ExclusiveUser")) return set_flag(field, [&](bool yes) { partition.set_exclusive_user(yes); });
+  if (is(name, "QoS")) {
+    partition.set_qos(text::lower_case(value));
+    return {};
+  }
   if (is(name, "MinNodes")) return set_count(field, [&](uint32_t least) { partition.set_min_nodes(least); });
   if (is(name, "Default")) return set_flag(field, [&](bool yes) { partition.set_is_default(yes); });
   if (is(name, "Hidden")) return set_flag(field, [&](bool yes) { partition.set_hidden(yes); });
@@ -202,6 +194,11 @@ Status apply_partition_field(PartitionRecord& partition, const rpc::Field& field
       return {};
     }
     return set_count(field, [&](uint32_t minutes) { partition.set_over_time_limit_minutes(minutes); });
+  }
+  if (is(name, "TRESBillingWeights")) {
+    if (!value.empty() && !sched::parse_tres_weights(value)) return invalid(field);
+    partition.set_billing_weights(value);
+    return {};
   }
   for (const auto& [known, list] : {std::pair{"AllowAccounts", partition.mutable_allow_accounts()},
                                     std::pair{"DenyAccounts", partition.mutable_deny_accounts()},

@@ -135,12 +135,9 @@ void Preemption::let_go_on(const sched::Machine& machine, bool before_pass) {
   }
 }
 
-void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& queue,
-                           const sched::RunningSet& running, const sched::LimitGate& gate) {
-  served_.clear();
-  if (!enabled() || queue.size() == 0) return;
-  sched::Machine later = machine;  // once those are gone that are leaving
-  std::vector<Running> candidates;
+std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet& running,
+                                                        sched::Machine& later) const {
+  std::vector<Running> found;
   for (const auto& [end, placement] : running.by_end()) {
     Job* job = core_.state.find(static_cast<uint32_t>(end.key));
     if (job == nullptr) continue;
@@ -159,23 +156,32 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
         share.gres.clear();
       }
     }
-    candidates.push_back(std::move(one));
+    found.push_back(std::move(one));
   }
   // The smaller and the younger of two that are equal: less is lost.
-  std::sort(candidates.begin(), candidates.end(), [](const Running& a, const Running& b) {
+  std::sort(found.begin(), found.end(), [](const Running& a, const Running& b) {
     return std::tuple(a.rank, a.frees.nodes.size(), -a.job->start_time, ~a.job->id) <
            std::tuple(b.rank, b.frees.nodes.size(), -b.job->start_time, ~b.job->id);
   });
+  return found;
+}
+
+void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& queue,
+                           const sched::RunningSet& running, const sched::LimitGate& gate) {
+  served_.clear();
+  if (!enabled() || queue.size() == 0) return;
+  sched::Machine later = machine;  // once those are gone that are leaving
+  std::vector<Running> candidates = this->candidates(running, later);
 
   std::map<std::pair<uint32_t, std::string>, bool> may_ask;                  // by QOS and partition
   std::vector<std::tuple<uint64_t, uint64_t, Job*, sched::EntryId>> asking;  // the first has most priority
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->queued) continue;
-    for (size_t i = 0; i < job->submission->partitions.size(); ++i) {
+    for (size_t i = 0; i < job->choices; ++i) {
       const sched::EntryId entry = Scheduling::entry_of(id, i);
       const auto found = queue.find(entry);
       if (!found) continue;
-      const std::string& partition = job->submission->partitions[i];
+      const std::string& partition = Scheduling::partition_of(*job, i);
       // Who may ask whom goes by these two alone, and few of them are different.
       const auto [known, is_new] = may_ask.try_emplace({job->qos, partition}, false);
       if (is_new) {
@@ -223,6 +229,34 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
     queue.set_priority(entry, kFirstOfAll);
     for (Job* victim : victims) ask(*victim);
   }
+}
+
+std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const std::string& partition,
+                                                        const sched::Request& request,
+                                                        const sched::Machine& machine,
+                                                        const sched::RunningSet& running) const {
+  if (!enabled() || !machine.schedulable(request.partition)) return std::nullopt;
+  sched::Machine later = machine;
+  std::vector<sched::Placement> freed;
+  std::vector<int64_t> gone;  // when, of each
+  const int64_t now = core_.now();
+  for (const Running& one : candidates(running, later)) {
+    if (!may_preempt(job, partition, *one.job)) continue;
+    freed.push_back(one.frees);
+    gone.push_back(now + (mode_of(*one.job) == PreemptMode::kSuspend ? 0 : grace_seconds(*one.job)));
+  }
+  const auto chosen = sched::choose_victims(later, request, freed, now);
+  if (!chosen || chosen->empty()) return std::nullopt;
+  sched::ExpectedStart expected;
+  expected.start = now + 1;  // not at once: they must end first
+  for (const size_t index : *chosen) {
+    later.release(freed[index]);
+    expected.start = std::max(expected.start, gone[index]);
+  }
+  auto place = sched::place_together(later, request, nullptr, now, now + request.planned_seconds());
+  if (!place) return std::nullopt;
+  expected.placement = std::move(*place);
+  return expected;
 }
 
 void Preemption::ask(Job& running) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include "engine/embedded/config_policy.h"
 #include "engine/embedded/job.h"
+#include "sched/forecast.h"
 #include "sched/machine.h"
 #include "sched/pending_queue.h"
 #include "sched/request.h"
@@ -41,6 +43,11 @@ class Preemption {
   // For what the pass could not start. Those that asked are put first in the queue.
   void make_room(const sched::Machine& machine, sched::PendingQueue& queue, const sched::RunningSet& running,
                  const sched::LimitGate& gate);
+  // For a job that is not in the queue yet: when others would have made room for it in that partition.
+  // Nothing where they would not, or need not.
+  std::optional<sched::ExpectedStart> foresee(const Job& job, const std::string& partition,
+                                              const sched::Request& request, const sched::Machine& machine,
+                                              const sched::RunningSet& running) const;
 
  private:
   struct Running {
@@ -48,6 +55,8 @@ class Preemption {
     sched::Placement frees;
     uint64_t rank = 0;  // the lower, the sooner it is asked
   };
+  // By rank. What is leaving anyway is released on `later`.
+  std::vector<Running> candidates(const sched::RunningSet& running, sched::Machine& later) const;
   uint32_t grace_seconds(const Job& running) const;
   uint64_t rank_of(const Job& running) const;
   bool may_preempt(const Job& waiting, const std::string& partition, const Job& running) const;

@@ -81,10 +81,13 @@ sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
   for (const auto& [id, one] : book.qos()) most_qos = std::max(most_qos, one.priority());
   if (const QosRecord* qos = book.qos(job.qos); qos != nullptr && most_qos > 0)
     factors.qos = qos->priority() / static_cast<double>(most_qos);
-  for (const auto& [id, one] : book.associations())
-    most_association = std::max(most_association, one.priority());
-  if (const auto* one = book.association(job.association); one != nullptr && most_association > 0)
-    factors.association = one->priority() / static_cast<double>(most_association);
+  for (const auto& [id, one] : book.associations()) {
+    if (one.cluster().empty()) most_association = std::max(most_association, one.priority());
+  }
+  const AssociationRecord* own = book.association(job.association);  // or the nearest above that has one
+  while (own != nullptr && !own->has_priority()) own = book.association(book.parent(own->id()));
+  if (own != nullptr && most_association > 0)
+    factors.association = own->priority() / static_cast<double>(most_association);
   if (core_.config.priority.tres.empty()) {
     factors.nice = spec.nice();
     return factors;
@@ -191,8 +194,11 @@ void Priorities::query(const rpc::QueryPrioritiesRequest& request, rpc::Prioriti
       shown.set_association(made.association);
       shown.set_fair_share(made.fair_share);
       const sched::PriorityParts size = sched::priority_parts(
-          {.job_size = 1, .favor_small = policy.weights.favor_small},
-          {.nodes = made.nodes, .cpus = made.cpus, .all_nodes = made.all_nodes, .all_cpus = made.all_cpus});
+          {.job_size = 1, .favor_small = policy.weights.favor_small}, {.nodes = made.nodes,
+                                                                       .cpus = made.cpus,
+                                                                       .all_nodes = made.all_nodes,
+                                                                       .all_cpus = made.all_cpus,
+                                                                       .tres = {}});
       shown.set_job_size(size.job_size);
       shown.set_partition_factor(made.partition);
       shown.set_qos_factor(made.qos);

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "engine/embedded/accounts.h"
+#include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_paths.h"
+#include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -398,7 +400,7 @@ StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {
   step.set_node_list(record.batch_host());
   step.set_num_nodes(1);
   step.set_num_tasks(1);
-  if (record.nodes_size() > 0) add_holdings(step, record.nodes(0));
+  if (record.nodes_size() > 0) add_holdings(step, script_node(record));
   step.set_array_job_id(job.array_job_id);
   if (job.array_task != kNoTask) step.set_array_task_id(job.array_task);
   return step;
@@ -429,11 +431,12 @@ void Queries::step_usage(const rpc::QueryStepUsageRequest& request, const Part& 
     if (job->has_script()) {
       rpc::StepUsage& usage = *reply.add_steps();
       *usage.mutable_step() = batch_step(*job, record);
+      core_.measuring->add_usage(*job, *usage.mutable_step(), gpu_devices_of(core_, *job));
       rpc::TaskUsage& task = *usage.add_tasks();
       task.set_node(record.batch_host());
       reader.read(job->details->batch_pid, task);
     }
-    core_.steps->add_usage(id, reader, reply);
+    core_.steps->add_usage(*job, reader, reply);
   }
   part(message, true);
 }

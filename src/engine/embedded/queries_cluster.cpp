@@ -76,7 +76,7 @@ void Queries::reservations(const Part& part) {
   rpc::ServerMessage message;
   message.mutable_reservations()->set_now(core_.now());
   for (const ReservationRecord& record : core_.reservations->all())
-    *message.mutable_reservations()->add_reservations() = record;
+    *message.mutable_reservations()->add_reservations() = core_.reservations->shown_at(record, core_.now());
   part(message, true);
 }
 

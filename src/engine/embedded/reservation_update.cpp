@@ -1,5 +1,6 @@
 // What can be said of a reservation: times, flags, who may use it, and how it recurs. Pure, but for looking
 // up users.
+#include <grp.h>
 #include <pwd.h>
 
 #include <algorithm>
@@ -23,15 +24,26 @@ constexpr int64_t kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay, kYear = 365
 
 // In the order in which they are shown. FIRST_CORES changes nothing: reservations are of so many processors,
 // and which of them are a job's is settled when it starts.
-constexpr std::array<std::string_view, 15> kFlags = {
-    "MAINT",  "FLEX",       "OVERLAP",   "IGNORE_JOBS", "HOURLY", "DAILY",      "WEEKDAY",    "WEEKEND",
-    "WEEKLY", "SPEC_NODES", "ALL_NODES", "ANY_NODES",   "STATIC", "PART_NODES", "FIRST_CORES"};
+constexpr std::array<std::string_view, 20> kFlags = {
+    "MAINT",   "FLEX",         "OVERLAP",     "IGNORE_JOBS", "HOURLY",    "DAILY",     "WEEKDAY",
+    "WEEKEND", "WEEKLY",       "SPEC_NODES",  "ALL_NODES",   "ANY_NODES", "STATIC",    "PART_NODES",
+    "REPLACE", "REPLACE_DOWN", "FIRST_CORES", "TIME_FLOAT",  "MAGNETIC",  "PURGE_COMP"};
 
 bool is(std::string_view given, std::string_view name) {
   return text::equals_ignoring_case(given, name);
 }
 
 Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
+  if (const size_t equals = word.find('='); equals != std::string_view::npos) {
+    const auto seconds = text::parse_seconds(word.substr(equals + 1));
+    const std::string_view name = word.substr(0, equals);
+    if (name.size() < 4 || !text::starts_with_ignoring_case("PURGE_COMP", name) || !seconds ||
+        *seconds <= 0 || *seconds > kYear)
+      return failure("Flags=" + std::string(word), kInvalidTimeValue);
+    if (const Status flagged = set_flag(record, "PURGE_COMP", set); !flagged) return flagged;
+    record.set_purge_seconds(static_cast<uint32_t>(*seconds));
+    return {};
+  }
   const auto found = std::find_if(kFlags.begin(), kFlags.end(), [&](std::string_view flag) {
     return is(flag, word) || (word.size() >= 4 && text::starts_with_ignoring_case(flag, word));
   });
@@ -44,6 +56,8 @@ Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
     if (flag == *found ? set : present) flags.emplace_back(flag);
   }
   record.mutable_flags()->Assign(flags.begin(), flags.end());
+  constexpr uint32_t kPurge = 300;  // Slurm's
+  if (*found == "PURGE_COMP") record.set_purge_seconds(kPurge);
   return {};
 }
 
@@ -94,6 +108,10 @@ bool falls_on(int64_t time, bool weekend) {
 
 bool has_flag(const ReservationRecord& record, std::string_view flag) {
   return std::find(record.flags().begin(), record.flags().end(), flag) != record.flags().end();
+}
+
+bool floats(const ReservationRecord& record) {
+  return has_flag(record, "TIME_FLOAT");
 }
 
 int64_t period_of(const ReservationRecord& record) {
@@ -184,6 +202,19 @@ Status apply_reservation_field(ReservationRecord& record, const rpc::Field& fiel
       if (word.empty()) continue;
       if (const Status flagged = set_flag(record, word, !remove); !flagged) return flagged;
     }
+    return {};
+  }
+  if (is(name, "Groups")) {
+    bool denied = false;
+    set_names(record.mutable_groups(), denied, value);
+    if (denied) return failure("Groups are those that may use it: none can be denied", kNotSupported);
+    for (const std::string& group : record.groups()) {
+      if (::getgrnam(group.c_str()) == nullptr) return failure("there is no group " + group, kInvalidUserId);
+    }
+    return {};
+  }
+  if (is(name, "Licenses")) {
+    record.set_licenses(value);
     return {};
   }
   if (is(name, "Features")) {

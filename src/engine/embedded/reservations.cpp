@@ -7,9 +7,11 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/users.h"
 #include "model/error.h"
 #include "sched/request.h"
 #include "text/hostlist.h"
+#include "text/licenses.h"
 #include "text/number.h"
 
 namespace minke::engine {
@@ -19,7 +21,7 @@ using namespace model;
 namespace {
 
 constexpr char kSetting[] = "reservation ";
-constexpr int64_t kDay = 24 * 3600;
+constexpr int64_t kLookForJobs = 10;  // s between looks at whether one with PURGE_COMP has jobs
 
 bool contains(const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -29,6 +31,13 @@ std::vector<std::string> names_of(const std::string& list) {
   std::vector<std::string> names;
   for (const std::string_view name : text::split(list, ',')) names.emplace_back(name);
   return names;
+}
+
+bool overlap(const ReservationRecord& a, const ReservationRecord& b) {
+  const sched::Hold one{.start = a.start_time(), .end = a.end_time(), .period = period_of(a)};
+  const sched::Hold other{.start = b.start_time(), .end = b.end_time(), .period = period_of(b)};
+  return sched::overlaps(one, b.start_time(), b.end_time()) ||
+         sched::overlaps(other, a.start_time(), a.end_time());
 }
 
 bool may_overlap(const ReservationRecord& record) {
@@ -75,8 +84,18 @@ ReservationRecord* Reservations::find_mutable(const std::string& name) {
   return nullptr;
 }
 
+ReservationRecord Reservations::shown_at(const ReservationRecord& record, int64_t now) const {
+  ReservationRecord shown = record;
+  if (floats(record)) {
+    shown.set_start_time(now + record.start_time());
+    shown.set_end_time(now + record.end_time());
+  }
+  return shown;
+}
+
 bool Reservations::is_active(const ReservationRecord& record) const {
-  return record.start_time() <= core_.now() && core_.now() < record.end_time();
+  const int64_t now = floats(record) ? 0 : core_.now();
+  return record.start_time() <= now && now < record.end_time();
 }
 
 const ReservationRecord* Reservations::holder_of(const std::string& node) const {
@@ -96,20 +115,26 @@ Status Reservations::admits(const JobSpec& spec, uint32_t uid) const {
   for (const std::string& name : names_of(spec.reservation())) {
     const ReservationRecord* record = find(name);
     if (record == nullptr) return failure("there is no reservation " + name, kReservationInvalid);
-    const bool by_user = !record->users().empty();
-    const bool by_account = !record->accounts().empty();
-    const bool user = contains(record->users(), core_.state.user_name(uid)) != record->users_denied();
-    const bool account = contains(record->accounts(), spec.account()) != record->accounts_denied();
-    // Who is denied is kept out whatever else he is; of two lists that allow, either will do.
-    const bool denied =
-        (by_user && record->users_denied() && !user) || (by_account && record->accounts_denied() && !account);
-    const bool allowed =
-        (by_user && !record->users_denied() && user) || (by_account && !record->accounts_denied() && account);
-    const bool any_allows =
-        (by_user && !record->users_denied()) || (by_account && !record->accounts_denied());
-    if (denied || (any_allows && !allowed))
-      return failure("reservation " + name + " is not for this user", kReservationAccess);
+    if (const Status admitted = admits_to(*record, spec, uid); !admitted) return admitted;
   }
+  return {};
+}
+
+Status Reservations::admits_to(const ReservationRecord& record, const JobSpec& spec, uint32_t uid) const {
+  if (floats(record)) return failure("reservation " + record.name() + " never begins", kReservationAccess);
+  const std::string user = core_.state.user_name(uid);
+  const bool named_user = contains(record.users(), user);
+  const bool named_account = contains(record.accounts(), spec.account());
+  // Who is denied is kept out whatever else he is; of the lists that allow, any will do.
+  const bool denied = (record.users_denied() && named_user) || (record.accounts_denied() && named_account);
+  const bool allowed = (!record.users_denied() && named_user) ||
+                       (!record.accounts_denied() && named_account) ||
+                       (!record.groups().empty() && is_in_group(uid, record.groups()));
+  const bool any_allows = (!record.users().empty() && !record.users_denied()) ||
+                          (!record.accounts().empty() && !record.accounts_denied()) ||
+                          !record.groups().empty();
+  if (denied || (any_allows && !allowed))
+    return failure("reservation " + record.name() + " is not for this user", kReservationAccess);
   return {};
 }
 
@@ -120,34 +145,25 @@ Result<sched::HoldId> Reservations::hold_id(const JobSpec& spec) const {
   return record->id();
 }
 
-std::vector<sched::Hold> Reservations::holds(const sched::MachineLayout& layout) const {
-  std::vector<sched::Hold> holds;
-  for (const ReservationRecord& record : records_) {
-    // Those of some days of the week are as many weekly ones.
-    const bool some_days = has_flag(record, "WEEKDAY") || has_flag(record, "WEEKEND");
-    std::vector<ReservationRecord> occurrences{record};
-    while (some_days && occurrences.back().start_time() < record.start_time() + 7 * kDay) {
-      ReservationRecord next = occurrences.back();
-      move_on(next, next.end_time());
-      occurrences.push_back(std::move(next));
+Status Reservations::check_licenses(const ReservationRecord& record) const {
+  const auto wanted = text::parse_licenses(record.licenses());
+  if (!wanted) return failure(wanted.error().message, kInvalidLicenses);
+  const sched::MachineLayout& layout = core_.scheduling->machine().layout();
+  for (const auto& [name, count] : *wanted) {
+    const auto license = layout.find_license(name);
+    if (!license) return failure("there is no license " + name, kInvalidLicenses);
+    int64_t left = layout.licenses()[*license].count;
+    for (const ReservationRecord& other : records_) {
+      if (other.id() == record.id() || !overlap(shown_at(record, core_.now()), shown_at(other, core_.now())))
+        continue;
+      const auto theirs = text::parse_licenses(other.licenses());
+      for (size_t i = 0; theirs && i < theirs->size(); ++i)
+        if ((*theirs)[i].first == name) left -= (*theirs)[i].second;
     }
-    if (some_days) occurrences.pop_back();
-    for (const ReservationRecord& one : occurrences) {
-      for (const ReservationRecord::Share& share : record.shares()) {
-        const auto node = layout.find_node(share.node());
-        if (!node) continue;
-        holds.push_back({.id = record.id(),
-                         .node = *node,
-                         .cpus = share.cpus(),
-                         .start = one.start_time(),
-                         .end = one.end_time(),
-                         .period = some_days ? 7 * kDay : period_of(record),
-                         .flexible = has_flag(record, "FLEX"),
-                         .maintenance = has_flag(record, "MAINT")});
-      }
-    }
+    if (left < int64_t{count})
+      return failure("there are not so many licenses of " + name + " free then", kInvalidLicenses);
   }
-  return holds;
+  return {};
 }
 
 std::vector<Job*> Reservations::jobs_in(const std::string& reservation, bool running) const {
@@ -165,12 +181,7 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
   uint32_t by = 0;
   for (const ReservationRecord& other : records_) {
     if (other.id() == record.id() || may_overlap(record) || may_overlap(other)) continue;
-    const sched::Hold hold{.start = other.start_time(), .end = other.end_time(), .period = period_of(other)};
-    const sched::Hold own{
-        .start = record.start_time(), .end = record.end_time(), .period = period_of(record)};
-    if (!sched::overlaps(hold, record.start_time(), record.end_time()) &&
-        !sched::overlaps(own, other.start_time(), other.end_time()))
-      continue;
+    if (!overlap(shown_at(record, core_.now()), shown_at(other, core_.now()))) continue;
     for (const ReservationRecord::Share& share : other.shares()) {
       if (share.node() != node.name()) continue;
       used += share.cpus() == 0 ? node.cpus() : share.cpus();
@@ -179,12 +190,16 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
     }
   }
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (has_flag(record, "IGNORE_JOBS")) break;
+    if (has_flag(record, "IGNORE_JOBS") || floats(record)) break;
     if (!job->holds_nodes() || !job->details ||
         job->start_time + sched::limit_seconds(job->time_limit_minutes) <= record.start_time())
       continue;
     // What runs in a reservation is part of that; what runs in this one is not in its way.
-    if (find(job->submission->spec().reservation()) != nullptr) continue;
+    const ReservationRecord* const its = find(job->submission->spec().reservation());
+    const auto is_here = [&](const auto& share) { return share.node() == node.name(); };
+    if (its != nullptr &&
+        (its->id() == record.id() || std::any_of(its->shares().begin(), its->shares().end(), is_here)))
+      continue;
     for (const NodeAllocation& allocation : job->details->nodes) {
       if (allocation.node() != node.name()) continue;
       used += allocation.cpus();
@@ -224,34 +239,44 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named,
     return cores_left == 0 ? Status() : failure("these nodes have not so many cores", kNodesBusy);
   }
   if (record.partition().empty()) record.set_partition(core_.nodes->default_partition().name());
-  const PartitionRecord* partition = core_.nodes->find_partition(record.partition());
-  if (partition == nullptr)
+  if (core_.nodes->find_partition(record.partition()) == nullptr)
     return failure("there is no partition " + record.partition(), kInvalidPartitionName);
-  const auto members = text::expand_hostlist(partition->nodes());
   const uint32_t wanted = std::max(1u, record.node_count());
   for (const NodeRecord& node : core_.nodes->nodes()) {
     const bool enough =
         record.node_count() > 0 ? static_cast<uint32_t>(record.shares_size()) >= wanted : true;
     if (cores > 0 ? cores_left == 0 : enough && record.node_count() > 0) break;
-    if (!members || std::find(members->begin(), members->end(), node.name()) == members->end()) continue;
-    if (!is_available(node.state())) continue;
-    bool featured = true;
-    for (const std::string_view feature : text::split(record.features(), '&'))
-      featured = featured && (feature.empty() || contains(node.active_features(), std::string(feature)));
-    const Result<uint32_t> free = featured ? free_cpus(record, node) : failure("");
-    if (!free) continue;
+    if (!serves(record, node)) continue;
+    const uint32_t free = *free_cpus(record, node);
     // So many cores on so many nodes: as evenly as there are free ones.
     const uint32_t nodes_left = wanted - static_cast<uint32_t>(record.shares_size());
     const bool even = cores > 0 && record.node_count() > 0;
-    take(node, even ? std::min(*free, (cores_left + nodes_left - 1) / nodes_left) : *free);
+    take(node, even ? std::min(free, (cores_left + nodes_left - 1) / nodes_left) : free);
   }
   if (cores_left > 0 || static_cast<uint32_t>(record.shares_size()) < wanted)
     return failure("there are not so many nodes that are free then", kNodesBusy);
   return {};
 }
 
+Status Reservations::settle_times(const rpc::UpdateReservationRequest& request, ReservationRecord& record,
+                                  int64_t start_before) const {
+  if (record.end_time() <= record.start_time() || record.end_time() <= core_.now())
+    return failure("it would end before it begins, or has ended", kInvalidTimeValue);
+  constexpr int64_t kGrace = 2;  // s: "now" was earlier when it was written
+  if (record.start_time() != start_before && record.start_time() < core_.now() - kGrace)
+    return failure("its start has passed", kInvalidTimeValue);
+  if (!floats(record)) return {};
+  if (period_of(record) != 0) return failure("one that floats does not recur", kNotSupported);
+  if (std::any_of(request.fields().begin(), request.fields().end(), [](const rpc::Field& field) {
+        return text::equals_ignoring_case(field.name(), "EndTime");
+      }))
+    return failure("one that floats has a Duration, and no EndTime", kNotSupported);
+  return {};
+}
+
 Status Reservations::apply(const rpc::UpdateReservationRequest& request, ReservationRecord& record) const {
   ReservationPlace place;
+  if (floats(record)) record = shown_at(record, core_.now());
   bool place_changed = record.shares().empty();
   int64_t start_before = record.start_time();
   // What is counted from the start comes after it.
@@ -267,21 +292,31 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
     for (std::string_view name : {"NodeCnt", "CoreCnt", "Nodes"})
       place_changed = place_changed || text::equals_ignoring_case(field->name(), name);
   }
-  if (record.end_time() <= record.start_time() || record.end_time() <= core_.now())
-    return failure("it would end before it begins, or has ended", kInvalidTimeValue);
-  constexpr int64_t kGrace = 2;  // s: "now" was earlier when it was written
-  if (record.start_time() != start_before && record.start_time() < core_.now() - kGrace)
-    return failure("its start has passed", kInvalidTimeValue);
-  if (record.users().empty() && record.accounts().empty()) return failure("", kReservationEmpty);
+  if (const Status settled = settle_times(request, record, start_before); !settled) return settled;
+  if (record.users().empty() && record.accounts().empty() && record.groups().empty())
+    return failure("", kReservationEmpty);
+  if (const Status licenses = check_licenses(record); !licenses) return licenses;
   std::vector<std::string> named;
   std::string& nodes = place.nodes;
-  const bool part_nodes = has_flag(record, "PART_NODES") && !record.partition().empty();
-  if (text::equals_ignoring_case(nodes, "ALL") && part_nodes) {
+  const auto say = [&](const char* flags) {
+    rpc::Field field;
+    field.set_name("Flags");
+    field.set_value(flags);
+    return apply_reservation_field(record, field, core_.now(), place);
+  };
+  const bool all = text::equals_ignoring_case(nodes, "ALL");
+  if (!nodes.empty() && !all) {
+    if (const Status cleared = say("-PART_NODES,ALL_NODES"); !cleared) return cleared;
+  }
+  const bool part_nodes = has_flag(record, "PART_NODES");
+  if (part_nodes && record.partition().empty())
+    return failure("PART_NODES goes with a partition", kInvalidPartitionName);
+  if (all && part_nodes) {
     const PartitionRecord* partition = core_.nodes->find_partition(record.partition());
     if (partition == nullptr)
       return failure("there is no partition " + record.partition(), kInvalidPartitionName);
     nodes = partition->nodes();
-  } else if (text::equals_ignoring_case(nodes, "ALL")) {
+  } else if (all) {
     for (const NodeRecord& node : core_.nodes->nodes()) named.push_back(node.name());
     record.add_flags("ALL_NODES");
   }
@@ -297,11 +332,11 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
     return failure("CoreCnt says as many numbers as Nodes says nodes, or one where no node is named",
                    kInvalidCpuCount);
   if (!named.empty() && !has_flag(record, "SPEC_NODES")) {
-    rpc::Field spec_nodes;
-    spec_nodes.set_name("Flags");
-    spec_nodes.set_value("+SPEC_NODES");
-    if (const Status set = apply_reservation_field(record, spec_nodes, core_.now(), place); !set) return set;
+    if (const Status set = say("+SPEC_NODES"); !set) return set;
   }
+  // One of licenses alone.
+  if (named.empty() && record.node_count() == 0 && record.core_count() == 0 && !record.licenses().empty())
+    return {};
   if (place_changed) return choose_nodes(named, place.cores, record);
   for (const ReservationRecord::Share& share : record.shares()) {
     const NodeRecord* node = core_.nodes->find_node(share.node());
@@ -309,6 +344,12 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
     if (const auto free = free_cpus(record, *node); !free) return failure(free.error());
   }
   return {};
+}
+
+void Reservations::unfix_times(ReservationRecord& record) const {
+  if (!floats(record)) return;
+  record.set_start_time(std::max<int64_t>(0, record.start_time() - core_.now()));
+  record.set_end_time(record.end_time() - core_.now());
 }
 
 Result<std::string> Reservations::create(const rpc::UpdateReservationRequest& request, uint32_t uid) {
@@ -321,6 +362,7 @@ Result<std::string> Reservations::create(const rpc::UpdateReservationRequest& re
     return failure("'" + request.name() + "' cannot be a reservation's name", kReservationInvalid);
   record.set_start_time(core_.now());
   if (const Status applied = apply(request, record); !applied) return failure(applied.error());
+  unfix_times(record);
   if (record.name().empty()) {
     // As in Slurm: after the first user or account, and a number.
     const std::string base = !record.accounts().empty() ? record.accounts(0)
@@ -349,6 +391,9 @@ Result<std::string> Reservations::change(const rpc::UpdateReservationRequest& re
     } else {
       ReservationRecord next = *present;
       if (const Status applied = apply(request, next); !applied) return failure(applied.error());
+      if (floats(next) != floats(*present))
+        return failure("whether it floats is said when it is created", kInvalidTimeValue);
+      unfix_times(next);
       *present = std::move(next);
       keep(*present);
     }
@@ -358,11 +403,22 @@ Result<std::string> Reservations::change(const rpc::UpdateReservationRequest& re
   return name;
 }
 
+bool Reservations::is_given_up(const ReservationRecord& record) {
+  const bool in_use = !jobs_in(record.name(), true).empty() || !jobs_in(record.name(), false).empty();
+  if (!has_flag(record, "PURGE_COMP") || !is_active(record) || in_use) {
+    idle_since_.erase(record.id());
+    return false;
+  }
+  const int64_t since = idle_since_.try_emplace(record.id(), core_.now()).first->second;
+  return core_.now() - since >= record.purge_seconds();
+}
+
 void Reservations::advance() {
   const int64_t now = core_.now();
   std::vector<std::string> over;
   for (ReservationRecord& record : records_) {
-    if (record.end_time() > now) continue;
+    if (!is_given_up(record) && (floats(record) || record.end_time() > now)) continue;
+    idle_since_.erase(record.id());
     const std::vector<Job*> running = jobs_in(record.name(), true);
     if (!has_flag(record, "FLEX")) {
       for (Job* job : running) core_.lifecycle->time_out(*job);
@@ -381,9 +437,16 @@ void Reservations::advance() {
   }
   int64_t next = 0;
   for (const ReservationRecord& record : records_) {
+    if (floats(record)) continue;
     for (const int64_t time : {record.start_time(), record.end_time()}) {
       if (time > now && (next == 0 || time < next)) next = time;
     }
+    if (!has_flag(record, "PURGE_COMP") || !is_active(record)) continue;
+    const auto idle = idle_since_.find(record.id());
+    const int64_t time = idle == idle_since_.end()
+                             ? now + kLookForJobs
+                             : std::min(now + kLookForJobs, idle->second + record.purge_seconds());
+    next = std::min(next, time);
   }
   if (next == 0) return timer_->cancel();
   // The clock may be set meanwhile: it is looked at again after an hour.

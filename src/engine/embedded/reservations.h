@@ -4,9 +4,11 @@
 // A record's times are those of its present or next occurrence: a recurring one is moved on when it ends, one
 // that does not recur leaves when it has ended and nothing runs in it any more. What the scheduler makes of
 // them is in sched/holds.h. A job that still runs in a reservation when that ends is stopped, as if its time
-// limit were over, but for reservations with FLEX. Owned by the state's thread.
+// limit were over, but for reservations with FLEX. The times of one with TIME_FLOAT are kept as seconds from
+// whenever one looks (shown_at makes them times). Owned by the state's thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,6 +33,7 @@ class Reservations {
 
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
   const std::vector<model::ReservationRecord>& all() const { return records_; }
+  model::ReservationRecord shown_at(const model::ReservationRecord& record, int64_t now) const;
   // Of several names, separated by commas, the first that there is; null: there is none.
   const model::ReservationRecord* find(const std::string& names) const;
   // The one that holds the node now; null: none does.
@@ -44,7 +47,18 @@ class Reservations {
   Status admits(const model::JobSpec& spec, uint32_t uid) const;
   // As the scheduler knows the job's reservation; 0: it names none.
   Result<sched::HoldId> hold_id(const model::JobSpec& spec) const;
-  std::vector<sched::Hold> holds(const sched::MachineLayout& layout) const;
+  // Those that the job may run in, at least one: what it names, or 0 for none and then all that draw it in
+  // (MAGNETIC).
+  std::vector<sched::HoldId> choices(const model::JobSpec& spec, uint32_t uid) const;
+  // The job has started in one of these, and from now on names that alone. When it waits again, it no longer
+  // names one that had drawn it in.
+  void entered(Job& job, sched::HoldId id);
+  void left(Job& job);
+  sched::Holds holds(const sched::MachineLayout& layout) const;
+
+  // What REPLACE and REPLACE_DOWN ask for (reservation_replace.cpp). To be called when jobs have started, or
+  // nodes have changed.
+  void replace_nodes();
 
   // Moves on what has ended, and comes back at the next time at which something begins or ends. To be called
   // once, when all has been loaded.
@@ -55,18 +69,30 @@ class Reservations {
   Result<std::string> create(const rpc::UpdateReservationRequest& request, uint32_t uid);
   // Applies the fields, and finds nodes where none are named. The record is complete then.
   Status apply(const rpc::UpdateReservationRequest& request, model::ReservationRecord& record) const;
+  Status settle_times(const rpc::UpdateReservationRequest& request, model::ReservationRecord& record,
+                      int64_t start_before) const;
+  void unfix_times(model::ReservationRecord& record) const;  // the opposite of shown_at()
   // `cores`: of each of the nodes that are named, as many as there are; empty: what CoreCnt says, or all.
   Status choose_nodes(const std::vector<std::string>& named, const std::vector<uint32_t>& cores,
                       model::ReservationRecord& record) const;
   // CPUs that the reservation could have there beside other reservations and jobs; fails where it could have
   // none, and where it wants whole nodes and could have only some.
   Result<uint32_t> free_cpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
+  // Whether a reservation of so many nodes may have this one.
+  bool serves(const model::ReservationRecord& record, const model::NodeRecord& node) const;
+  // Whether there are so many licenses beside those of other reservations at that time.
+  Status check_licenses(const model::ReservationRecord& record) const;
+  Status admits_to(const model::ReservationRecord& record, const model::JobSpec& spec, uint32_t uid) const;
+  void set_reservation(Job& job, const std::string& name);
   std::vector<Job*> jobs_in(const std::string& reservation, bool running) const;
   void keep(const model::ReservationRecord& record);
+  // Whether one with PURGE_COMP has been without jobs for as long as that says.
+  bool is_given_up(const model::ReservationRecord& record);
   void remove(const std::string& name);
 
   Core& core_;
   std::vector<model::ReservationRecord> records_;
+  std::map<uint32_t, int64_t> idle_since_;  // by id, of those with PURGE_COMP
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };
 
@@ -81,6 +107,7 @@ struct ReservationPlace {
 Status apply_reservation_field(model::ReservationRecord& record, const rpc::Field& field, int64_t now,
                                ReservationPlace& place);
 bool has_flag(const model::ReservationRecord& record, std::string_view flag);
+bool floats(const model::ReservationRecord& record);
 // s between its occurrences; 0: it does not recur. WEEKDAY and WEEKEND recur daily, but not every day.
 int64_t period_of(const model::ReservationRecord& record);
 // Moves a recurring one on until it ends after `now`; false where it does not recur.

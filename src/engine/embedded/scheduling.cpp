@@ -16,13 +16,14 @@
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "model/error.h"
+#include "sched/constraint.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
 
 namespace {
 
-constexpr size_t kMaxPartitionsOfJob = 255;  // the lower byte of an entry's id
+constexpr size_t kMaxChoicesOfJob = 255;  // the lower byte of an entry's id
 
 }  // namespace
 
@@ -57,7 +58,7 @@ Result<sched::Request> Scheduling::request_for(const model::JobSpec& spec, const
 
 Status Scheduling::check(const model::JobSpec& spec, std::string& partitions) const {
   const auto names = make_submission(0, spec, core_.nodes->default_partition().name()).partitions;
-  if (names.size() > kMaxPartitionsOfJob) {
+  if (names.size() > kMaxChoicesOfJob) {
     return failure("more than 255 partitions", model::kInvalidPartitionName);
   }
   std::string possible;
@@ -81,6 +82,18 @@ uint32_t Scheduling::time_limit_of(const model::JobSpec& spec) const {
   const auto names = make_submission(0, spec, core_.nodes->default_partition().name()).partitions;
   const auto request = request_for(spec, names.front(), 0);
   return request ? request->time_limit_minutes : kUnlimited;
+}
+
+void Scheduling::apply_limits(const Job& job, const model::JobSpec& spec, sched::Request& request) const {
+  request.rules.user = user_of(job);
+  request.limit_group = core_.accounts->limit_group(job, spec, request);
+}
+
+uint32_t Scheduling::user_of(const Job& job) const {
+  const auto& partitions = core_.nodes->partitions();
+  const bool matters = std::any_of(partitions.begin(), partitions.end(),
+                                   [](const auto& partition) { return partition.exclusive_user(); });
+  return matters ? job.uid + 1 : 0;
 }
 
 uint32_t Scheduling::startable(const Job& job) const {
@@ -127,20 +140,25 @@ void Scheduling::update(Job& job) {
   if (const auto reason = obstacle(job)) return wait(job, *reason);
   remove(job);
   const JobSpec spec = job.submission->spec();
-  const auto& names = job.submission->partitions;
+  const std::vector<sched::HoldId> reservations = core_.reservations->choices(spec, job.uid);
+  const size_t partitions = job.submission->partitions.size();
+  job.choices = static_cast<uint8_t>(std::min(partitions * reservations.size(), kMaxChoicesOfJob));
   Error problem;
-  for (size_t i = 0; i < std::min(names.size(), kMaxPartitionsOfJob); ++i) {
-    auto request = request_for(spec, names[i], job.time_limit_minutes);
+  for (size_t i = 0; i < job.choices; ++i) {
+    const std::string& name = partition_of(job, i);
+    auto request = request_for(spec, name, job.time_limit_minutes);
     if (!request) {
       problem = request.error();
       continue;
     }
-    request->limit_group = core_.accounts->limit_group(job, spec, *request);
+    request->reservation = reservations[i / partitions];
+    apply_limits(job, spec, *request);
     if (!job.queued) core_.priorities->enter(job, spec, *request);
-    const PartitionRecord* partition = core_.nodes->find_partition(names[i]);
+    const PartitionRecord* partition = core_.nodes->find_partition(name);
+    // Where several will do, what is reserved is used first.
     queue_.insert({.id = entry_of(job.id, i),
-                   .priority = (uint64_t{partition->priority_tier()} << 32) | priority_in(job, names[i]),
-                   .order = job.id,
+                   .priority = (uint64_t{partition->priority_tier()} << 32) | priority_in(job, name),
+                   .order = uint64_t{job.id} * 2 + (request->reservation == 0 ? 1 : 0),
                    .startable = startable(job)},
                   *request);
     job.queued = true;
@@ -169,11 +187,11 @@ void Scheduling::priorities_changed() {
     if (!job->queued) continue;
     any = true;
     if (!core_.priorities->multifactor() || job->fixed_priority) continue;
-    const auto& names = job->submission->partitions;
-    for (size_t i = 0; i < std::min(names.size(), kMaxPartitionsOfJob); ++i) {
-      const uint32_t priority = core_.priorities->in_partition(*job, names[i]);
+    for (size_t i = 0; i < job->choices; ++i) {
+      const std::string& name = partition_of(*job, i);
+      const uint32_t priority = core_.priorities->in_partition(*job, name);
       if (i == 0) job->priority = priority;
-      const model::PartitionRecord* partition = core_.nodes->find_partition(names[i]);
+      const model::PartitionRecord* partition = core_.nodes->find_partition(name);
       queue_.set_priority(entry_of(id, i), (uint64_t{partition->priority_tier()} << 32) | priority);
     }
   }
@@ -190,10 +208,19 @@ void Scheduling::limits_changed() {
 }
 
 const sched::TresWeights* Scheduling::billing_weights(const std::string& partition) const {
-  for (const auto& [name, weights] : core_.config.billing) {
-    if (name == partition) return &weights;
+  const model::PartitionRecord* record = core_.nodes->find_partition(partition);
+  if (record == nullptr || record->billing_weights().empty()) return nullptr;
+  for (const model::PartitionRecord& configured : core_.config.partitions) {
+    if (configured.name() != partition || configured.billing_weights() != record->billing_weights()) continue;
+    for (const auto& [name, weights] : core_.config.billing) {
+      if (name == partition) return &weights;
+    }
   }
-  return nullptr;
+  const auto known = changed_weights_.find(record->billing_weights());
+  if (known != changed_weights_.end()) return &known->second;
+  auto parsed = sched::parse_tres_weights(record->billing_weights());
+  if (!parsed) return nullptr;
+  return &changed_weights_.emplace(record->billing_weights(), std::move(*parsed)).first->second;
 }
 
 sched::WaitReasons Scheduling::wait_reasons() const {
@@ -227,7 +254,7 @@ void Scheduling::update_components(Job& job) {
     const model::JobSpec spec = component->submission->spec();
     auto request = first_request(spec, component->submission->partitions, component->time_limit_minutes);
     if (request) {
-      request->limit_group = core_.accounts->limit_group(*component, spec, *request);
+      apply_limits(*component, spec, *request);
       core_.priorities->enter(*component, spec, *request);
     }
     if (!request) {
@@ -250,7 +277,7 @@ void Scheduling::update_components(Job& job) {
   queue_.insert(
       {.id = entry_of(leader.id, 0),
        .priority = (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | leader.priority,
-       .order = leader.id,
+       .order = uint64_t{leader.id} * 2 + 1,
        .startable = 1},
       *all);
   leader.queued = true;
@@ -271,8 +298,7 @@ void Scheduling::throttle_changed(uint32_t array_job_id) {
       if (!stays) update(job);
       continue;
     }
-    for (size_t i = 0; i < job.submission->partitions.size(); ++i)
-      queue_.set_startable(entry_of(job.id, i), count);
+    for (size_t i = 0; i < job.choices; ++i) queue_.set_startable(entry_of(job.id, i), count);
     request_pass();
   }
 }
@@ -282,7 +308,7 @@ void Scheduling::remove(Job& job) {
   if (job.het_job_id != 0 && !job.is_het_leader()) queued = core_.state.find(job.het_job_id);
   if (queued == nullptr || !std::exchange(queued->queued, false)) return;
   forecast_.time = 0;
-  for (size_t i = 0; i < queued->submission->partitions.size(); ++i) queue_.remove(entry_of(queued->id, i));
+  for (size_t i = 0; i < queued->choices; ++i) queue_.remove(entry_of(queued->id, i));
 }
 
 void Scheduling::request_pass() {
@@ -321,15 +347,30 @@ void Scheduling::pass() {
     core_.loop.post([this] { request_pass(); });
   } else {
     core_.preemption->make_room(machine_, queue_, running_, options.gate);
+    if (core_.preemption->enabled()) forecast_.time = 0;
     core_.preemption->let_go_on(machine_, false);
-    core_.loop.post([this] { core_.history->after_pass(); });
+    core_.loop.post([this] {
+      core_.history->after_pass();
+      core_.reservations->replace_nodes();
+    });
   }
+}
+
+// The first node that has what --batch asks for; the first of all where none has.
+int Scheduling::script_node_of(const Job& job, const sched::Placement& placement) const {
+  const auto wanted = sched::parse_constraint(job.submission->spec().batch_features(), machine_.layout());
+  if (!wanted) return 0;
+  for (size_t i = 0; i < placement.nodes.size(); ++i)
+    for (const sched::FeatureTerms& any_of : wanted->cases)
+      if (sched::has_features(machine_.layout(), placement.nodes[i].node, any_of)) return static_cast<int>(i);
+  return 0;
 }
 
 void Scheduling::take_place(Job& job, const std::string& partition, const sched::Placement& placement,
                             int64_t expected_end) {
   Details& details = job.need_details();
   details.nodes = sched::to_model(machine_.layout(), placement);
+  details.script_node = job.submission->chooses_script_node ? script_node_of(job, placement) : 0;
   details.partition = partition;
   if (const sched::TresWeights* weights = billing_weights(partition)) {
     model::JobRecord record = core_.state.record_of(job);
@@ -378,9 +419,8 @@ sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& pl
   MINKE_CHECK(waiting != nullptr);
   if (waiting->het_job_id != 0) return start_component(*waiting, placement, expected_end);
   MINKE_CHECK(waiting->queued);
-  const size_t partition_index = entry & 0xff;
-  const std::vector<std::string>& partitions = waiting->submission->partitions;
-  const std::string& partition = partitions[partition_index];
+  const size_t choice = entry & 0xff;
+  const std::string partition = partition_of(*waiting, choice);
   Job* job = waiting;
   if (waiting->array) {
     job = &core_.state.split_task(*waiting, waiting->array->waiting.first());
@@ -388,8 +428,8 @@ sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& pl
   }
   if (job == waiting) job->queued = false;
   const bool array_goes_on = job != waiting;
-  for (size_t i = 0; i < partitions.size(); ++i) {
-    if (i == partition_index) continue;
+  for (size_t i = 0; i < waiting->choices; ++i) {
+    if (i == choice) continue;
     const sched::EntryId other = entry_of(waiting->id, i);
     if (!array_goes_on) {
       queue_.remove(other);
@@ -397,6 +437,7 @@ sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& pl
       queue_.set_startable(other, found->startable - 1);
     }
   }
+  if (placement.reservation != 0) core_.reservations->entered(*job, placement.reservation);
   take_place(*job, partition, placement, expected_end);
   core_.lifecycle->started(*job);
   if (array_goes_on) {

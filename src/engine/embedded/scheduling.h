@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "sched/pass.h"
 #include "sched/pending_queue.h"
 #include "sched/running_set.h"
+#include "sched/tres_weights.h"
 #include "sched/wait_reason.h"
 
 namespace minke::engine {
@@ -71,6 +73,9 @@ class Scheduling {
   Result<sched::Request> request_for(const model::JobSpec& spec, const std::string& partition,
                                      uint32_t time_limit_minutes) const;
 
+  // Whose the request is, and whose limits hold for it.
+  void apply_limits(const Job& job, const model::JobSpec& spec, sched::Request& request) const;
+
   uint32_t time_limit_of(const model::JobSpec& spec) const;  // minutes; of its first partition
 
   // Of the first ones of the queue. Kept until the state changes, or for some seconds.
@@ -99,16 +104,21 @@ class Scheduling {
   const sched::Machine& machine() const { return machine_; }
   const sched::PendingQueue& queue() const { return queue_; }
   const sched::RunningSet& running() const { return running_; }
-  static constexpr uint32_t kPartitionBits = 8;  // the lower part of an entry's id
+  static constexpr uint32_t kPartitionBits = 8;  // the lower part of an entry's id: which of Job::choices
   static uint32_t job_of_entry(sched::EntryId entry) {
     return static_cast<uint32_t>(entry >> kPartitionBits);
   }
-  static sched::EntryId entry_of(uint32_t job_id, size_t partition) {
-    return (uint64_t{job_id} << kPartitionBits) | partition;
+  static sched::EntryId entry_of(uint32_t job_id, size_t choice) {
+    return (uint64_t{job_id} << kPartitionBits) | choice;
+  }
+  // The choices are all partitions in its first reservation, then all of them in the next.
+  static const std::string& partition_of(const Job& job, size_t choice) {
+    return job.submission->partitions[choice % job.submission->partitions.size()];
   }
   size_t queued() const { return queue_.size(); }
 
  private:
+  void withhold_lost_gpus();
   // What keeps a job that waits from the queue by itself; nothing where it may start.
   std::optional<model::StateReason> obstacle(Job& job) const;
   // The heterogeneous job that `job` is a component of: one entry, under its first component's id.
@@ -123,11 +133,13 @@ class Scheduling {
                                        uint32_t time_limit_minutes) const;
   sched::RunKey start_component(Job& leader, const sched::Placement& placement, int64_t expected_end);
   // A start at `placement` has been decided; a limit that --time-min allowed to be shorter is set.
+  int script_node_of(const Job& job, const sched::Placement& placement) const;
   void take_place(Job& job, const std::string& partition, const sched::Placement& placement,
                   int64_t expected_end);
   void pass();
   sched::RunKey start(sched::EntryId entry, const sched::Placement& placement, int64_t expected_end);
   uint32_t startable(const Job& job) const;
+  uint32_t user_of(const Job& job) const;  // as in sched::NodeRules
   uint32_t priority_in(const Job& job, const std::string& partition) const;
   std::vector<sched::LicenseShare> licenses_of(const Job& job) const;
 
@@ -137,6 +149,8 @@ class Scheduling {
   sched::RunningSet running_;
   bool pass_scheduled_ = false;
   bool paused_ = true;
+  // Of partitions whose billing weights somebody has changed, by their text.
+  mutable std::map<std::string, sched::TresWeights> changed_weights_;
   std::optional<sched::EntryId> first_entry(const Job& job) const;  // of those in the queue
   struct Forecast {
     int64_t time = 0;  // at which it was made; 0: none, or the state has changed

@@ -7,6 +7,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/history.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/scheduling.h"
 
@@ -28,7 +29,7 @@ const std::vector<sched::ExpectedStart>& Scheduling::forecast() const {
 }
 
 std::optional<sched::EntryId> Scheduling::first_entry(const Job& job) const {
-  for (size_t i = 0; job.queued && i < job.submission->partitions.size(); ++i) {
+  for (size_t i = 0; job.queued && i < job.choices; ++i) {
     if (queue_.find(entry_of(job.id, i))) return entry_of(job.id, i);
   }
   return std::nullopt;
@@ -56,13 +57,13 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, i
   const model::JobSpec spec = job.submission->spec();
   auto request = first_request(spec, job.submission->partitions, job.time_limit_minutes);
   if (!request || job.het_job_id != 0) return std::nullopt;
-  request->limit_group = core_.accounts->limit_group(job, spec, *request);
+  apply_limits(job, spec, *request);
   const std::string& name = machine_.layout().partitions()[request->partition].name;
   const sched::PendingEntry entry{
       .id = entry_of(job.id, 0),
       .priority =
           (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | priority_in(job, name),
-      .order = job.id,
+      .order = uint64_t{job.id} * 2 + 1,
       .startable = 1};
   return sched::forecast_later(machine_, queue_, running_, entry, *request, from, core_.now(), options);
 }
@@ -99,7 +100,7 @@ Result<sched::Request> Scheduling::request_together(const std::vector<model::Job
 uint64_t Scheduling::enter_hypothetically(Job& job, sched::Request& request) const {
   const std::string& name = machine_.layout().partitions()[request.partition].name;
   const model::JobSpec spec = job.submission->spec();
-  request.limit_group = core_.accounts->limit_group(job, spec, request);
+  apply_limits(job, spec, request);
   if (job.priority == 0) job.priority = 1;  // held: as if it were not
   core_.priorities->enter(job, spec, request);
   return uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32 | priority_in(job, name);
@@ -141,12 +142,17 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
     if (!request) continue;
     const uint64_t priority = enter_hypothetically(first, *request);
     consider(*request, priority, first.eligible_time);
+    if (first.eligible_time > core_.now() || (best && best->start <= core_.now()) ||
+        sched::refused(core_.accounts->gate(), *request))
+      continue;
+    const auto room = core_.preemption->foresee(first, name, *request, machine_, running_);
+    if (room && (!best || room->start < best->start)) best = room;
   }
   return best;
 }
 
 const sched::Request* Scheduling::queued_request(const Job& job) const {
-  for (size_t i = 0; job.queued && i < job.submission->partitions.size(); ++i) {
+  for (size_t i = 0; job.queued && i < job.choices; ++i) {
     if (const sched::Request* request = queue_.request_of(entry_of(job.id, i))) return request;
   }
   return nullptr;
@@ -158,7 +164,7 @@ model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, cons
     return leader != nullptr && leader->queued ? reason_of(reasons, *leader) : job.reason;
   }
   if (!job.queued) return job.reason;
-  for (size_t i = 0; i < job.submission->partitions.size(); ++i) {
+  for (size_t i = 0; i < job.choices; ++i) {
     if (!queue_.find(entry_of(job.id, i))) continue;
     return reasons.of(entry_of(job.id, i));
   }
@@ -172,8 +178,7 @@ int64_t Scheduling::core_now() const {
 std::string Scheduling::reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const {
   if (!job.queued || machine_.holds() == nullptr) return "";
   const sched::Hold* hold = nullptr;
-  for (size_t i = 0; i < job.submission->partitions.size() && hold == nullptr; ++i)
-    hold = reasons.held(entry_of(job.id, i));
+  for (size_t i = 0; i < job.choices && hold == nullptr; ++i) hold = reasons.held(entry_of(job.id, i));
   if (hold == nullptr) return "";
   return hold->maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
                            : "ReqNodeNotAvail, May be reserved for other job";

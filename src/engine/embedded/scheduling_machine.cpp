@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
@@ -28,6 +29,22 @@ sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
   return std::move(*machine);
 }
 
+namespace {
+
+// Those of the configuration, and what this cluster may use of shared resources.
+std::vector<std::pair<std::string, uint32_t>> licenses_here(const Core& core) {
+  auto licenses = core.config.licenses;
+  for (const auto& [key, resource] : core.accounts->book().resources()) {
+    for (const auto& share : resource.shares()) {
+      if (share.cluster().empty())
+        licenses.emplace_back(key, static_cast<uint32_t>(uint64_t{resource.count()} * share.percent() / 100));
+    }
+  }
+  return licenses;
+}
+
+}  // namespace
+
 std::vector<sched::LicenseShare> Scheduling::licenses_of(const Job& job) const {
   std::vector<sched::LicenseShare> held;
   const auto wanted = text::parse_licenses(job.submission->spec().licenses());
@@ -43,8 +60,12 @@ Status Scheduling::adopt(const Job& job) {
   if (!placement) return failure(placement.error());
   placement->licenses = licenses_of(job);
   placement->reservation = core_.reservations->hold_id(job.submission->spec()).value_or(0);
-  if (job.state == model::JOB_SUSPENDED) {
-    for (sched::NodeShare& share : placement->nodes) share.cpus = 0;
+  const auto partition = machine_.layout().find_partition(job.details->partition);
+  const model::PartitionRecord* record = core_.nodes->find_partition(job.details->partition);
+  for (sched::NodeShare& share : placement->nodes) {
+    if (job.state == model::JOB_SUSPENDED) share.cpus = 0;
+    if (partition && record != nullptr) share.rules = sched::rules_of(*record, *partition);
+    share.rules.user = user_of(job);
   }
   machine_.adopt(*placement);
   const int64_t suspended = job.details->suspended_seconds;
@@ -113,6 +134,17 @@ void Scheduling::partition_changed(const std::string& partition) {
   for (Job* job : waiting) update(*job);
 }
 
+void Scheduling::withhold_lost_gpus() {
+  const auto gpu = machine_.layout().gpu_name();
+  for (const model::NodeRecord& node : core_.nodes->nodes()) {
+    uint64_t lost = 0;
+    for (int i = 0; i < node.gpu_devices_size(); ++i) {
+      if (core_.nodes->lost_gpus().contains(node.gpu_devices(i).uuid())) lost |= uint64_t{1} << i;
+    }
+    if (lost != 0 && gpu) machine_.withhold(*machine_.layout().find_node(node.name()), *gpu, lost);
+  }
+}
+
 void Scheduling::rebuild() {
   std::vector<Job*> waiting;
   for (const auto& [id, job] : core_.state.jobs()) {
@@ -120,10 +152,11 @@ void Scheduling::rebuild() {
   }
   // Nothing may stay in the queue: it speaks of nodes and partitions by their places in the layout.
   for (Job* job : waiting) remove(*job);
-  machine_ = build_machine(core_.nodes->offered(), core_.nodes->partitions(), core_.config.licenses);
+  machine_ = build_machine(core_.nodes->offered(), core_.nodes->partitions(), licenses_here(core_));
   for (const auto& partition : core_.nodes->partitions()) {
     machine_.set_schedulable(*machine_.layout().find_partition(partition.name()), is_scheduled(partition));
   }
+  withhold_lost_gpus();
   running_ = {};
   holds_changed();
   for (const auto& [id, job] : core_.state.jobs()) {

@@ -35,8 +35,9 @@ TEST(Series, ComesBackAsItWasStored) {
 TEST(Series, StaysShortHoweverLongTheJobRuns) {
   Series series({"GPU-a"});
   for (int64_t i = 0; i < 100000; ++i)
-    series.add(at(1000 + i * 10, static_cast<uint64_t>(i) * 10000, i == 50000 ? 777 : 100, i % 2 == 0 ? 100 : 0),
-               static_cast<double>(i) * 10);
+    series.add(
+        at(1000 + i * 10, static_cast<uint64_t>(i) * 10000, i == 50000 ? 777 : 100, i % 2 == 0 ? 100 : 0),
+        static_cast<double>(i) * 10);
   EXPECT_LE(series.samples().size(), kMostSamples);
   EXPECT_GT(series.samples().size(), kMostSamples / 4);
   EXPECT_EQ(series.peak_memory_kib(), 777u);

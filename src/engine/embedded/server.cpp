@@ -361,6 +361,13 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       return queries_.reservations(part);
     case rpc::ClientMessage::kKeepMetrics:
       return changed(actions_.keep_metrics(message.keep_metrics(), client->peer));
+    case rpc::ClientMessage::kUpdateRecords: {
+      const auto count = actions_.update_records(message.update_records(), client->peer);
+      if (!count) return client->send_error(id, count.error());
+      rpc::ActionReply reply;
+      reply.set_changed(*count);
+      return core_.committer.when_durable([acted, reply] { acted(reply); });
+    }
     case rpc::ClientMessage::kQueryAccounts: {
       rpc::ServerMessage answer;
       core_.accounts->query(message.query_accounts(), *answer.mutable_accounts());

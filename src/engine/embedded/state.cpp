@@ -127,6 +127,7 @@ Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id) {
   task->requeue_allowed = array.requeue_allowed;
   task->association = array.association;
   task->qos = array.qos;
+  task->partition_qos = array.partition_qos;
   task->counted = array.counted;
   task->fixed_priority = array.fixed_priority;
   task->static_priority = array.static_priority;
@@ -228,7 +229,7 @@ void State::write_record(const Job& job, model::JobRecord& record) {
     }
     if (!names.empty()) {
       record.set_node_list(text::compress_hostlist_sorted(names));
-      record.set_batch_host(names.front());
+      record.set_batch_host(details.nodes.Get(details.script_node).node());
       record.set_num_nodes(static_cast<uint32_t>(names.size()));
       record.set_num_cpus(cpus);
       record.set_num_tasks(tasks);
@@ -291,6 +292,8 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
   if (record.nodes_size() > 0 || !row.owner.empty()) {
     Details& details = job->need_details();
     details.nodes = record.nodes();
+    for (int i = 0; i < details.nodes.size(); ++i)
+      if (details.nodes[i].node() == record.batch_host()) details.script_node = i;
     details.partition = record.partition();
     details.usage = record.usage();
     details.mailed_percent = record.mailed_percent();

@@ -47,6 +47,16 @@ std::vector<uint32_t> gpus_of_task(const rpc::StepSpec& spec, const std::vector<
   return own;
 }
 
+bool tells_gpu_binding(std::string_view gpu_bind) {
+  return gpu_bind.starts_with("verbose,") || gpu_bind.starts_with("v,");
+}
+
+std::string gpu_binding_text(const std::vector<uint32_t>& own, const std::vector<uint32_t>& of_step,
+                             const std::string& visible) {
+  return "usable_gres=" + text::format_cpu_mask(own) + "; bit_alloc=" + text::format_cpu_mask(of_step) +
+         "; local_inx=0; global_list=" + join_numbers(own) + "; local_list=" + visible;
+}
+
 namespace {
 
 uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
@@ -62,7 +72,8 @@ uint64_t gpus_in(const google::protobuf::RepeatedPtrField<model::Gres>& list) {
 std::vector<uint32_t> gpus_by_default(
     const model::JobSpec& spec, const google::protobuf::RepeatedPtrField<model::NodeAllocation>& nodes) {
   std::vector<uint32_t> counts(static_cast<size_t>(nodes.size()), 0);
-  const uint64_t per_node = std::max(gpus_in(spec.gres_per_node()), gpus_in(spec.gpus_per_socket()));
+  const uint64_t per_node = std::max(gpus_in(spec.gres_per_node()),
+                                     gpus_in(spec.gpus_per_socket()) * std::max(1U, spec.sockets_per_node()));
   const uint64_t per_task = gpus_in(spec.gpus_per_task());
   uint64_t in_all = gpus_in(spec.gpus());
   for (int i = 0; i < nodes.size(); ++i) {

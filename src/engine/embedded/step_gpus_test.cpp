@@ -62,6 +62,19 @@ TEST(StepGpus, WhatAJobOfWholeNodesAskedFor) {
   EXPECT_EQ(asked(&model::JobSpec::mutable_gpus_per_task, 1), (Gpus{2, 1}));
   EXPECT_EQ(asked(&model::JobSpec::mutable_gpus, 5), (Gpus{4, 1}));
   EXPECT_EQ(asked(&model::JobSpec::mutable_gpus, 2), (Gpus{1, 1}));
+  model::JobSpec by_socket;
+  by_socket.set_sockets_per_node(2);
+  model::Gres& of_socket = *by_socket.add_gpus_per_socket();
+  of_socket.set_name("gpu");
+  of_socket.set_count(1);
+  EXPECT_EQ(gpus_by_default(by_socket, nodes), (Gpus{2, 2}));
+}
+
+TEST(StepGpus, BindingIsTold) {
+  EXPECT_TRUE(tells_gpu_binding("verbose,single:1") && tells_gpu_binding("v,none"));
+  EXPECT_FALSE(tells_gpu_binding("single:1"));
+  EXPECT_EQ(gpu_binding_text({1}, {0, 1}, "0"),
+            "usable_gres=0x2; bit_alloc=0x3; local_inx=0; global_list=1; local_list=0");
 }
 
 }  // namespace

@@ -137,16 +137,18 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
     if (!layout.gpus[index].empty()) {
       const std::vector<uint32_t> gpus = gpus_of_task(spec, layout.gpus[index], local_id);
-      const std::string own = visible_gpus(core_, job, node.node(), gpus);
-      add("CUDA_VISIBLE_DEVICES", own);
-      add("GPU_DEVICE_ORDINAL", own);
+      const GpuVariables own = gpu_variables(core_, job, node.node(), gpus);
+      for (const auto& [name, value] : own) add(name, value);
       add("SLURM_STEP_GPUS", join_numbers(gpus));
       add("SLURM_GPUS_ON_NODE", std::to_string(layout.gpus[index].size()));
+      if (tells_gpu_binding(spec.gpu_bind()) && !spec.gpu_bind().ends_with(",none"))
+        add("MINKE_GPU_BIND", gpu_binding_text(gpus, layout.gpus[index], own.front().second));
     } else if (!gpu_numbers(node).empty()) {
       // The job has GPUs, this step none: it asked for none, or the job has them with the whole node only.
-      const std::string seen = spec.no_gres() ? "" : visible_gpus(core_, job, node.node(), gpu_numbers(node));
-      add("CUDA_VISIBLE_DEVICES", seen);
-      add("GPU_DEVICE_ORDINAL", seen);
+      for (const auto& [name, value] : gpu_variables(core_, job, node.node(), gpu_numbers(node)))
+        add(name, spec.no_gres() ? "" : value);
+      if (const uint32_t shards = shard_count(node); shards > 0 && !spec.no_gres())
+        add("SLURM_SHARDS_ON_NODE", std::to_string(shards));
     }
     text::FilePatternValues values = pattern_values(job_record);
     values.step = std::to_string(record.step_id());

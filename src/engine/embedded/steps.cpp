@@ -41,7 +41,7 @@ std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) con
                   allocation.tasks(),
                   allocation.memory_mib(),
                   0,
-                  gpu_numbers(allocation),
+                  shard_count(allocation) > 0 ? std::vector<uint32_t>() : gpu_numbers(allocation),
                   {}};
     for (const auto& [id, step] : steps.running) {
       const auto held = step.tag.cpus().find(node.name);
@@ -197,7 +197,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   if (job.array_task != kNoTask) record.set_array_task_id(job.array_task);
   std::vector<std::string> names;
   uint32_t cpus = 0;
-  uint64_t memory = 0;
+  uint64_t memory = 0, of_job_mib = 0;
   size_t gpus = 0;
   for (size_t i = 0; i < layout.tasks.size(); ++i) {
     if (layout.tasks[i] == 0) continue;
@@ -209,6 +209,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
     if (layout.memory_mib[i] != 0 && !spec.overlap())
       (*step.tag.mutable_memory_mib())[name] = layout.memory_mib[i];
     memory += layout.memory_mib[i];
+    of_job_mib += job.details->nodes.Get(static_cast<int>(i)).memory_mib();
     gpus += layout.gpus[i].size();
     if (!layout.holds_gpus) continue;
     StepGpus& held = (*step.tag.mutable_gpus())[name];
@@ -218,7 +219,8 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   record.set_num_nodes(static_cast<uint32_t>(names.size()));
   record.set_num_tasks(static_cast<uint32_t>(layout.task_nodes.size()));
   record.set_num_cpus(std::max(cpus, record.num_tasks()));
-  record.set_memory_mib(memory);
+  // A step that asks for no memory in particular has its job's.
+  record.set_memory_mib(memory != 0 ? memory : of_job_mib);
   if (gpus != 0) {
     Gres& gres = *record.add_tres_gres();
     gres.set_name("gpu");
@@ -352,8 +354,7 @@ void Steps::launch_ended(const node::Launch& launch) {
       record.set_state(JOB_CANCELLED);
     if (record.state() != JOB_COMPLETE && step->out_of_time) record.set_state(JOB_TIMEOUT);
     job->derived_exit_code = std::max(job->derived_exit_code, highest);
-    if (out_of_memory) job->need_details().step_out_of_memory = true;
-    core_.measuring->step_ended(*job, record, gpu_devices_of(*job, *step));
+    core_.measuring->add_usage(*job, record, gpu_devices_of(*job, *step));
     add_step_usage(job->need_details().usage, record.usage());
   }
   core_.committer.step_changed(record);
@@ -480,12 +481,13 @@ std::vector<pid_t> Steps::pids_of(uint32_t job_id) const {
   return pids;
 }
 
-void Steps::add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const {
-  const auto steps = jobs_.find(job_id);
+void Steps::add_usage(const Job& job, const UsageReader& reader, rpc::StepUsageReply& reply) const {
+  const auto steps = jobs_.find(job.id);
   if (steps == jobs_.end()) return;
   for (const auto& [id, step] : steps->second.running) {
     rpc::StepUsage& usage = *reply.add_steps();
     *usage.mutable_step() = step.tag.record();
+    core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(job, step));
     for (int rank = 0; rank < step.tag.node_of_task_size(); ++rank) {
       rpc::TaskUsage& task = *usage.add_tasks();
       task.set_rank(static_cast<uint32_t>(rank));

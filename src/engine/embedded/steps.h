@@ -64,7 +64,7 @@ class Steps {
   std::vector<model::StepRecord> of_job(uint32_t job_id) const;
   std::vector<pid_t> pids_of(uint32_t job_id) const;  // of the tasks of its running steps
   // What the running steps of a job use now.
-  void add_usage(uint32_t job_id, const UsageReader& reader, rpc::StepUsageReply& reply) const;
+  void add_usage(const Job& job, const UsageReader& reader, rpc::StepUsageReply& reply) const;
   // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well. `uid`: who
   // asks.
   Status attach(const rpc::AttachStepRequest& request, uint32_t uid);

@@ -10,6 +10,7 @@
 #include "engine/embedded/core.h"
 #include "os/detached.h"
 #include "os/log.h"
+#include "os/minke_home.h"
 
 namespace minke::engine {
 
@@ -26,6 +27,13 @@ StorageKeeping::~StorageKeeping() = default;
 void StorageKeeping::start() {
   const StorageConfiguration& config = core_.config.storage;
   timer_->cancel();
+  std::vector<std::string> watcher, server;
+  if (::geteuid() == 0 && !config.profile.empty() && config.hold_jobs)
+    watcher = {"/proc/self/exe",         "storage-watch", core_.config.home,
+               core_.config.source_path, config.profile,  config.root};  // what it depends on
+  if (os::is_shared(core_.config.home)) server = {"/proc/self/exe", "stage-server", core_.config.tmp_root};
+  keep_running(watcher_, std::move(watcher));
+  keep_running(stage_server_, std::move(server));
   if (watch_ || config.profile.empty() || (!config.purge && !config.snapshots)) return;
   auto output = os::start_detached(
       {.argv = {"/proc/self/exe", "storage-keep", core_.config.home, core_.config.source_path},
@@ -39,6 +47,30 @@ void StorageKeeping::start() {
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   said_.clear();
   watch_ = core_.loop.on_readable(output_.get(), [this] { on_output(); });
+}
+
+void StorageKeeping::keep_running(Helper& helper, std::vector<std::string> command) {
+  if (helper.watch && helper.command == command) return;
+  helper.watch.reset();
+  helper.output.reset();
+  helper.again.reset();
+  helper.command = std::move(command);
+  if (helper.command.empty()) return;
+  auto output = os::start_detached({.argv = helper.command,
+                                    .log_path = core_.config.home + "/storage.log",
+                                    .without_variables = {"SLURM_*"}});
+  if (!output) return try_later(helper);
+  helper.output = std::move(*output);
+  // It says nothing; the end of file is its end.
+  helper.watch = core_.loop.on_readable(helper.output.get(), [this, &helper] { try_later(helper); });
+}
+
+// Without it things go on: counting and copying are done when they are needed.
+void StorageKeeping::try_later(Helper& helper) {
+  helper.watch.reset();
+  helper.output.reset();
+  helper.again = core_.loop.make_timer([this, &helper] { keep_running(helper, helper.command); });
+  helper.again->set_after(std::chrono::seconds(kAfterFailure));
 }
 
 // It says, at its end, in how many seconds it has something to do again.

@@ -118,14 +118,16 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   spec.set_partition(partitions);
   const auto charge = core_.accounts->choose(spec, uid);
   if (!charge) return failure(charge.error());
-  if (!spec.has_time_limit_minutes()) {
-    if (const uint32_t longest = core_.accounts->max_wall(*charge);
-        longest < core_.scheduling->time_limit_of(spec))
-      spec.set_time_limit_minutes(longest);
-  }
   const uint64_t tasks = spec.has_array() ? std::max<uint64_t>(1, TaskSet(spec.array()).size()) : 1;
-  const auto request = core_.scheduling->request_for(spec, partitions.substr(0, partitions.find(',')), 0);
+  auto request = core_.scheduling->request_for(spec, partitions.substr(0, partitions.find(',')), 0);
   if (request) {
+    if (!spec.has_time_limit_minutes()) {
+      if (const uint32_t longest = core_.accounts->longest_minutes(*charge, spec, *request);
+          longest < core_.scheduling->time_limit_of(spec)) {
+        spec.set_time_limit_minutes(longest);
+        request->time_limit_minutes = longest;
+      }
+    }
     if (const Status admitted = core_.accounts->admit(*charge, spec, uid, *request, tasks); !admitted)
       return admitted;
   }
@@ -192,6 +194,7 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
       jobs.push_back(make_job(request, peer, ids[i], specs[i], i == 0, batch));
       jobs.back()->association = charges[i].association;
       jobs.back()->qos = charges[i].qos;
+      jobs.back()->partition_qos = charges[i].partition_qos;
     }
     return jobs;
   };

@@ -56,7 +56,7 @@ TEST(TaskSet, HoldsMillionsWithoutCountingThem) {
 }
 
 TEST(TaskSet, AgreesWithASetOfNumbers) {
-  std::mt19937 random(7);
+  auto random = [engine = std::mt19937(7)]() mutable { return static_cast<uint32_t>(engine()); };
   for (int round = 0; round < 300; ++round) {
     // Disjoint ranges, some interleaved by their steps.
     const uint32_t step = 1 + random() % 3;

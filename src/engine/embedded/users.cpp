@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <pwd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -45,6 +46,24 @@ std::string group_name_of(uint32_t gid) {
     return std::to_string(gid);
   }
   return entry.gr_name;
+}
+
+bool is_in_group(uint32_t uid, const google::protobuf::RepeatedPtrField<std::string>& groups) {
+  const passwd* user = ::getpwuid(uid);
+  if (user == nullptr) return false;
+  std::vector<gid_t> ids(64);
+  int size = static_cast<int>(ids.size());
+  const std::string name = user->pw_name;
+  const gid_t own = user->pw_gid;
+  if (::getgrouplist(name.c_str(), own, ids.data(), &size) < 0) {
+    ids.resize(static_cast<size_t>(size));
+    if (::getgrouplist(name.c_str(), own, ids.data(), &size) < 0) return false;
+  }
+  ids.resize(static_cast<size_t>(size));
+  return std::any_of(groups.begin(), groups.end(), [&](const std::string& wanted) {
+    const group* found = ::getgrnam(wanted.c_str());
+    return found != nullptr && std::find(ids.begin(), ids.end(), found->gr_gid) != ids.end();
+  });
 }
 
 Owner owner_of_process(int32_t pid) {

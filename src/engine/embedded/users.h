@@ -13,6 +13,7 @@ std::string user_name_of(uint32_t uid);  // the number where there is no name
 std::string group_name_of(uint32_t gid);
 std::string home_directory_of(uint32_t uid);  // "/" where none is known
 std::string login_shell_of(uint32_t uid);     // "/bin/sh" where none is known
+bool is_in_group(uint32_t uid, const google::protobuf::RepeatedPtrField<std::string>& groups);  // any of them
 
 Owner owner_of_process(int32_t pid);  // pid 0 where it is gone
 bool owner_is_alive(const Owner& owner);

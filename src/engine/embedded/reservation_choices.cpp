@@ -1,0 +1,93 @@
+// What jobs and the scheduler have of reservations: which of them a job may run in, which it is in, and what
+// they hold. State's thread.
+#include <algorithm>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/reservations.h"
+#include "engine/embedded/spec_change.h"
+#include "text/licenses.h"
+#include "text/number.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr int64_t kDay = 24 * 3600;
+
+}  // namespace
+
+std::vector<sched::HoldId> Reservations::choices(const JobSpec& spec, uint32_t uid) const {
+  std::vector<sched::HoldId> ids;
+  for (const std::string_view name : text::split(spec.reservation(), ',')) {
+    if (const ReservationRecord* record = find(std::string(name))) ids.push_back(record->id());
+  }
+  if (!ids.empty()) return ids;
+  ids.push_back(0);
+  for (const ReservationRecord& record : records_) {
+    if (has_flag(record, "MAGNETIC") && spec.reservation().empty() && admits_to(record, spec, uid))
+      ids.push_back(record.id());
+  }
+  return ids;
+}
+
+void Reservations::set_reservation(Job& job, const std::string& name) {
+  JobSpec spec = job.submission->spec();
+  if (spec.reservation() == name) return;
+  spec.set_reservation(name);
+  change_spec(core_, job, spec);
+}
+
+void Reservations::entered(Job& job, sched::HoldId id) {
+  const auto record =
+      std::find_if(records_.begin(), records_.end(), [&](const auto& one) { return one.id() == id; });
+  if (record != records_.end()) set_reservation(job, record->name());
+}
+
+void Reservations::left(Job& job) {
+  if (records_.empty()) return;
+  const std::string name = job.submission->spec().reservation();
+  const ReservationRecord* record = name.empty() ? nullptr : find(name);
+  if (record != nullptr && has_flag(*record, "MAGNETIC")) set_reservation(job, "");
+}
+
+sched::Holds Reservations::holds(const sched::MachineLayout& layout) const {
+  std::vector<sched::Hold> holds;
+  std::vector<sched::LicenseHold> licenses;
+  for (const ReservationRecord& record : records_) {
+    // Those of some days of the week are as many weekly ones.
+    const bool some_days = has_flag(record, "WEEKDAY") || has_flag(record, "WEEKEND");
+    std::vector<ReservationRecord> occurrences{record};
+    while (some_days && occurrences.back().start_time() < record.start_time() + 7 * kDay) {
+      ReservationRecord next = occurrences.back();
+      move_on(next, next.end_time());
+      occurrences.push_back(std::move(next));
+    }
+    if (some_days) occurrences.pop_back();
+    const auto wanted = text::parse_licenses(record.licenses());
+    for (const ReservationRecord& one : occurrences) {
+      sched::Hold hold{.id = record.id(),
+                       .start = one.start_time(),
+                       .end = one.end_time(),
+                       .period = some_days ? 7 * kDay : period_of(record),
+                       .floating = floats(record),
+                       .flexible = has_flag(record, "FLEX"),
+                       .maintenance = has_flag(record, "MAINT")};
+      for (size_t i = 0; wanted && i < wanted->size(); ++i) {
+        const auto& [name, count] = (*wanted)[i];
+        if (const auto license = layout.find_license(name)) licenses.push_back({hold, *license, count});
+      }
+      for (const ReservationRecord::Share& share : record.shares()) {
+        const auto node = layout.find_node(share.node());
+        if (!node) continue;
+        hold.node = *node;
+        hold.cpus = share.cpus();
+        holds.push_back(hold);
+      }
+    }
+  }
+  return sched::Holds(std::move(holds), std::move(licenses));
+}
+
+}  // namespace minke::engine
