@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/client.h"
@@ -61,9 +62,15 @@ Mount mount_of(const std::string& controller) {
   return {};
 }
 
+// The launcher's are root's. Who may make groups of his own can give them the same names.
+bool is_roots(const std::string& directory) {
+  struct stat info {};
+  return ::stat(directory.c_str(), &info) == 0 && info.st_uid == 0;
+}
+
 // The directories of the job's control groups that this process of it is in: one for each hierarchy where the
 // launcher of this home made one. In version 2 a group that is divided has no processes of its own: a part of
-// it is for logins, which is made.
+// it is for logins, which is made. Empty, too, where one of them is not the launcher's.
 std::vector<std::string> groups_of(pid_t pid, const std::string& home_id) {
   const std::string base = "/minke+" + home_id + "/";
   std::vector<std::string> directories;
@@ -76,6 +83,7 @@ std::vector<std::string> groups_of(pid_t pid, const std::string& home_id) {
     std::string group = line.substr(second + 1, line.find('/', at + base.size()) - second - 1);
     if (mount.root != "/" && group.starts_with(mount.root)) group.erase(0, mount.root.size());
     directories.push_back(mount.at + group);
+    if (!is_roots(directories.back())) return {};
     if (!controllers.empty()) continue;
     directories.back() += "/login";
     ::mkdir(directories.back().c_str(), 0755);  // where it is not there yet
@@ -90,9 +98,9 @@ bool enter(const std::vector<std::string>& groups, pid_t pid) {
   });
 }
 
-// A process of each of the user's running jobs, the job that began last first. Only the user's own: another's
-// may claim to be of any job. 0: the job has none now.
-Result<std::vector<pid_t>> processes_of_jobs(uid_t user, const std::string& home_id) {
+// The processes of each of the user's running jobs, the job that began last first. Only the user's own:
+// another's may claim to be of any job; and so may his own that are in none, which their control groups tell.
+Result<std::vector<std::vector<pid_t>>> processes_of_jobs(uid_t user, const std::string& home_id) {
   auto client = Client::connect(false);
   if (!client) return failure(client.error());
   rpc::ClientMessage request;
@@ -101,20 +109,20 @@ Result<std::vector<pid_t>> processes_of_jobs(uid_t user, const std::string& home
   if (!answer) return failure(answer.error());
   auto& jobs = *answer->mutable_measurements()->mutable_jobs();
   std::sort(jobs.begin(), jobs.end(), [](const rpc::JobMeasurement& a, const rpc::JobMeasurement& b) {
-    return a.job().start_time() > b.job().start_time();
+    return std::pair(a.job().start_time(), a.job().job_id()) >
+           std::pair(b.job().start_time(), b.job().job_id());
   });
-  std::map<std::string, pid_t> by_marker;
+  std::map<std::string, std::vector<pid_t>> by_marker;
   for (const node::Process& process : node::read_all_processes()) {
     struct stat info {};
     if (::stat(("/proc/" + std::to_string(process.pid)).c_str(), &info) != 0 || info.st_uid != user) continue;
     if (const auto marker = node::initial_variable(process.pid, node::kLaunchMarker))
-      by_marker.emplace(*marker, process.pid);
+      by_marker[*marker].push_back(process.pid);
   }
-  std::vector<pid_t> processes;
+  std::vector<std::vector<pid_t>> processes;
   for (const rpc::JobMeasurement& job : jobs) {
-    const auto found = by_marker.find(home_id + "/" + std::to_string(job.job().job_id()) + "." +
-                                      std::to_string(job.job().restarts()));
-    processes.push_back(found != by_marker.end() ? found->second : 0);
+    processes.push_back(by_marker[home_id + "/" + std::to_string(job.job().job_id()) + "." +
+                                  std::to_string(job.job().restarts())]);
   }
   return processes;
 }
@@ -137,8 +145,10 @@ int adopt(const AdoptOptions& options) {
   if (!processes) return refuse(processes.error().message);
   if (processes->empty()) return refuse(name + " has no running job on this machine");
   const pid_t pid = options.pid != 0 ? options.pid : ::getppid();
-  for (const pid_t process : *processes) {
-    if (process != 0 && enter(groups_of(process, home_id), pid)) return 0;
+  for (const std::vector<pid_t>& job : *processes) {
+    for (const pid_t process : job) {
+      if (enter(groups_of(process, home_id), pid)) return 0;
+    }
   }
   return refuse("the job of " + name + " is ending, or has no control group");
 }

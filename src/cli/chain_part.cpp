@@ -62,6 +62,7 @@ class Part {
 
  private:
   void warn();
+  bool has_ended() const;
   void start(const std::string& script, const std::vector<std::string>& arguments, const sigset_t& signals);
   bool keep_state();
   void wait_for(pid_t child);
@@ -149,13 +150,24 @@ bool Part::keep_state() {
   return kept_ = true;
 }
 
+// What ended by itself while the warning was on its way, or while its state was being kept, was not moved to by it:
+// it is as done as if there had been no warning.
+bool Part::has_ended() const {
+  siginfo_t ended{};
+  return ::waitid(P_PID, static_cast<id_t>(child_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == child_;
+}
+
 // To the steps of the job, as --signal does; and to those processes beside them that wait for it. The others
 // would die of it.
 void Part::warn() {
-  if (warned_) return;
-  warned_ = true;
+  if (warned_ || has_ended()) return;
   say("part %u ends in %s", number_, text::format_seconds(std::max<int64_t>(0, limit_ - now())).c_str());
-  if (checkpoint_ && keep_state()) return;
+  if (checkpoint_ && (keep_state() || has_ended())) {
+    warned_ = kept_;
+    return;
+  }
+  warned_ = true;
   rpc::ClientMessage message;
   rpc::SignalRequest& request = *message.mutable_signal();
   request.mutable_filter()->add_jobs()->set_job_id(job_id_);

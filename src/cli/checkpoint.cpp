@@ -59,11 +59,14 @@ std::string kept_name(int fd) {
 }  // namespace
 
 Status criu_is_usable() {
-  if (criu().empty()) return failure("criu is not installed");
+  // Nothing of root's does it for others: CRIU opens the files that a program had again, by name and with its
+  // own rights, so who puts another file in the place of one would get it opened with root's.
+  const std::string who = ::geteuid() == 0 ? "" : " (it wants root's rights, and is for root's own jobs)";
+  if (criu().empty()) return failure("criu is not installed" + who);
   const auto done = os::run_captured({criu(), "check"}, {.timeout_seconds = kSecondsToCheck});
   if (!done) return failure(done.error());
   if (done->exit_code == 0) return {};
-  return failure("criu check: " + complaint_in(done->output));
+  return failure("criu check: " + complaint_in(done->output) + who);
 }
 
 bool Checkpoint::exists() const {

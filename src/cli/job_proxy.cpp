@@ -212,7 +212,10 @@ void relay(int listening, const Proxy& proxy) {
     for (auto one = connections.begin(); one != connections.end(); at += 2) {
       const bool touched = polled[at].revents != 0 || polled[at + 1].revents != 0;
       const bool gone = (polled[at].revents | polled[at + 1].revents) & (POLLERR | POLLNVAL);
-      const bool broken = touched && (!one->out.move() || !one->in.move() || gone);
+      // Both: an answer is passed on where the request can no longer be.
+      const bool sends = !touched || one->out.move();
+      const bool receives = !touched || one->in.move();
+      const bool broken = !sends || !receives || (touched && gone);
       one = broken || (one->out.closed && one->in.closed) ? connections.erase(one) : std::next(one);
     }
     if (polled[1].revents != 0) accept_one(listening, proxy.port, connections);

@@ -57,6 +57,8 @@ constexpr Command kCommands[] = {
     {"staged-script", minke::cli::staged_script_main},
     {"storage-count", minke::cli::storage_count_main},
     {"storage-keep", minke::cli::storage_keep_main},
+    {"storage-watch", minke::cli::storage_watch_main},
+    {"stage-server", minke::cli::stage_server_main},
     {"restore", minke::cli::restore_main},
     {"diskusage_report", minke::cli::diskusage_report_main},
     {"shownicerquota.pl", minke::cli::shownicerquota_main},

@@ -2,8 +2,8 @@
 // One thread.
 //
 // A file is the job's where it lies below the job's directory (or its $SLURM_TMPDIR) and was written while
-// the job ran; where some of these have the job's number in their path ("job12"), only those are. A W&B run names its
-// job itself.
+// the job ran; where some of these have the job's number in their path ("job12"), only those are. A W&B run
+// names its job itself.
 #pragma once
 
 #include <sys/types.h>

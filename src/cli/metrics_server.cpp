@@ -7,12 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/client.h"
 #include "cli/display/metrics_text.h"
@@ -25,8 +27,12 @@ namespace minke::cli {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kMostRequestBytes = 8192;
-constexpr int kPatienceMilliseconds = 5000;  // with who does not ask, or does not read the answer
+constexpr std::chrono::seconds kPatience(5);      // from a connection to the answer's last byte
+constexpr size_t kMostConnections = 64;           // the one that has been there longest makes room
+constexpr std::chrono::milliseconds kFresh(500);  // who asks often does not keep the daemon busy
 constexpr uid_t kNobody = 65534;
 
 Result<os::UniqueFd> listen_at(const std::string& address) {
@@ -48,7 +54,8 @@ Result<os::UniqueFd> listen_at(const std::string& address) {
     os::UniqueFd next(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int on = 1;
     if (next) ::setsockopt(next.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (next && ::bind(next.get(), one->ai_addr, one->ai_addrlen) == 0 && ::listen(next.get(), 16) == 0) {
+    if (next && ::bind(next.get(), one->ai_addr, one->ai_addrlen) == 0 &&
+        ::listen(next.get(), SOMAXCONN) == 0) {
       socket = std::move(next);
     } else {
       problem = failure_from_errno(address, errno).value();
@@ -59,39 +66,42 @@ Result<os::UniqueFd> listen_at(const std::string& address) {
   return socket;
 }
 
-bool ready(int fd, short what) {
-  pollfd one{fd, what, 0};
-  return ::poll(&one, 1, kPatienceMilliseconds) == 1;
+struct Connection {
+  os::UniqueFd socket;
+  Clock::time_point deadline;
+  std::string request;
+  std::string answer;  // empty: the request is not complete
+  size_t sent = 0;
+};
+
+// False: the client left, or asks for too much.
+bool read_some(Connection& connection) {
+  char buffer[1024];
+  const ssize_t got = ::recv(connection.socket.get(), buffer, sizeof buffer, 0);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  connection.request.append(buffer, static_cast<size_t>(got));
+  return got > 0 && connection.request.size() <= kMostRequestBytes;
 }
 
-// The path of a GET; empty: it is something else. Nothing: the client left, or takes too long.
-std::optional<std::string> read_request(int socket) {
-  std::string request;
-  while (request.find("\r\n\r\n") == std::string::npos) {
-    char buffer[1024];
-    if (request.size() > kMostRequestBytes || !ready(socket, POLLIN)) return std::nullopt;
-    const ssize_t got = ::recv(socket, buffer, sizeof buffer, 0);
-    if (got <= 0) return std::nullopt;
-    request.append(buffer, static_cast<size_t>(got));
-  }
+// False: all is sent, or the client left.
+bool send_some(Connection& connection) {
+  const std::string_view left = std::string_view(connection.answer).substr(connection.sent);
+  const ssize_t sent = ::send(connection.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
+  if (sent < 0) return errno == EAGAIN || errno == EINTR;
+  connection.sent += static_cast<size_t>(sent);
+  return connection.sent < connection.answer.size();
+}
+
+// The path of a GET; empty: it is something else.
+std::string path_of(const std::string& request) {
   if (!request.starts_with("GET ")) return "";
-  std::string path = request.substr(4, request.find_first_of(" \r", 4) - 4);
+  const std::string path = request.substr(4, request.find_first_of(" \r", 4) - 4);
   return path.substr(0, path.find('?'));
 }
 
-void send_all(int socket, std::string_view text) {
-  while (!text.empty()) {
-    if (!ready(socket, POLLOUT)) return;
-    const ssize_t sent = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent <= 0 && errno != EAGAIN) return;
-    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(sent, 0)));
-  }
-}
-
-void reply(int socket, std::string_view status, std::string_view type, const std::string& body) {
-  send_all(socket, "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
-                       "\r\nContent-Length: " + std::to_string(body.size()) +
-                       "\r\nConnection: close\r\n\r\n" + body);
+std::string reply(std::string_view status, std::string_view type, const std::string& body) {
+  return "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + body;
 }
 
 // Asks once: a daemon that is gone is not started again for this.
@@ -123,19 +133,82 @@ Result<MetricsFacts> ask(rpc::Channel& daemon) {
   return facts;
 }
 
-// False: the daemon is gone.
-bool serve(int socket, Client& client) {
-  const auto path = read_request(socket);
-  if (!path) return true;
-  if (path->empty()) return reply(socket, "405 Method Not Allowed", "text/plain", "GET only\n"), true;
-  const auto facts = ask(client.channel());
-  if (!facts)
-    return reply(socket, "503 Service Unavailable", "text/plain", facts.error().message + "\n"), false;
-  const std::string text = metrics_text(*facts, *path);
-  if (text.empty()) return reply(socket, "404 Not Found", "text/plain", "see /metrics\n"), true;
-  reply(socket, "200 OK", "text/plain; version=0.0.4; charset=utf-8", text);
-  return true;
-}
+// Who has connected, and what they are told. All are waited for together: nobody holds up the others.
+class Server {
+ public:
+  Server(Client client, os::UniqueFd listening)
+      : client_(std::move(client)), listening_(std::move(listening)) {}
+
+  // Until standard input is closed, or the daemon is gone. An exit code.
+  int run() {
+    while (!daemon_gone_) {
+      const auto now = Clock::now();
+      std::erase_if(connections_, [&](const Connection& one) { return one.deadline <= now; });
+      std::vector<pollfd> events{{STDIN_FILENO, POLLIN, 0}, {listening_.get(), POLLIN, 0}};
+      for (const Connection& one : connections_)
+        events.push_back({one.socket.get(), static_cast<short>(one.answer.empty() ? POLLIN : POLLOUT), 0});
+      if (::poll(events.data(), events.size(), milliseconds_left(now)) < 0) {
+        if (errno == EINTR) continue;
+        print_error("minke metrics-server", failure_from_errno("poll", errno).value().message);
+        return 1;
+      }
+      if (events[0].revents != 0) return 0;
+      for (size_t i = 0; i < connections_.size(); ++i) {
+        if (events[i + 2].revents != 0 && !go_on(connections_[i])) connections_[i].socket.reset();
+      }
+      std::erase_if(connections_, [](const Connection& one) { return !one.socket; });
+      if (events[1].revents != 0) accept_one();
+    }
+    return 1;
+  }
+
+ private:
+  int milliseconds_left(Clock::time_point now) const {
+    if (connections_.empty()) return -1;
+    const auto left = connections_.front().deadline - now;
+    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+  }
+
+  void accept_one() {
+    os::UniqueFd socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    if (connections_.size() == kMostConnections) connections_.erase(connections_.begin());
+    connections_.push_back({std::move(socket), Clock::now() + kPatience, "", "", 0});
+  }
+
+  // False: it is done with.
+  bool go_on(Connection& connection) {
+    if (connection.answer.empty()) {
+      if (!read_some(connection)) return false;
+      if (connection.request.find("\r\n\r\n") == std::string::npos) return true;
+      connection.answer = answer(path_of(connection.request));
+    }
+    return send_some(connection);
+  }
+
+  std::string answer(const std::string& path) {
+    if (path.empty()) return reply("405 Method Not Allowed", "text/plain", "GET only\n");
+    if (!facts_ || Clock::now() - asked_at_ > kFresh) {
+      auto asked = ask(client_.channel());
+      if (!asked) {
+        daemon_gone_ = true;
+        return reply("503 Service Unavailable", "text/plain", asked.error().message + "\n");
+      }
+      facts_ = std::move(*asked);
+      asked_at_ = Clock::now();
+    }
+    const std::string text = metrics_text(*facts_, path);
+    if (text.empty()) return reply("404 Not Found", "text/plain", "see /metrics\n");
+    return reply("200 OK", "text/plain; version=0.0.4; charset=utf-8", text);
+  }
+
+  Client client_;
+  os::UniqueFd listening_;
+  std::vector<Connection> connections_;  // in the order of their deadlines
+  std::optional<MetricsFacts> facts_;
+  Clock::time_point asked_at_;
+  bool daemon_gone_ = false;
+};
 
 int fail(const Error& error) {
   print_error("minke metrics-server", error.message);
@@ -155,14 +228,7 @@ int serve_metrics(const std::string& home, const std::string& address) {
   if (::geteuid() == 0) {
     if (!os::become(kNobody, kNobody, {})) return fail({EPERM, "cannot give up root's rights"});
   }
-  for (;;) {
-    pollfd events[] = {{STDIN_FILENO, POLLIN, 0}, {listening->get(), POLLIN, 0}};
-    if (::poll(events, 2, -1) < 0 && errno != EINTR) return fail(failure_from_errno("poll", errno).value());
-    if (events[0].revents != 0) return 0;
-    if (events[1].revents == 0) continue;
-    const os::UniqueFd socket(::accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket && !serve(socket.get(), *client)) return 1;
-  }
+  return Server(std::move(*client), std::move(*listening)).run();
 }
 
 }  // namespace minke::cli

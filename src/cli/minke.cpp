@@ -75,19 +75,16 @@ int env(bool force, bool csh) {
         Error{0, "a real Slurm is on PATH (" + real +
                      "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
   }
-  const std::string bin = os::bin_path(*home);
-  const std::string quoted = software::shell_quoted(bin);
-  std::printf(csh ? "setenv MINKE_HOME %s\n" : "export MINKE_HOME=%s\n",
-              software::shell_quoted(*home).c_str());
-  if (csh) {
-    std::printf("if ( \":${PATH}:\" !~ *:%s:* ) setenv PATH %s:\"${PATH}\"\n", quoted.c_str(),
-                quoted.c_str());
-  } else {
-    std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", quoted.c_str(),
-                quoted.c_str());
+  const std::string bin = software::shell_quoted(os::bin_path(*home)), of = software::shell_quoted(*home);
+  std::string text = csh ? "setenv MINKE_HOME " + of + "\n" + "if ( \":${PATH}:\" !~ *:" + bin +
+                               ":* ) setenv PATH " + bin + ":\"${PATH}\"\n"
+                         : "export MINKE_HOME=" + of + "\n" + "case \":$PATH:\" in *:" + bin +
+                               ":*) ;; *) export PATH=" + bin + ":\"$PATH\" ;; esac\n";
+  text += tier_exports(csh) + module_functions(*home, csh);
+  for (const char c : text) {
+    if (c == '\n' && csh) std::fputs(" ;", stdout);  // csh's eval makes one line of all
+    std::fputc(c, stdout);
   }
-  std::fputs(tier_exports(csh).c_str(), stdout);
-  std::fputs(module_functions(*home, csh).c_str(), stdout);
   return 0;
 }
 
@@ -171,7 +168,7 @@ int minke_main(int argc, char** argv) {
   bool over_slurm = false;
   env_command->add_flag("--over-slurm", over_slurm, "in front of a real Slurm's commands, too");
   bool csh = false;
-  env_command->add_flag("--csh", csh, "for csh and tcsh: minke env --csh | source /dev/stdin");
+  env_command->add_flag("--csh", csh, "for csh and tcsh: eval \"`minke env --csh`\"");
   env_command->callback([&] { exit_code = env(over_slurm, csh); });
 
   auto* man_command = app.add_subcommand("man", "the manual page of sbatch, salloc or srun, for man -l -");
@@ -258,6 +255,8 @@ int minke_main(int argc, char** argv) {
                              "as if every job had asked for the time that it used");
   simulate_command->add_flag("--without-request", replay.without_request,
                              "keep jobs that did not say how long they would run");
+  simulate_command->add_flag("--dependencies", replay.dependencies,
+                             "submit a job when the one that it followed in the trace has ended");
   simulate_command->add_flag("--forecast", replay.forecast,
                              "say how good forecasts of starts would have been");
   simulate_command->add_flag("--json", replay.json, "as JSON");
@@ -359,7 +358,7 @@ int minke_main(int argc, char** argv) {
   app.add_subcommand("chain", "a job script in parts, for work longer than a time limit");
   app.add_subcommand("storage", "what is on the disks");
   app.add_subcommand("cp", "copy files and trees, complete and on the disk when it says so");
-  app.add_subcommand("sync", "make one directory what another is");
+  app.add_subcommand("sync", "make one directory what another is; alone: minke runs --upload");
   app.add_subcommand("pack", "one large file of many small ones, verified");
   app.add_subcommand("unpack", "an archive into a directory");
   app.add_subcommand("stage", "in a job: data sets on the node's own disk");
@@ -430,12 +429,13 @@ int minke_main(int argc, char** argv) {
   proxy_command->add_option("--upstream", job_proxy_options.upstream);
   proxy_command->callback([&] { exit_code = job_proxy(job_proxy_options); });
 
-  node::NvmlOptions nvml;
+  node::GpuOptions nvml;
   auto* probe_command = app.add_subcommand("gpu-probe", "ask the GPUs' driver");
   probe_command->group("");  // the daemon starts it
   probe_command->add_option("--library", nvml.library)->required();
   probe_command->add_option("--devices", nvml.devices)->required();
   probe_command->add_option("--capabilities", nvml.capabilities)->required();
+  probe_command->add_option("--system", nvml.system)->required();
   probe_command->callback([&] { exit_code = node::run_gpu_probe(nvml); });
 
   std::string keeper_home;

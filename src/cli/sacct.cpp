@@ -116,6 +116,10 @@ int sacct_main(int argc, char** argv) {
   const DocumentOrigin origin = document_origin(argc, argv);
   if (std::optional<int> status = read_sacct_arguments(argc, argv, options)) return *status;
   SacctQuestion& question = options.question;
+  // In Slurm's words, which its users look for: the record is kept.
+  if (options.verbose)
+    std::fputs("sacct: accounting_storage/slurmdbd: init: Accounting storage SLURMDBD plugin loaded\n",
+               stderr);
   const int64_t now = std::time(nullptr);
   if (Status status = set_sacct_window(options, now, question); !status) {
     std::fprintf(stderr, "%s\n", status.error().message.c_str());

@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -272,8 +273,11 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
     // As in Slurm: what is not there, or over, is spoken of on request, and no failure.
     const bool over = !request.has_step_id() &&
                       (failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId);
-    if (!over) status = 1;
-    if (options.quiet || (over && !options.verbose)) continue;
+    // What is over needs no cancelling, but cannot be signalled.
+    const bool no_failure = over && (request.signal() == 0 || request.signal() == SIGKILL) &&
+                            !request.batch_only() && !request.full();
+    if (!no_failure) status = 1;
+    if (options.quiet || (no_failure && !options.verbose)) continue;
     const std::string step = request.has_step_id() ? "." + std::to_string(request.step_id()) : std::string();
     std::fprintf(stderr, "scancel: error: Kill job error on %s id %s%s: %s\n",
                  step.empty() ? "job" : "job step", failed.job().c_str(), step.c_str(),

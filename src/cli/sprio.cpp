@@ -1,4 +1,5 @@
 // sprio: the priorities of the jobs that wait. Reads its options and SPRIO_FORMAT, fetches, prints.
+#include <fmt/format.h>
 #include <getopt.h>
 
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/display/parameters.h"
 #include "cli/display/sprio.h"
 #include "cli/document/output.h"
 #include "cli/fetch.h"
@@ -31,6 +33,7 @@ constexpr const char* kHelp =
     "  -o, --format=format             format specification\n"
     "  -p, --partition=partition_name  comma separated list of partitions\n"
     "  -u, --user=user_name            comma separated list of users to view\n"
+    "  -v, --verbose                   verbosity level\n"
     "  -V, --version                   output version information and exit\n"
     "  -w, --weights                   show the weights for each priority factor\n"
     "\nHelp options:\n"
@@ -71,6 +74,9 @@ struct Arguments {
   rpc::JobFilter filter;
   bool no_header = false;
   bool filtered = false;  // by jobs or users
+  bool job_flag = false;
+  uint32_t verbose = 0;
+  std::string job_list, user_list, partition_list;  // as given
   std::optional<std::string> clusters = clusters_from_environment();
   std::optional<DocumentFormat> document;
 };
@@ -81,6 +87,7 @@ Status add_jobs(const char* list, Arguments& arguments) {
   for (const text::JobReference& reference : *references)
     *arguments.filter.add_jobs() = selector_of(reference);
   arguments.filtered = true;
+  arguments.job_list = list;
   return {};
 }
 
@@ -95,12 +102,27 @@ void add_users(const char* list, Arguments& arguments) {
   }
   arguments.options.show_user = true;
   arguments.filtered = true;
+  arguments.user_list = list;
+}
+
+// --verbose: what was asked for.
+std::string asked_for(const Arguments& arguments) {
+  const std::string rule = std::string(29, '-') + "\n";
+  const auto line = [](const char* name, const std::string& value) {
+    return fmt::format("{:<10} = {}\n", name, value);
+  };
+  return rule + line("format", list_parameter(arguments.options.format.value_or(""))) +
+         line("job_flag", std::to_string(arguments.job_flag ? 1 : 0)) +
+         line("jobs", list_parameter(arguments.job_list)) +
+         line("partition", list_parameter(arguments.partition_list)) +
+         line("users", list_parameter(arguments.user_list)) +
+         line("verbose", std::to_string(arguments.verbose)) + rule + "\n\n";
 }
 
 std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
   SprioOptions& options = arguments.options;
   if (const char* value = std::getenv("SPRIO_FORMAT")) options.format = value;
-  bool jobs_flag = false;
+  bool& jobs_flag = arguments.job_flag;
   Status status;
   optind = 0;
   int letter;
@@ -127,9 +149,12 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         break;
       case 'p':
         options.partitions = split_list(optarg);
+        arguments.partition_list = optarg;
+        break;
+      case 'v':
+        ++arguments.verbose;
         break;
       case 'S':  // by job id, as they are sorted anyhow
-      case 'v':
       case kIgnored:
         break;
       case 'u':
@@ -159,6 +184,7 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
   if (status && optind < argc && jobs_flag && arguments.filter.jobs().empty())
     status = add_jobs(argv[optind++], arguments);
   if (!status) return print_error("sprio", status.error().message), 1;
+  if (arguments.verbose > 0) write_out(asked_for(arguments));
   if (optind < argc) {
     print_error("sprio", std::string("Unrecognized option: ") + argv[optind]);
     write_out(kUsage);

@@ -24,7 +24,9 @@
 #include "cli/srun/step_request.h"
 #include "cli/srun/step_run.h"
 #include "cli/srun/task.h"
+#include "engine/embedded/step_gpus.h"
 #include "model/error.h"
+#include "mpi/program_kind.h"
 #include "mpi/server.h"
 #include "os/files.h"
 #include "rpc/frame.h"
@@ -126,23 +128,47 @@ void take_default_mpi(submit::JobRequest& request, const auto& variables) {
   }
 }
 
-// `told`: see StepRun::tell_step_id().
-int run_step(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
-             const model::JobRecord& job, rpc::StepSpec spec, int told) {
+// The exit status, and as the step's job has it when it has no other.
+struct StepEnd {
+  int status = 1;
+  int32_t wait_status = W_EXITCODE(1, 0);
+};
+
+StepEnd as_step_end(int status) {
+  return {status, status > 128 ? status - 128 : W_EXITCODE(status, 0)};
+}
+
+// `told`: see StepRun::tell_step_id(). `mpi_address`: of the server of a world of several components.
+StepEnd run_step(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
+                 const model::JobRecord& job, rpc::StepSpec spec, int told,
+                 const std::string& mpi_address = "") {
   const auto fail = [&](const std::string& message) {
-    return give_up(submit::refuse(invocation, message, 1));
+    return as_step_end(give_up(submit::refuse(invocation, message, 1)));
   };
   const uint32_t tasks = spec.ntasks();
   StepIo::Part part{0, tasks, tasks};
   if (spec.has_het()) part = {spec.het().first_task(), tasks, spec.het().tasks(), spec.het().first_node()};
   const bool first = part.first_task == 0;
   std::unique_ptr<mpi::Server> mpi_server;
-  TaskOptions task{"", spec.cpu_bind(), request.task_prolog, request.task_epilog, {}, request.debugger_test};
+  TaskOptions task{.mpi_address = mpi_address,
+                   .cpu_bind = spec.cpu_bind(),
+                   .mem_bind = request.spec.mem_bind(),
+                   .prolog = request.task_prolog,
+                   .epilog = request.task_epilog,
+                   .variables = {},
+                   .stopped = request.debugger_test,
+                   .tells_gpus = engine::tells_gpu_binding(spec.gpu_bind())};
+  // Nobody has said: what the program is linked with, where that can be had.
+  const bool by_program = request.mpi.empty() && !request.multi_prog && !spec.has_het();
+  if (const auto kind =
+          by_program ? mpi::kind_of_program(find_program(spec.argv(0), spec.work_dir())) : std::nullopt) {
+    if (auto started = mpi::Server::start(*kind)) {
+      mpi_server = std::move(*started);
+      task.mpi_address = mpi_server->address();
+    }
+  }
   const bool offers_mpi = request.mpi == "pmi2" || request.mpi == "pmix";
-  if (offers_mpi && spec.has_het()) {  // a default is for the steps that it can serve
-    if (request.given["mpi"] == submit::Source::kCommandLine)
-      return fail("--mpi=" + request.mpi + " serves one component of a job only");
-  } else if (offers_mpi) {
+  if (offers_mpi && mpi_address.empty()) {
     auto started = mpi::Server::start(request.mpi == "pmix" ? mpi::Kind::kPmix : mpi::Kind::kPmi);
     if (!started) return fail("--mpi=" + request.mpi + ": " + started.error().message);
     mpi_server = std::move(*started);
@@ -180,14 +206,10 @@ int run_step(Client& client, const submit::Invocation& invocation, submit::JobRe
   if (first) run_beside(request.prolog, std::to_string(job.job_id()));
   StepRun run(client, request, invocation, job, tasks, std::move(mpi_server));
   run.tell_step_id(told);
-  const int status = run.run(std::move(spec), std::move(descriptors), io);
+  StepEnd end = as_step_end(run.run(std::move(spec), std::move(descriptors), io));
+  if (run.out_of_memory()) end.wait_status = text::kOutOfMemory;
   if (first) run_beside(request.epilog, std::to_string(job.job_id()));
-  return status;
-}
-
-int wait_status_of(int exit_status) {
-  if (exit_status == 128 + text::signal_of(text::kOutOfMemory)) return text::kOutOfMemory;
-  return exit_status > 128 ? exit_status - 128 : exit_status << 8;
+  return end;
 }
 
 // --het-group=NUMBER.
@@ -231,7 +253,7 @@ Status take_nodes(HetStepPart& part, std::vector<std::string>& taken) {
 // One request for each line, and what its tasks are to be. `plain`: the job is no heterogeneous one.
 std::optional<int> make_parts(Client& client, submit::Invocation invocation,
                               std::vector<submit::CommandLine> lines, int argc, char** argv, bool plain,
-                              std::vector<HetStepPart>& parts) {
+                              std::vector<HetStepPart>& parts, std::vector<std::string>& node_of_rank) {
   const auto complain = [&](const std::string& message) {
     return give_up(submit::refuse(invocation, message, 1));
   };
@@ -270,8 +292,17 @@ std::optional<int> make_parts(Client& client, submit::Invocation invocation,
     part.spec = std::move(*spec);
     part.line = std::move(line);
   }
-  join_parts(parts);
+  node_of_rank = join_parts(parts);
   return std::nullopt;
+}
+
+// What serves the ranks of all parts: as --mpi says, or what the first one's program is linked with.
+std::optional<mpi::Kind> mpi_of(const HetStepPart& first) {
+  if (first.request.mpi == "pmi2") return mpi::Kind::kPmi;
+  if (first.request.mpi == "pmix") return mpi::Kind::kPmix;
+  if (!first.request.mpi.empty() || first.request.multi_prog) return std::nullopt;
+  const auto kind = mpi::kind_of_program(find_program(first.spec.argv(0), first.spec.work_dir()));
+  return kind == mpi::Kind::kPmix && !mpi::PmixServer::available() ? std::nullopt : kind;
 }
 
 int srun_components(submit::Invocation invocation, const submit::CommandLine& line, int argc, char** argv) {
@@ -306,20 +337,24 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
   const auto lines = submit::Outcome<std::vector<submit::CommandLine>>(split_components(
       invocation, line, static_cast<uint32_t>(plain ? line.components.size() : size.value_or(1))));
   std::vector<HetStepPart> parts;
+  std::vector<std::string> node_of_rank;
   int status = 1;
   if (!lines) {
     status = give_up(lines.error());
-  } else if (const auto refused = make_parts(*client, invocation, *lines, argc, argv, plain, parts)) {
+  } else if (const auto refused =
+                 make_parts(*client, invocation, *lines, argc, argv, plain, parts, node_of_rank)) {
     status = *refused;
   } else {
-    status = run_parts(parts, [&](size_t number, int told) {
+    std::optional<MpiWorld> world;
+    if (const auto kind = mpi_of(parts.front())) world = MpiWorld{*kind, std::move(node_of_rank)};
+    status = run_parts(parts, world, [&](size_t number, int told) {
       HetStepPart& part = parts[number];
       auto own = Client::connect();
       if (!own) return give_up(submit::refuse(invocation, own.error().message, 1));
-      return run_step(*own, invocation, part.request, part.job, part.spec, told);
+      return run_step(*own, invocation, part.request, part.job, part.spec, told, part.mpi_address).status;
     });
   }
-  if (own_job) (void)give_back(*client, *own_job, wait_status_of(status));
+  if (own_job) (void)give_back(*client, *own_job, as_step_end(status).wait_status);
   return status;
 }
 
@@ -380,10 +415,10 @@ int srun_main(int argc, char** argv) {
                  job.node_list().c_str(), cpu_counts(job).c_str());
   }
   auto spec = make_step_spec(invocation, *request, job, std::move(*environment));
-  const int status = spec ? run_step(*client, invocation, *request, job, std::move(*spec), -1)
-                          : complain(spec.error().message);
-  if (own_allocation) (void)give_back(*client, job.job_id(), wait_status_of(status));
-  return status;
+  const StepEnd end = spec ? run_step(*client, invocation, *request, job, std::move(*spec), -1)
+                           : as_step_end(complain(spec.error().message));
+  if (own_allocation) (void)give_back(*client, job.job_id(), end.wait_status);
+  return end.status;
 }
 
 }  // namespace minke::cli

@@ -153,7 +153,7 @@ std::vector<const rpc::StepUsage*> choose(const rpc::StepUsageReply& reply, cons
   if (wanted.step || all_steps) return steps;
   std::erase_if(steps,
                 [](const rpc::StepUsage* usage) { return usage->step().kind() != model::STEP_NORMAL; });
-  if (steps.size() > 1) steps.resize(1);
+  if (steps.size() > 1) steps.erase(steps.begin() + 1, steps.end());
   return steps;
 }
 

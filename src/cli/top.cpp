@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -95,7 +96,9 @@ std::string screen(const rpc::MeasurementsReply& reply, size_t rows, size_t colu
   }
   if (rows != 0 && lines.size() > rows) lines.resize(rows);
   std::string out;
-  for (const std::string& line : lines) {
+  for (std::string& line : lines) {
+    // Users name their jobs: a name shall not write to the terminal of who looks.
+    for (char& c : line) c = std::iscntrl(static_cast<unsigned char>(c)) != 0 ? '?' : c;
     out += columns == 0 ? line : line.substr(0, columns);
     out += rows == 0 ? "\n" : "\x1b[K\r\n";
   }

@@ -1,6 +1,9 @@
 #include "cli/display/metered.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 
 namespace minke::cli {
 namespace {
@@ -54,6 +57,23 @@ Usage::Extreme extreme_usage(const StepRecord& step, Metered what, Reach reach) 
   only.set_value(what == Metered::kRss ? used.max_rss_kib() : average_usage(step, what));
   if (step.num_nodes() == 1) only.set_node(step.node_list());
   return only;
+}
+
+void append_gpus(std::string& out, const StepRecord& step, MeasuredAs as) {
+  const Usage::Gpus& gpus = step.usage().gpus();
+  if (gpus.count() == 0 || as == MeasuredAs::kNot) return;
+  const bool most = as == MeasuredAs::kMost;
+  const double tasks = as == MeasuredAs::kMean ? std::max(1u, step.num_tasks()) : 1;
+  fmt::format_to(
+      std::back_inserter(out), ",gres/gpumem={:.0f}M,gres/gpuutil={:.0f}",
+      static_cast<double>(most ? gpus.most_memory_bytes() : gpus.memory_bytes()) / (1 << 20) / tasks,
+      (most ? gpus.most_utilization() : gpus.utilization()) / tasks);
+}
+
+void append_joules(std::string& out, uint64_t joules) {
+  const auto end = std::back_inserter(out);
+  joules < 1000 ? fmt::format_to(end, "{}", joules)
+                : fmt::format_to(end, "{:.2f}K", static_cast<double>(joules) / 1000);
 }
 
 }  // namespace minke::cli

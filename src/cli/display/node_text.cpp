@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "model/shards.h"
 #include "text/tres.h"
 
 namespace minke::cli {
@@ -86,6 +87,24 @@ int state_order(ShownNodeState state) {
   return static_cast<int>(state.base) + (state.drain ? 0x200 : 0) + (state.fail ? 0x800 : 0);
 }
 
+namespace {
+
+// "shard:3(2/4,1/4)": of each GPU so many are in use.
+void append_shards_used(std::string& out, const model::NodeRecord& node, const model::Gres& offered,
+                        const std::vector<uint32_t>& used, const char* separator) {
+  uint32_t gpus = 0;
+  for (const model::Gres& gres : node.gres()) gpus += gres.name() == "gpu" ? gres.count() : 0;
+  std::vector<uint32_t> of_gpu(gpus, 0);
+  for (const uint32_t shard : used)
+    if (shard / model::kShardsOfGpu < gpus) ++of_gpu[shard / model::kShardsOfGpu];
+  fmt::format_to(std::back_inserter(out), "{}shard:{}(", separator, used.size());
+  for (uint32_t i = 0; i < gpus; ++i)
+    fmt::format_to(std::back_inserter(out), "{}{}/{}", i == 0 ? "" : ",", of_gpu[i], offered.count() / gpus);
+  out += ')';
+}
+
+}  // namespace
+
 void append_gres_used(std::string& out, const model::NodeRecord& node) {
   if (node.gres().empty()) {
     out += "gpu:0";
@@ -97,6 +116,11 @@ void append_gres_used(std::string& out, const model::NodeRecord& node) {
     for (const model::GresAllocation& held : node.held_gres())
       if (held.name() == offered.name() && held.type() == offered.type())
         used.insert(used.end(), held.indices().begin(), held.indices().end());
+    if (offered.name() == "shard") {
+      append_shards_used(out, node, offered, used, separator);
+      separator = ",";
+      continue;
+    }
     fmt::format_to(std::back_inserter(out), "{}{}{}{}:{}(IDX:{})", separator, offered.name(),
                    offered.type().empty() ? "" : ":", offered.type(), used.size(),
                    used.empty() ? "N/A" : text::format_indices(used));

@@ -27,6 +27,12 @@ std::string joined(const google::protobuf::RepeatedPtrField<std::string>& words,
   return out;
 }
 
+std::string flags_of(const ReservationRecord& reservation) {
+  std::string flags = joined(reservation.flags());
+  if (flags.ends_with("PURGE_COMP")) flags += "=" + text::format_seconds(reservation.purge_seconds());
+  return flags;
+}
+
 std::string or_null(std::string text) {
   return text.empty() ? "(null)" : std::move(text);
 }
@@ -62,16 +68,17 @@ void append_reservation_block(std::string& out, const ReservationRecord& reserva
            text::format_seconds(reservation.end_time() - reservation.start_time()))
       .end();
   block
-      .put("Nodes={} NodeCnt={} CoreCnt={} Features={} PartitionName={} Flags={}", node_list(reservation),
-           reservation.shares_size(), cores, or_null(reservation.features()),
-           or_null(reservation.partition()), joined(reservation.flags()))
+      .put("Nodes={} NodeCnt={} CoreCnt={} Features={} PartitionName={} Flags={}",
+           or_null(node_list(reservation)), reservation.shares_size(), cores, or_null(reservation.features()),
+           or_null(reservation.partition()), flags_of(reservation))
       .end();
-  block.put("TRES=cpu={}", cpus).end();
+  block.put("TRES={}", cpus == 0 ? "(null)" : "cpu=" + std::to_string(cpus)).end();
   block
-      .put("Users={} Groups=(null) Accounts={} Licenses=(null) State={} BurstBuffer=(null) Watts=n/a",
+      .put("Users={} Groups={} Accounts={} Licenses={} State={} BurstBuffer=(null) Watts=n/a",
            or_null(joined(reservation.users(), reservation.users_denied() ? "-" : "")),
+           or_null(joined(reservation.groups())),
            or_null(joined(reservation.accounts(), reservation.accounts_denied() ? "-" : "")),
-           state_of(reservation, context.now))
+           or_null(reservation.licenses()), state_of(reservation, context.now))
       .end();
   block.put("MaxStartDelay=(null)");
   if (!reservation.comment().empty()) {

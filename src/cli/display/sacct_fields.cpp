@@ -134,6 +134,9 @@ void cpu_time_raw(const Line& line, const Context& context, std::string& out) {
 void database_index(const Line& line, const Context&, std::string& out) {
   append_number(out, line.job->job_id());
 }
+void system_comment(const Line& line, const Context&, std::string& out) {
+  if (line.step == nullptr) out += line.job->notes().system_comment();
+}
 void derived_exit_code(const Line& line, const Context&, std::string& out) {
   if (line.step == nullptr) out += text::format_exit_code(line.job->derived_exit_code());
 }
@@ -265,36 +268,23 @@ void time_limit_raw(const Line& line, const Context&, std::string& out) {
     append_number(out, line.job->time_limit_minutes());
   }
 }
-// What was measured of GPUs, and of energy, stands among the others by name; nothing where nothing was.
-enum class MeasuredAs { kNot, kMean, kMost, kTotal };
-void append_gpus(const Line& line, MeasuredAs as, std::string& out) {
-  const model::Usage::Gpus& gpus = line.step->usage().gpus();
-  if (gpus.count() == 0 || as == MeasuredAs::kNot) return;
-  const bool most = as == MeasuredAs::kMost;
-  const double tasks = as == MeasuredAs::kMean ? std::max(1u, line.step->num_tasks()) : 1;
-  fmt::format_to(
-      std::back_inserter(out), ",gres/gpumem={:.0f}M,gres/gpuutil={:.0f}",
-      static_cast<double>(most ? gpus.most_memory_bytes() : gpus.memory_bytes()) / (1 << 20) / tasks,
-      (most ? gpus.most_utilization() : gpus.utilization()) / tasks);
-}
 void consumed_energy(const Line& line, const Context& context, std::string& out) {
   const uint64_t joules = usage(line).energy_joules();
   if (joules == 0) return step_zero(line, context, out);
-  out +=
-      joules < 1000 ? fmt::format("{}", joules) : fmt::format("{:.2f}K", static_cast<double>(joules) / 1000);
+  append_joules(out, joules);
 }
 void consumed_energy_raw(const Line& line, const Context& context, std::string& out) {
   const uint64_t joules = usage(line).energy_joules();
   joules == 0 ? step_zero(line, context, out) : append_number(out, static_cast<int64_t>(joules));
 }
-// "cpu=00:00:01,fs/disk=12,mem=4K,pages=0": what `amount` makes of each.
+// "cpu=00:00:01,fs/disk=12,mem=4K,pages=0": what `amount` makes of each; GPUs stand among them by name.
 template <typename Amount>
 void usage_in(const Line& line, std::string& out, Amount amount, MeasuredAs gpus = MeasuredAs::kNot) {
   if (line.step == nullptr) return;
   for (const auto& [name, what] :
        {std::pair{"cpu=", Metered::kCpu}, std::pair{",fs/disk=", Metered::kRead},
         std::pair{",mem=", Metered::kRss}, std::pair{",pages=", Metered::kFaults}}) {
-    if (what == Metered::kRss) append_gpus(line, gpus, out);
+    if (what == Metered::kRss) append_gpus(out, *line.step, gpus);
     out += name;
     amount(what);
   }
@@ -458,7 +448,7 @@ constexpr SacctField kFields[] = {
     {"Submit", 19, kCut, submit},
     {"SubmitLine", 20, kPlus, submit_line},
     {"Suspended", 10, kSpill, suspended},
-    {"SystemComment", 15, kPlus, nothing},
+    {"SystemComment", 15, kPlus, system_comment},
     {"SystemCPU", 10, kPlus, cpu_used<false, true>},
     {"Timelimit", 10, kPlus, time_limit},
     {"TimelimitRaw", 10, kSpill, time_limit_raw},

@@ -234,11 +234,13 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
       case 'M':
         options.clusters = split_list(optarg);
         break;
-      case 't':
       case 'v':
+        options.verbose = true;
+        break;
+      case 't':
       case kIgnored:
       case kIgnoredValue:
-        break;  // of federations, of messages, or of what is so anyhow
+        break;  // of federations, or of what is so anyhow
       case 'W':
         question.wckeys = split_list(optarg);
         break;

@@ -27,7 +27,8 @@ struct SacctOptions {
   bool no_header = false;
   bool duplicates = false;
   bool batch_script = false;
-  bool environment = false;           // --env-vars
+  bool environment = false;  // --env-vars
+  bool verbose = false;
   std::vector<std::string> clusters;  // empty: all
   std::optional<DocumentFormat> document;
 };

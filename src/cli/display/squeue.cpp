@@ -144,6 +144,8 @@ Result<std::vector<SortKey>> parse_sort(std::string_view text) {
     keys.push_back({*key, descending});
     descending = false;
   }
+  // What is equal is in the order of submission, tasks in that of their array.
+  keys.push_back({*job_sort_key('i'), false});
   return keys;
 }
 

@@ -44,7 +44,7 @@ struct ShareLine {
   const ShareUsage* usage = nullptr;
   double norm_shares = 0;
   double norm_usage = 0;
-  std::optional<ShareRank> rank;
+  std::optional<ShareRank> rank = std::nullopt;
 };
 
 using ShareField = PrintField<ShareLine, DisplayContext>;

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <vector>
 
+#include "cli/display/metered.h"
+
 namespace minke::cli {
 namespace {
 
@@ -112,6 +114,12 @@ void pids(const StepUsage& step, const Context&, std::string& out) {
       separator = ",";
     }
 }
+void energy(const StepUsage& step, const Context&, std::string& out) {
+  append_joules(out, step.step().usage().energy_joules());
+}
+void energy_raw(const StepUsage& step, const Context&, std::string& out) {
+  append_number(out, static_cast<int64_t>(step.step().usage().energy_joules()));
+}
 void zero(const StepUsage&, const Context&, std::string& out) {
   out += '0';
 }
@@ -119,12 +127,13 @@ void frequency(const StepUsage& step, const Context&, std::string& out) {
   out += step.step().kind() == model::STEP_NORMAL ? "Unknown" : "0";
 }
 
-template <OfStep cpu_of, OfStep disk_of, OfStep rss_of, OfStep pages_of, OfStep size_of>
+template <OfStep cpu_of, OfStep disk_of, OfStep rss_of, OfStep pages_of, OfStep size_of, MeasuredAs gpus>
 void usage_in(const StepUsage& step, const Context& context, std::string& out) {
   out += "cpu=";
   append_clock(out, static_cast<int64_t>(cpu_of(step)));
   out += ",fs/disk=";
   append_number(out, static_cast<int64_t>(disk_of(step)));
+  append_gpus(out, step.step(), gpus);
   out += ",mem=";
   append_kibibytes(out, rss_of(step), context);
   out += ",pages=";
@@ -168,8 +177,8 @@ constexpr StepUsageField kFields[] = {
     {"AvePages", 10, kPlus, number<average<pages>>},
     {"AveRSS", 10, kPlus, memory<average<rss>>},
     {"AveVMSize", 10, kPlus, memory<average<virtual_size>>},
-    {"ConsumedEnergy", 14, kPlus, zero},
-    {"ConsumedEnergyRaw", 17, kPlus, zero},
+    {"ConsumedEnergy", 14, kPlus, energy},
+    {"ConsumedEnergyRaw", 17, kPlus, energy_raw},
     {"JobID", -12, kPlus, job_id},
     {"MaxDiskRead", 12, kPlus, disk<most<read_bytes>>},
     {"MaxDiskReadNode", 15, kPlus, node_of<largest<read_bytes>>},
@@ -197,17 +206,20 @@ constexpr StepUsageField kFields[] = {
     {"ReqCPUFreqMax", 13, kPlus, frequency},
     {"ReqCPUFreqGov", 13, kPlus, frequency},
     {"TRESUsageInAve", 14, kPlus,
-     usage_in<average<cpu>, average<read_bytes>, average<rss>, average<pages>, average<virtual_size>>},
+     usage_in<average<cpu>, average<read_bytes>, average<rss>, average<pages>, average<virtual_size>,
+              MeasuredAs::kMean>},
     {"TRESUsageInMax", 14, kPlus,
-     usage_in<most<cpu>, most<read_bytes>, most<rss>, most<pages>, most<virtual_size>>},
+     usage_in<most<cpu>, most<read_bytes>, most<rss>, most<pages>, most<virtual_size>, MeasuredAs::kMost>},
     {"TRESUsageInMaxNode", 18, kPlus, usage_in_place<true, true>},
     {"TRESUsageInMaxTask", 18, kPlus, usage_in_place<true, false>},
     {"TRESUsageInMin", 14, kPlus,
-     usage_in<fewest<cpu>, fewest<read_bytes>, fewest<rss>, fewest<pages>, fewest<virtual_size>>},
+     usage_in<fewest<cpu>, fewest<read_bytes>, fewest<rss>, fewest<pages>, fewest<virtual_size>,
+              MeasuredAs::kNot>},
     {"TRESUsageInMinNode", 18, kPlus, usage_in_place<false, true>},
     {"TRESUsageInMinTask", 18, kPlus, usage_in_place<false, false>},
     {"TRESUsageInTot", 14, kPlus,
-     usage_in<total<cpu>, total<read_bytes>, total<rss>, total<pages>, total<virtual_size>>},
+     usage_in<total<cpu>, total<read_bytes>, total<rss>, total<pages>, total<virtual_size>,
+              MeasuredAs::kTotal>},
     {"TRESUsageOutAve", 15, kPlus, usage_out<average<written_bytes>>},
     {"TRESUsageOutMax", 15, kPlus, usage_out<most<written_bytes>>},
     {"TRESUsageOutMaxNode", 19, kPlus, usage_out_place<true, true>},

@@ -227,7 +227,7 @@ text::TresAmounts tres_of(const model::JobRecord& job) {
   amounts.cpus = job.num_cpus();
   amounts.memory_mib = job.memory_mib();
   amounts.nodes = job.num_nodes();
-  amounts.billing = job.num_cpus();
+  amounts.billing = job.billing() > 0 ? static_cast<uint64_t>(job.billing()) : job.num_cpus();
   amounts.gres.assign(job.tres_gres().begin(), job.tres_gres().end());
   return amounts;
 }

@@ -104,7 +104,7 @@ void describe_job_limits(Document& document, const Limits& limits) {
 // What leads from root to it: "/physics/theory/0-ada/".
 std::string lineage_of(const sched::AccountBook& book, uint32_t id) {
   std::string lineage = "/";
-  for (; id != 0 && id != sched::kRootAssociation; id = book.parent(id)) {
+  for (; book.parent(id) != 0; id = book.parent(id)) {
     const model::AssociationRecord& one = *book.association(id);
     lineage = "/" + (one.user().empty() ? one.account() : "0-" + one.user()) + lineage;
   }
@@ -161,8 +161,9 @@ void describe_association(Document& document, const model::AssociationRecord& re
   document.end();
   document.end();
   document.integer("id", record.id());
-  const model::UserRecord* user = book.user(record.user());
-  document.boolean("is_default", user != nullptr && user->default_account() == record.account());
+  document.boolean(
+      "is_default",
+      !record.user().empty() && book.default_account(record.user(), record.cluster()) == record.account());
   document.text("lineage", lineage_of(book, record.id()));
   document.begin_object("min");
   MINKE_LIMIT("priority_threshold", min_priority);

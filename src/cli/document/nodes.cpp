@@ -261,7 +261,7 @@ void describe_partition(Document& document, std::string_view key, const Partitio
   document.end();
   document.text("alternate", "");
   document.begin_object("tres");
-  document.text("billing_weights", "");
+  document.text("billing_weights", partition.billing_weights());
   text::TresAmounts total;
   total.cpus = total.billing.emplace(partition.total_cpus());
   total.memory_mib = partition.total_memory_mib();

@@ -12,6 +12,7 @@
 #include "cli/scontrol/commands.h"
 #include "model/error.h"
 #include "text/job_id.h"
+#include "text/licenses.h"
 #include "text/number.h"
 #include "text/state.h"
 
@@ -230,13 +231,29 @@ int Scontrol::show_licenses(const std::string& name) {
   const auto answer = daemon->call(std::move(request));
   if (!answer) return complain("slurm_load_licenses error: " + answer.error().message);
   const auto& licenses = answer->licenses().licenses();
+  rpc::ClientMessage ask;
+  ask.mutable_query_reservations();
+  const auto reservations = daemon->call(std::move(ask));
+  if (!reservations) return complain("slurm_load_licenses error: " + reservations.error().message);
+  const auto reserved = [&](const std::string& license) {
+    uint64_t sum = 0;
+    const int64_t now = reservations->reservations().now();
+    for (const model::ReservationRecord& one : reservations->reservations().reservations()) {
+      const auto held = text::parse_licenses(one.licenses());
+      if (!held || one.start_time() > now || one.end_time() <= now) continue;
+      for (const auto& [held_name, count] : *held) sum += held_name == license ? count : 0;
+    }
+    return sum;
+  };
   std::string out;
   if (licenses.empty() && name.empty()) out = "No licenses configured in Slurm.\n";
   for (const rpc::License& license : licenses) {
     if (!name.empty() && license.name() != name) continue;
     const uint32_t free = license.total() - std::min(license.total(), license.used());
-    fmt::format_to(std::back_inserter(out), "LicenseName={}{}Total={} Used={} Free={} Reserved=0 Remote=no\n",
-                   license.name(), options_.one_line ? " " : "\n    ", license.total(), license.used(), free);
+    fmt::format_to(std::back_inserter(out),
+                   "LicenseName={}{}Total={} Used={} Free={} Reserved={} Remote={}\n", license.name(),
+                   options_.one_line ? " " : "\n    ", license.total(), license.used(), free,
+                   reserved(license.name()), license.name().find('@') == std::string::npos ? "no" : "yes");
   }
   write_out(out);
   return 0;

@@ -106,7 +106,9 @@ int Scontrol::run(const Words& words) {
   if (is_keyword(word, "requeue", 3)) return arguments == 0 ? too_few() : requeue(words, false);
   if (is_keyword(word, "requeuehold", 8)) return arguments == 0 ? too_few() : requeue(words, true);
   if (is_keyword(word, "show", 3))
-    return arguments == 0 ? too_few() : arguments > 2 ? too_many() : show(words);
+    return arguments == 0                                           ? too_few()
+           : arguments > 2 && !is_keyword(words[1], "assoc_mgr", 2) ? too_many()
+                                                                    : show(words);
   if (is_keyword(word, "update", 1)) return update(words);
   if (is_keyword(word, "create", 1)) return create(words);
   if (is_keyword(word, "delete", 1)) return remove(words);

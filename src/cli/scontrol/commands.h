@@ -44,6 +44,7 @@ class Scontrol {
   int show_partitions(const std::string& name);
   int show_reservations(const std::string& name);
   int show_configuration();
+  int show_limits(const Words& words);
   int show_slurmd();
   int show_hosts(const std::string& entity, std::optional<std::string> argument);
 

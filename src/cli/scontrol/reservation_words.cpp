@@ -95,6 +95,7 @@ Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& wor
   rpc::UpdateReservationRequest& request = *message.mutable_update_reservation();
   request.set_change(change);
   bool start = false, end = false, who = false, what = false;
+  bool partition = false, all_nodes = false, part_nodes = false;
   int64_t start_time = 0, end_time = 0;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
@@ -131,6 +132,12 @@ Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& wor
     if (name == "Duration" && !text::parse_minutes(sign == '+' || sign == '-' ? value.substr(1) : value))
       return refused("Invalid duration " + word);
     if (name == "Flags" && !are_flags(value)) return refused("Error parsing flags " + value);
+    partition = partition || name == "PartitionName";
+    if (name == "Nodes") all_nodes = text::equals_ignoring_case(value, "ALL");
+    if (name == "Flags" && sign != '-') {
+      for (const std::string_view flag : text::split(value, ','))
+        part_nodes = part_nodes || (flag.size() >= 4 && text::starts_with_ignoring_case("PART_NODES", flag));
+    }
     who = who || name == "Users" || name == "Accounts" || name == "Groups";
     for (std::string_view one :
          {"Nodes", "NodeCnt", "CoreCnt", "CPUCnt", "Licenses", "TRES", "BurstBuffer", "Watts"})
@@ -140,7 +147,18 @@ Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& wor
     field.set_name(std::string(name == "CPUCnt" ? "CoreCnt" : name));
     field.set_value(value);
   }
+  if (part_nodes && (!all_nodes || (create && !partition)))
+    return refused("PART_NODES flag requires specifying a Partition and ALL nodes");
   if (!create) return message;
+  // A partition, and nothing of it in particular: all its nodes.
+  const auto add = [&](const char* name, const char* value) {
+    rpc::Field& field = *request.add_fields();
+    field.set_name(name);
+    field.set_value(value);
+  };
+  if (partition && !what) add("Nodes", "ALL");
+  if (partition && !part_nodes && (all_nodes || !what)) add("Flags", "PART_NODES");
+  what = what || partition;
   if (start_time != 0 && end_time != 0 && end_time < start_time)
     return refused("Start time cannot be after end time");
   if (!start) return refused("A start time must be given");

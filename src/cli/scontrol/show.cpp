@@ -12,6 +12,7 @@
 #include "cli/display/reservation_text.h"
 #include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
+#include "cli/scontrol/show_limits.h"
 #include "model/error.h"
 #include "text/array_spec.h"
 #include "text/hostlist.h"
@@ -41,12 +42,7 @@ int Scontrol::show(const Words& words) {
   if (is_entity(entity, "hostnames", 5))
     return show_hosts("hostnames", words.size() > 2 ? std::optional(id) : std::nullopt);
   if (is_entity(entity, "aliases", 1)) return show_aliases();
-  if (is_entity(entity, "assoc_mgr", 2)) {
-    write_out(
-        "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n"
-        "No associations currently cached in Slurm.\n\n\nNo QOS currently cached in Slurm.\n\n");
-    return 0;
-  }
+  if (is_entity(entity, "assoc_mgr", 2)) return show_limits(words);
   if (is_entity(entity, "burstbuffer", 1) || is_entity(entity, "dwstat", 2) ||
       is_entity(entity, "bbstat", 2) || is_entity(entity, "federation", 2))
     return 0;
@@ -138,6 +134,25 @@ int Scontrol::show_jobs(const std::string& id) {
     return complain("slurm_load_jobs error: " + std::string(model::slurm_error_text(model::kInvalidJobId)));
   if (!found && !quiet_) out = "No jobs in the system\n";
   write_out(heading(display.now, records.size()) + out);
+  return 0;
+}
+
+int Scontrol::show_limits(const Words& words) {
+  const auto wanted = parse_limits_wanted(std::span(words).subspan(2));
+  if (!wanted) return complain(wanted.error().message);
+  Client* daemon = client();
+  if (daemon == nullptr) return 1;
+  rpc::ClientMessage request;
+  request.mutable_query_accounts()->set_with_usage(true);
+  const auto accounts = daemon->call(std::move(request));
+  if (!accounts) return complain("slurm_load_assoc_mgr error: " + accounts.error().message);
+  const auto jobs = fetch_jobs(*daemon, {});
+  if (!jobs) return complain("slurm_load_assoc_mgr error: " + jobs.error().message);
+  DisplayContext display = context(jobs->now);
+  display.cluster_name = fetch_cluster_name(*daemon);
+  std::string out;
+  append_limits(out, accounts->accounts(), jobs->records, *wanted, display, options_);
+  write_out(out);
   return 0;
 }
 

@@ -137,6 +137,14 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
   block.put("Partition={} AllocNode:Sid={}:0", job.partition(), spec.submit_host()).end();
   block.put("ReqNodeList={} ExcNodeList={}", or_null(spec.node_list()), or_null(spec.exclude())).end();
   block.put("NodeList={}", job.node_list()).end();
+  if (!job.spec().batch_features().empty()) {
+    block.put("BatchFeatures={}", job.spec().batch_features());
+    if (job.batch_host().empty()) {
+      block.end();
+    } else {
+      block.put(" ");
+    }
+  }
   if (!job.batch_host().empty()) block.put("BatchHost={}", job.batch_host()).end();
   block.put("NumNodes={}", job.num_nodes());
   if (job.state() == model::JOB_PENDING && spec.has_max_nodes())
@@ -243,6 +251,56 @@ void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task)
   put_power(block, spec);
 }
 
+// CPUs, memory, binding and frequency by GPU: of jobs and of steps.
+std::vector<std::string> by_gpu(const JobSpec& spec) {
+  std::vector<std::string> words;
+  if (spec.has_cpus_per_gpu()) words.push_back(fmt::format("CpusPerTres=gres:gpu:{}", spec.cpus_per_gpu()));
+  if (spec.has_mem_per_gpu_mib())
+    words.push_back(fmt::format("MemPerTres=gres:gpu:{}", spec.mem_per_gpu_mib()));
+  if (spec.has_ntasks_per_gpu()) words.push_back(fmt::format("NtasksPerTRES={}", spec.ntasks_per_gpu()));
+  if (!spec.tres_bind().empty()) {
+    words.push_back("TresBind=" + spec.tres_bind());
+  } else if (!spec.gpu_bind().empty()) {
+    words.push_back("TresBind=gpu:" + spec.gpu_bind());
+  }
+  if (!spec.gpu_freq().empty()) words.push_back("TresFreq=gpu:" + spec.gpu_freq());
+  return words;
+}
+
+// What a step takes over from its job, and what it has of it. Where the job asked for nothing of the kind,
+// what the step asked for itself.
+std::vector<std::string> step_requests(const model::StepRecord& step, const JobSpec& spec) {
+  std::string own;
+  append_gres_request(own, step.tres_gres(), "");
+  const bool of_job = !spec.gpus().empty() || !spec.gres_per_node().empty() ||
+                      !spec.gpus_per_socket().empty() || !spec.gpus_per_task().empty();
+  std::vector<std::string> words;
+  if (step.kind() == model::STEP_NORMAL && of_job) {
+    words = by_gpu(spec);
+    // What sbatch and salloc are given as --gres alone, srun does not ask for again.
+    const bool by_srun = spec.interactive() || !spec.gpus().empty() || !spec.gpus_per_task().empty() ||
+                         !spec.gpus_per_socket().empty() || !spec.gpus_per_node().empty() ||
+                         spec.has_cpus_per_gpu() || spec.has_mem_per_gpu_mib();
+    if (by_srun) {
+      words.push_back(fmt::format("TresPerStep=cpu:{}{}",
+                                  step.num_tasks() * std::max(1U, spec.cpus_per_task()),
+                                  spec.gpus().empty() || own.empty() ? "" : "," + own));
+    }
+    const auto add = [&](const char* name, const std::string& given,
+                         const google::protobuf::RepeatedPtrField<model::Gres>& list) {
+      std::string text;
+      append_tres_per(text, given, list, "");
+      if (!text.empty()) words.push_back(fmt::format("{}={}", name, text));
+    };
+    add("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
+    add("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
+    add("TresPerTask", {}, spec.gpus_per_task());
+  } else if (!own.empty()) {
+    words.push_back("TresPerNode=" + own);
+  }
+  return words;
+}
+
 void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
   auto gres = [&](const char* name, const std::string& given,
                   const google::protobuf::RepeatedPtrField<model::Gres>& list) {
@@ -250,20 +308,12 @@ void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
     append_tres_per(text, given, list, "");
     if (!text.empty()) block.put("{}={}", name, text).end();
   };
-  const auto words = [&](const char* name, const std::string& text, const char* before = "") {
-    if (!text.empty()) block.put("{}={}{}", name, before, text).end();
-  };
   if (spec.has_kill_on_invalid_dependency())  // Slurm's spelling
     block.put("KillOInInvalidDependent={}", spec.kill_on_invalid_dependency() ? "Yes" : "No").end();
   if (spec.gres_flags().find("enforce-binding") != std::string::npos) block.put("GresEnforceBind=Yes").end();
   if (spec.gres_flags().find("disable-binding") != std::string::npos) block.put("GresEnforceBind=No").end();
   if (spec.spread_job()) block.put("SpreadJob=Yes").end();
-  if (spec.has_cpus_per_gpu()) block.put("CpusPerTres=gres:gpu:{}", spec.cpus_per_gpu()).end();
-  if (spec.has_mem_per_gpu_mib()) block.put("MemPerTres=gres:gpu:{}", spec.mem_per_gpu_mib()).end();
-  if (spec.has_ntasks_per_gpu()) block.put("NtasksPerTRES={}", spec.ntasks_per_gpu()).end();
-  words("TresBind", spec.tres_bind().empty() ? spec.gpu_bind() : spec.tres_bind(),
-        spec.tres_bind().empty() ? "gpu:" : "");
-  words("TresFreq", spec.gpu_freq(), "gpu:");
+  for (const std::string& word : by_gpu(spec)) block.put("{}", word).end();
   gres("TresPerJob", spec.tres_per_job(), spec.gpus());
   gres("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
   gres("TresPerSocket", spec.tres_per_socket(), spec.gpus_per_socket());
@@ -289,7 +339,7 @@ void append_job_block(std::string& out, const JobRecord& job, const uint32_t* wa
 void append_step_block(std::string& out, const model::StepRecord& step, const JobRecord& job,
                        const DisplayContext& context, ShowOptions options) {
   Block block(out, options);
-  std::string id, tres, gres;
+  std::string id, tres;
   append_step_id(id, step, false);
   append_tres(tres, tres_of(step), text::TresOrder::kByName, context);
   block
@@ -308,10 +358,9 @@ void append_step_block(std::string& out, const model::StepRecord& step, const Jo
   const std::string distribution = step.distribution().empty() ? "Block" : step.distribution();
   block.put("CPUFreqReq=Default{}", step.kind() == model::STEP_NORMAL ? " Dist=" + distribution : "").end();
   block.put("SrunHost:Pid={}:{}", or_null(step.srun_host()), step.srun_pid());
-  append_gres_request(gres, step.tres_gres(), "");
-  if (!gres.empty()) {
+  for (const std::string& word : step_requests(step, job.spec())) {
     block.end();
-    block.put("TresPerNode={}", gres);
+    block.put("{}", word);
   }
   out += options.one_line ? "\n" : "\n\n";
 }

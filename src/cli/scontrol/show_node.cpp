@@ -166,18 +166,23 @@ void append_partition_block(std::string& out, const PartitionRecord& partition, 
            access("Accounts", partition.allow_accounts(), partition.deny_accounts()),
            access("Qos", partition.allow_qos(), partition.deny_qos()))
       .end();
-  block.put("AllocNodes=ALL Default={} QoS=N/A", partition.is_default() ? "YES" : "NO").end();
   block
-      .put("DefaultTime={} DisableRootJobs={} ExclusiveUser=NO GraceTime={} Hidden={}",
-           partition.default_time_minutes() == 0 ? "NONE"
-                                                 : text::format_minutes(partition.default_time_minutes()),
-           yes_or_no(partition.disable_root_jobs()), partition.grace_time_seconds(),
-           yes_or_no(partition.hidden()))
+      .put("AllocNodes=ALL Default={} QoS={}", yes_or_no(partition.is_default()),
+           partition.qos().empty() ? "N/A" : partition.qos())
       .end();
   block
-      .put("MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode=UNLIMITED",
+      .put("DefaultTime={} DisableRootJobs={} ExclusiveUser={} GraceTime={} Hidden={}",
+           partition.default_time_minutes() == 0 ? "NONE"
+                                                 : text::format_minutes(partition.default_time_minutes()),
+           yes_or_no(partition.disable_root_jobs()), yes_or_no(partition.exclusive_user()),
+           partition.grace_time_seconds(), yes_or_no(partition.hidden()))
+      .end();
+  block
+      .put("MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
            count_or_unlimited(partition.max_nodes()), text::format_minutes(partition.max_time_minutes()),
-           partition.min_nodes())
+           partition.min_nodes(),
+           count_or_unlimited(partition.max_cpus_per_node() == 0 ? text::kUnlimited
+                                                                 : partition.max_cpus_per_node()))
       .end();
   block.put("Nodes={}", or_null(partition.nodes())).end();
   block
@@ -213,6 +218,10 @@ void append_partition_block(std::string& out, const PartitionRecord& partition, 
       .end();
   block.put("TRES={}", tres_text(partition.total_cpus(), partition.total_memory_mib(),
                                  partition.total_nodes(), true, partition.total_gres(), context));
+  if (!partition.billing_weights().empty()) {
+    block.end();
+    block.put("TRESBillingWeights={}", partition.billing_weights());
+  }
   out += options.one_line ? "\n" : "\n\n";
 }
 

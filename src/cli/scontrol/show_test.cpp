@@ -240,7 +240,34 @@ TEST_F(ScontrolShow, Step) {
             "   TRES=cpu=4,mem=2G,node=2\n"
             "   ResvPorts=(null)\n"
             "   CPUFreqReq=Default Dist=Block\n"
-            "   SrunHost:Pid=(null):0\n\n");
+            "   SrunHost:Pid=(null):0\n   TresPerNode=gres:gpu:a100:1\n\n");
+}
+
+TEST_F(ScontrolShow, StepOfAJobWithGpus) {
+  model::StepRecord step;
+  step.set_job_id(65);
+  step.set_num_tasks(4);
+  model::Gres& of_step = *step.add_tres_gres();
+  of_step.set_name("gpu");
+  of_step.set_count(4);
+  model::JobRecord job = training();
+  model::JobSpec& spec = *job.mutable_spec();
+  spec.clear_gres_per_node();
+  spec.set_cpus_per_gpu(1);
+  spec.set_mem_per_gpu_mib(10);
+  spec.set_gpu_bind("closest");
+  spec.set_gpu_freq("medium");
+  *spec.add_gpus() = of_step;
+  model::Gres& of_task = *spec.add_gpus_per_task();
+  of_task.set_name("gpu");
+  of_task.set_count(1);
+  std::string out;
+  append_step_block(out, step, job, context_, {});
+  EXPECT_TRUE(
+      out.ends_with("SrunHost:Pid=(null):0\n   CpusPerTres=gres:gpu:1\n   MemPerTres=gres:gpu:10\n"
+                    "   TresBind=gpu:closest\n   TresFreq=gpu:medium\n   TresPerStep=cpu:4,gres:gpu:4\n"
+                    "   TresPerTask=gres:gpu:1\n\n"))
+      << out;
 }
 
 TEST_F(ScontrolShow, Configuration) {

@@ -217,6 +217,10 @@ Status check_partition(const google::protobuf::RepeatedPtrField<rpc::Field>& fie
       return failure(invalid + "\nscontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE" +
                      std::string(kNoError));
     }
+    if (field.name() == "MaxCPUsPerNode" && !text::equals_ignoring_case(field.value(), "UNLIMITED") &&
+        !text::parse_unsigned(field.value(), 0xfffffffe))
+      return failure("scontrol: error: Invalid MaxCPUsPerNode value: " + field.value() +
+                     std::string(kNoError));
     const bool is_time = field.name() == "MaxTime" || field.name() == "DefaultTime";
     if (is_time && !text::equals_ignoring_case(field.value(), "NONE") && !text::parse_minutes(field.value()))
       return failure("scontrol: error: Invalid input " + given + std::string(kNoError));

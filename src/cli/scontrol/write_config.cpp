@@ -80,6 +80,9 @@ void append_partition(std::string& out, const PartitionRecord& partition) {
   if (partition.default_time_minutes() != 0)
     fmt::format_to(line, " DefaultTime={}", text::format_minutes(partition.default_time_minutes()));
   if (partition.max_nodes() != text::kUnlimited) fmt::format_to(line, " MaxNodes={}", partition.max_nodes());
+  if (partition.max_cpus_per_node() != 0)
+    fmt::format_to(line, " MaxCPUsPerNode={}", partition.max_cpus_per_node());
+  if (!partition.qos().empty()) out += " QOS=" + partition.qos();
   if (partition.min_nodes() > 1) fmt::format_to(line, " MinNodes={}", partition.min_nodes());
   if (partition.has_default_mem_per_cpu_mib())
     fmt::format_to(line, " DefMemPerCPU={}", partition.default_mem_per_cpu_mib());
@@ -95,7 +98,8 @@ void append_partition(std::string& out, const PartitionRecord& partition) {
         std::pair{"DenyQos", &partition.deny_qos()}, std::pair{"AllowGroups", &partition.allow_groups()}})
     if (!words->empty()) fmt::format_to(line, " {}={}", name, joined(*words));
   for (const auto& [name, set] :
-       {std::pair{"Hidden", partition.hidden()}, std::pair{"RootOnly", partition.root_only()},
+       {std::pair{"Hidden", partition.hidden()}, std::pair{"ExclusiveUser", partition.exclusive_user()},
+        std::pair{"RootOnly", partition.root_only()},
         std::pair{"DisableRootJobs", partition.disable_root_jobs()},
         std::pair{"ReqResv", partition.reservation_required()}})
     if (set) fmt::format_to(line, " {}=YES", name);

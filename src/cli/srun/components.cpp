@@ -1,6 +1,8 @@
 #include "cli/srun/components.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,7 +107,7 @@ submit::Outcome<std::vector<submit::CommandLine>> split_components(const submit:
       }
       const auto options = submit::all_options();
       const auto option = std::find_if(options.begin(), options.end(),
-                                       [](const submit::Option& one) { return one.name == "het-group"; });
+                                       [](const submit::Option& known) { return known.name == "het-group"; });
       settings.push_back({&*option, std::to_string(group), submit::Source::kCommandLine});
       one.components = {std::move(settings)};
       by_group.emplace(group, one);
@@ -126,7 +128,7 @@ bool of_one_job(const std::vector<HetStepPart>& parts) {
 
 }  // namespace
 
-void join_parts(std::vector<HetStepPart>& parts) {
+std::vector<std::string> join_parts(std::vector<HetStepPart>& parts) {
   rpc::HetStep whole;
   std::vector<std::string> names, job_names;
   std::vector<uint32_t> tasks, cpus;
@@ -168,14 +170,31 @@ void join_parts(std::vector<HetStepPart>& parts) {
                                            "SLURM_JOB_NUM_NODES=" + std::to_string(cpus.size()),
                                            "SLURM_JOB_CPUS_PER_NODE=" + engine::counts_per_node(cpus)});
   }
+  std::vector<std::string> node_of_task;
+  for (size_t i = 0; i < tasks.size() && !names.empty(); ++i)
+    node_of_task.insert(node_of_task.end(), tasks[i], names[std::min(i, names.size() - 1)]);
+  return node_of_task;
 }
 
-int run_parts(std::vector<HetStepPart>& parts, const std::function<int(size_t part, int told)>& run_part) {
+int run_parts(std::vector<HetStepPart>& parts, const std::optional<MpiWorld>& world,
+              const std::function<int(size_t part, int told)>& run_part) {
   sigset_t signals, before;
   sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
     sigaddset(&signals, number);
   sigprocmask(SIG_BLOCK, &signals, &before);
+  os::UniqueFd arrived(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!arrived) return 1;
+  std::unique_ptr<mpi::Server> server;  // its thread takes none of these signals
+  if (world) {
+    auto started = mpi::Server::start(world->kind);
+    if (!started) {
+      std::fprintf(stderr, "srun: error: MPI: %s\n", started.error().message.c_str());
+      return 1;
+    }
+    server = std::move(*started);
+    for (HetStepPart& part : parts) part.mpi_address = server->address();
+  }
   std::vector<pid_t> running;
   const auto start = [&](size_t part, int told) {
     std::fflush(nullptr);
@@ -202,18 +221,37 @@ int run_parts(std::vector<HetStepPart>& parts, const std::function<int(size_t pa
     if (!of_one_job(parts)) parts[part].spec.mutable_het()->set_step_id(step_id);
     complete = start(part, -1);
   }
+  // Only now: no process is made any more once the library has threads here.
+  if (server && complete && got == sizeof(step_id)) {
+    const Status begun = server->begin(
+        {std::to_string(parts.front().job.job_id()) + "." + std::to_string(step_id), world->node_of_rank});
+    if (!begun) {
+      std::fprintf(stderr, "srun: error: MPI: %s\n", begun.error().message.c_str());
+      complete = false;
+    }
+  }
   const auto pass_on = [&](int number) {
     for (const pid_t child : running) ::kill(child, number);
   };
   if (!complete) pass_on(SIGTERM);
-  const bool kill_others = parts.front().request.kill_on_bad_exit.value_or(false);
+  const bool kill_others = server || parts.front().request.kill_on_bad_exit.value_or(false);
   int highest = complete ? 0 : 1;
+  std::optional<int> aborted;
   while (!running.empty()) {
-    siginfo_t signal;
-    if (::sigwaitinfo(&signals, &signal) < 0) continue;
+    pollfd waiting[] = {{arrived.get(), POLLIN, 0},
+                        {server && !aborted ? server->abort_descriptor() : -1, POLLIN, 0}};
+    if (::poll(waiting, 2, -1) < 0) continue;
+    if (waiting[1].revents != 0) {
+      const mpi::PmiAbort abort = server->take_abort();
+      aborted = abort.exit_code == 0 ? 1 : abort.exit_code;
+      if (!abort.message.empty()) std::fprintf(stderr, "%s\n", abort.message.c_str());
+      pass_on(SIGTERM);
+    }
+    signalfd_siginfo signal;
+    if (::read(arrived.get(), &signal, sizeof signal) != sizeof signal) continue;
     // A terminal's go to all of the foreground anyhow.
-    if (signal.si_signo != SIGCHLD) {
-      if (signal.si_code != SI_KERNEL) pass_on(signal.si_signo);
+    if (signal.ssi_signo != SIGCHLD) {
+      if (signal.ssi_code != SI_KERNEL) pass_on(static_cast<int>(signal.ssi_signo));
       continue;
     }
     int status;
@@ -225,7 +263,7 @@ int run_parts(std::vector<HetStepPart>& parts, const std::function<int(size_t pa
       if (code != 0 && kill_others) pass_on(SIGTERM);
     }
   }
-  return highest;
+  return aborted.value_or(highest);
 }
 
 }  // namespace minke::cli

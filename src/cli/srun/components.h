@@ -2,15 +2,18 @@
 //
 // Each component is a step of its own job, with one number for all of them (within a job that has but one
 // component, each is a step with a number of its own, on nodes of its own). A process each lives through one;
-// the tasks see one step: their numbers go on from component to component. One thread.
+// the tasks see one step: their numbers go on from component to component, and to an MPI library they are one
+// world, which the process that waits for all components serves. One thread.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/client.h"
 #include "model/job.pb.h"
+#include "mpi/server.h"
 #include "submit/job_request.h"
 
 namespace minke::cli {
@@ -21,6 +24,7 @@ struct HetStepPart {
   submit::JobRequest request;
   model::JobRecord job;
   rpc::StepSpec spec;
+  std::string mpi_address;  // of the server of the world that its tasks are in; empty: there is none
 };
 
 // Whether the command line names more than one component.
@@ -32,11 +36,19 @@ submit::Outcome<std::vector<submit::CommandLine>> split_components(const submit:
                                                                    const submit::CommandLine& line,
                                                                    uint32_t size);
 
-// Fills in what each part is of the whole.
-void join_parts(std::vector<HetStepPart>& parts);
+// Fills in what each part is of the whole. The result: the node of each task of the whole, as far as that can
+// be known before the parts are laid out.
+std::vector<std::string> join_parts(std::vector<HetStepPart>& parts);
+
+struct MpiWorld {
+  mpi::Kind kind = mpi::Kind::kPmix;
+  std::vector<std::string> node_of_rank;
+};
 
 // Runs `run_part(i, told)` in a process each; the first is to write its step's number to `told` (-1: none),
-// which the others get in their specs. The highest exit status.
-int run_parts(std::vector<HetStepPart>& parts, const std::function<int(size_t part, int told)>& run_part);
+// which the others get in their specs. Of one MPI world, a part that fails, or a rank that aborts, ends all.
+// The highest exit status, or the one that the rank aborted with.
+int run_parts(std::vector<HetStepPart>& parts, const std::optional<MpiWorld>& world,
+              const std::function<int(size_t part, int told)>& run_part);
 
 }  // namespace minke::cli

@@ -44,8 +44,8 @@ class StepIo {
  private:
   Status open_terminal(rpc::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
   template <typename Ours>
-  Status pipe_tasks(const Part& part, bool input, rpc::StepStream& stream,
-                    std::vector<os::UniqueFd>& to_send, Ours ours);
+  Status pipe_tasks(const Part& part, bool input, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send,
+                    Ours ours);
   Status pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
                      rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
   Status pipe_to_file(const submit::JobRequest& request, const Part& part, const std::string& pattern,

@@ -13,6 +13,7 @@
 #include "submit/multi_prog.h"
 #include "text/cpu_bind.h"
 #include "text/hostlist.h"
+#include "text/mem_bind.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -121,29 +122,15 @@ std::string implied_cpu_bind(const model::JobSpec& asked) {
 }
 
 // --mem-bind as tasks are told: "v,prefer,map_mem:0,1".
-std::vector<std::string> memory_binding(std::string_view rest) {
-  bool verbose = false, prefer = false, sort = false;
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    if (word == "v" || word == "verbose") {
-      verbose = true;
-    } else if (word == "prefer" || word == "p") {
-      prefer = true;
-    } else if (word == "sort") {
-      sort = true;
-    } else if (word != "q" && word != "quiet" && word != "nosort") {
-      break;
-    }
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-  }
-  const size_t list = rest.find(':') == std::string_view::npos ? rest.size() : rest.find(':') + 1;
-  const std::string quiet = verbose ? "verbose" : "quiet";
+std::vector<std::string> memory_binding(const text::MemBind& bind) {
+  const std::string quiet = bind.verbose ? "verbose" : "quiet";
+  const std::string what = bind.word + bind.list;
   std::vector<std::string> variables = {
-      "SLURM_MEM_BIND=" + quiet + (prefer ? ",prefer" : "") + (rest.empty() ? "" : ",") + std::string(rest),
-      "SLURM_MEM_BIND_VERBOSE=" + quiet, "SLURM_MEM_BIND_TYPE=" + std::string(rest.substr(0, list)),
-      "SLURM_MEM_BIND_LIST=" + std::string(rest.substr(list))};
-  if (prefer) variables.emplace_back("SLURM_MEM_BIND_PREFER=prefer");
-  if (sort) variables.emplace_back("SLURM_MEM_BIND_SORT=sort");
+      "SLURM_MEM_BIND=" + quiet + (bind.prefer ? ",prefer" : "") + (what.empty() ? "" : ",") + what,
+      "SLURM_MEM_BIND_VERBOSE=" + quiet, "SLURM_MEM_BIND_TYPE=" + bind.word,
+      "SLURM_MEM_BIND_LIST=" + bind.list};
+  if (bind.prefer) variables.emplace_back("SLURM_MEM_BIND_PREFER=prefer");
+  if (bind.sort) variables.emplace_back("SLURM_MEM_BIND_SORT=sort");
   return variables;
 }
 
@@ -182,9 +169,9 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
     add("SLURM_CPU_BIND_TYPE", bind->word);
     add("SLURM_CPU_BIND_LIST", bind->list);
   }
-  if (!request.spec.mem_bind().empty()) {
-    for (std::string& variable : memory_binding(request.spec.mem_bind()))
-      variables.push_back(std::move(variable));
+  if (const auto bind = text::parse_mem_bind(request.spec.mem_bind());
+      bind && !request.spec.mem_bind().empty()) {
+    for (std::string& variable : memory_binding(*bind)) variables.push_back(std::move(variable));
   }
   return variables;
 }

@@ -17,6 +17,7 @@
 #include "engine/embedded/job_paths.h"
 #include "model/error.h"
 #include "os/fd.h"
+#include "text/state.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -393,6 +394,7 @@ int StepRun::exit_status() const {
   if (abort_code_) return *abort_code_ & 0xff;
   if (tasks_.exit_code() != 0) return tasks_.exit_code();
   const int32_t status = record_.exit_code();
+  if (status == text::kOutOfMemory) return 1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -28,6 +28,8 @@ class StepRun {
 
   // Runs the step to its end; the exit status of srun.
   int run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io);
+  // Whether the kernel killed any of its tasks for want of memory.
+  bool out_of_memory() const { return record_.state() == model::JOB_OOM; }
   // The step's number is written there when it has one.
   void tell_step_id(int fd) { told_ = fd; }
 

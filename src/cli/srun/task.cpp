@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "cli/commands.h"
+#include "cli/srun/bind_memory.h"
 #include "mpi/server.h"
 #include "os/fd.h"
 #include "text/cpu_bind.h"
@@ -30,8 +31,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kEpilogTime = std::chrono::seconds(5);  // then it is killed
 constexpr size_t kMostPrologOutput = size_t{1} << 20;
 
-constexpr char kMpi[] = "--mpi=", kBind[] = "--cpu-bind=", kProlog[] = "--prolog=", kEpilog[] = "--epilog=",
-               kSet[] = "--set=", kStopped[] = "--stopped";
+constexpr char kMpi[] = "--mpi=", kBind[] = "--cpu-bind=", kMemory[] = "--mem-bind=", kProlog[] = "--prolog=",
+               kEpilog[] = "--epilog=", kSet[] = "--set=", kStopped[] = "--stopped", kGpus[] = "--tell-gpus";
 
 void say_error(const std::string& text) {
   std::fprintf(stderr, "slurmstepd: error: %s\n", text.c_str());
@@ -230,10 +231,12 @@ std::vector<std::string> task_command(const TaskOptions& options) {
   };
   add(kMpi, options.mpi_address);
   add(kBind, options.cpu_bind);
+  add(kMemory, options.mem_bind);
   add(kProlog, options.prolog);
   add(kEpilog, options.epilog);
   for (const std::string& variable : options.variables) add(kSet, variable);
   if (options.stopped) command.emplace_back(kStopped);
+  if (options.tells_gpus) command.emplace_back(kGpus);
   command.push_back("--");
   return command;
 }
@@ -248,9 +251,11 @@ int task_main(int argc, char** argv) {
     };
     take(kMpi, options.mpi_address);
     take(kBind, options.cpu_bind);
+    take(kMemory, options.mem_bind);
     take(kProlog, options.prolog);
     take(kEpilog, options.epilog);
     options.stopped = options.stopped || word == kStopped;
+    options.tells_gpus = options.tells_gpus || word == kGpus;
     std::string variable;
     take(kSet, variable);
     if (const size_t equals = variable.find('='); equals != std::string::npos)
@@ -267,6 +272,15 @@ int task_main(int argc, char** argv) {
     }
   }
   if (!options.cpu_bind.empty()) bind_cpus(options.cpu_bind);
+  if (!options.mem_bind.empty()) {
+    const char* node = std::getenv("SLURMD_NODENAME");
+    bind_memory(options.mem_bind, number_variable("SLURM_PROCID"), number_variable("SLURM_LOCALID"),
+                node == nullptr ? "" : node);
+  }
+  if (const char* told = std::getenv(kGpuBindVariable); told != nullptr) {
+    if (options.tells_gpus) std::fprintf(stderr, "gpu-bind: %s\n", told);
+    ::unsetenv(kGpuBindVariable);
+  }
   if (!options.prolog.empty()) {
     if (const Status done = run_prolog(options.prolog); !done) {
       say_error(done.error().message);

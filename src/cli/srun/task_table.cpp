@@ -39,7 +39,7 @@ void TaskTable::collect(uint32_t rank, const std::string& node, int32_t status) 
   std::string words;
   if (status == text::kOutOfMemory) {
     words = "Out Of Memory";
-    exit_code_ = std::max(exit_code_, 128 + text::signal_of(status));
+    exit_code_ = std::max(exit_code_, 1);
   } else if (WIFSIGNALED(status)) {
     words = ::strsignal(WTERMSIG(status));
     if (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL) any_terminated_ = true;

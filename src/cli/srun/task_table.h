@@ -28,7 +28,7 @@ class TaskTable {
   bool all_ended() const { return ended_count_ == ended_.size(); }
   // "srun: StepId=12.0 tasks 0-2: running", and those that exited.
   std::vector<std::string> states(const std::string& step) const;
-  // The highest exit code; 128 and the signal's number for a task that a signal ended.
+  // The highest exit code; 128 and the signal's number for a task that a signal ended, 1 for want of memory.
   int exit_code() const { return exit_code_; }
   // Whether SIGTERM or SIGKILL ended any of them.
   bool any_terminated() const { return any_terminated_; }
