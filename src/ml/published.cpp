@@ -17,8 +17,15 @@ constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr std::string_view kHeads =
     "the table counts 16 heads with keys and values, as the first configuration of the 405B model did; it "
     "has 8";
-constexpr std::string_view kTraining =
-    "an estimate: no number of bytes for each parameter gives the whole column";
+constexpr std::string_view kEightBytes = "8 bytes a parameter, in GB of 2^30 bytes";
+constexpr std::string_view kEightBytesTb = "8 bytes a parameter, in TB of 10^12 bytes";
+constexpr std::string_view kHundreds =
+    "8 bytes a parameter, in GB of 2^30 bytes: the table has it in hundreds alone";
+constexpr std::string_view kLoraWeights =
+    "weights of 16 bit, and adapters of rank 16 with 8 bytes a parameter";
+constexpr std::string_view kQloraWeights = "the same with weights of 4 bit and embeddings of 16";
+constexpr std::string_view kMore =
+    "what gives the column's 8B; the table has more here, by no rule that fits both 70B and 405B";
 
 constexpr std::array<PublishedCell, 27> kCells = {{
     {"inference", "8B", "FP16", "16 GB", Agreement::kSame, ""},
@@ -40,15 +47,15 @@ constexpr std::array<PublishedCell, 27> kCells = {{
     {"kv-cache", "405B", "1k", "0.984 GB", Agreement::kOtherInput, kHeads},
     {"kv-cache", "405B", "16k", "15.38 GB", Agreement::kOtherInput, kHeads},
     {"kv-cache", "405B", "128k", "123.05 GB", Agreement::kOtherInput, kHeads},
-    {"training", "8B", "full", "60 GB", Agreement::kNoFormula, kTraining},
-    {"training", "8B", "LoRA", "16 GB", Agreement::kNoFormula, kTraining},
-    {"training", "8B", "QLoRA", "6 GB", Agreement::kNoFormula, kTraining},
-    {"training", "70B", "full", "500 GB", Agreement::kNoFormula, kTraining},
-    {"training", "70B", "LoRA", "160 GB", Agreement::kNoFormula, kTraining},
-    {"training", "70B", "QLoRA", "48 GB", Agreement::kNoFormula, kTraining},
-    {"training", "405B", "full", "3.25 TB", Agreement::kNoFormula, kTraining},
-    {"training", "405B", "LoRA", "950 GB", Agreement::kNoFormula, kTraining},
-    {"training", "405B", "QLoRA", "250 GB", Agreement::kNoFormula, kTraining},
+    {"training", "8B", "full", "60 GB", Agreement::kSame, kEightBytes},
+    {"training", "8B", "LoRA", "16 GB", Agreement::kSame, kLoraWeights},
+    {"training", "8B", "QLoRA", "6 GB", Agreement::kSame, kQloraWeights},
+    {"training", "70B", "full", "500 GB", Agreement::kNoFormula, kHundreds},
+    {"training", "70B", "LoRA", "160 GB", Agreement::kNoFormula, kMore},
+    {"training", "70B", "QLoRA", "48 GB", Agreement::kNoFormula, kMore},
+    {"training", "405B", "full", "3.25 TB", Agreement::kSame, kEightBytesTb},
+    {"training", "405B", "LoRA", "950 GB", Agreement::kNoFormula, kMore},
+    {"training", "405B", "QLoRA", "250 GB", Agreement::kNoFormula, kMore},
 }};
 
 // Half up, as two of the tables' three ties are rounded. The small addend is far below any digit printed.
@@ -72,11 +79,16 @@ std::string value_of(const PublishedCell& cell, bool as_the_table) {
     return rounded(kv_cache_bytes(used, tokens, 1, Precision::kFp16) / kGib, cell.column == "1k" ? 3 : 2,
                    "GB");
   }
+  // What is kept for the parameters alone: there is no context in the table.
   Training training;
+  training.optimizer = Optimizer::kAdam16;
   training.method = cell.column == "full"   ? Method::kFull
                     : cell.column == "LoRA" ? Method::kLora
                                             : Method::kQlora;
-  return rounded(training_memory(*shape, training).total() / kGb, 0, "GB");
+  const TrainingMemory memory = training_memory(*shape, training);
+  const double bytes = memory.weights + memory.trained;
+  if (cell.printed.ends_with("TB")) return rounded(bytes / 1e12, 2, "TB");
+  return rounded(bytes / (training.method == Method::kFull ? kGib : kGb), 0, "GB");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ enum class Agreement {
   kSame,        // to the last digit printed
   kTie,         // the exact value ends in a 5 that the table rounds the other way
   kOtherInput,  // the same formula with another input than the model's own; see the note
-  kNoFormula,   // no formula gives the table's column
+  kNoFormula,   // the formula that gives other cells of the column does not give this one
 };
 
 struct PublishedCell {
@@ -21,7 +21,7 @@ struct PublishedCell {
   std::string_view column;   // "FP16", "16k", "LoRA"
   std::string_view printed;  // "1.95 GB"
   Agreement agreement;
-  std::string_view note;  // empty where there is nothing to say
+  std::string_view note;  // what was counted, or why it differs; empty where there is nothing to say
 };
 std::span<const PublishedCell> published_cells();
 

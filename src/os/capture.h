@@ -13,11 +13,11 @@ struct Captured {
   std::string output;
 };
 struct CaptureOptions {
-  int timeout_seconds = 10;              // then it is killed
-  size_t limit = size_t{1} << 20;        // bytes kept
-  bool with_standard_error = true;       // otherwise that is this program's own
-  bool show = false;                     // to this program's standard error, too, as it comes
-  std::vector<std::string> environment;  // NAME=VALUE laid over this program's; "NAME" alone removes it
+  int timeout_seconds = 10;                   // then it is killed
+  size_t limit = size_t{1} << 20;             // bytes kept
+  bool with_standard_error = true;            // otherwise that is this program's own
+  bool show = false;                          // to this program's standard error, too, as it comes
+  std::vector<std::string> environment = {};  // NAME=VALUE laid over this program's; "NAME" alone removes it
 };
 
 // argv[0] is a path. Its standard input is /dev/null. Errors: it cannot be started; ETIMEDOUT.

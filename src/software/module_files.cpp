@@ -11,6 +11,7 @@
 #include <set>
 
 #include "os/files.h"
+#include "software/glost.h"
 #include "software/software_home.h"
 #include "software/version.h"
 #include "text/number.h"
@@ -177,9 +178,9 @@ std::string virtualenv_script(const std::string& home, const Found& python) {
 
 std::string module_file(const Found& found, const std::string& links) {
   std::string out = "-- Made by minke software scan.\n";
-  out += "help(" +
-         lua(found.description + "\n\n" + found.version + " of this machine: " + found.program + "\n") +
-         ")\n";
+  const std::string where =
+      found.program.empty() ? "" : "\n" + found.version + " of this machine: " + found.program + "\n";
+  out += "help(" + lua(found.description + "\n" + where) + ")\n";
   out += "whatis(" + lua("Description: " + found.description) + ")\n";
   out += "whatis(" + lua("Version: " + found.version) + ")\n";
   if (!found.property.empty()) out += "add_property(\"type_\", " + lua(found.property) + ")\n";
@@ -243,6 +244,11 @@ Status write_module_tree(const std::string& home, const std::vector<Found>& foun
     if (one.links.empty()) continue;
     if (const Status written = write_links(one, fresh_programs + "/" + links); !written) return written;
   }
+  const Found own = glost();
+  const std::string links = own.name + "-" + own.version;
+  if (const Status written = write(own.name, own.version, module_file(own, programs + "/" + links)); !written)
+    return written;
+  if (const Status written = write_links(own, fresh_programs + "/" + links); !written) return written;
   if (const Status written = os::replace_file(found_path(home), list, kMode); !written) return written;
   std::string package = kSitePackage;
   package.replace(package.find("SOFTWARE"), 8, lua(software_path(home)));

@@ -50,10 +50,11 @@ std::string posix_init(const std::string& minke, const std::string& home) {
 }
 
 std::string csh_init(const std::string& minke, const std::string& home) {
-  const std::string& command = minke;
-  return "alias module 'eval `" + command + " modulecmd tcsh \\!*`'\n" + "alias ml 'eval `" + kLmodDirectory +
-         "/libexec/ml_cmd \\!*`'\n" + "if ( ! $?MINKE_MODULES ) eval `" + command +
-         " modulecmd tcsh --initial`\n";
+  return "alias module 'eval `" + minke + " modulecmd tcsh \\!*`'\n" + "alias ml 'eval `" + kLmodDirectory +
+         "/libexec/ml_cmd \\!*`'\n" + "if ( ! $?MINKE_MODULES ) eval `" + minke +
+         " modulecmd tcsh --initial`\n" + "if ( ! $?PIP_CONFIG_FILE ) setenv PIP_CONFIG_FILE " +
+         shell_quoted(wheels_path(home) + "/pip.conf") + "\n" + "setenv MINKE_WHEEL_CACHE " +
+         shell_quoted(wheel_cache_path(home)) + "\n";
 }
 
 std::string job_environment(const std::string& minke, const std::string& home) {

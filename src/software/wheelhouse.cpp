@@ -101,11 +101,10 @@ Result<std::vector<std::string>> pip_of(const Python& python, const std::string&
 
 Status run_pip(std::vector<std::string> pip, const std::vector<std::string>& arguments, bool show) {
   pip.insert(pip.end(), arguments.begin(), arguments.end());
-  const auto done =
-      os::run_captured(pip, {.timeout_seconds = kMaxSeconds,
-                             .show = show,
-                             .environment = {"MINKE_PIP=plain", "PIP_CONFIG_FILE",
-                                             "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONPATH"}});
+  const auto done = os::run_captured(pip, {.timeout_seconds = kMaxSeconds,
+                                           .show = show,
+                                           .environment = {"MINKE_PIP=plain", "PIP_CONFIG_FILE",
+                                                           "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONPATH"}});
   if (!done) return failure(done.error());
   if (done->exit_code != 0) return failure(complaint(done->output));
   return {};

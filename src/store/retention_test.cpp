@@ -31,8 +31,8 @@ class RetentionTest : public ::testing::Test {
   }
   std::vector<uint32_t> ids() {
     std::vector<uint32_t> result;
-    for (const auto& job : testing::query(*store_, {.duplicates = true})->jobs)
-      result.push_back(job.job.record.job_id());
+    const auto answer = testing::query(*store_, {.duplicates = true});
+    for (const auto& job : answer->jobs) result.push_back(job.job.record.job_id());
     return result;
   }
   bool has_content(const std::string& text) { return store_->content(hash_content(text))->has_value(); }

@@ -5,6 +5,7 @@
 // Messages are glibc's. (getopt_long itself keeps its place in globals and prints by itself, which a pure
 // room cannot have.)
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "submit/option_reader.h"
@@ -18,6 +19,16 @@ struct Match {
   std::string problem;
 };
 
+// Options that came after most scripts had been written: an abbreviation that means but one of the older ones
+// goes on to mean that.
+bool is_later(const Option& option, Command command) {
+  constexpr std::string_view kLater[] = {
+      "consolidate-segments", "container-id",     "container-type", "external-launcher", "extra", "segment",
+      "spread-segments",      "wait-for-children"};
+  return std::find(std::begin(kLater), std::end(kLater), option.name) != std::end(kLater) ||
+         (option.name == "resv-ports" && command != Command::kSrun);
+}
+
 Match find_long(Command command, std::string_view name, std::string_view whole) {
   std::vector<const Option*> candidates;
   for (const Option& option : all_options()) {
@@ -27,6 +38,10 @@ Match find_long(Command command, std::string_view name, std::string_view whole) 
   }
   if (candidates.empty()) return {nullptr, "unrecognized option '--" + std::string(whole) + "'"};
   if (candidates.size() > 1) {
+    std::vector<const Option*> earlier;
+    std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(earlier),
+                 [&](const Option* option) { return !is_later(*option, command); });
+    if (earlier.size() == 1) return {earlier[0], ""};
     std::string problem = "option '--" + std::string(whole) + "' is ambiguous; possibilities:";
     for (const Option* option : candidates) problem.append(" '--").append(option->name).append("'");
     return {nullptr, problem};

@@ -72,6 +72,14 @@ std::string by_us(Command command, const std::vector<std::string>& arguments) {
   return out;
 }
 
+TEST(CommandLine, LaterOptionsLeaveOldAbbreviationsAlone) {
+  EXPECT_EQ(by_us(Command::kSbatch, {"--res=x", "--cons=fast", "--ext=2", "--conta=a", "--spread"}),
+            "reservation=x constraint=fast extra-node-info=2 container=a spread-job |");
+  EXPECT_EQ(by_us(Command::kSrun, {"--wai=5", "--se"}), "wait=5 send-libs |");
+  EXPECT_EQ(by_us(Command::kSrun, {"--res=x"}), "!");  // ambiguous there from the beginning
+  EXPECT_EQ(by_us(Command::kSbatch, {"--extra=x", "--seg=4"}), "extra=x segment=4 |");
+}
+
 TEST(CommandLine, ReadsAsGetoptLongDoes) {
   const std::vector<std::string> pieces = {
       "-n",    "2",           "-n2",      "--ntasks=2", "--ntasks",   "--nta",

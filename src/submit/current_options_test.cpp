@@ -45,6 +45,7 @@ std::string refusal(std::vector<std::string> arguments) {
 
 TEST(CurrentOptions, AreKeptWithTheJob) {
   auto kept = spec({"--acctg-freq=task=30,energy=0",
+                    "--constraint=f",
                     "--batch=f",
                     "--bb=capacity=1G",
                     "--cluster-constraint=x",

@@ -27,6 +27,9 @@ TEST(DefinedOptions, AreListedOnlyWhereAsked) {
   invocation.command = Command::kSbatch;
   invocation.arguments = {"-t1", "--wrap=true"};
   EXPECT_TRUE(make_job_request(invocation, *read_command_line(invocation))->notes.empty());
+  invocation.arguments = {"job.sh"};
+  const ScriptFile script{"job.sh", "#!/bin/sh\n#SBATCH --verbose\n"};
+  EXPECT_TRUE(make_job_request(invocation, *read_command_line(invocation), script)->notes.empty());
 }
 
 }  // namespace

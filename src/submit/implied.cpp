@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -180,6 +182,26 @@ void from_hint(model::JobSpec& spec) {
   if (spec.hint() == "memory_bound" && !spec.has_cores_per_socket()) spec.set_cores_per_socket(1);
 }
 
+// The features of the script's node are some of those that --constraint names.
+Status check_batch_features(model::JobSpec& spec) {
+  const auto names = [&](std::string_view list) {
+    std::vector<std::string_view> found;
+    for (size_t at = 0; (at = list.find_first_not_of("&|,()[] ", at)) != std::string_view::npos;) {
+      const size_t end = std::min(list.find_first_of("&|,()[]* ", at), list.size());
+      if (list[at] != '*') found.push_back(list.substr(at, end - at));
+      at = list[at] == '*' ? std::min(list.find_first_of("&|,()[] ", at), list.size()) : end;
+    }
+    return found;
+  };
+  const auto known = names(spec.constraint());
+  for (const std::string_view name : names(spec.batch_features())) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return refused(
+        "Batch job submission failed: Job --batch option is invalid or not a subset of --constraints");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status imply_amounts(model::JobSpec& spec) {
@@ -187,7 +209,7 @@ Status imply_amounts(model::JobSpec& spec) {
     return refused(
         "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");
   }
-  for (Status (*rule)(model::JobSpec&) : {from_node_list, from_geometry, from_gpus}) {
+  for (Status (*rule)(model::JobSpec&) : {check_batch_features, from_node_list, from_geometry, from_gpus}) {
     if (Status done = rule(spec); !done) return done;
   }
   from_hint(spec);

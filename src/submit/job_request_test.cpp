@@ -296,6 +296,9 @@ TEST(JobRequest, GoodValuesThatLookOdd) {
   EXPECT_EQ(sbatch({"--mem=0"}).spec.mem_per_node_mib(), 0u);
   EXPECT_TRUE(sbatch({"--mem=0"}).spec.has_mem_per_node_mib());
   EXPECT_EQ(sbatch({"--mail-type=BEGIN,foo"}).spec.mail_type(), "BEGIN");
+  EXPECT_EQ(sbatch({"--mail-type=BEGIN,none"}).spec.mail_type(), "NONE");
+  EXPECT_EQ(sbatch({"--mail-type=NONE,END"}).spec.mail_type(), "NONE");
+  EXPECT_EQ(sbatch({"--mail-type=FAIL", "--mail-type=NONE"}).spec.mail_type(), "FAIL");
   EXPECT_EQ(sbatch({"--nice=-5"}).spec.nice(), -5);
   EXPECT_TRUE(sbatch({"--no-kill"}).spec.no_kill());
   EXPECT_FALSE(sbatch({"--no-kill=off"}).spec.no_kill());
@@ -373,6 +376,7 @@ TEST(JobRequest, WrapAndStandardInput) {
 TEST(JobRequest, HintGivesWayToWhatItStandsFor) {
   EXPECT_EQ(sbatch({"--hint=nomultithread", "--threads-per-core=2"}).spec.hint(), "");
   EXPECT_EQ(sbatch({"--hint=nomultithread"}).spec.hint(), "nomultithread");
+  EXPECT_EQ(sbatch({"--hint=compute_bound,memory_bound"}).spec.hint(), "memory_bound");
   Case of_script{Command::kSbatch, {"--hint=nomultithread"}, {}, "#!/bin/sh\n#SBATCH --ntasks-per-core=1\n"};
   EXPECT_EQ(of_script.run()->spec.hint(), "nomultithread");
 }

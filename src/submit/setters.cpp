@@ -251,20 +251,22 @@ Status kill_on_invalid_dependency(const Assignment& to) {
 }
 
 Status mail_type(const Assignment& to) {
-  // Each time the option is given adds to what was asked for before.
+  // Each time the option is given adds to what was asked for before. NONE in a list makes nothing of that
+  // list.
   std::string kept = to.request.spec.mail_type() == "NONE" ? std::string() : to.request.spec.mail_type();
-  bool any = false;
+  std::string added;
+  bool any = false, none = false;
   for (std::string_view word : text::split(to.text(), ',')) {
     word = text::trim(word);
     if (!text::is_mail_type(word))
       continue;  // Slurm drops unknown words where a known one stands beside them
-    const std::string upper = text::upper_case(word);
     any = true;
-    if (upper == "NONE" && !kept.empty()) continue;
-    if (!kept.empty()) kept += ',';
-    kept += upper;
+    none |= text::equals_ignoring_case(word, "NONE");
+    added += (added.empty() ? "" : ",") + text::upper_case(word);
   }
   if (!any) return invalid(to);
+  if (!none) kept += (kept.empty() ? "" : ",") + added;
+  if (kept.empty()) kept = "NONE";
   to.request.spec.set_mail_type(kept);
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "submit/setters.h"
 #include "text/duration.h"
+#include "text/mem_bind.h"
 
 namespace minke::submit::set {
 namespace {
@@ -143,11 +144,8 @@ Status profile(const Assignment& to) {
 }
 
 Status mem_bind(const Assignment& to) {
-  if (!are_known(text::split(to.text(), ':').front(),
-                 {"help", "quiet", "q", "verbose", "v", "none", "no", "local", "rank", "map_mem", "mask_mem",
-                  "sort", "nosort", "prefer", "p"})) {
-    return failure("unrecognized --mem-bind argument \"" + std::string(to.text()) + "\"", kUsageStatus);
-  }
+  if (const auto bind = text::parse_mem_bind(to.text()); !bind && to.text() != "help")
+    return failure(bind.error().message, kUsageStatus);
   to.request.spec.set_mem_bind(std::string(to.text()));
   return {};
 }

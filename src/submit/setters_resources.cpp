@@ -5,6 +5,7 @@
 #include "text/array_spec.h"
 #include "text/hostlist.h"
 #include "text/memory.h"
+#include "text/number.h"
 #include "text/tres.h"
 
 namespace minke::submit::set {
@@ -226,11 +227,14 @@ Status gres(const Assignment& to) {
 }
 
 Status hint(const Assignment& to) {
-  for (std::string_view word : {"compute_bound", "memory_bound", "multithread", "nomultithread"}) {
-    if (to.text() != word) continue;
-    to.request.spec.set_hint(std::string(word));
-    return {};
+  constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
+  bool known = true;
+  for (const std::string_view word : text::split(to.text(), ',')) {
+    known = known && std::find(std::begin(kHints), std::end(kHints), word) != std::end(kHints);
+    to.request.spec.set_hint(std::string(word));  // of several the last one counts
   }
+  if (known) return {};
+  to.request.spec.clear_hint();
   return failure("unrecognized --hint argument \"" + std::string(to.text()) + "\", see --hint=help",
                  kFailureStatus);
 }

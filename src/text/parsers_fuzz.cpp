@@ -11,6 +11,7 @@
 #include "text/file_pattern.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
+#include "text/mem_bind.h"
 #include "text/memory.h"
 #include "text/signal_name.h"
 #include "text/state.h"
@@ -28,6 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   parse_job_state(text);
   if (auto bind = parse_cpu_bind(text)) {
     for (const auto& cpus : bind->cpus) MINKE_CHECK(format_cpu_mask(cpus).size() >= 3);
+  }
+  if (auto bind = parse_mem_bind(text)) {
+    MINKE_CHECK(bind->nodes.empty() == (bind->kind != MemBind::kMap && bind->kind != MemBind::kMask));
   }
   if (auto array = parse_array_spec(text)) {
     std::string written = format_array_spec(*array);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/shards.h"
 #include "text/memory.h"
 #include "text/number.h"
 
@@ -135,6 +136,8 @@ std::string format_gres_allocation(std::span<const model::GresAllocation> gres) 
     if (!out.empty()) out += ',';
     out += entry_text(entry.name(), entry.type());
     std::vector<uint32_t> indices(entry.indices().begin(), entry.indices().end());
+    if (entry.name() == "shard")  // told by their GPU
+      for (uint32_t& index : indices) index /= model::kShardsOfGpu;
     out.append(1, ':').append(std::to_string(indices.size()));
     out.append("(IDX:").append(format_indices(indices)).append(1, ')');
   }
