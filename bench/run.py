@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--core-jobs", type=int, default=1_000_000, help="largest array with launching stubbed")
     parser.add_argument("--simulated-jobs", type=int, default=1_000_000, help="jobs of the largest replay")
     parser.add_argument("--small-files", type=int, default=200_000, help="files of the tree that storage works on")
+    parser.add_argument("--large-file-mib", type=int, default=1024, help="size of each of its two large files")
     parser.add_argument("--rest-seconds", type=int, default=20)
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, once: a look, not a measurement")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a budget is missed")
@@ -48,7 +49,7 @@ def main() -> int:
     if options.quick:
         options.repeats = 1
         for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "submissions", "memory_jobs", "core_jobs",
-                     "finished_jobs", "small_files"):
+                     "finished_jobs", "small_files", "large_file_mib"):
             setattr(options, name, max(20, getattr(options, name) // 10))
 
     report = Report()

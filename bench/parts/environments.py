@@ -59,6 +59,9 @@ def measure(context, report) -> None:
             report.sample("empty job with modules set up", empty_jobs(100) * 1000)
         report.compare("an empty job, modules set up", "empty job with modules set up", "empty job without modules", "without", "ms",
                        smaller_is_better=True)
+        more = report.median("empty job with modules set up") - report.median("empty job without modules")
+        report.sample("modules that are not used", max(0.0, more))
+        report.limit("what modules cost a job that has no use for them", "modules that are not used", "ms", 50)
         try:
             run("minke", "wheels", "add", "--python", "3.11", *PACKAGES.split())
         except RuntimeError as problem:

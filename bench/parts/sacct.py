@@ -98,5 +98,7 @@ def measure(context: Context, report: Report) -> None:
             report.compare(f"{what}, {options.finished_jobs} finished jobs against none", f"{what}, with finished jobs: s",
                            f"{what}, no finished jobs: s", "itself", "s", budget=0.9,
                            smaller_is_better=True)
-        for title, _, _ in questions:
-            report.limit(f"sacct of {options.finished_jobs} finished jobs, {title}", f"sacct, {title}: s", "s", LIMIT_S)
+        # The budget is of a million jobs, by user and day; the other questions are only told beside it.
+        for title, words, _ in questions:
+            if options.finished_jobs <= 1_000_000 or "-a" not in words:
+                report.limit(f"sacct of {options.finished_jobs} finished jobs, {title}", f"sacct, {title}: s", "s", LIMIT_S)

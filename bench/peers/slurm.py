@@ -40,6 +40,7 @@ TUNED_SLOTS = 64
 
 class LoopbackSlurm:
     """Use as a context manager. `environment` is what its commands need. `cpus` may be more than the machine has."""
+    cgroup_configuration = "CgroupAutomount=no\n"
 
     def __init__(self, cpus: int, max_jobs: int = 10_000, scheduler_parameters: str = "", extra: str = "", nodes: int = 2,
                  memory: int = 0):
@@ -91,7 +92,7 @@ class LoopbackSlurm:
             for i in range(1, self.nodes + 1):
                 (home / f"spool-n{i}").mkdir()
             (home / "slurm.conf").write_text(self.configuration())
-            (home / "cgroup.conf").write_text("CgroupAutomount=no\n")
+            (home / "cgroup.conf").write_text(self.cgroup_configuration)
             (home / "munge.key").write_bytes(os.urandom(128))
             (home / "munge.key").chmod(0o400)
             self.start_daemon("munged", "--foreground", "--force", f"--key-file={home}/munge.key",

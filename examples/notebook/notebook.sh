@@ -20,7 +20,7 @@ JUPYTER_TOKEN=$("$python" -c 'import secrets; print(secrets.token_hex(24))')
 export JUPYTER_TOKEN JUPYTER_RUNTIME_DIR=$SLURM_TMPDIR/jupyter
 node=$(hostname)
 # A node that is no machine of its own is reached as the machine that it is on.
-if [ "$(getent ahostsv4 "$node" | awk 'NR == 1 { print $1 }')" = 127.0.0.1 ]; then node=${SLURM_SUBMIT_HOST:-$node}; fi
+if getent hosts "$node" | grep -q '^127[.]0[.]0[.]1 '; then node=${SLURM_SUBMIT_HOST:-$node}; fi
 way=$USER@$node
 if [ "${SLURM_SUBMIT_HOST:-$node}" != "$node" ]; then way="-J $USER@$SLURM_SUBMIT_HOST $way"; fi
 cat <<TEXT
