@@ -36,6 +36,16 @@ class Machine:
     settings: str = ""       # the same, before the first table
     kill_wait: int = 2       # seconds between SIGTERM and SIGKILL
 
+# A program that takes so many MiB, says so, and sleeps so many seconds.
+HOG = """#!/usr/bin/python3
+import sys, time
+taken = bytearray(int(sys.argv[1]) << 20)
+for at in range(0, len(taken), 4096):
+    taken[at] = 1
+print("had", sys.argv[1], flush=True)
+time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
+"""
+
 
 def poll(condition, seconds: float = 30, what: str = "it"):
     """The first true value of condition(), looked for until the deadline, and some times at least: a machine that

@@ -1,7 +1,10 @@
 """Fixtures. A test that asks for `cluster` gets one of its own; nothing of it is left when the test ends."""
+import os
+
 import pytest
 
 from cluster import Cluster, Machine, Reference
+from shared import Shared
 
 
 def pytest_addoption(parser):
@@ -47,3 +50,20 @@ def new_cluster(tmp_path):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def shared():
+    one = Shared()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def undisturbed(shared, request):
+    """After each test the cluster runs as before, under the same process, and serves."""
+    before = shared.pid()
+    yield
+    os.kill(before, 0)
+    assert shared.pid() == before
+    assert shared.alice.run("srun", "echo", "served", check=0).stdout == "served\n"

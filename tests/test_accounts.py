@@ -1,5 +1,7 @@
 """Accounts: sacctmgr, limits, multifactor priority and fair share, as users and administrators meet them."""
 import getpass
+import os
+import pty
 
 import pytest
 
@@ -139,6 +141,31 @@ def test_limits_of_an_association(shared, setting, options, expected):
     shared.wait_end(job)
 
 
+def test_a_job_without_a_time_limit_gets_the_longest_allowed(shared):
+    def limit(*options):
+        job = shared.submit("true", "-A", "chem", *options)
+        return shared.run("squeue", "-h", "-j", str(job), "-t", "all", "-o", "%l").stdout.strip()
+    assert sacctmgr(shared, "modify", "account", "chem", "set", "maxwall=90").returncode == 0
+    assert limit() == "1:30:00"
+    assert sacctmgr(shared, "modify", "account", "chem", "set", "maxtresminsperjob=cpu=60").returncode == 0
+    assert limit() == "1:00:00" and limit("-n3") == "20:00" and limit("-n3", "-t7") == "7:00"
+
+
+def test_one_key_answers(shared):
+    """On a terminal, y or n is enough: no Enter, as with Slurm."""
+    for key, left in (("n", "chem"), ("y", "")):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execvpe("sacctmgr", ["sacctmgr", "delete", "account", "chem"], shared.environment)
+        said = b""
+        while b"(N/y): " not in said:
+            said += os.read(terminal, 4096)
+        os.write(terminal, key.encode())
+        assert os.waitpid(pid, 0)[1] == 0, said
+        os.close(terminal)
+        assert shared.run("sacctmgr", "-nP", "list", "account", "chem", "format=account").stdout.strip() == left
+
+
 def test_limits_of_a_qos(shared):
     assert sacctmgr(shared, "add", "qos", "short", "maxtresperuser=cpu=2", "priority=10").returncode == 0
     assert sacctmgr(shared, "modify", "account", "root", "set", "qos=normal,short").returncode == 0
@@ -202,3 +229,129 @@ def test_a_job_changes_its_account_and_qos(shared):
 def test_configuration(cluster):
     told = cluster.run("sacctmgr", "show", "configuration", check=0).stdout
     assert "AccountingStorageType  = accounting_storage/" in told and "TrackWCKey             = No" in told
+
+
+def test_other_clusters_are_recorded(shared):
+    """Accounts of several clusters in one book: only those of the one that is served count for its jobs."""
+    assert sacctmgr(shared, "add", "cluster", "north,south", "fairshare=7").returncode == 0
+    again = sacctmgr(shared, "add", "cluster", "north")
+    assert again.returncode == 1 and "already exists" in again.stderr
+    assert sacctmgr(shared, "add", "account", "bio", "cluster=north").returncode == 0
+    assert sacctmgr(shared, "add", "user", "bin", "account=bio", "cluster=north", "maxjobs=3").returncode == 0
+    unknown = sacctmgr(shared, "add", "account", "geo", "cluster=west")
+    assert unknown.returncode == 1 and "This cluster 'west' doesn't exist." in unknown.stderr
+
+    def rows(*words):
+        return shared.run("sacctmgr", "-nP", "show", *words, check=0).stdout.splitlines()
+    assert rows("cluster", "format=cluster,share", "north") == ["north|7"]
+    assert rows("assoc", "cluster=north", "format=cluster,account,user,maxjobs") == [
+        "north|root||", "north|root|root|", "north|bio||", "north|bio|bin|3"]
+    assert not [row for row in shared.run("sshare", "-anP").stdout.splitlines() if "bio" in row]
+    job = shared.run("sbatch", "-A", "bio", "--wrap=true")
+    assert job.returncode == 1 and "Invalid account" in job.stderr
+    shared.kill()
+    assert rows("user", "bin", "withassoc", "format=user,cluster,defaultaccount") == ["bin|north|bio"]
+    assert sacctmgr(shared, "delete", "cluster", "north").returncode == 0
+    assert rows("assoc", "account=bio") == []
+    own = rows("cluster", "format=cluster")[0]
+    kept = sacctmgr(shared, "delete", "cluster", own)
+    assert kept.returncode == 1 and rows("cluster", "format=cluster") == [own, "south"]
+
+
+def test_federations_are_recorded(shared):
+    for words in (("cluster", "north,south"), ("federation", "fed", "clusters=north,south")):
+        assert sacctmgr(shared, "add", *words).returncode == 0
+    assert sacctmgr(shared, "modify", "federation", "fed", "set", "clusters-=south").returncode == 0
+    assert sacctmgr(shared, "modify", "cluster", "north", "set", "features=a,b", "fedstate=drain").returncode == 0
+    shown = shared.run("sacctmgr", "-nP", "show", "federation", check=0).stdout
+    assert shown == "fed|north|1|a,b|DRAIN\n"
+    assert sacctmgr(shared, "delete", "federation", "fed").returncode == 0
+    assert shared.run("sacctmgr", "-nP", "show", "federation").stdout == ""
+
+
+def test_a_share_of_a_resource_is_licenses(shared):
+    """What this cluster is allowed of a server's licences can be asked for, and survives the daemon."""
+    own = shared.run("sacctmgr", "-nP", "show", "cluster", "format=cluster").stdout.strip()
+    assert sacctmgr(shared, "add", "resource", "name=fluent", "server=lic1", "count=10", "type=license",
+                    f"cluster={own}", "percentallowed=50").returncode == 0
+    assert "LicenseName=fluent@lic1\n    Total=5 Used=0 Free=5 Reserved=0 Remote=yes" in \
+        shared.run("scontrol", "show", "licenses").stdout
+    job = shared.submit("sleep 60", "-A", "chem", "-L", "fluent@lic1:5")
+    shared.wait_state(job, "RUNNING")
+    second = shared.submit("true", "-A", "chem", "-L", "fluent@lic1")
+    poll(lambda: shared.job(second)["Reason"] == "Licenses")
+    shared.kill()
+    poll(lambda: "Used=5" in shared.run("scontrol", "show", "licenses").stdout)
+    assert sacctmgr(shared, "modify", "resource", "fluent", "set", "percentallowed=60").returncode == 0
+    shared.wait_state(second, "COMPLETED")
+    assert sacctmgr(shared, "add", "resource", "fluent", "server=lic1", f"cluster={own}").returncode == 1
+    assert sacctmgr(shared, "delete", "resource", "fluent").returncode == 0
+    assert "fluent" not in shared.run("scontrol", "show", "licenses").stdout
+
+
+def test_what_is_said_of_a_job_after_its_end(shared):
+    job = shared.submit("exit 3", "-A", "chem", "--comment=first")
+    shared.wait_state(job, "FAILED")
+    shared.wait_end(job)
+    done = sacctmgr(shared, "modify", "job", f"jobid={job}", "set", "derivedexitcode=22", "comment=hello")
+    assert done.returncode == 0 and f"Modified jobs...\n  {job}\n" in done.stdout
+
+    def shown():
+        return shared.run("sacct", "-nPXj", job, "-o", "ExitCode,DerivedExitCode,Comment").stdout.strip()
+    assert shown() == "3:0|0:22|hello"
+    wrong = sacctmgr(shared, "modify", "job", job, "set", "derivedexitcode=1")
+    assert wrong.returncode == 1 and "Unknown condition" in wrong.stderr
+    assert "Nothing modified" in sacctmgr(shared, "modify", "job", "jobid=999999", "set", "comment=x").stdout
+
+
+def test_wckeys(shared):
+    assert "W = one" in sacctmgr(shared, "add", "user", USER, "wckeys=one,two").stdout
+    assert shared.run("sacctmgr", "-nP", "show", "wckey", "format=wckey,user").stdout == f"one|{USER}\ntwo|{USER}\n"
+    assert sacctmgr(shared, "delete", "user", USER, "wckey=one,two").returncode == 0
+    assert shared.run("sacctmgr", "-nP", "show", "wckey").stdout == ""
+
+
+def test_the_only_qos_that_may_be_had_is_taken(shared):
+    for words in (("add", "qos", "first"), ("add", "qos", "second"), ("modify", "account", "physics", "set", "qos=first")):
+        assert sacctmgr(shared, *words).returncode == 0, words
+    assert shared.job(shared.sbatch("-H", "-A", "theory", "--wrap=true"))["QOS"] == "first"
+    # "+" adds to what was there, however it is written.
+    for name in ("first", "second"):
+        assert sacctmgr(shared, "modify", "user", "set", f"qos=+{name}", "where", f"name={USER}", "account=chem").returncode == 0
+    for name in ("first", "second", "normal"):
+        assert shared.job(shared.sbatch("-H", "-A", "chem", f"--qos={name}", "--wrap=true"))["QOS"] == name
+
+
+def test_limits_and_what_is_used_of_them(shared):
+    for words in (("modify", "account", "physics", "set", "grpcpus=3", "grpjobs=5"),
+                  ("modify", "user", USER, "where", "account=theory", "set", "maxjobs=2", "maxcpus=6", "maxwall=50"),
+                  ("modify", "qos", "normal", "set", "maxtresperuser=cpu=5", "maxwall=60")):
+        assert sacctmgr(shared, *words).returncode == 0, words
+    job = shared.submit("sleep 60", "-A", "theory", "-n2", "-t", "20", "--mem=100")
+    shared.sbatch("-H", "-A", "theory", "--wrap=true")
+    shared.wait_state(job, "RUNNING")
+    lines = shared.run("scontrol", "-o", "show", "assoc_mgr", f"users={USER}", check=0).stdout.splitlines()
+    [physics] = [line for line in lines if " Account=physics UserName= " in line]
+    assert " GrpJobs=5(1) " in physics and " GrpTRES=cpu=3(2),mem=N(100),energy=N(0),node=N(1)," in physics
+    [mine] = [line for line in lines if f" Account=theory UserName={USER}(" in line]
+    assert " ParentAccount= " in mine and " MaxJobs=2(1) MaxJobsAccrue= MaxSubmitJobs= MaxWallPJ=50 MaxTRESPJ=cpu=6 " in mine
+    [qos] = [line for line in lines if line.startswith("QOS=normal(")]
+    assert " MaxWallPJ=60 " in qos and " MaxTRESPU=cpu=5(2)," in qos and " MaxJobsPA=N(1) " in qos
+    block = shared.run("scontrol", "show", "assoc_mgr", "flags=assoc", "accounts=chem", check=0).stdout
+    assert block.startswith("Current Association Manager state\n\nAssociation Records\n\nClusterName=")
+    assert "\n    GrpSubmitJobs=N(0) GrpWall=N(0.00)\n" in block and "QOS Records" not in block
+    assert shared.run("scontrol", "show", "assoc_mgr", "qos=nosuch", check=0).stdout.endswith(
+        "No QOS currently cached in Slurm.\n\n\n")
+    refused = shared.run("scontrol", "show", "assoc_mgr", "foo=bar", check=1)
+    assert "invalid entity: foo=bar for keyword:show assoc_mgr" in refused.stdout + refused.stderr
+
+
+def test_abbreviated_columns_mean_the_plain_ones(shared):
+    assert sacctmgr(shared, "modify", "user", USER, "where", "account=theory", "set", "maxjobs=70", "maxsubmit=71",
+                    "maxcpus=6").returncode == 0
+    listed = shared.run("sacctmgr", "-nP", "list", "assoc", f"user={USER}", "account=theory",
+                        "format=acct,maxj,maxs,maxtres", check=0).stdout
+    assert listed == "theory|70|71|cpu=6\n"
+    assert sacctmgr(shared, "modify", "account", "physics", "set", "priority=6").returncode == 0
+    inherited = shared.run("sacctmgr", "-nP", "list", "assoc", f"user={USER}", "account=theory", "format=priority", check=0)
+    assert inherited.stdout == "6\n"

@@ -130,3 +130,12 @@ def test_waiting_for_oneself_is_refused(cluster):
     refused = cluster.run("scontrol", "update", f"jobid={one}", f"dependency=afterany:{two}")
     assert refused.returncode == 1
     assert cluster.job(one)["Dependency"] == "(null)"
+
+
+@pytest.mark.parametrize("kind", ["after", "afterany", "afterok", "afternotok"])
+def test_on_a_job_that_nobody_knows(cluster, kind):
+    """Old scripts have the numbers of old jobs in them: nothing is waited for."""
+    job = cluster.submit("echo runs", f"--dependency={kind}:987654")
+    assert cluster.output(job) == "runs\n"
+    refused = cluster.run("sbatch", f"--dependency={kind}:0", "--wrap=true", check=1)
+    assert "Batch job submission failed: Job dependency problem" in refused.stderr

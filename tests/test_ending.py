@@ -217,6 +217,18 @@ def test_scancel_ends_srun_as_slurm_does(cluster):
     cluster.wait_state(job, "CANCELLED")
 
 
+def test_the_end_of_a_job_leaves_its_steps_their_time(cluster):
+    """SIGTERM reaches srun, too, which wants to kill its step at once when it gets one: not while the job ends."""
+    job = cluster.submit("trap : TERM\n"
+                         "srun sh -c 'trap \"sleep 0.5; echo saved; exit 0\" TERM; touch started\n"
+                         "while :; do sleep 0.1; done'\necho srun $?")
+    started(cluster, job)
+    cluster.run("scancel", job, check=0)
+    poll(lambda: cluster.queue() == [], 20, "the end of the job's processes")
+    text = (cluster.work / f"slurm-{job}.out").read_text()
+    assert "srun: forcing job termination\n" in text and "saved\n" in text and "srun 0\n" in text, text
+
+
 @pytest.mark.minke_only  # Slurm looks once a minute at most
 def test_time_limit_ends_srun_with_the_reason(cluster):
     step = cluster.start("srun", "--time=1", "sleep", "100")

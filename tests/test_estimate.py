@@ -1,5 +1,7 @@
 """minke estimate: sizes from a model's own files, and what it says of files that are wrong."""
+import decimal
 import json
+import re
 import struct
 
 import pytest
@@ -67,3 +69,109 @@ def test_wrong_files_are_named(cluster, model, break_it, problem):
 def test_wrong_requests_are_named(cluster, arguments, problem):
     done = estimate(cluster, *arguments)
     assert done.returncode == 1 and problem in done.stderr
+
+
+# The tables that researchers plan by, as they are published.
+TABLES = """
+inference | FP16   | FP8    | INT4
+8B        | 16 GB  | 8 GB   | 4 GB
+70B       | 140 GB | 70 GB  | 35 GB
+405B      | 810 GB | 405 GB | 203 GB
+kv-cache  | 1k       | 16k      | 128k
+8B        | 0.125 GB | 1.95 GB  | 15.62 GB
+70B       | 0.313 GB | 4.88 GB  | 39.06 GB
+405B      | 0.984 GB | 15.38 GB | 123.05 GB
+training  | full    | LoRA   | QLoRA
+8B        | 60 GB   | 16 GB  | 6 GB
+70B       | 500 GB  | 160 GB | 48 GB
+405B      | 3.25 TB | 950 GB | 250 GB
+"""
+DIFFERENT = {("kv-cache", "8B", "128k"), ("training", "70B", "full"), ("training", "70B", "LoRA"), ("training", "70B", "QLoRA"),
+             ("training", "405B", "LoRA"), ("training", "405B", "QLoRA")}
+# Layers, width, heads, width of the feed-forward layers; all have 128 numbers a head and 128,256 words.
+SHAPES = {"8B": (32, 4096, 32, 14336), "70B": (80, 8192, 64, 28672), "405B": (126, 16384, 128, 53248)}
+
+
+def table_cells():
+    table, columns = "", []
+    for line in TABLES.strip().splitlines():
+        name, *values = (word.strip() for word in line.split("|"))
+        if "B" in name:
+            yield from (((table, name, column), value) for column, value in zip(columns, values))
+        else:
+            table, columns = name, values
+
+
+def by_hand(table: str, model: str, column: str, unit: str, digits: int) -> str:
+    """The cell in exact arithmetic, from the published shapes."""
+    number = decimal.Decimal
+    layers, width, heads, inner = SHAPES[model]
+    head, words = 128, 128256
+    keys_and_values = 16 if model == "405B" else 8  # the table's; the 405B model has 8, too
+    kv_width = 8 * head
+    layer = 2 * width * heads * head + 2 * width * kv_width + 3 * width * inner + 2 * width
+    embeddings = 2 * width * words
+    parameters = layers * layer + embeddings + width
+    adapters = 16 * layers * (2 * (width + heads * head) + 2 * (width + kv_width) + 3 * (width + inner))
+    gb, gib = number(10) ** 9, number(2) ** 30
+    value = {
+        "inference": lambda: number(model[:-1]) * {"FP16": 2, "FP8": 1, "INT4": number("0.5")}[column],
+        "kv-cache": lambda: (number(layers * keys_and_values * head * 2 * 2)
+                             * {"1k": 1024, "16k": 16000, "128k": 128000}[column] / gib),
+        "training": lambda: {
+            "full": number(8 * parameters) / (number(10) ** 12 if unit == "TB" else gib),
+            "LoRA": number(2 * parameters + 8 * adapters) / gb,
+            # Blocks of 64 have a scale of 8 bits, and 256 blocks one of 32.
+            "QLoRA": (2 * embeddings + 8 * adapters
+                      + (parameters - embeddings) * (4 + number(8) / 64 + number(32) / (64 * 256)) / 8) / gb,
+        }[column]}[table]()
+    return f"{value.quantize(number(1).scaleb(-digits), decimal.ROUND_HALF_UP)} {unit}"
+
+
+def test_the_published_tables_by_hand(cluster):
+    """Each cell is what arithmetic of the test's own gives; which ones the tables have otherwise is known, and said."""
+    answer = json.loads(estimate(cluster, "--published", "--json").stdout)
+    said = {(one["table"], one["model"], one["column"]): one for one in answer}
+    cells = dict(table_cells())
+    assert len(cells) == 27 and said.keys() == cells.keys()
+    for cell, printed in cells.items():
+        one, unit = said[cell], printed.split()[1]
+        assert one["published"] == printed
+        assert one["computed"] == by_hand(*cell, unit, len(printed.split()[0].partition(".")[2])), cell
+        assert one["same"] == (one["computed"] == printed) == (cell not in DIFFERENT), cell
+        assert one["note"] or one["same"], cell
+        assert ("16 heads" in one["note"]) == (cell[:2] == ("kv-cache", "405B"))
+
+
+# What is published of the clusters: RGU of a whole GPU, cores and GB of memory for each RGU.
+BUNDLES = {"fir": (12.2, 0.98, 23.6), "narval": (4.0, 3.00, 31.1), "nibi": (12.2, 1.15, 20.5), "rorqual": (12.2, 1.31, 10.2),
+           "trillium": (12.2, 1.97, 15.4)}
+PARTS = {"a100_1g.5gb": 0.57, "a100_2g.10gb": 1.14, "a100_3g.20gb": 2.0, "1g.10gb": 1.74, "2g.20gb": 3.48, "3g.40gb": 6.1}
+WITHOUT_RGU = {"tamia", "killarney", "vulcan", "mila", "alex"}
+
+
+@pytest.mark.parametrize("arguments", [["8B"], ["70B"], ["405B", "--precision=fp8"], ["8B", "--for=qlora", "--context=1024"],
+                                       ["gemma-3-1b-it"], ["70B", "--for=full", "--optimizer=adamw-8bit"]], ids=" ".join)
+def test_the_lines_of_every_cluster_and_their_cost(cluster, arguments):
+    """sbatch takes the lines as they are, and an hour costs what the published rule says of them."""
+    found = json.loads(estimate(cluster, *arguments, "--json").stdout)["clusters"]
+    assert found.keys() == BUNDLES.keys() | WITHOUT_RGU
+    for name, one in found.items():
+        if one is None:  # not even 64 nodes suffice
+            continue
+        script = cluster.script("#!/bin/bash\n" + "\n".join(one["sbatch"]) + "\ntrue\n")
+        done = cluster.run("sbatch", "--test-only", script)
+        # All that is wrong with them is that this machine is no such cluster.
+        reasons = ("no node has this GRES)\n", "configuration is not available\n", "has the feature a100_80)\n")
+        assert done.stderr.endswith(reasons), done.stderr
+        asked = dict(re.fullmatch(r"#SBATCH --([a-z-]+)=(.+)", line).groups() for line in one["sbatch"])
+        gpus = int(asked["nodes"]) * int(asked["gpus-per-node"].split(":")[1])
+        if name in WITHOUT_RGU:
+            assert one["rgu_hours_per_hour"] is None
+            continue
+        rgu, cores, memory = BUNDLES[name]
+        specifier = asked["gpus-per-node"].split(":")[0]
+        part = next((value for part, value in PARTS.items() if specifier.endswith(part)), rgu)
+        cost = max(part * gpus, int(asked["nodes"]) * int(asked["cpus-per-task"]) / cores,
+                   int(asked["nodes"]) * int(asked.get("mem", "0G")[:-1]) / memory)
+        assert one["rgu_hours_per_hour"] == pytest.approx(cost), (name, asked)

@@ -21,13 +21,13 @@ def has(python, *modules: str) -> bool:
     return subprocess.run([python, "-c", "import " + ", ".join(modules)], capture_output=True).returncode == 0
 
 
-def python_with(*packages: str):
-    """A Python of the tests' own with these packages from the registry."""
-    directory = ROOT / "build/examples" / hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
+def python_with(*packages: str, below=SYSTEM_PYTHON, options=()):
+    """A Python of the tests' own with these packages from the registry. `below` is the one that it is made with."""
+    directory = ROOT / "build/examples" / hashlib.sha256(" ".join([str(below), *options, *packages]).encode()).hexdigest()[:12]
     if not (directory / "complete").exists():
         shutil.rmtree(directory, ignore_errors=True)
         try:
-            subprocess.run([SYSTEM_PYTHON, "-m", "venv", directory], check=True, capture_output=True)
+            subprocess.run([below, "-m", "venv", *options, directory], check=True, capture_output=True)
             subprocess.run([directory / "bin/pip", "install", "-q", *packages], check=True, capture_output=True, timeout=500)
         except (subprocess.SubprocessError, OSError) as error:
             pytest.skip(f"{' '.join(packages)} cannot be installed from the package registry: {error}")
@@ -39,8 +39,16 @@ def torch_python() -> str:
     """$MINKE_TORCH_PYTHON, or the system's: torch is too large to be fetched by a test."""
     python = os.environ.get("MINKE_TORCH_PYTHON", SYSTEM_PYTHON)
     if not has(python, "torch"):
-        pytest.skip("there is no torch; MINKE_TORCH_PYTHON names a Python that has it")
+        pytest.skip("there is no torch (Debian: python3-torch); MINKE_TORCH_PYTHON names a Python that has it")
     return python
+
+
+def transformers_python():
+    """The same with transformers, which is small: where it is not there it is fetched, of a time when torch was as old as
+    Debian's."""
+    python = torch_python()
+    return python if has(python, "transformers") else python_with("transformers==4.40.2", below=python,
+                                                                  options=["--system-site-packages"])
 
 
 def run(cluster, script: str, *arguments, python=SYSTEM_PYTHON, options=(), seconds: float = 120) -> str:
@@ -74,18 +82,21 @@ def test_data_parallel_training_with_torch(cluster):
 
 
 @pytest.mark.machine(memory=6000)
-@pytest.mark.timeout(300)
+@pytest.mark.xdist_group("transformers")
+@pytest.mark.timeout(600)
 def test_inference_with_a_model_on_disk(cluster):
-    python = torch_python()
-    if not has(python, "transformers"):
-        pytest.skip("there is no transformers")
+    python = transformers_python()
     subprocess.run([python, EXAMPLES / "llm/make_tiny_model.py", cluster.work / "model"], check=True, capture_output=True)
     (cluster.work / "prompts.txt").write_text("the whale\nthe cluster runs\n")
     run(cluster, "llm/generate.sh", "model", "prompts.txt", python=python, seconds=200)
     [answers] = cluster.work.glob("answers-*.jsonl")
     lines = [json.loads(line) for line in answers.read_text().splitlines()]
     assert [line["prompt"] for line in lines] == ["the whale", "the cluster runs"] and all(line["answer"] for line in lines)
-    assert "GiB" in cluster.run("minke", "estimate", "model", check=0).stdout
+    # The size that minke reads from the files is the one that torch counts.
+    count = ("import sys, transformers; print(sum(one.numel() for one in "
+             "transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1]).parameters()))")
+    counted = int(subprocess.run([python, "-c", count, cluster.work / "model"], check=True, capture_output=True).stdout)
+    assert json.loads(cluster.run("minke", "estimate", "model", "--json", check=0).stdout)["parameters"] == counted
 
 
 def test_gnu_parallel_goes_on_where_it_was(cluster):

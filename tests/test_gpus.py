@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from cluster import Cluster, ROOT
+from cluster import Cluster, ROOT, poll
 
 MINKE_ONLY = True
 H100 = "NVIDIA H100 80GB HBM3"
@@ -132,3 +132,59 @@ def test_discovery_can_be_switched_off(tmp_path, gpu_cluster):
     (wrong / "minke.toml").write_text('[[node]]\nname = "n[1-2]"\ngpu_devices = "0-2"\n')
     done = cluster.run("minke", "up", env={"MINKE_HOME": str(wrong), "MINKE_CONFIG": None})
     assert done.returncode == 1 and "cannot be dealt out evenly to 2 nodes" in done.stderr
+
+
+def test_processors_near_the_gpu(gpu_cluster):
+    """A job's processes run near its GPU, as far as the driver tells what that is."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("one processor is near everything")
+    near = cpus[1], cpus[0]
+    cluster = gpu_cluster(*(f"{i} {i} GPU-{i} 81559 {H100}" for i in range(2)),
+                          *(f"near {i} {1 << cpu:x}" for i, cpu in enumerate(near)))
+    script = "echo $CUDA_VISIBLE_DEVICES $(grep Cpus_allowed_list /proc/self/status | cut -f2)"
+    first = cluster.submit(script + "; while [ ! -e go ]; do sleep 0.1; done", "--gpus=1", "-c1", "--mem=100M")
+    cluster.wait_state(first, "RUNNING")
+    second = cluster.submit(script, "--gpus=1", "-c1", "--mem=100M")
+    assert cluster.output(second) == f"1 {near[1]}\n"
+    (cluster.work / "go").touch()
+    assert cluster.output(first) == f"0 {near[0]}\n"
+
+
+def test_gpus_of_amd(gpu_cluster, driver, tmp_path):
+    """Found in the kernel's files, without a library; one of them is lost while the cluster runs."""
+    drm = tmp_path / "sys/class/drm"
+    for number, address in enumerate(("0000:03:00.0", "0000:43:00.0")):
+        device = tmp_path / "sys/devices" / address
+        device.mkdir(parents=True)
+        for name, text in {"vendor": "0x1002", "product_name": "AMD Instinct MI300X", "unique_id": f"{number:016x}",
+                           "mem_info_vram_total": str(192 << 30), "mem_info_vram_used": str(5 << 30),
+                           "gpu_busy_percent": "50"}.items():
+            (device / name).write_text(text + "\n")
+        (drm / f"renderD{128 + number}").mkdir(parents=True)
+        (drm / f"renderD{128 + number}/device").symlink_to(device)
+    driver.library.unlink()
+    nodes = (f'system_directory = "{tmp_path}/sys"\n[measuring]\ninterval = 1\n[[node]]\nname = "n1"\ncpus = 4\n'
+             'memory = "4000M"\n')
+    cluster = gpu_cluster(nodes=nodes)
+    assert cluster.run("sinfo", "-h", "-o", "%G", check=0).stdout.strip() == "gpu:mi300x:2"
+    details = cluster.run("scontrol", "-d", "show", "node", "n1", check=0).stdout
+    assert f"1=GPU-{1:016x}(AMD Instinct MI300X,196608M,{driver.devices}/dri/renderD129)" in details
+    first = cluster.submit("sleep 1000", "--gpus=1")
+    cluster.wait_state(first, "RUNNING")
+    second = cluster.submit("env | grep -E '(ROCR_VISIBLE|CUDA_VISIBLE|GPU_DEVICE)'; srun --gpus=1 env | grep ROCR_V",
+                            "--gpus=1")
+    assert cluster.output(second).splitlines() == ["ROCR_VISIBLE_DEVICES=1"] * 2
+
+    def samples() -> list[int]:
+        """Of its GPU's utilization; one before the driver was asked counts as 0."""
+        report = json.loads(cluster.run("minke", "top", "--json", "--series", check=0).stdout)
+        found = [one["series"]["gpus"] for one in report["jobs"] if one["job_id"] == first and "series" in one]
+        return found[0][0]["utilization"] if found and found[0] else []
+
+    before = poll(lambda: (now := samples()) and now[-1] and len(now), 20, "what it does")
+    subprocess.run(["pkill", "-KILL", "-P", str(cluster.pid()), "-f", "gpu-probe"], check=True)
+    after = poll(lambda: len(now := samples()) >= before + 3 and now, 20, "three samples more")
+    assert set(after[before - 1:]) == {50}, "one question without an answer is not an idle GPU"
+    (tmp_path / "sys/devices/0000:43:00.0/vendor").unlink()
+    poll(lambda: "Reason=GPU 1: " in cluster.run("scontrol", "show", "node", "n1").stdout, 20, "that it is lost")

@@ -194,3 +194,9 @@ def test_srun_asks_for_a_job_of_several_components(cluster):
                        ":", "-n2", "--mem=100M", "bash", "-c", script, check=0)
     assert sorted(done.stdout.splitlines()) == ["0 of 3", "1 of 3", "2 of 3"]
     assert cluster.queue() == []
+
+
+@pytest.mark.machine(nodes=2, cpus=2)
+def test_components_have_nodes_of_their_own(cluster):
+    done = cluster.run("salloc", "-Q", "-N1", ":", "-N1", "squeue", "-h", "-o", "%N", check=0)
+    assert sorted(done.stdout.split()) == ["n1", "n2"]

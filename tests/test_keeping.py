@@ -1,6 +1,7 @@
 """Snapshots and the purge of scratch, by the calendar."""
 import datetime
 import errno
+import fcntl
 import getpass
 import os
 import pathlib
@@ -172,3 +173,63 @@ def test_btrfs_snapshots_and_limits_its_subvolumes(btrfs, tmp_path):
             file.write(os.urandom(1 << 20))
             os.fsync(file.fileno())
     assert full.value.errno == errno.EDQUOT
+
+
+def kept_and_killed(cluster, now, waits) -> int:
+    """Killed at many points; how often it came to its end by itself."""
+    ended = 0
+    for wait in waits:
+        keeping = subprocess.Popen([cluster.program, "storage-keep", cluster.home, cluster.environment["MINKE_CONFIG"],
+                                    str(now)], env=cluster.environment, stdout=subprocess.DEVNULL)
+        time.sleep(wait)
+        keeping.kill()
+        ended += keeping.wait() == 0
+        poll(lambda: nobody_keeps(cluster), what="the end of what it had started")
+    return ended
+
+
+def nobody_keeps(cluster) -> bool:
+    try:
+        with open(cluster.home / "storage-state/lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    except FileNotFoundError:
+        return True
+    except BlockingIOError:
+        return False
+
+
+def test_a_purge_that_is_killed_at_any_point_is_gone_on_with(cluster):
+    scratch = cluster.directory / "disks/scratch" / USER
+    for number in range(1500):
+        (scratch / str(number % 7)).mkdir(exist_ok=True)
+        aged(scratch / str(number % 7) / f"f{number}", 9)
+    outside = cluster.directory / "outside"
+    outside.mkdir()
+    aged(outside / "file", 9)
+    (scratch / "way").symlink_to(outside)
+    before = {path for path in scratch.rglob("*") if path.is_symlink() or path.is_file()}
+    kept_and_killed(cluster, local(11, 1), [0.005 * number for number in range(8)])
+    keep(cluster, local(11, 1))
+    keep(cluster, local(11, 1))
+    keep(cluster, local(11, 12))
+    keep(cluster, local(11, 12))
+    log, left = cluster.home / "purge.log", before
+    for number in range(30):
+        kept_and_killed(cluster, local(11, 16, 1), [0.004 * number])
+        left = {path for path in scratch.rglob("*") if path.is_symlink() or path.is_file()}
+        told = set(log.read_text().split("\n")) if log.exists() else set()
+        told = {line.split(" ", 3)[3] for line in told if line.count(" ") >= 3}
+        assert {str(path) for path in before - left} <= told
+        if not left:
+            break
+    keep(cluster, local(11, 16, 1))
+    assert not [path for path in scratch.rglob("*") if path.is_symlink() or path.is_file()]
+    assert (outside / "file").exists()
+    told = [line.split(" ", 3)[3] for line in log.read_text().splitlines()]
+    assert set(told) == {str(path) for path in before}
+    # One that was killed before it noted a notice gives it again at most; one that has noted it does not.
+    mails = (cluster.directory / "mails").read_text()
+    assert mails.count("Subject: Last notice") == 1
+    keep(cluster, local(11, 16, 2))
+    assert (cluster.directory / "mails").read_text() == mails

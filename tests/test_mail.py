@@ -21,14 +21,14 @@ MINKE_ONLY = True
 class Post:
     """A mail server on a port of its own. `answer(envelope)` is what it says to a message."""
 
-    def __init__(self, certificate=None, password=None, answer=None):
+    def __init__(self, certificate=None, password=None, answer=None, from_the_first_byte=False):
         self.messages, self.seen = [], []
         self.answer = answer or (lambda envelope: "250 taken")
         options = {}
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
-            options |= {"tls_context": context, "require_starttls": True}
+            options |= {"ssl_context": context} if from_the_first_byte else {"tls_context": context, "require_starttls": True}
         if password:
             def check(server, session, envelope, mechanism, data):
                 self.seen.append(data.login)
@@ -182,17 +182,35 @@ def test_requeue_dependency_and_heterogeneous(new_cluster, post):
     assert len(server.messages) == 3
 
 
-def test_marks_of_the_time_limit(new_cluster, post):
-    """A limit of one minute: half of it is used up after thirty seconds. A daemon that is killed tells nothing twice,
-    but what its mailer was just sending: that has the same name."""
+def test_only_what_was_asked_for_is_sent(new_cluster, post):
+    """ALL is not the marks of the time limit; NONE is nothing; a type that is unknown is refused."""
     server = post()
     cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
-    job = cluster.submit("sleep 600", "--time=1", "--mail-type=TIME_LIMIT_50,TIME_LIMIT,FAIL")
+    for types in ("NONE", "BEGIN", "FAIL", "STAGE_OUT", "TIME_LIMIT_80,REQUEUE", "ALL", "END,NONE"):
+        job = cluster.submit("true", f"--mail-type={types}", f"--job-name={types}")
+        assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+    cluster.submit("true", "--mail-type=END", "--job-name=last")
+    poll(lambda: any("Name=last" in one for one in server.subjects()))
+    told = [one.split("Name=")[1].replace(",", " ").split()[:2] for one in server.subjects()]
+    assert sorted(told) == [["ALL", "Began"], ["ALL", "Ended"], ["BEGIN", "Began"], ["last", "Ended"]]
+    refused = cluster.run("sbatch", "--mail-type=SOMETIMES", "--wrap=true")
+    assert refused.returncode != 0 and "mail-type" in refused.stderr
+
+
+def test_marks_of_the_time_limit(new_cluster, post):
+    """A limit of one minute: half of it is used up after thirty seconds, and so on. A daemon that is killed tells nothing
+    twice, but what its mailer was just sending: that has the same name."""
+    server = post()
+    cluster = new_cluster("c", Machine(extra=mail(f"smtp://127.0.0.1:{server.port}")))
+    job = cluster.submit("echo so far; sleep 600", "--time=1",
+                         "--mail-type=TIME_LIMIT_50,TIME_LIMIT_80,TIME_LIMIT_90,TIME_LIMIT,FAIL")
     assert "Reached 50% of time limit" in server.wait(1, 60)[0]["Subject"]
     cluster.kill()
     cluster.run("squeue", check=0)
-    poll(lambda: len({one["Message-ID"] for one in server.messages}) == 3, 90, "the three messages")
-    _, reached, failed = {one["Message-ID"]: one for one in server.messages}.values()
+    poll(lambda: len({one["Message-ID"] for one in server.messages}) == 5, 90, "the five messages")
+    half, *more, reached, failed = {one["Message-ID"]: one for one in server.messages}.values()
+    assert [f"Reached {percent}% of time limit" in one["Subject"] for one, percent in zip(more, (80, 90))] == [True, True]
+    assert "has used 50% of its time limit" in body(half) and "| so far" in body(half)
     assert "Reached time limit" in reached["Subject"] and "TIMEOUT" in failed["Subject"]
     assert "minke chain" in body(failed) and f"Job_id={job} " in failed["Subject"]
 
@@ -211,6 +229,21 @@ def test_encryption_and_login(new_cluster, post, certificate, tmp_path):
     other.submit("true", "--mail-type=END")
     poll(lambda: "could not be sent, try 1" in log(other), 20)
     assert "certificate" in log(other) and len(server.messages) == 1 and server.seen == [b"minke"]
+
+
+def test_encryption_from_the_first_byte(new_cluster, post, certificate):
+    server = post(certificate=certificate, from_the_first_byte=True)
+    cluster = new_cluster("c", Machine(extra=mail(f"smtps://localhost:{server.port}", tls="required",
+                                                  ca_file=certificate / "cert.pem")))
+    job = cluster.submit("true", "--mail-type=END")
+    assert f"Job_id={job} " in server.wait(1)[0]["Subject"]
+    # Neither is it sent to a server whose certificate nobody vouches for, nor to one that speaks plainly.
+    plain = post()
+    for name, port in (("unknown", server.port), ("plain", plain.port)):
+        other = new_cluster(name, Machine(extra=mail(f"smtps://localhost:{port}", tls="required")))
+        other.submit("true", "--mail-type=END")
+        poll(lambda: "could not be sent, try 1" in log(other), 20)
+    assert len(server.messages) == 1 and plain.messages == []
 
 
 def test_no_message_without_the_encryption_asked_for(new_cluster, post):

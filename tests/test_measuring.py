@@ -1,4 +1,5 @@
 """What is measured of running jobs: minke top, sacct, seff, /metrics."""
+import contextlib
 import json
 import os
 import pathlib
@@ -51,7 +52,13 @@ def test_top_shows_time_and_memory(measured):
     lines = measured.run("minke", "top", "--once", check=0).stdout.splitlines()
     assert lines[0].startswith("1 job running, ")
     assert any(re.match(rf"{job} +\S+ +busy ", line) for line in lines), lines
-    measured.run("scancel", job, check=0)
+    # A name does not write to the terminal of who looks.
+    other = measured.submit("sleep 100", "--mem=50M", "--job-name=a\x1b[2Jb")
+    measured.wait_state(other, "RUNNING")
+    poll(lambda: job_in(top(measured), other), what="the other job")
+    lines = measured.run("minke", "top", "--once", check=0).stdout.splitlines()
+    assert any(re.match(rf"{other} +\S+ +a\?\[2Jb ", line) for line in lines), lines
+    measured.run("scancel", job, other, check=0)
 
 
 def test_the_series_is_kept_with_the_record(measured):
@@ -102,6 +109,11 @@ def test_gpus_in_sacct_seff_and_top(gpu_cluster, driver):  # noqa: F811
     driver.tell(f"0 0 GPU-aaa 81559 {H100}", f"1 1 GPU-bbb 81559 {H100}",
                 "use 0 80 40000 300000 51000000 1980", "use 1 40 10000 200000 51000000 1980")
     poll(lambda: job_in(top(cluster), job)["energy_joules"] >= 100000, what="the energy")
+    for step in (f"{job}.batch", f"{job}.0"):
+        told = cluster.run("sstat", "-n", "-P", "-o", "TRESUsageInAve,TRESUsageInMin,ConsumedEnergyRaw", "-j", step,
+                           check=0).stdout.strip().split("|")
+        assert "gres/gpumem=50000M,gres/gpuutil=120," in told[0] and "gpu" not in told[1], told
+        assert int(told[2]) >= 100000
     cluster.run("scancel", job, check=0)
     cluster.wait_end(job)
     steps = {line[0]: line[1:] for line in
@@ -172,4 +184,37 @@ def test_metrics(gpu_cluster):  # noqa: F811
     for junk in (b"\r\n\r\n", b"POST / HTTP/1.1\r\n\r\n", b"GET " + b"x" * 10000, os.urandom(100)):
         with socket.create_connection(("127.0.0.1", port)) as one:
             one.sendall(junk)
+    # Those who ask for nothing, or never to the end, hold up nobody.
+    with contextlib.ExitStack() as idle:
+        for begun in [b"", b"GET /metr"] * 100:
+            idle.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10)).sendall(begun)
+        assert "slurm_jobs_running 1\n" in fetch(port)
     assert "slurm_jobs_running 1\n" in fetch(port)
+
+
+def test_a_gpu_that_is_lost_while_jobs_run(gpu_cluster, driver):
+    """It is taken from the offer, the job that has it is told, and it comes back when it answers again."""
+    cluster = gpu_cluster(*(gpus := [f"{i} {i} GPU-{name * 3} 81559 {H100}" for i, name in enumerate("ab")]),
+                          extra="[measuring]\ninterval = 1\n", nodes=NODES)
+    job = cluster.submit("sleep 300", "--gpus=1", "--mem=100M")
+    cluster.wait_state(job, "RUNNING")
+    poll(lambda: (one := job_in(top(cluster), job)) and one["gpus"], what="a sample")
+    driver.tell(*gpus, "lost 0")
+    show = ("scontrol", "show", "node", "n1")
+    poll(lambda: "Reason=GPU 0: GPU is lost" in cluster.run(*show, check=0).stdout, what="the loss")
+    output = cluster.work / f"slurm-{job}.out"
+    poll(lambda: f"JOB {job} HAS LOST A GPU: GPU-aaa: GPU is lost" in output.read_text(), what="the job's note")
+    assert cluster.job(job)["JobState"] == "RUNNING"
+    other = cluster.submit("echo $CUDA_VISIBLE_DEVICES; sleep 300", "--gpus=1", "--mem=100M")
+    poll(lambda: (cluster.work / f"slurm-{other}.out").exists() and
+         (cluster.work / f"slurm-{other}.out").read_text() == "1\n", what="the other GPU")
+    # What the first one gives back, nobody gets.
+    cluster.run("scancel", job, check=0)
+    cluster.wait_end(job)
+    waits = cluster.submit("echo $CUDA_VISIBLE_DEVICES", "--gpus=1", "--mem=100M")
+    poll(lambda: cluster.job(waits)["Reason"] == "Resources", what="the reason")
+    assert "GPU-aaa: GPU is lost" in cluster.run("minke", "status").stdout
+    driver.tell(*gpus)
+    assert cluster.output(waits) == "0\n"
+    assert "Reason" not in cluster.run(*show, check=0).stdout
+    cluster.run("scancel", other, check=0)

@@ -3,8 +3,11 @@ import json
 import pathlib
 import re
 import shutil
+import time
 
 import pytest
+
+from cluster import Machine
 
 MINKE_ONLY = True
 pytestmark = pytest.mark.skipif(not pathlib.Path("/usr/share/lmod/lmod").is_dir(), reason="Lmod is not installed")
@@ -93,17 +96,27 @@ def test_no_environment_is_needed(site):
     assert "Python 3.9.1" in job(site, "module load python/3.9; python --version", "--export=NONE")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "dash", "tcsh"])
-def test_login_shells(site, shell):
+@pytest.mark.parametrize("shell, profile, line", [
+    ("bash", ".profile", 'eval "$(minke env --over-slurm)"'), ("dash", ".profile", 'eval "$(minke env --over-slurm)"'),
+    ("zsh", ".zprofile", 'eval "$(minke env --over-slurm)"'), ("tcsh", ".login", 'eval "`minke env --over-slurm --csh`"')])
+@pytest.mark.parametrize("way", ["login", "login and interactive", "in a line"])
+def test_login_shells(site, shell, profile, line, way):
+    """With the documented line in the file that the shell reads at login, or given in a line of one's own."""
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
-    if shell == "tcsh":
-        begin = "minke env --over-slurm --csh > env.csh\nsource env.csh\n"
-    else:
-        begin = 'eval "$(minke env --over-slurm)"\n'
-    done = site.run(shell, "-c", begin + "module load python/3.9\npython --version\nmodule list\nwhich squeue", check=0)
-    assert "Python 3.9.1" in done.stdout and "StdEnv/2023" in done.stdout + done.stderr
-    assert str(site.home / "bin/squeue") in done.stdout
+    begin = line + "\n" if way == "in a line" else ""
+    if not begin:
+        (site.user / profile).write_text(f"set path = ( {site.home}/bin $path )\n{line}\n" if shell == "tcsh" else
+                                         f"PATH={site.home}/bin:$PATH\n{line}\n")
+    commands = begin + "module load python/3.9\npython --version\nmodule list\nwhich squeue\nprintenv PIP_CONFIG_FILE\nml\n"
+    options = {"login": ["-l"], "login and interactive": ["-l", "-i"], "in a line": []}[way]
+    if shell == "tcsh" and way == "login and interactive":
+        options = ["-l"]  # tcsh takes -l alone; it is interactive by what it reads from
+        commands = "set prompt = '> '\n" + commands
+    done = site.run(shell, *options, input=commands, env={"TERM": "dumb"})
+    said = done.stdout + done.stderr
+    assert "Python 3.9.1" in done.stdout and said.count("StdEnv/2023") == 2, said
+    assert str(site.home / "bin/squeue") in done.stdout and f"{site.home}/software/wheels/pip.conf" in done.stdout
 
 
 def test_avail_is_grouped(site):
@@ -120,20 +133,28 @@ def test_avail_is_grouped(site):
     assert "1.0 27000@licence\n" in text
 
 
-def test_the_other_commands(site):
+@pytest.mark.parametrize("shell", ["/bin/bash", "/bin/dash", "/bin/zsh", "/bin/tcsh"])
+def test_every_command_in_every_shell(site, shell):
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
     text = job(site, """
 module purge; module list; module -t list
 module spider python; module spider python/3.9.1; module keyword CUDA; module whatis python/3.9.1; module help python/3.9.1
 module load python/3.9 cuda; module save mine; module savelist
-module unload python; module -t list; module swap cuda python/3.98; module restore mine; module -t list
+module unload python; echo unloaded; module -t list; module swap cuda python/3.98; echo swapped; module -t list
+module restore mine; echo restored; module -t list; module --terse avail python
 ml; ml -cuda; ml python/3.98; module show python/3.98.10; module is-loaded python && echo is-loaded
 module --force purge; module list
-""")
+""", shell=f"#!{shell}")
     assert "The following modules were not unloaded:\n  (Use \"module --force purge\" to unload all):" in text
     assert "     Versions:\n" in text and "python/3.98.10" in text
     assert "This module can be loaded directly: module load python/3.9.1" in text
     assert 'Saved current collection of modules to: "mine"' in text
-    assert "Restoring modules from user's mine" in text
+    unloaded, swapped, restored = (text.split(f"{word}\n")[1] for word in ("unloaded", "swapped", "restored"))
+    assert "python/" not in unloaded.split("swapped")[0] and "cuda/12.2.140\n" in unloaded
+    assert "python/3.98.10\n" in swapped.split("Restoring")[0] and "cuda/" not in swapped.split("Restoring")[0]
+    assert "Restoring modules from user's mine" in text and "cuda/12.2.140\n" in restored and "python/3.9.1\n" in restored
+    assert "python/3.98.7\n" in restored
     assert "is-loaded\n" in text
     assert text.rstrip().endswith("No modules loaded")
 
@@ -211,6 +232,24 @@ def test_a_new_scan_sees_what_is_new_and_what_is_gone(site):
     assert "python/3.98.10" in names and "python/3.9.1" not in names and names == sorted(names, key=lambda n: n.split("/")[0])
     assert "python/3.98.7 instead" in job(site, "module load python/3.97")
     assert not [one for one in (site.home / "software").iterdir() if re.search(r"\.\d+$", one.name)]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh"])
+def test_what_is_not_used_delays_no_job(new_cluster, shell):
+    """One job after another, on a cluster with modules, wheels, mail and a proxy, and on one without, by turns."""
+    extra = '[mail]\nprogram = "/bin/false"\n[proxy]\nallow = ["example.org"]\n'
+    clusters = [new_cluster("plain", Machine(nodes=1, cpus=1)), new_cluster("full", Machine(nodes=1, cpus=1, extra=extra))]
+    clusters[1].run("minke", "software", "scan", check=0)
+    jobs = 10
+
+    def seconds(cluster) -> float:
+        script = cluster.script(f"#!{shell}\ntrue\n")
+        begin = time.monotonic()
+        cluster.run("sbatch", "--wait", f"--array=1-{jobs}", "-o", "/dev/null", script, check=0)
+        return (time.monotonic() - begin) / jobs
+    plain, full = zip(*[[seconds(one) for one in clusters] for _ in range(6)])
+    assert min(full) - min(plain) < 0.05, (plain, full)
 
 
 def test_without_a_scan_jobs_have_nothing_more(cluster):

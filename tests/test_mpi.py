@@ -73,6 +73,43 @@ def test_program_in_a_batch_job(cluster, programs, kind, mpi):
 
 
 @pytest.mark.minke_only
+@pytest.mark.parametrize("kind, mpi", PAIRS)
+def test_one_world_over_components(cluster, programs, kind, mpi):
+    """Of a heterogeneous job, and of a step whose parts differ within an ordinary one; also without --mpi."""
+    program = programs[kind]
+    done = cluster.run("srun", f"--mpi={mpi}", "-n1", program, ":", "-n2", program, env=OPEN_MPI, check=0)
+    assert sorted(done.stdout.splitlines()) == lines(3, [1, 2, 2]), done
+    job = cluster.submit(f"srun --het-group=0,1 {program}; srun --het-group=1 {program}", "-n2", ":", "-n1", env=OPEN_MPI)
+    said = [line for line in cluster.output(job).splitlines() if line.startswith("rank")]
+    assert sorted(said[:3]) == lines(3, [2, 2, 1]) and said[3:] == lines(1, [1])
+    job = cluster.submit(f"srun --mpi={mpi} -N1 -n1 {program} : -N1 -n2 {program}", "-N2", "-n4", env=OPEN_MPI)
+    said = [line for line in cluster.output(job).splitlines() if line.startswith("rank")]
+    assert sorted(said) == lines(3, [1, 2, 2])
+    aborted = cluster.run("srun", f"--mpi={mpi}", "-n1", program, "7", ":", "-n1", program, "7", env=OPEN_MPI)
+    assert aborted.returncode == 7, aborted
+
+
+@pytest.mark.minke_only
+@pytest.mark.parametrize("kind", ["mpich", "openmpi"])
+def test_what_the_program_is_linked_with(cluster, programs, kind):
+    job = cluster.submit(f"srun {programs[kind]}; srun --mpi=none true", "--ntasks=3", "--nodes=2", env=OPEN_MPI)
+    said = [line for line in cluster.output(job).splitlines() if line.startswith("rank")]
+    assert sorted(said) == lines(3, [2, 2, 1])
+
+
+@pytest.mark.minke_only
+@pytest.mark.machine(extra='[[partition]]\nname = "dark"\nnodes = "n[1-2]"\noffline = true\n')
+@pytest.mark.parametrize("kind", ["mpich", "openmpi"])
+def test_nodes_without_a_network(cluster, programs, kind):
+    """Loopback is all that there is: on offline partitions, and where the machine is connected to nothing."""
+    job = cluster.submit(f"srun {programs[kind]}", "--ntasks=4", "--nodes=2", "-p", "dark", env=OPEN_MPI)
+    text = cluster.output(job)
+    if "no network namespace" in text:
+        pytest.skip(f"this machine cannot hide the network: {text}")
+    assert sorted(line for line in text.splitlines() if line.startswith("rank")) == lines(4, [2, 2, 2, 2]), text
+
+
+@pytest.mark.minke_only
 def test_the_clusters_default(new_cluster, programs):
     cluster = new_cluster("pmix", Machine(nodes=2, cpus=2, settings='mpi_default = "pmix"'))
     assert re.search(r"MpiDefault += pmix", cluster.run("scontrol", "show", "config").stdout)

@@ -276,3 +276,17 @@ def test_time_beyond_the_limit(cluster):
     assert cluster.state(job) == "RUNNING"
     update(cluster, "partitionname=main", "overtimelimit=NONE")
     cluster.wait_state(job, "TIMEOUT")
+
+
+def test_billing_weights_of_a_partition(cluster):
+    update(cluster, "partitionname=main", "tresbillingweights=CPU=2,Mem=1G")
+    assert "TRESBillingWeights=CPU=2,Mem=1G" in partition(cluster)
+    job = cluster.submit("sleep 60", "--mem=1G")
+    cluster.wait_state(job, "RUNNING")
+    assert "billing=3" in cluster.job(job)["TRES"]
+    cluster.kill()
+    assert "TRESBillingWeights=CPU=2,Mem=1G" in partition(cluster)
+    wrong = cluster.run("scontrol", "update", "partitionname=main", "tresbillingweights=cpu=abc", check=1)
+    assert "slurm_update error" in wrong.stderr
+    update(cluster, "partitionname=main", "tresbillingweights=")
+    assert "TRESBillingWeights" not in partition(cluster)

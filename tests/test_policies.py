@@ -169,3 +169,67 @@ def test_a_submission_that_is_only_tried_knows_limits_and_priority(new_cluster):
     assert wait_of("-A", "free", "-c4") == pytest.approx(1800 + 3600, abs=30)
     assert wait_of("-A", "free", "-c4", "--qos=urgent") == pytest.approx(1800, abs=30)
     assert json.loads(cluster.run("minke", "why", whole, "--json", check=0).stdout)["expected_start"] > 0
+
+
+def test_cpus_of_a_node_that_a_partition_may_use(new_cluster):
+    """The rest of the node's CPUs is there for the jobs of other partitions."""
+    extra = '[[partition]]\nname = "cpu"\nnodes = "n1"\nmax_cpus_per_node = 3\n'
+    cluster = new_cluster("capped", Machine(nodes=1, cpus=4, extra=extra))
+    assert "MaxCPUsPerNode=3" in cluster.run("scontrol", "show", "partition", "cpu").stdout
+    refused = cluster.run("sbatch", "-pcpu", "-c4", "--wrap=true", check=1).stderr
+    assert "Requested node configuration is not available" in refused
+    first = cluster.submit("sleep 1000", "-pcpu", "-c2")
+    cluster.wait_state(first, "RUNNING")
+    waits = cluster.submit("sleep 1000", "-pcpu", "-c2")
+    other = cluster.submit("sleep 1000", "-c1")
+    cluster.wait_state(other, "RUNNING")
+    assert cluster.wait_state(waits, "PENDING")["Reason"] == "Resources"
+    cluster.run("scancel", other, check=0)
+    cluster.wait_end(other)
+    assert cluster.state(waits) == "PENDING"
+    cluster.kill()  # what runs is counted by the next daemon, too
+    assert cluster.state(waits) == "PENDING"
+    cluster.run("scontrol", "update", "partitionname=cpu", "maxcpuspernode=unlimited", check=0)
+    cluster.wait_state(waits, "RUNNING")
+    assert "MaxCPUsPerNode=UNLIMITED" in cluster.run("scontrol", "show", "partition", "cpu").stdout
+    cluster.run("scontrol", "update", "partitionname=cpu", "maxcpuspernode=2", check=0)
+    third = cluster.submit("true", "-pcpu")
+    for job in (first, waits):
+        assert cluster.state(third) == "PENDING"
+        cluster.run("scancel", job, check=0)
+    cluster.wait_end(third)
+
+
+def test_qos_of_a_partition(new_cluster):
+    """Its limits hold for all jobs of the partition, and before those of the jobs' own QOS without OverPartQOS."""
+    extra = ('[accounting]\nenforce = ["limits", "qos"]\n'
+             '[[partition]]\nname = "few"\nnodes = "n1"\nqos = "few"\n')
+    cluster = new_cluster("qos", Machine(nodes=1, cpus=8, extra=extra))
+    for words in (["add", "account", "lab"], ["add", "qos", "few", "maxjobspu=1", "maxwall=60"],
+                  ["add", "qos", "wide", "maxjobspu=4", "grptres=cpu=4"],
+                  ["add", "qos", "over", "flags=OverPartQOS", "maxjobspu=2"],
+                  ["add", "user", USER, "account=lab", "qos=normal,wide,over"]):
+        cluster.run("sacctmgr", "-i", *words, check=0)
+    assert "QoS=few" in cluster.run("scontrol", "show", "partition", "few").stdout
+
+    def waits_for(*options):
+        return cluster.wait_state(cluster.submit("sleep 1000", *options), "PENDING")["Reason"]
+    first = cluster.submit("sleep 1000", "-Alab", "-pfew", "-t10")
+    cluster.wait_state(first, "RUNNING")
+    waiting = cluster.submit("sleep 1000", "-Alab", "-pfew", "-t10")
+    assert cluster.wait_state(waiting, "PENDING")["Reason"] == "QOSMaxJobsPerUserLimit"
+    assert waits_for("-Alab", "-pfew", "-t10", "-q", "wide") == "QOSMaxJobsPerUserLimit"
+    cluster.wait_state(cluster.submit("sleep 1000", "-Alab", "-pfew", "-t10", "-q", "over"), "RUNNING")
+    assert waits_for("-Alab", "-pfew", "-t90", "-q", "over") == "QOSMaxWallDurationPerJobLimit"
+    cluster.wait_state(cluster.submit("sleep 1000", "-Alab", "-t90"), "RUNNING")
+    assert "QOS few" in cluster.run("minke", "why", waiting, check=0).stdout
+    unknown = cluster.run("scontrol", "update", "partitionname=few", "qos=nosuch", check=1)
+    assert "Invalid qos specification" in unknown.stderr
+    cluster.run("scontrol", "update", "partitionname=few", "qos=", check=0)
+    assert "QoS=N/A" in cluster.run("scontrol", "show", "partition", "few").stdout
+    cluster.wait_state(waiting, "RUNNING")
+    cluster.run("scontrol", "update", "partitionname=few", "qos=few", check=0)
+    cluster.run("scancel", first, check=0)
+    cluster.wait_end(first)
+    last = cluster.submit("true", "-Alab", "-pfew", "-t10")  # the other one that runs counts for the QOS that came later
+    assert cluster.wait_state(last, "PENDING")["Reason"] == "QOSMaxJobsPerUserLimit"

@@ -120,6 +120,29 @@ def test_grace_time(by_partition):
     assert states(cluster, jobs[0])[0][0] == "PREEMPTED"
 
 
+def test_forecasts_know_of_it(by_partition):
+    """Who asks when his job would start is told what others would do for it, and after their time of grace."""
+    cluster = by_partition("cancel", "grace_time = 30")
+    low = [cluster.submit("trap '' TERM; while true; do sleep 0.1; done", "-n4", "-p", "low", "--time=60") for _ in range(2)]
+    for job in low:
+        cluster.wait_state(job, "RUNNING")
+
+    def start(*options):
+        tried = cluster.run("sbatch", "--test-only", "--time=5", *options, "--wrap=true", check=0).stderr
+        when = tried.split(" to start at ")[1].split()[0]
+        return int(cluster.run("date", "-d", when, "+%s").stdout) - int(cluster.run("date", "+%s").stdout)
+    assert start("-p", "low", "-n4") > 3000
+    assert 25 <= start("-p", "high", "-n4") <= 32
+    high = cluster.submit("true", "-p", "high", "-n8", "-N2", "--time=5")
+
+    def comes_soon():
+        when = cluster.run("squeue", "-h", "--start", "-j", high, "-o", "%S").stdout.strip()
+        left = when not in ("", "N/A") and int(cluster.run("date", "-d", when, "+%s").stdout) - int(
+            cluster.run("date", "+%s").stdout)
+        return left and 0 < left <= 32
+    poll(comes_soon, 15)
+
+
 def test_by_qos(new_cluster):
     cluster = new_cluster("qos", Machine(nodes=1, cpus=4, memory=4000, extra="""
 [accounting]

@@ -242,3 +242,173 @@ def test_cores_of_several_nodes_are_taken_evenly(cluster):
     refused = create(cluster, "reservationname=more", "starttime=now", "duration=30", "users=root", "nodes=n2",
                      "corecnt=1", check=1)
     assert "Error creating the reservation" in refused.stderr
+
+
+def test_nodes_that_are_taken_or_drained_are_replaced(new_cluster):
+    from cluster import Machine
+    cluster = new_cluster("replace", Machine(nodes=4, cpus=2))
+    create(cluster, "reservationname=spare", "starttime=now", "duration=30", f"users={user()}", "nodecnt=1", "flags=replace")
+    first = shown(cluster, "spare")
+    assert first["Flags"] == "REPLACE" and first["Nodes"] == "n1"
+    job = cluster.submit("sleep 60", "--reservation=spare")
+    poll(lambda: shown(cluster, "spare")["Nodes"] == "n2", 10, "another node")
+    assert cluster.job(job)["NodeList"] == "n1"
+    cluster.run("scontrol", "update", "nodename=n2", "state=drain", "reason=test", check=0)
+    poll(lambda: shown(cluster, "spare")["Nodes"] == "n3", 10, "a third node")
+    create(cluster, "reservationname=down", "starttime=now", "duration=30", f"users={user()}", "nodecnt=1",
+           "flags=replace_down")
+    assert shown(cluster, "down")["Nodes"] == "n4"
+    cluster.run("scancel", str(job), check=0)
+    cluster.wait_end(job)
+    cluster.run("scontrol", "update", "nodename=n4", "state=down", "reason=test", check=0)
+    poll(lambda: shown(cluster, "down")["Nodes"] == "n1", 10, "the node that is idle again")
+
+
+def test_it_ends_when_nobody_uses_it(cluster):
+    when = ("starttime=now", "duration=60", "nodes=n1", f"users={user()}")
+    create(cluster, "reservationname=kept", *when, "flags=purge_comp")
+    assert shown(cluster, "kept")["Flags"].split(",")[-1] == "PURGE_COMP=00:05:00"
+    cluster.run("scontrol", "update", "reservationname=kept", "flags-=purge_comp", check=0)
+    assert shown(cluster, "kept")["Flags"] == "SPEC_NODES"
+    cluster.run("scontrol", "delete", "reservationname=kept", check=0)
+    assert create(cluster, "reservationname=odd", *when, "flags=purge_comp=x", check=1).stderr
+    create(cluster, "reservationname=left", *when, "flags=purge_comp=0:01")
+    assert shown(cluster, "left")["Flags"].split(",")[-1] == "PURGE_COMP=00:00:01"
+    job = cluster.submit("sleep 1000", "--reservation=left")
+    cluster.wait_state(job, "RUNNING")
+    daily = create(cluster, "reservationname=daily", *when[:2], "nodes=n2", when[3], "flags=daily,purge_comp=0:01")
+    assert daily.returncode == 0
+    first = shown(cluster, "daily")["StartTime"]
+    poll(lambda: shown(cluster, "daily")["StartTime"] != first, 30, "the next day")
+    assert shown(cluster, "left")["ReservationName"] == "left"  # longer idle than a second, had it no job
+    cluster.run("scancel", job, check=0)
+    poll(lambda: cluster.run("scontrol", "show", "reservation", "left").stdout.endswith("not found\n"), 40, "its end")
+    cluster.run("scontrol", "delete", "reservationname=daily", check=0)
+
+
+@pytest.mark.minke_only
+def test_a_magnetic_one_draws_its_jobs_in(cluster):
+    create(cluster, "reservationname=mag", "starttime=now", "duration=60", f"users={user()}", "nodes=n2", "flags=magnetic")
+    assert "MAGNETIC" in shown(cluster, "mag")["Flags"]
+    drawn = cluster.submit("sleep 1000", "-n", "2", "-t", "5", "--requeue")
+    run = cluster.wait_state(drawn, "RUNNING")
+    assert run["NodeList"] == "n2" and run["Reservation"] == "mag"
+    outside = cluster.submit("sleep 1000", "-n", "2", "-t", "5")  # it is full; what nobody holds will do, too
+    run = cluster.wait_state(outside, "RUNNING")
+    assert run["NodeList"] == "n1" and "Reservation" not in run
+    array = cluster.submit("sleep 1000", "-n", "1", "-t", "5", "-a", "1-2")
+    cluster.run("scancel", drawn, check=0)
+    assert {cluster.wait_state(f"{array}_{task}", "RUNNING")["Reservation"] for task in (1, 2)} == {"mag"}
+    cluster.run("scancel", array, check=0)
+    other = create(cluster, "reservationname=theirs", "starttime=now", "duration=60", "users=daemon", "nodes=n1",
+                   "flags=magnetic,ignore_jobs")
+    assert other.returncode == 0
+    cluster.run("scancel", outside, check=0)
+    kept_out = cluster.submit("sleep 1000", "-w", "n1", "-t", "5")
+    inside = cluster.submit("sleep 1000", "-t", "5")
+    assert cluster.wait_state(inside, "RUNNING")["NodeList"] == "n2"
+    assert cluster.state(kept_out) == "PENDING"
+    # What is drawn in survives the daemon, and is drawn in no more when it waits again.
+    cluster.kill()
+    assert cluster.job(inside)["Reservation"] == "mag"
+    cluster.run("scontrol", "update", "reservationname=mag", "flags-=magnetic", check=0)
+    assert "MAGNETIC" not in shown(cluster, "mag")["Flags"]
+
+
+@pytest.mark.minke_only
+def test_a_magnetic_one_lets_go_of_what_is_requeued(cluster):
+    create(cluster, "reservationname=mag", "starttime=now", "duration=60", f"users={user()}", "nodes=n2", "flags=magnetic")
+    job = cluster.submit("sleep 1000", "-t", "5", "--requeue")
+    assert cluster.wait_state(job, "RUNNING")["Reservation"] == "mag"
+    cluster.run("scontrol", "requeuehold", job, check=0)
+    cluster.wait_state(job, "PENDING")
+    assert "Reservation" not in cluster.job(job)
+
+
+@pytest.mark.minke_only
+def test_of_several_whichever_is_free(cluster):
+    when = ("starttime=now", "duration=60", f"users={user()}")
+    create(cluster, "reservationname=a", *when, "nodes=n1")
+    create(cluster, "reservationname=b", *when, "nodes=n2")
+    first = cluster.submit("sleep 1000", "-n", "2", "-t", "5", "--reservation=a,b")
+    second = cluster.submit("sleep 1000", "-n", "2", "-t", "5", "--reservation=a,b")
+    assert cluster.wait_state(first, "RUNNING")["Reservation"] == "a"
+    assert cluster.wait_state(second, "RUNNING")["Reservation"] == "b"
+
+
+@pytest.mark.minke_only
+def test_one_that_floats_keeps_long_jobs_out_for_ever(cluster):
+    create(cluster, "reservationname=short", "starttime=now+10minutes", "duration=60", f"users={user()}", "nodes=n2",
+           "flags=time_float")
+    assert "TIME_FLOAT" in shown(cluster, "short")["Flags"] and shown(cluster, "short")["State"] == "INACTIVE"
+    begin = shown(cluster, "short")["StartTime"]
+    long = cluster.submit("true", "-w", "n2", "-t", "11")
+    short = cluster.submit("true", "-w", "n2", "-t", "9")
+    cluster.wait_state(short, "COMPLETED")
+    assert cluster.state(long) == "PENDING"
+    poll(lambda: shown(cluster, "short")["StartTime"] > begin)  # as far ahead as ever
+    assert shown(cluster, "short")["Duration"] == "01:00:00"
+    refused = cluster.run("sbatch", "--reservation=short", "--wrap", "true", check=1)
+    assert "Access denied to requested reservation" in refused.stderr
+    for words in (("duration=60", "flags=time_float,daily"), ("endtime=now+1hour", "flags=time_float")):
+        assert create(cluster, "reservationname=x", "starttime=now+60", f"users={user()}", "nodes=n1", *words, check=1)
+    cluster.run("scontrol", "delete", "reservationname=short", check=0)
+    cluster.wait_state(long, "COMPLETED")
+
+
+@pytest.mark.minke_only
+def test_groups_may_use_it(cluster):
+    import grp
+    import os
+    own = grp.getgrgid(os.getgid()).gr_name
+    create(cluster, "reservationname=g", "starttime=now", "duration=60", f"groups={own}", "nodes=n1")
+    assert shown(cluster, "g")["Groups"] == own
+    cluster.wait_state(cluster.submit("true", "--reservation=g", "-t", "5"), "COMPLETED")
+    other = next(group.gr_name for group in grp.getgrall() if group.gr_gid not in os.getgroups() + [os.getgid()]
+                 and user() not in group.gr_mem)
+    create(cluster, "reservationname=h", "starttime=now", "duration=60", f"groups={other}", "nodes=n2")
+    refused = cluster.run("sbatch", "--reservation=h", "--wrap", "true", check=1)
+    assert "Access denied to requested reservation" in refused.stderr
+
+
+def test_all_nodes_of_a_partition(cluster):
+    def place(name):
+        one = shown(cluster, name)
+        return one["Nodes"], one["PartitionName"], one["Flags"]
+    when = ("starttime=now+60minutes", "duration=1", f"users={user()}")
+    create(cluster, "reservationname=p", *when, "partition=main")
+    assert place("p") == ("n[1-2]", "main", "SPEC_NODES,PART_NODES")
+    cluster.run("scontrol", "update", "reservationname=p", "nodes=n1", check=0)
+    assert place("p") == ("n1", "main", "SPEC_NODES")
+    cluster.run("scontrol", "update", "reservationname=p", "flags=part_nodes", "nodes=ALL", check=0)
+    assert place("p") == ("n[1-2]", "main", "SPEC_NODES,PART_NODES")
+    cluster.run("scontrol", "delete", "reservationname=p", check=0)
+    create(cluster, "reservationname=p", *when, "partition=main", "nodes=ALL")
+    assert place("p") == ("n[1-2]", "main", "SPEC_NODES,PART_NODES")
+    for words in (["flags=part_nodes"], ["flags=part_nodes", "partition=main"], ["flags=part_nodes", "nodes=n1"],
+                  ["flags=part_nodes", "nodes=ALL"], ["flags=part_nodes", "partition=main", "nodes=n1"]):
+        refused = create(cluster, "reservationname=q", *when, *words, check=1)
+        assert "PART_NODES flag requires specifying a Partition and ALL nodes." in refused.stderr
+    cluster.run("scontrol", "delete", "reservationname=p", check=0)
+
+
+def test_licenses_are_reserved(new_cluster):
+    from cluster import Machine
+    cluster = new_cluster("licenses", Machine(nodes=2, cpus=2, settings="[licenses]\nmatlab = 3\n"))
+    many = create(cluster, "reservationname=x", "starttime=now", "duration=60", f"users={user()}", "licenses=matlab:4", check=1)
+    assert many.stderr.startswith("Error creating the reservation: Invalid license specification")
+    create(cluster, "reservationname=lic", "starttime=now", "duration=60", f"users={user()}", "licenses=matlab:2")
+    assert shown(cluster, "lic")["Licenses"] == "matlab:2" and shown(cluster, "lic")["NodeCnt"] == "0"
+    assert create(cluster, "reservationname=y", "starttime=now+60", "duration=60", f"users={user()}", "licenses=matlab:2", check=1)
+    assert "Total=3 Used=0 Free=3 Reserved=2" in cluster.run("scontrol", "-o", "show", "licenses").stdout
+    two = cluster.submit("sleep 1000", "-L", "matlab:2", "-t", "5")
+    one = cluster.submit("sleep 1000", "-L", "matlab", "-t", "5")
+    cluster.wait_state(one, "RUNNING")
+    assert cluster.state(two) == "PENDING" and cluster.queue("-j", two, format="%r") == ["Licenses"]
+    inside = cluster.submit("sleep 1000", "-L", "matlab:2", "-t", "5", "--reservation=lic")
+    assert cluster.wait_state(inside, "RUNNING")["Reservation"] == "lic"
+    cluster.run("scancel", inside, check=0)
+    cluster.wait_end(inside)
+    assert cluster.state(two) == "PENDING"
+    cluster.run("scontrol", "delete", "reservationname=lic", check=0)
+    cluster.wait_state(two, "RUNNING")

@@ -12,7 +12,7 @@ import pytest
 
 from cluster import poll
 from test_gpus import Driver, H100
-from test_shared import NEEDS_ROOT, Shared, passable_directory
+from shared import NEEDS_ROOT, Shared, passable_directory
 
 MINKE_ONLY = True
 pytestmark = NEEDS_ROOT
@@ -261,8 +261,8 @@ def groups(pid: int) -> set[str]:
 
 
 def groups_of_job(user, job: int) -> set[str]:
-    pids = user.run("scontrol", "listpids", job, check=0).stdout.split("\n")[1:]
-    return set().union(*(groups(int(line.split()[0])) for line in pids if line))
+    pids = user.run("scontrol", "listpids", job).stdout.split("\n")[1:]  # none: it is just beginning
+    return set().union(*(groups(int(line.split()[0])) for line in pids if line[:1].isdigit()))
 
 
 def test_a_login_is_put_into_the_users_job_or_refused(hiding):
@@ -294,3 +294,45 @@ def test_a_login_is_put_into_the_users_job_or_refused(hiding):
         finally:
             login.kill()
     hiding.bob.run("scancel", other, check=0)
+
+
+@pytest.mark.parametrize("with_group", [False, True], ids=["in no group", "in a group of the same name"])
+def test_a_login_is_not_drawn_into_what_looks_like_the_job(hiding, with_group):
+    """A user's process outside of jobs may say that it is of one, and a part of the hierarchy may be his to divide."""
+    alice = hiding.alice
+    before = alice.submit("sleep 100", "--mem=50M")
+    alice.wait_state(before, "RUNNING")
+    own = poll(lambda: groups_of_job(alice, before), what="the job's groups")
+    home_id, name = re.search(r"minke\+([^/]+)/([^/]+)", next(iter(own))).groups()
+    alice.run("scancel", before, check=0)
+    poll(lambda: not groups_of_job(alice, before), what="the end of the job")
+    job = before + 1  # the false one comes first, so it has the lower number
+    made = []
+    if with_group:
+        line = next(one for one in pathlib.Path("/proc/self/cgroup").read_text().splitlines()
+                    if one.split(":")[1] in ("freezer", ""))
+        mount = "/sys/fs/cgroup" + ("/freezer" if line.split(":")[1] else "")
+        mine = pathlib.Path(mount + line.split(":", 2)[2]) / f"mine{os.getpid()}"
+        made = [mine, mine / f"minke+{home_id}", mine / f"minke+{home_id}" / name.replace(str(before), str(job))]
+        for one in made:
+            one.mkdir()
+            os.chown(one, alice.uid, alice.gid)
+    try:
+        claim = {"MINKE_LAUNCH": f"{home_id}/{job}.0"}
+        with subprocess.Popen(["sleep", "1000"]) as login, \
+                subprocess.Popen(["sleep", "1000"], env=claim, user=alice.uid) as false:
+            try:
+                if made:
+                    (made[-1] / "cgroup.procs").write_text(str(false.pid))
+                assert alice.submit("sleep 100", "--mem=50M") == job
+                alice.wait_state(job, "RUNNING")
+                poll(lambda: adopt(hiding, alice.name, login.pid).returncode == 0, what="the job")
+                true = groups_of_job(alice, job) - groups(false.pid)  # it is listed, too
+                assert true and groups(login.pid) == true
+            finally:
+                false.kill()
+                login.kill()
+    finally:
+        alice.run("scancel", "-u", alice.name)
+        for one in reversed(made):
+            one.rmdir()

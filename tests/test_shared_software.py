@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from cluster import poll
-from test_shared import NEEDS_ROOT, Shared
+from shared import NEEDS_ROOT, Shared
 from test_wheels import make_wheel, seeds  # noqa: F401
 
 MINKE_ONLY = True

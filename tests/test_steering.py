@@ -159,11 +159,14 @@ def test_notify_an_allocation(cluster):
 def test_list_processes(cluster):
     job = cluster.submit("srun sh -c 'touch started; sleep 100; true' &\nwait", "-n1", "--overcommit")
     poll(lambda: (cluster.work / "started").exists())
-    lines = [line.split() for line in cluster.run("scontrol", "listpids", job, check=0).stdout.splitlines()]
+
+    def listed() -> list[list[str]]:
+        return [line.split() for line in cluster.run("scontrol", "listpids", job, check=0).stdout.splitlines()]
+
+    lines = poll(lambda: (now := listed()) and [str(job), "0", "-", "-"] in [line[1:] for line in now] and now)
     assert lines[0] == ["PID", "JOBID", "STEPID", "LOCALID", "GLOBALID"]
     assert [str(job), "batch", "0", "0"] in [line[1:] for line in lines]
     assert [str(job), "0", "0", "0"] in [line[1:] for line in lines]
-    assert [str(job), "0", "-", "-"] in [line[1:] for line in lines]
     for pid, *_ in lines[1:]:
         assert pathlib.Path(f"/proc/{pid}").exists()
     of_step = cluster.run("scontrol", "listpids", f"{job}.0", check=0).stdout
@@ -417,3 +420,28 @@ def test_nodes_that_a_step_runs_on_are_not_given_back(new_cluster):
     refused = cluster.run("scontrol", "update", f"jobid={job}", "nodelist=n2")
     assert "the script runs on n1" in refused.stderr
     cluster.run("scancel", job)
+
+
+@pytest.mark.minke_only
+def test_a_delay_after_a_requeue(new_cluster):
+    cluster = new_cluster("late", Machine(nodes=1, cpus=2, settings="requeue_delay = 3600\n"))
+    job = cluster.submit("sleep 1000", "--requeue")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "requeue", job, check=0)
+    cluster.wait_state(job, "PENDING")
+    poll(lambda: cluster.queue("-j", job, format="%r") == ["BeginTime"], 10, "the reason")
+    cluster.run("scontrol", "update", f"jobid={job}", "starttime=now", check=0)
+    cluster.wait_state(job, "RUNNING")
+
+
+def test_what_is_not_there_cannot_be_signalled(cluster):
+    assert cluster.run("scancel", "999999").returncode == 0
+    missing = cluster.run("scancel", "--signal=USR1", "999999")
+    assert missing.returncode == 1 and "Kill job error on job id 999999: Invalid job id specified" in missing.stderr
+
+
+def test_tasks_are_listed_in_the_order_of_their_array(cluster):
+    job = cluster.submit("sleep 1000", "-n1", "--mem=10", "--array=1-3")
+    for task in (1, 2, 3):
+        cluster.wait_state(f"{job}_{task}", "RUNNING")
+    assert cluster.queue("-j", job, format="%i") == [f"{job}_{task}" for task in (1, 2, 3)]

@@ -233,3 +233,36 @@ def test_components_of_an_allocation_by_their_old_names(cluster):
     done = cluster.run("salloc", "-Q", "-N1", ":", "-N1", "env", check=0)
     for name in ("JOBID", "NNODES", "NODELIST"):
         assert f"\nSLURM_{name}_HET_GROUP_1=" in done.stdout
+
+
+@pytest.mark.minke_only  # Debian's Slurm has no NUMA support
+def test_memory_is_bound_and_told(cluster):
+    done = cluster.run("srun", "--mem-bind=verbose,map_mem:0", "grep", "Mems_allowed_list", "/proc/self/status", check=0)
+    assert re.fullmatch(r"mem-bind=MAP  - n1, task  0  0 \[\d+\]: mask 0x1 set\n", done.stderr)
+    assert cluster.run("srun", "--mem-bind=local", "true", check=0).stderr == ""
+    policy = cluster.run("srun", "--mem-bind=map_mem:0", "cat", "/proc/self/numa_maps", check=0).stdout
+    assert " bind:0 " in policy
+    missing = cluster.run("srun", "--mem-bind=v,map_mem:999", "true", check=0).stderr
+    assert "set_mempolicy(0x8" in missing and not missing.endswith(" set\n")
+    for given, says in {"mask_mem": 'missing list for "--mem-bind=mask_mem:<list>"',
+                        "local,nosuch": 'unrecognized --mem-bind argument "nosuch"',
+                        "map_mem:x": "Failed to validate number: x, the offending character is x"}.items():
+        assert f"srun: error: {says}\n" in cluster.run("srun", f"--mem-bind={given}", "true").stderr
+
+
+@pytest.mark.minke_only  # the reference has no GPUs
+@pytest.mark.machine(nodes=1, cpus=4, gpus="a100:2")
+def test_binding_to_gpus_is_told(cluster):
+    def told(*options):
+        done = cluster.run("srun", "-n2", "-l", *options, "printenv", "CUDA_VISIBLE_DEVICES", "MINKE_GPU_BIND")
+        return sorted(done.stderr.splitlines()), sorted(done.stdout.splitlines())
+    line = "{}: gpu-bind: usable_gres=0x{}; bit_alloc=0x3; local_inx=0; global_list={}; local_list={}"
+    lines, devices = told("--gpus=2", "--gpu-bind=verbose,single:1")
+    assert [text for text in lines if "gpu-bind" in text] == [line.format(0, 1, 0, 0), line.format(1, 2, 1, 1)]
+    assert devices == ["0: 0", "1: 1"]
+    lines, _ = told("--gpus=2", "--gpu-bind=v,map_gpu:1,0")
+    assert [text for text in lines if "gpu-bind" in text] == [line.format(0, 2, 1, 1), line.format(1, 1, 0, 0)]
+    assert not [text for text in told("--gpus=2", "--gpu-bind=verbose,none")[0] if "gpu-bind" in text]
+    # A whole node's GPUs count for memory by GPU.
+    shown = cluster.run("srun", "--exclusive", "--gres=gpu:1", "--mem-per-gpu=100", "scontrol", "show", "job", check=0)
+    assert "mem=200M" in shown.stdout

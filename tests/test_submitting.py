@@ -406,3 +406,28 @@ def test_texts_of_requests_have_a_length(cluster):
     done = cluster.run("sbatch", "--comment=" + "x" * 5000, "--wrap=true")
     assert done.returncode == 1
     assert "Pathname of a file, directory or other parameter too long" in done.stderr
+
+
+def test_features_of_the_node_that_runs_the_script(new_cluster):
+    from cluster import Machine
+    extra = """
+[[node]]
+name = "z1"
+cpus = 2
+memory = "1G"
+features = ["big"]
+[[partition]]
+name = "all"
+nodes = "n[1-2],z1"
+"""
+    cluster = new_cluster("batch", Machine(nodes=2, cpus=2, features="fast", extra=extra))
+    script = "echo $SLURMD_NODENAME $SLURM_JOB_NODELIST; srun -n1 -N1 hostname >/dev/null; scontrol show job $SLURM_JOB_ID"
+    job = cluster.submit(script, "-p", "all", "-N3", "-C", "fast|big", "--batch=big")
+    said = cluster.output(job)
+    assert said.startswith("z1 n[1-2],z1\n") and "BatchHost=z1\n" in said
+    cluster.wait_end(job)
+    assert ["batch", "z1"] in cluster.sacct("-j", str(job), format="JobName,NodeList")
+    for options in (("--batch=big",), ("-C", "fast", "--batch=fast&big")):
+        refused = cluster.run("sbatch", *options, "--wrap=true", check=1)
+        assert refused.stderr == ("sbatch: error: Batch job submission failed: "
+                                  "Job --batch option is invalid or not a subset of --constraints\n")

@@ -4,7 +4,6 @@ import hashlib
 import pathlib
 import shutil
 import subprocess
-import time
 import zipfile
 
 import pytest
@@ -208,8 +207,15 @@ def test_without_wheels_virtualenv_says_what_to_do(cluster):
     assert "minke wheels add virtualenv" in cluster.output(id)
 
 
-def test_the_second_time_takes_less_than_two_seconds(site):
+def test_the_second_time_takes_less_than_half_of_pips(site):
+    """Side by side, so that a busy machine slows both; ./dev bench environments measures large packages, and the seconds."""
     job(site, GUIDE)
-    begun = time.monotonic()
-    job(site, GUIDE)
-    assert time.monotonic() - begun < 10  # on a busy machine; ./dev bench measures it beside pip
+
+    def seconds(**variables) -> float:
+        text = job(site, "begin=$EPOCHREALTIME\n" + GUIDE + "end=$EPOCHREALTIME\necho took ${begin/./} ${end/./}\n",
+                   "--export=ALL" + "".join(f",{name}={value}" for name, value in variables.items()))
+        begin, end = text.split("took ")[1].split()
+        assert ("linked from" in text) == (not variables), text
+        return (int(end) - int(begin)) / 1e6
+    plain, linked = zip(*[(seconds(MINKE_PIP="plain"), seconds()) for _ in range(3)])
+    assert min(linked) < min(plain) / 2, (plain, linked)

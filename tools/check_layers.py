@@ -29,7 +29,7 @@ PURE = {"model", "text", "sched", "sim", "ml", "submit"}
 # Headers of the file system, the clock, the network, threads and processes.
 IMPURE_HEADERS = re.compile(
     r"^(unistd\.h|fcntl\.h|sys/(?!types\.h).*|time\.h|fstream|filesystem|iostream|thread|mutex|netdb\.h|pwd\.h|grp\.h)$")
-IMPURE_CALLS = re.compile(r"\b(system_clock::now|steady_clock::now|getenv|std::time\(|fopen|::open\()")
+IMPURE_CALLS = re.compile(r"\b(system_clock::now|steady_clock::now|getenv|std::time\(|fopen)|(?<!\w)::open\(")
 
 
 def main() -> int:

@@ -225,3 +225,44 @@ def test_reportseff_reports(site):
     assert re.match(rf"\s*{job}\s+COMPLETED\s+00:00:0\d\s", line), line
     done = site.run("reportseff", "--no-color", "--user", "root", "--since", "d=1", "--format", "+jobname,nnodes", check=0)
     assert "measured" in done.stdout
+
+
+def test_batchspawner_starts_and_stops_a_notebook_server(site):
+    """JupyterHub's spawner as the hub drives it: submit, ask until it runs, ask where, stop."""
+    server = site.work / "server.sh"
+    server.write_text("#!/bin/sh\necho serves $SLURM_JOB_ID for $JUPYTERHUB_USER\nsleep 300\n")
+    server.chmod(0o755)
+    out = site.python("""
+        import asyncio
+        import os
+        from batchspawner import SlurmSpawner
+        from jupyterhub import orm
+        from jupyterhub.objects import Hub
+        from jupyterhub.user import User
+
+        session = orm.new_session_factory("sqlite:///:memory:")()
+        session.add(orm.User(name="root"))
+        session.commit()
+
+        async def main():
+            user = User(session.query(orm.User).first(), {})
+            spawner = user._new_spawner(
+                "", spawner_class=SlurmSpawner, cmd=[os.getcwd() + "/server.sh"], exec_prefix="",
+                batchspawner_singleuser_cmd="", req_memory="200M", req_nprocs="1", req_runtime="10",
+                req_partition="main", req_options="--comment=notebook", req_homedir=os.getcwd(),
+                environment={name: os.environ[name] for name in ("PATH", "MINKE_HOME") if name in os.environ})
+            spawner.hub, spawner.api_token = Hub(), "secret"
+            spawner.mock_port = 4711  # which the server in the job would tell the hub
+            print("address", *await spawner.start())
+            job = spawner.job_id
+            print("poll", await spawner.poll())
+            while f"serves {job} for root" not in open(f"jupyterhub_slurmspawner_{job}.log").read():
+                await asyncio.sleep(0.1)
+            print("host", spawner.state_gethost() in os.popen(f"squeue -h -j {job} -o %N").read())
+            await spawner.stop()
+            print("poll", await spawner.poll())
+
+        asyncio.run(main())
+        """)
+    assert re.fullmatch(r"address \S+ 4711\npoll None\nhost True\npoll 1\n", out), out
+    assert site.sacct("-X", format="JobName,State")[-1][0] == "spawner-jupyterhub"

@@ -172,6 +172,14 @@ SIZE = lines("size", """
 -m x
 --mem-bind=local
 --mem-bind=x
+--mem-bind=verbose,sort,prefer,rank
+--mem-bind=local,x
+--mem-bind=map_mem:x
+--mem-bind=mask_mem
+--batch=fast
+--batch=fast -C fast
+--batch=slow -C 'fast|slow'
+--batch='fast&slow' -C fast
 """)
 
 NAMES = lines("names", """
@@ -690,6 +698,11 @@ IMPOSSIBLE = lines("impossible", """
 --mem=1T
 --mem-per-cpu=5000 -n 2
 --mincpus=9
+-B 4:1:1
+-B 2:4:1 -w n1
+--sockets-per-node=3
+--cores-per-socket=5
+--threads-per-core=2
 --ntasks-per-node=9 -N 1
 --ntasks-per-node=2 -N 2 -n 6
 --gres=gpu:3

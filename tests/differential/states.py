@@ -9,7 +9,7 @@ JOBS = {
     "completed": "--wrap=true",
     "failed": "--wrap='exit 3'",
     "killed": "--wrap='kill -KILL $$'",
-    "cancelled": "-w n5 --wrap='sleep 300'",
+    "cancelled": "-w n5 --wrap='exec sleep 300'",  # one process: its signal is the job's
     "never-ran": "--hold --wrap=true",
     "running": "-N 1 -n 2 --mem-per-cpu=100 -t 10 -w n3 --gres=gpu:1 --wrap='srun -n 1 -J walk sleep 300'",
     "busy": "-w n1 --exclusive --wrap='sleep 300'",

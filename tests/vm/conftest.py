@@ -1,6 +1,7 @@
 """Tests in a virtual machine with Debian's own kernel: control groups of version 2, systemd, power cuts.
 
-Run by `./dev test --vm` alone: emulated, a boot takes half a minute and more.
+Run by `./dev test --vm` alone, in two machines side by side, which the tests' groups name: emulated, a boot takes half
+a minute. What ends a machine's cluster comes last in its group.
 """
 import os
 import pathlib
@@ -10,6 +11,7 @@ import tempfile
 
 import pytest
 
+import guest_cluster
 import image
 from guest import Guest
 
@@ -20,7 +22,7 @@ def pytest_ignore_collect(collection_path, config):
     return True if collection_path.name.startswith("test_") and not config.getoption("--vm") else None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def guest():
     try:
         made = image.make(REPOSITORY / "build" / "vm")
@@ -38,3 +40,16 @@ def guest():
         if machine:
             machine.close()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def cluster_machine(guest):
+    guest_cluster.set_up(guest)
+    return guest
+
+
+@pytest.fixture
+def machine(cluster_machine):
+    """The guest with a shared cluster; no job is left when the test ends."""
+    yield cluster_machine
+    cluster_machine.run("minke scancel -u alice; minke scancel -u bob; true", None)

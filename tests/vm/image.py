@@ -4,13 +4,16 @@ Kept in a directory of the build, under a name that follows from what it is made
 that changes. Needs root, as mmdebstrap does where it may not map users; no network but apt's, no service, and it
 leaves nothing else behind.
 """
+import fcntl
 import hashlib
 import os
 import pathlib
 import shutil
 import subprocess
 
-PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "initramfs-tools",
+# The kernel has what it needs to mount its root file system: no first root in memory. Its package wants something that
+# makes one; tiny-initramfs is done at once.
+PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "tiny-initramfs",
             "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server",
             "openssh-client", "xfsprogs", "criu", "python3-numpy"]
 
@@ -27,9 +30,10 @@ done
 """
 
 # Its processes are the tests'; they outlive it, and each script that wants a session of its own makes one.
-AGENT_UNIT = """[Unit]
+AGENT_UNIT = r"""[Unit]
 Description=Runs the tests' scripts
-After=multi-user.target
+Requires=dev-virtio\x2dports-agent.device
+After=multi-user.target dev-virtio\x2dports-agent.device
 [Service]
 ExecStart=/usr/local/sbin/agent
 KillMode=process
@@ -37,10 +41,15 @@ KillMode=process
 WantedBy=multi-user.target
 """
 
-# What starts by itself and is of no use here; each costs an emulated machine seconds.
+# What starts by itself and is of no use here; each costs an emulated machine seconds. The users' own systemd would be
+# started at each of their logins.
 MASKED = ["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
           "e2scrub_reap.service", "systemd-timesyncd.service", "getty@tty1.service", "serial-getty@ttyS0.service",
-          "systemd-update-utmp.service", "ssh.service"]
+          "systemd-update-utmp.service", "ssh.service", "user@.service", "modprobe@drm.service",
+          "modprobe@dm_mod.service", "modprobe@configfs.service", "modprobe@efi_pstore.service",
+          "modprobe@fuse.service", "systemd-binfmt.service", "systemd-sysusers.service", "kmod-static-nodes.service",
+          "systemd-journal-flush.service", "dev-hugepages.mount", "sys-kernel-debug.mount",
+          "sys-kernel-tracing.mount", "sys-kernel-config.mount"]
 
 
 class Unavailable(Exception):
@@ -52,40 +61,47 @@ def needed_programs() -> list[str]:
 
 
 def make(directory: pathlib.Path) -> pathlib.Path:
-    """The directory of the image: disk.ext4, vmlinuz, initrd.img. Raises Unavailable with the reason."""
+    """The directory of the image: disk.ext4, vmlinuz. Raises Unavailable with the reason. One makes it, others wait."""
     if missing := needed_programs():
         raise Unavailable(f"{', '.join(missing)} not installed")
     if os.geteuid() != 0:
         raise Unavailable("making the image needs root")
     recipe = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()[:12]
     image = directory / f"image-{recipe}"
-    if image.is_dir():
-        return image
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not image.is_dir():
+            make_anew(directory, image)
+    return image
+
+
+def make_anew(directory: pathlib.Path, image: pathlib.Path) -> None:
     for old in directory.glob("image-*"):
         shutil.rmtree(old)
     made = directory / f"making-{os.getpid()}"
     shutil.rmtree(made, ignore_errors=True)
-    made.mkdir(parents=True)
+    made.mkdir()
     try:
         root = made / "root"
         done = subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root",
-                               f"--include={','.join(PACKAGES)}", "bookworm", str(root)],
+                               f"--include={','.join(PACKAGES)}", "--dpkgopt=force-unsafe-io",
+                               *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")),
+                               "bookworm", str(root)],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode != 0:
             raise Unavailable("mmdebstrap: " + done.stderr.strip()[-400:])
         configure(root)
-        for name, pattern in (("vmlinuz", "vmlinuz-*"), ("initrd.img", "initrd.img-*")):
-            found = sorted((root / "boot").glob(pattern))
-            if not found:
-                raise Unavailable(f"there is no {pattern} among Debian's packages")
-            shutil.copy(found[-1], made / name)
+        kernels = sorted((root / "boot").glob("vmlinuz-*"))
+        if not kernels:
+            raise Unavailable("there is no kernel among Debian's packages")
+        shutil.copy(kernels[-1], made / "vmlinuz")
         subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(made / "disk.ext4"), "2G"],
                        check=True)
         shutil.rmtree(root)
         made.rename(image)
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return image
 
 
 def configure(root: pathlib.Path) -> None:
@@ -103,9 +119,12 @@ def configure(root: pathlib.Path) -> None:
     (root / "etc/fstab").write_text("LABEL=root / ext4 rw,noatime 0 1\n"
                                     "LABEL=minke /opt/minke ext4 ro 0 0\n")
     (root / "opt/minke").mkdir(exist_ok=True)
+    manager = root / "etc/systemd/system.conf.d"
+    manager.mkdir(exist_ok=True)
+    (manager / "patient.conf").write_text("[Manager]\nDefaultTimeoutStartSec=10min\nDefaultTimeoutStopSec=5min\n"
+                                          "DefaultDeviceTimeoutSec=10min\n")
     (root / "etc/hostname").write_text("machine\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost machine\n")
-    # The identity is new at each boot of a copy; what was made on the way is of no use.
-    (root / "etc/machine-id").write_text("")
-    for cache in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/man", "usr/share/locale"):
+    (root / "etc/machine-id").write_text("0123456789abcdef0123456789abcdef\n")  # without one, each boot is the first
+    for cache in ("var/cache/apt", "var/lib/apt/lists"):
         shutil.rmtree(root / cache, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Programs that cannot save their state go on in the next part of a chain, by CRIU; on Debian's own kernel."""
 import pytest
 
-pytestmark = [pytest.mark.minke_only, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.minke_only, pytest.mark.timeout(1800), pytest.mark.xdist_group("second")]
 
 COUNTER = """#!/bin/bash
 for ((i = 1; i <= 40; i++)); do echo "count $i of $1, part $MINKE_CHAIN_PART"; sleep 0.5; done
@@ -61,4 +61,4 @@ def test_users_without_the_right_are_refused(machine):
     machine.run("id carol >/dev/null 2>&1 || useradd --create-home carol")
     chain_of_hers = "/opt/minke/minke chain --checkpoint=auto --total=10 --each=1 /bin/true"
     said = machine.run(f"runuser -l carol -c '{chain_of_hers}' 2>&1; true")
-    assert "--checkpoint=auto is not to be had here: criu check: " in said
+    assert "--checkpoint=auto is not to be had here: criu check: " in said and "is for root's own jobs" in said

@@ -1,111 +1,9 @@
-"""A shared cluster as systemd starts it, with control groups of version 2, and after the plug was pulled."""
+"""A shared cluster as systemd starts it, with control groups of version 2, device filters and logins by ssh."""
 import pytest
 
-pytestmark = [pytest.mark.minke_only, pytest.mark.timeout(1800)]
+from guest_cluster import LOGIN, OPEN, as_user, fields, quote, submit, wait_state
 
-CONFIGURATION = """
-max_pids = 60
-kill_wait = 2
-[gpus]
-library = "/srv/gpus/libnvidia-ml.so.1"
-device_directory = "/srv/gpus"
-[[node]]
-name = "machine"
-cpus = 2
-memory = 400
-[[partition]]
-name = "main"
-default_mem_per_cpu = 100
-"""
-
-# Devices that do nothing when they are opened stand for two GPUs.
-SETUP = f"""set -e
-ln -sf /opt/minke/minke /usr/local/bin/minke
-mkdir /srv/gpus
-cp /opt/minke/libnvidia-ml.so.1 /srv/gpus
-printf '0 0 GPU-aaa 81559 NVIDIA H100\\n1 1 GPU-bbb 81559 NVIDIA H100\\n' >/srv/gpus/libnvidia-ml.so.1.gpus
-mknod -m 666 /srv/gpus/nvidia0 c 1 7
-mknod -m 666 /srv/gpus/nvidia1 c 1 8
-for user in alice bob; do useradd --create-home --shell /bin/bash $user; done
-cat >/etc/minke.toml <<'END'
-{CONFIGURATION}
-END
-cd /etc/systemd/system
-minke up --print-units >/run/units
-awk '/^# / {{ file = $2; next }} file {{ print > file }}' /run/units
-systemctl daemon-reload
-systemctl enable --quiet --now minke
-"""
-
-HOG = """#!/usr/bin/env python3
-import sys, time
-mine = bytearray(int(sys.argv[1]) << 20)
-for at in range(0, len(mine), 4096):
-    mine[at] = 1
-print("had", sys.argv[1], flush=True)
-time.sleep(float(sys.argv[2]))
-"""
-
-ESCAPE = """#!/usr/bin/env python3
-import os, sys, time
-if os.fork():
-    os._exit(0)
-os.setsid()
-if os.fork():
-    os._exit(0)
-os.closerange(0, 64)
-os.environ.clear()
-with open(sys.argv[1], "w") as file:
-    file.write(str(os.getpid()))
-os.execve("/bin/sleep", ["sleep", "1000"], {})
-"""
-
-
-OPEN = "for i in 0 1; do (exec </srv/gpus/nvidia$i) 2>/dev/null && echo opened || echo refused; done"
-
-COMMANDS = 'eval "$(minke env)"; '
-
-
-def as_user(user: str, script: str) -> str:
-    """As a login of the user's that has Minke's commands."""
-    return f"runuser -l {user} -c {quote('set -e; ' + COMMANDS + script)}"
-
-
-def quote(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-@pytest.fixture(scope="module")
-def machine(guest):
-    guest.run(SETUP, seconds=300)
-    for user in ("alice", "bob"):
-        for name, text in (("hog", HOG), ("escape", ESCAPE)):
-            guest.run(f"cat >/home/{user}/{name} <<'END'\n{text}END\nchmod 755 /home/{user}/{name}")
-    guest.until("test -S /run/minke/minked.sock")
-    return guest
-
-
-@pytest.fixture(autouse=True)
-def nothing_runs_afterwards(machine):
-    yield
-    machine.run('eval "$(minke env)"; scancel -u alice; scancel -u bob; true', None)
-
-
-def submit(machine, user: str, script: str, *options: str) -> str:
-    return machine.run(as_user(user, f"sbatch --parsable {' '.join(options)} --wrap {quote(script)}")).strip()
-
-
-def wait_state(machine, job: str, state: str, seconds: float = 180) -> None:
-    try:
-        machine.until(as_user("alice", f"scontrol show job {job} | grep -q JobState={state}"), seconds)
-    except AssertionError as error:
-        told = machine.run(f"minke scontrol show job {job}; tail -n 20 /var/lib/minke/*.log", None)
-        raise AssertionError(f"job {job} is not {state}:\n{told}") from error
-
-
-def fields(machine, job: str) -> dict[str, str]:
-    text = machine.run(as_user("alice", f"scontrol -o show job {job}"))
-    return dict(word.split("=", 1) for word in text.split() if "=" in word)
+pytestmark = [pytest.mark.minke_only, pytest.mark.timeout(1800), pytest.mark.xdist_group("first")]
 
 
 def test_systemd_has_both_units_running(machine):
@@ -123,12 +21,16 @@ def test_jobs_run_in_groups_of_the_launchers_unit(machine):
 
 
 def test_memory_beyond_the_limit(machine):
+    """Swapping does not help."""
+    machine.run("dd if=/dev/zero of=/var/tmp/swap bs=1M count=200 status=none; chmod 600 /var/tmp/swap; "
+                "mkswap -q /var/tmp/swap; swapon /var/tmp/swap")
     job = submit(machine, "alice", "./hog 120 0; echo went on", "--mem=60M", "-o", "out")
     wait_state(machine, job, "OUT_OF_MEMORY")
     text = machine.until("grep oom_kill /home/alice/out && cat /home/alice/out")
     assert f"Detected 1 oom_kill event in StepId={job}.batch" in text and "had" not in text
     other = submit(machine, "alice", "./hog 40 0", "--mem=100M", "-o", "fits", "--wait")
     assert machine.run("cat /home/alice/fits") == "had 40\n" and fields(machine, other)["ExitCode"] == "0:0"
+    machine.run("swapoff /var/tmp/swap")
 
 
 def test_step_has_its_own_limit(machine):
@@ -142,6 +44,33 @@ def test_nothing_escapes_the_end(machine):
     job = submit(machine, "alice", "./escape escaped; while [ ! -s escaped ]; do sleep 0.1; done", "--wait")
     machine.until("! kill -0 $(cat /home/alice/escaped)")
     assert fields(machine, job)["JobState"] == "COMPLETED"
+
+
+# Everything of the groups that lets out, raises a limit, or ends or stops others. What the launcher made cannot be
+# listed: the job knows its own.
+MEDDLE = r"""names='cgroup.procs cgroup.threads cgroup.kill cgroup.freeze cgroup.subtree_control memory.max pids.max'
+tried=0
+for group in $OWN $OWN/.. $OWN/../.. $(find /sys/fs/cgroup -type d 2>/dev/null); do
+  for name in $names; do
+    for word in 0 $$ 1 max +memory; do
+      { echo $word >$group/$name; } 2>/dev/null && echo wrote $word to $group/$name
+    done
+    [ ! -e $group/$name ] || tried=$((tried + 1))
+  done
+  mkdir $group/own 2>/dev/null && echo made $group/own
+done
+[ $tried -gt 30 ] && echo tried
+cut -d: -f3 /proc/self/cgroup
+"""
+
+
+def test_a_job_cannot_leave_or_change_its_group(machine):
+    machine.run(f"cat >/home/alice/meddle <<'END'\n{MEDDLE}END")
+    own = "export OWN=/sys/fs/cgroup$(cut -d: -f3 /proc/self/cgroup); "
+    for way in ("", "unshare --user --map-root-user --cgroup --mount "):
+        job = submit(machine, "alice", f"{own}{way}bash meddle", "-o", "meddled", "--wait")
+        tried, group = machine.run("cat /home/alice/meddled").splitlines()
+        assert tried == "tried" and (f"/job_{job}.0" in group or way and group == "/"), group
 
 
 def test_fork_bomb_disturbs_nobody(machine):
@@ -158,41 +87,12 @@ def test_fork_bomb_disturbs_nobody(machine):
     machine.run(as_user("bob", f"scancel {other}"))
 
 
-def test_jobs_go_on_while_the_daemon_is_restarted(machine):
-    job = submit(machine, "alice", "echo $$ >pid; sleep 300")
-    pid = machine.until("cat /home/alice/pid 2>/dev/null").strip()
-    machine.run("systemctl restart minke")
-    machine.until("test -S /run/minke/minked.sock")
-    wait_state(machine, job, "RUNNING")
-    assert machine.run(f"kill -0 {pid}; echo $?").strip() == "0"
-    machine.run(as_user("alice", f"scancel {job}"))
-    wait_state(machine, job, "CANCELLED")
-
-
-def test_launcher_that_is_killed_comes_back(machine):
-    machine.run("rm -f /home/alice/escaped")
-    job = submit(machine, "alice", "./escape escaped; sleep 300", "--no-requeue")
-    machine.until("test -s /home/alice/escaped")
-    machine.run("systemctl kill --kill-whom=main --signal=KILL minke-launcher")
-    wait_state(machine, job, "NODE_FAIL")
-    machine.until("! kill -0 $(cat /home/alice/escaped)")
-    after = submit(machine, "alice", "echo goes on; cat /proc/self/cgroup", "-o", "after", "--wait")
-    text = machine.run("cat /home/alice/after")
-    assert text.startswith("goes on\n") and "/minke-launcher.service/" in text, text
-    assert fields(machine, after)["ExitCode"] == "0:0"
-    assert machine.run("systemctl is-active minke minke-launcher").split() == ["active", "active"]
-
-
 def test_a_job_opens_its_gpus_and_no_others(machine):
     """By a filter that the launcher loads into the kernel (eBPF)."""
     assert "jobs cannot open GPUs of others" in machine.run("minke doctor", None)
     for options, seen in (((), ["refused", "refused"]), (("--gpus=1",), ["opened", "refused"])):
         submit(machine, "alice", OPEN, "--wait", "-o", "opened", *options)
         assert machine.run("cat /home/alice/opened").split() == seen
-
-
-# What a login does, without one.
-LOGIN = f"systemd-run --quiet --wait --pipe --slice=user.slice --uid=bob bash -c {quote(OPEN)}"
 
 
 def test_guard_of_all_logins(machine):
@@ -225,7 +125,6 @@ def ssh(user: str, command: str) -> str:
             f"{user}@127.0.0.1 {quote(command)} 2>&1")
 
 
-@pytest.mark.xfail(reason="not settled: what a login that is refused is told, and whether another is in the job")
 def test_login_by_ssh_is_in_the_users_job(machine):
     machine.run(SSH)
     refused = machine.run(ssh("alice", "echo in"), None, seconds=150)
@@ -240,54 +139,3 @@ def test_login_by_ssh_is_in_the_users_job(machine):
     machine.run(as_user("alice", f"scancel {job}"))
     machine.until("! kill -0 $(cat /home/alice/login) 2>/dev/null")
     machine.run("sed -i /adopt/d /etc/pam.d/sshd; systemctl stop logins")
-
-
-def test_reboot(machine):
-    """In good order: what ran begins again where it may, and has failed for its node where not."""
-    lost = submit(machine, "alice", "sleep 1000", "--no-requeue")
-    again = submit(machine, "bob", 'echo "run $SLURM_RESTART_COUNT" >>rebooted; sleep 1000', "--requeue")
-    wait_state(machine, lost, "RUNNING")
-    machine.until("test -s /home/bob/rebooted")
-    machine.reboot()
-    machine.until("test -S /run/minke/minked.sock")
-    wait_state(machine, lost, "NODE_FAIL")
-    machine.until("grep -q 'run 1' /home/bob/rebooted")
-    wait_state(machine, again, "RUNNING")
-    assert machine.run("systemctl is-active minke minke-launcher").split() == ["active", "active"]
-
-
-@pytest.mark.xfail(reason="not settled: passes alone, not on a busy machine after a launcher was killed")
-def test_power_cut(machine):
-    """Nothing that was acknowledged is lost, nothing is run twice that may not be, nothing is left lying about."""
-    done = submit(machine, "alice", "true", "--wait")
-    lost = submit(machine, "alice", "touch $SLURM_TMPDIR/left; sleep 1000", "--no-requeue", "-J", "lost")
-    again = submit(machine, "bob", 'echo "run $SLURM_RESTART_COUNT" >>runs; sleep 1000', "--requeue", "-J", "again")
-    wait_state(machine, lost, "RUNNING")
-    wait_state(machine, again, "RUNNING")
-    waiting = submit(machine, "bob", "true", "--hold")
-    machine.until("test -s /home/bob/runs")
-    machine.run("minke guard on; sync")
-    machine.cut_power()
-    machine.until("test -S /run/minke/minked.sock")
-    wait_state(machine, lost, "NODE_FAIL")
-    wait_state(machine, again, "RUNNING")
-    machine.until("grep -q 'run 1' /home/bob/runs")
-    assert fields(machine, waiting)["JobState"] == "PENDING"
-    assert machine.run(as_user("alice", f"sacct -nXj {done} -o state")).split() == ["COMPLETED"]
-    assert machine.run(f"ls /var/lib/minke/tmp | grep -w {lost} || true") == ""
-    machine.run(as_user("bob", f"scancel {again} {waiting}"))
-    assert machine.run(LOGIN).split() == ["refused", "refused"]
-    machine.run("minke guard off")
-
-
-def test_without_systemds_delegation(machine):
-    """Started from a root shell: the groups are made below the root of the mount."""
-    machine.run("systemctl stop minke minke-launcher; mkdir -p /srv/minke; chmod 755 /srv/minke")
-    own = "export MINKE_HOME=/srv/minke; cp -n /etc/minke.toml /srv/minke/ 2>/dev/null; "
-    machine.run(own + "minke up --shared")
-    job = machine.run(as_user("alice", own + "sbatch --parsable --mem=60M -o own --wrap 'cat /proc/self/cgroup; "
-                                             "./hog 120 0'")).strip()
-    machine.until(as_user("alice", own + f"scontrol show job {job} | grep JobState=OUT_OF_MEMORY"))
-    assert machine.run("cat /home/alice/own").startswith("0::/minke+")
-    machine.run(own + "minke down --cancel-jobs")
-    machine.until("! ls -d /sys/fs/cgroup/minke+*")
