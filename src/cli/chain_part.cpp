@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ constexpr int kSkippedLines = 2;  // of the batch script, above the job's own
 constexpr size_t kMaxScriptBytes = size_t{8} << 20;
 constexpr int kNotDone = EX_TEMPFAIL;  // 75: the script asks for another part
 constexpr int64_t kMaxReserveSeconds = 30;
+constexpr int kLastMoments = 1000;  // ms: CRIU cannot keep a process that is just ending
 
 // A line in one write: what runs writes to the same log.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
@@ -62,7 +64,7 @@ class Part {
 
  private:
   void warn();
-  bool has_ended() const;
+  bool ends_within(int milliseconds) const;
   void start(const std::string& script, const std::vector<std::string>& arguments, const sigset_t& signals);
   bool keep_state();
   void wait_for(pid_t child);
@@ -152,18 +154,18 @@ bool Part::keep_state() {
 
 // What ended by itself while the warning was on its way, or while its state was being kept, was not moved to by it:
 // it is as done as if there had been no warning.
-bool Part::has_ended() const {
-  siginfo_t ended{};
-  return ::waitid(P_PID, static_cast<id_t>(child_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         ended.si_pid == child_;
+bool Part::ends_within(int milliseconds) const {
+  const os::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
+  pollfd end{process.get(), POLLIN, 0};
+  return process && ::poll(&end, 1, milliseconds) == 1;
 }
 
 // To the steps of the job, as --signal does; and to those processes beside them that wait for it. The others
 // would die of it.
 void Part::warn() {
-  if (warned_ || has_ended()) return;
+  if (warned_ || ends_within(0)) return;
   say("part %u ends in %s", number_, text::format_seconds(std::max<int64_t>(0, limit_ - now())).c_str());
-  if (checkpoint_ && (keep_state() || has_ended())) {
+  if (checkpoint_ && (keep_state() || ends_within(kLastMoments))) {
     warned_ = kept_;
     return;
   }
