@@ -211,11 +211,45 @@ void ConservativePlan::slide(std::uint32_t position, std::int64_t now) {
     if (start <= gains_.first() || !gains_.touch(start) || (i > 0 && jobs.start(i - 1) == start)) continue;
     const std::int64_t to = free_.free_since(start, jobs.processors(), now);
     if (to == start) continue;
-    const std::int64_t until = free_.free_until(start - 1, to + jobs.seconds(), jobs.processors());
     const std::size_t first = jobs.first_after(to);
+    const std::size_t last = first == i ? end_of_train(jobs, i, start - to) : i;
+    if (last > i) {
+      slide_train(position, i, last, start - to, now);
+      i = last;
+      continue;
+    }
+    const std::int64_t until = free_.free_until(start - 1, to + jobs.seconds(), jobs.processors());
     move(position, first, {to, until}, now);
     i = first;  // those that follow may be able to do the same
   }
+}
+
+// Job `first` can slide by so many seconds, and no further. So can the jobs after it of which each begins
+// when the one before it ends: that one makes room for just as much, and before that nothing is free.
+std::size_t ConservativePlan::end_of_train(const LikeJobs& jobs, std::size_t first, std::int64_t by) const {
+  if (by >= jobs.seconds()) return first;
+  std::size_t last = first;
+  while (last + 1 < jobs.size()) {
+    const std::int64_t next = jobs.start(last + 1);
+    if (next != jobs.start(last) + jobs.seconds() || free_.free_at(next - by - 1) >= jobs.processors()) break;
+    ++last;
+  }
+  return last;
+}
+
+// All of them at once: only before the first and at the end of the last is anything else free than before.
+void ConservativePlan::slide_train(std::uint32_t position, std::size_t first, std::size_t last,
+                                   std::int64_t by, std::int64_t now) {
+  LikeJobs& jobs = jobs_[position];
+  const std::int64_t begin = jobs.start(first);
+  const std::int64_t end = jobs.start(last) + jobs.seconds();
+  jobs.advance(first, last, by);
+  update(position);
+  has_moved_ = true;
+  free_.add(begin - by, begin, -jobs.processors());
+  free_.add(end - by, end, jobs.processors());
+  gains_.add({end - by, end}, jobs.processors(), free_, demand_, now);
+  moves_ += last - first + 1;
 }
 
 // Job `first` into that window, and those like it each into the place of the one before it, as long as they

@@ -15,7 +15,8 @@
 // Like jobs that follow one another share a position. Placing them again one by one, until none moves, ends
 // in the only order of ascending starts in which none can move; in which steps it is reached does not matter.
 // So a step goes as far as it can: the place that a job leaves is taken by the next one, and so on, until one
-// leaves a place that no other can take at once.
+// leaves a place that no other can take at once. And like jobs of which each begins when the one before it
+// ends slide as one.
 //
 // A job whose time has come has started; take_started() tells. Times never go back. Processors only: one pool
 // without nodes. Cost of an end: a few operations for each position, O(log n) for each move. Owned by one
@@ -76,6 +77,9 @@ class ConservativePlan {
   Availability::Window window(std::uint32_t position, std::int64_t now);
   bool jump(std::uint32_t position, std::int64_t now);
   void slide(std::uint32_t position, std::int64_t now);
+  std::size_t end_of_train(const LikeJobs& jobs, std::size_t first, std::int64_t by) const;
+  void slide_train(std::uint32_t position, std::size_t first, std::size_t last, std::int64_t by,
+                   std::int64_t now);
   void use_gains(std::uint32_t position, std::size_t first, std::int64_t now);
   std::int64_t first_begin(Gains::Gain gain, const LikeJobs& jobs, std::int64_t now) const;
   Availability::Window search(const LikeJobs& jobs, std::int64_t from, std::int64_t before) const;

@@ -215,6 +215,22 @@ TEST(ConservativePlan, IsTheSameAsPlacingAllAgain) {
   EXPECT_GT(moved, 1000u);
 }
 
+// Each begins when the one before it ends.
+TEST(ConservativePlan, WhatStandsInARowSlidesTogether) {
+  ConservativePlan plan(10);
+  EXPECT_EQ(plan.submit(0, 10, 100, 0), 0);
+  plan.take_started();
+  for (std::uint32_t job = 1; job <= 3; ++job) EXPECT_EQ(plan.submit(job, 8, 50, 0), 50 + 50 * job);
+  EXPECT_EQ(plan.submit(4, 2, 120, 0), 100);  // beside the first two, until 220
+  EXPECT_EQ(plan.submit(5, 10, 20, 0), 250);
+  for (std::uint32_t job = 6; job <= 8; ++job) EXPECT_EQ(plan.submit(job, 8, 50, 0), 270 + 50 * (job - 6));
+  plan.end(10, 100, 60);
+  std::vector<std::int64_t> starts;
+  while (plan.waiting() > 0) starts.push_back(plan.take_started().time);
+  EXPECT_EQ(starts, (std::vector<std::int64_t>{60, 60, 110, 160, 210, 230, 280, 330}));
+  EXPECT_EQ(plan.moves(), 8u);
+}
+
 TEST(ConservativePlan, NobodyStartsLaterThanPromisedNorIsAnythingOverCommitted) {
   for (std::uint64_t seed = 1000; seed < 1300; ++seed) {
     SCOPED_TRACE(seed);

@@ -63,6 +63,10 @@ class LikeJobs {
                          begin + static_cast<std::ptrdiff_t>(last - first) + 1);
     *begin = to;
   }
+  // Jobs `first` to `last` start so many seconds earlier, and not before the one before them.
+  void advance(std::size_t first, std::size_t last, std::int64_t by) {
+    for (std::size_t i = first; i <= last; ++i) starts_[head_ + i] -= by;
+  }
   // Whether a job that follows in the queue is one of them.
   bool is_like(std::int32_t processors, std::int64_t seconds, std::int64_t start) const {
     return processors == processors_ && seconds == seconds_ && (empty() || start >= last());

@@ -22,6 +22,16 @@ TEST(LikeJobs, KnowTheirStartsInOrder) {
   EXPECT_FALSE(jobs.is_like(2, 61, 30));
 }
 
+TEST(LikeJobs, AdvanceTogether) {
+  LikeJobs jobs(2, 10);
+  for (const std::int64_t start : {10, 30, 40, 50}) jobs.append(static_cast<LikeJobs::JobKey>(start), start);
+  jobs.pop();
+  jobs.advance(0, 1, 8);
+  EXPECT_EQ(jobs.first(), 22);
+  EXPECT_EQ(jobs.start(1), 32);
+  EXPECT_EQ(jobs.last(), 50);
+}
+
 TEST(LikeJobs, AreTheSameAsASetOfStarts) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Random random(seed);
