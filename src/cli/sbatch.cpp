@@ -64,9 +64,11 @@ int sbatch_main(int argc, char** argv) {
   for (const std::string& note : reply.notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
   // With --clusters, Slurm says to which one the job went.
   const std::string cluster = request->clusters.empty() ? std::string() : fetch_cluster_name(*client);
-  if (request->parsable) {
+  if (request->quiet) {
+    // Slurm prints no number, not even with --parsable.
+  } else if (request->parsable) {
     std::printf("%u%s%s\n", reply.job_id(), cluster.empty() ? "" : ";", cluster.c_str());
-  } else if (!request->quiet) {
+  } else {
     std::printf("Submitted batch job %u%s%s\n", reply.job_id(), cluster.empty() ? "" : " on cluster ",
                 cluster.c_str());
   }

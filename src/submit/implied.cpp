@@ -56,6 +56,18 @@ Status from_node_list(model::JobSpec& spec) {
   return {};
 }
 
+// GPUs, or what else there are several types of, are asked for by type or without, not both.
+Status check_gres_types(model::JobSpec& spec) {
+  std::set<std::string> typed, untyped;
+  for (const auto* list :
+       {&spec.gres_per_node(), &spec.gpus(), &spec.gpus_per_socket(), &spec.gpus_per_task()}) {
+    for (const model::Gres& gres : *list) (gres.type().empty() ? untyped : typed).insert(gres.name());
+  }
+  const bool both =
+      std::any_of(typed.begin(), typed.end(), [&](const auto& name) { return untyped.contains(name); });
+  return both ? refused("Invalid GRES specification (with and without type identification)") : Status();
+}
+
 // As many tasks as there are without a look at GPUs; 0 where that is open.
 uint64_t tasks_before_gpus(const model::JobSpec& spec) {
   if (spec.has_ntasks()) return spec.ntasks();
@@ -209,7 +221,8 @@ Status imply_amounts(model::JobSpec& spec) {
     return refused(
         "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");
   }
-  for (Status (*rule)(model::JobSpec&) : {check_batch_features, from_node_list, from_geometry, from_gpus}) {
+  for (Status (*rule)(model::JobSpec&) :
+       {check_batch_features, check_gres_types, from_node_list, from_geometry, from_gpus}) {
     if (Status done = rule(spec); !done) return done;
   }
   from_hint(spec);

@@ -304,10 +304,14 @@ Outcome<JobRequest> make_job_request(const Invocation& invocation, const Command
     JobRequest request = empty;
     if (auto refusal = build(invocation, settings, request)) return tl::unexpected(std::move(*refusal));
     name_job(command_line, script, request);
-    const bool aloud = std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
-      return setting.option->name == "verbose" && setting.source != Source::kScript;
-    });  // a script's own --verbose comes too late for Slurm to heed it
-    if (aloud && request.verbose > 0 && !request.quiet) {
+    // A script's own --verbose and --quiet come too late for Slurm to heed them.
+    const auto outside = [&](std::string_view name) {
+      return std::any_of(settings.begin(), settings.end(), [name](const Setting& setting) {
+        return setting.option->name == name && setting.source != Source::kScript;
+      });
+    };
+    request.quiet = request.quiet && outside("quiet");
+    if (outside("verbose") && request.verbose > 0 && !request.quiet) {
       const auto lines = list_defined_options(settings, request, command_line.wrap);
       defined.insert(defined.end(), lines.begin(), lines.end());
     }

@@ -220,6 +220,11 @@ TEST(JobRequest, InputVariables) {
       "9: sbatch: error: Invalid generic resource (gres) specification");
 }
 
+TEST(JobRequest, AScriptCannotSilenceTheNumberOfItsJob) {
+  EXPECT_FALSE(sbatch({}, "#!/bin/sh\n#SBATCH -Q\n").quiet);
+  EXPECT_TRUE(sbatch({"-Q"}, "#!/bin/sh\n#SBATCH --quiet\n").quiet);
+}
+
 // Texts and exit statuses of sbatch 22.05.
 TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
   const std::pair<const char*, const char*> cases[] = {
@@ -271,6 +276,10 @@ TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
       {"--kill-on-invalid-dep=foo", "255: sbatch: error: Invalid --kill-on-invalid-dep specification"},
       {"--distribution=foo", "255: sbatch: error: Invalid --distribution specification"},
       {"--hint=foo", "1: sbatch: error: unrecognized --hint argument \"foo\", see --hint=help"},
+      {"--hint=nomultithread,exclusive",
+       "1: sbatch: error: unrecognized --hint argument \"exclusive\", see --hint=help"},
+      {"--gres=gpu:2,gpu:a100:1",
+       "1: sbatch: error: Invalid GRES specification (with and without type identification)"},
       {"--wait-all-nodes=5", "255: sbatch: error: Invalid --wait-all-nodes specification"},
       {"-N4-2", "255: sbatch: error: Maximum node count 2 is less than minimum node count 4"},
       {"-Nx", "255: sbatch: error: \"x\" is not a valid node count"},

@@ -228,15 +228,15 @@ Status gres(const Assignment& to) {
 
 Status hint(const Assignment& to) {
   constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread", "nomultithread"};
-  bool known = true;
   for (const std::string_view word : text::split(to.text(), ',')) {
-    known = known && std::find(std::begin(kHints), std::end(kHints), word) != std::end(kHints);
+    if (std::find(std::begin(kHints), std::end(kHints), word) == std::end(kHints)) {
+      to.request.spec.clear_hint();
+      return failure("unrecognized --hint argument \"" + std::string(word) + "\", see --hint=help",
+                     kFailureStatus);
+    }
     to.request.spec.set_hint(std::string(word));  // of several the last one counts
   }
-  if (known) return {};
-  to.request.spec.clear_hint();
-  return failure("unrecognized --hint argument \"" + std::string(to.text()) + "\", see --hint=help",
-                 kFailureStatus);
+  return {};
 }
 
 Status mem(const Assignment& to) {

@@ -164,6 +164,7 @@ SIZE = lines("size", """
 --hint=compute_bound
 --hint=memory_bound
 --hint=x
+--hint=nomultithread,x
 -m block
 -m cyclic:block
 -m plane=2
@@ -255,6 +256,7 @@ NAMES = lines("names", """
 --quiet
 -Q
 -v
+--quiet --parsable
 --ignore-pbs
 --no-such-option
 --no
@@ -332,6 +334,9 @@ HOSTS = lines("hosts", """
 """)
 
 GRES = lines("gres", """
+--gres=gpu:1,gpu:a100:1
+--gpus=2 --gres=gpu:a100:1
+--gpus=a100:2 --gpus-per-node=1
 --gres=gpu
 --gres=gpu:1
 --gres=gpu:2

@@ -13,7 +13,7 @@ import subprocess
 from cluster import SYSTEM_PATH, Cluster, Commands, LoopbackSlurm, plain_environment, poll
 from peers.slurm import free_ports
 
-SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd", "mariadb-install-db", "sbatch")
+SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd", "mariadb-install-db", "my_print_defaults", "mariadb", "sbatch")
 
 # The machine, in both languages.
 MINKE_CONFIGURATION = """\
