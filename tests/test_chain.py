@@ -1,13 +1,8 @@
 """minke chain: a job script in parts, until it is done or its total is used up."""
-import os
-import pathlib
 import shutil
-import signal
 import subprocess
 
 import pytest
-
-from cluster import poll
 
 MINKE_ONLY = True
 
@@ -78,36 +73,12 @@ def test_what_does_not_heed_the_warning_is_requeued_before_its_limit(cluster):
     assert fields["JobState"] == "COMPLETED" and "part 1 does not end by itself" in text
 
 
-def test_a_program_that_had_ended_when_the_warning_came_is_done(cluster):
-    """Both were on their way to the part that waited for them: the end counts, for there is nothing left to do."""
-    job = chain(cluster, "echo $PPID $$ >part; until [ -e go ]; do sleep 0.1; done", "--total=10", "--each=1")
-    pids = cluster.work / "part"
-    part, program = map(int, poll(lambda: pids.exists() and pids.read_text().split()))
-    os.kill(part, signal.SIGSTOP)
-    (cluster.work / "go").touch()
-    poll(lambda: pathlib.Path(f"/proc/{program}/stat").read_text().split()[2] == "Z")
-    os.kill(part, signal.SIGUSR1)
-    os.kill(part, signal.SIGCONT)
-    fields, text = ended(cluster, job)
-    assert fields["JobState"] == "COMPLETED" and "done in part 1" in text, text
-
-
 def test_a_step_that_requeues_its_job_when_warned(cluster):
     """As PyTorch Lightning does: the script's own --signal, to its steps."""
     (cluster.work / "train.py").write_text(REQUEUES_ITSELF)
     job = chain(cluster, "#SBATCH --signal=USR1@55\nsrun python3 train.py", "--total=10", "--each=1")
     fields, text = ended(cluster, job)
     assert fields["JobState"] == "COMPLETED" and text.count("resumed") == 1
-
-
-def test_a_part_that_is_lost_with_its_node_runs_again(cluster):
-    """Its time does not count: the chain's whole total is there for the next run."""
-    job = chain(cluster, "[ ${SLURM_RESTART_COUNT:-0} = 1 ] && exit 0\ntouch started; sleep 600", "--total=1", "--each=1")
-    poll((cluster.work / "started").exists)
-    cluster.kill("launcher")
-    fields, text = ended(cluster, job)
-    assert fields["JobState"] == "COMPLETED" and fields["Restarts"] == "1", text
-    assert "part 2: 00:00:00 of 00:01:00 used" in text and "done in part 2" in text
 
 
 @pytest.mark.parametrize("options, problem", [

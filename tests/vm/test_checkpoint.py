@@ -57,6 +57,23 @@ def test_numpy_goes_on(machine):
     assert [line for line in lines if line.startswith("sum")] == [f"sum {i} {(i + 1) * 100000}" for i in range(40)]
 
 
+SLOW_CRIU = """#!/bin/bash
+if [ "$1" = dump ]; then until grep -q "^State:.Z" "/proc/$3/status"; do sleep 0.1; done; fi
+exec /usr/sbin/criu.real "$@"
+"""
+
+
+def test_a_program_that_ends_while_its_state_is_kept_is_done(machine):
+    machine.run(f"mv /usr/sbin/criu /usr/sbin/criu.real; cat >/usr/sbin/criu <<'END'\n{SLOW_CRIU}END\n"
+                "chmod 755 /usr/sbin/criu; cd /srv/chains; printf '%s\\n' '#!/bin/sh' 'echo begun' 'sleep 12' >short.sh; "
+                "chmod 755 short.sh")
+    try:
+        lines = chain(machine, "short.sh")
+    finally:
+        machine.run("mv /usr/sbin/criu.real /usr/sbin/criu")
+    assert lines.count("begun") == 1 and "minke chain: done in part 1" in lines, "\n".join(lines)
+
+
 def test_users_without_the_right_are_refused(machine):
     machine.run("id carol >/dev/null 2>&1 || useradd --create-home carol")
     chain_of_hers = "/opt/minke/minke chain --checkpoint=auto --total=10 --each=1 /bin/true"
