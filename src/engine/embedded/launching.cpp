@@ -1,6 +1,5 @@
 #include "engine/embedded/launching.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,8 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
-#include <unordered_set>
 #include <utility>
 
 #include "engine/embedded/confining.h"
@@ -19,54 +16,20 @@
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/measuring.h"
-#include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
-#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
-#include "engine/embedded/users.h"
 #include "node/tmp_dir.h"
 #include "os/files.h"
 #include "os/log.h"
-#include "submit/data_directives.h"
 #include "text/state.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
 
 using namespace model;
-
-namespace {
-
-constexpr char kStagedMark[] = "/data_lines";  // beside a spooled script
-
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return text;
-}
-
-// One directory, with this mode whatever the umask is.
-Status make_passable(const std::string& path, mode_t mode) {
-  if (::mkdir(path.c_str(), mode) != 0) {
-    if (errno == EEXIST) return {};
-    return failure_from_errno(path, errno);
-  }
-  if (::chmod(path.c_str(), mode) != 0) return failure_from_errno(path, errno);
-  return {};
-}
-
-std::string spool_name(const store::ContentHash& hash) {
-  return hex(hash).substr(0, 32);
-}
-
-}  // namespace
 
 node::LauncherClient::Callbacks Launching::callbacks(std::function<void()> on_recovered) {
   on_recovered_ = std::move(on_recovered);
@@ -167,78 +130,6 @@ uint64_t Launching::memory_limit_of(const Job& job) const {
   return bytes;
 }
 
-void Launching::clear_spool() const {
-  std::unordered_set<std::string> needed;
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->submission->script)
-      needed.insert((core_.config.shared ? std::to_string(job->uid) + "/" : "") +
-                    spool_name(*job->submission->script));
-  }
-  const std::string spool = core_.config.home + "/spool";
-  std::error_code ignored;
-  const int depth = core_.config.shared ? 1 : 0;
-  for (std::filesystem::recursive_directory_iterator entry(spool, ignored), end; !ignored && entry != end;
-       entry.increment(ignored)) {
-    if (entry.depth() < depth) continue;
-    entry.disable_recursion_pending();
-    if (needed.contains(entry->path().lexically_relative(spool).string())) continue;
-    std::error_code left;  // one that cannot be removed does no harm
-    std::filesystem::remove_all(entry->path(), left);
-  }
-}
-
-Result<std::string> Launching::spooled_script(const Job& job) {
-  MINKE_CHECK(job.submission->script != nullptr);
-  // In shared mode each user's scripts are in a directory of their own, which root keeps: only the user can
-  // read the script, nobody can replace it.
-  const std::string users =
-      core_.config.home + "/spool" + (core_.config.shared ? "/" + std::to_string(job.uid) : "");
-  const mode_t mode = core_.config.shared ? 0711 : 0700;
-  const std::string directory = users + "/" + spool_name(*job.submission->script);
-  const std::string path = directory + "/slurm_script";
-  if (::access(path.c_str(), X_OK) == 0) return path;
-  const auto script = core_.store.content(*job.submission->script);
-  if (!script) return failure(script.error());
-  if (!*script) return failure("the script of job " + std::to_string(job.id) + " is not in the store");
-  if (const Status made = make_passable(core_.config.home + "/spool", mode); !made)
-    return failure(made.error());
-  if (const Status made = make_passable(users, mode); !made) return failure(made.error());
-  if (const Status made = make_passable(directory, mode); !made) return failure(made.error());
-  // Beside it, made first, what its #MINKE lines are read from: `minke staged-script` brings data before it
-  // runs.
-  if (const auto data = submit::read_data_directives(**script); data && !data->empty()) {
-    const std::string mark = directory + kStagedMark;
-    if (const Status marked = os::replace_file(mark, **script, 0600); !marked) return failure(marked.error());
-    if (core_.config.shared && ::lchown(mark.c_str(), job.uid, job.gid) != 0)
-      return failure_from_errno(mark, errno);
-  }
-  if (const Status written = os::replace_file(path, core_.software.spooled(**script), 0700); !written)
-    return failure(written.error());
-  if (core_.config.shared && ::lchown(path.c_str(), job.uid, job.gid) != 0)
-    return failure_from_errno(path, errno);
-  // Scripts that no job needs any more are cleared away once so many others have come.
-  constexpr unsigned kSpooledBeforeClearing = 1000;
-  if (++spooled_ == kSpooledBeforeClearing) {
-    spooled_ = 0;
-    core_.loop.post([this] { clear_spool(); });
-  }
-  return path;
-}
-
-Result<std::shared_ptr<const std::string>> Launching::environment_of(const Job& job) {
-  const auto& hash = job.submission->environment;
-  for (auto& known : environments_) {
-    if (known.first == hash) return known.second;
-  }
-  auto content = core_.store.content(*hash);
-  if (!content) return failure(content.error());
-  if (!*content) return failure("the environment of job " + std::to_string(job.id) + " is not in the store");
-  constexpr size_t kKept = 8;
-  if (environments_.size() >= kKept) environments_.erase(environments_.begin());
-  environments_.emplace_back(hash, std::make_shared<const std::string>(std::move(**content)));
-  return environments_.back().second;
-}
-
 void Launching::launch(Job& job) {
   // The task that runs under its array's own number is the array's last: a launch that is found again may say
   // so only if every other task's leaving is durable too.
@@ -284,8 +175,7 @@ void Launching::send(Job& job) {
   order.mutable_id()->set_job_id(job.id);
   order.mutable_id()->set_run(job.restarts);
   order.mutable_id()->set_kind(STEP_BATCH);
-  const std::string mark = script->substr(0, script->rfind('/')) + kStagedMark;
-  const bool staged = ::access(mark.c_str(), F_OK) == 0;
+  const bool staged = !script->data_lines.empty();
   if (staged && core_.config.shared) {
     // Where the user's staged data are kept between jobs; in a directory that only root may add to.
     const std::string cache = core_.config.tmp_root + "/stage-cache-" + std::to_string(job.uid);
@@ -293,9 +183,10 @@ void Launching::send(Job& job) {
       (void)::rmdir(cache.c_str());
   }
   if (staged)
-    for (const std::string& word : {std::string("/proc/self/exe"), std::string("staged-script"), mark})
+    for (const std::string& word :
+         {std::string("/proc/self/exe"), std::string("staged-script"), script->data_lines})
       order.add_argv(word);
-  order.add_argv(*script);
+  order.add_argv(script->path);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
   JobSurroundings around = surroundings(job, spec);
   if (has_variable(**environment, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
@@ -470,119 +361,6 @@ void Launching::on_job_ended(const node::JobEnded& ended) {
   Job* job = core_.state.find(ended.job_id());
   if (job == nullptr || job->restarts != ended.run() || !job->completing) return;
   core_.lifecycle->ended(*job, job->exit_code, core_.now());
-}
-
-void Launching::recover_batch(const node::Launch& launch) {
-  JobTag tag;
-  const bool readable = tag.ParseFromString(launch.tag());
-  const JobRecord& record = tag.record();
-  Job* job = core_.state.find(launch.id().job_id());
-  if (readable && record.has_array_task_id() && (job == nullptr || job->is_array_record())) {
-    // It was split from its array and launched, and then the daemon was killed before that was committed.
-    Job* array = core_.state.find(record.array_job_id());
-    if (array != nullptr && array->is_array_record()) {
-      core_.scheduling->remove(*array);
-      array->queued = false;
-      job = core_.state.split_task_as(*array, record.array_task_id(), record.job_id());
-      core_.state.skip_job_ids_to(record.job_id());
-      if (job != nullptr && job != array) core_.committer.job_changed(array->id);
-    }
-  }
-  if (readable && job != nullptr && job->state == JOB_PENDING && job->restarts == launch.id().run()) {
-    core_.scheduling->remove(*job);
-    job->queued = false;
-    Details& details = job->need_details();
-    details.nodes = record.nodes();
-    for (int i = 0; i < details.nodes.size(); ++i)
-      if (details.nodes[i].node() == record.batch_host()) details.script_node = i;
-    job->details->partition = record.partition();
-    job->state = JOB_RUNNING;
-    job->reason = WAIT_NO_REASON;
-    job->start_time = record.start_time();
-    job->time_limit_minutes = record.time_limit_minutes();
-    if (job->array_job_id != 0) ++core_.state.find_array(job->array_job_id)->running;
-    core_.committer.job_changed(job->id);
-    if (const Status adopted = core_.scheduling->adopt(*job); !adopted) {
-      os::log_warning("job " + std::to_string(job->id) +
-                      " runs outside the configured nodes: " + adopted.error().message);
-    }
-  }
-  if (job != nullptr && job->restarts == launch.id().run() && job->details) {
-    job->details->launched = true;
-    core_.lifecycle->set_alarm(*job);
-  }
-  note_batch_pid(launch);
-  if (launch.end_time() != 0 || launch.lost() || job == nullptr) on_ended(launch);
-}
-
-void Launching::settle(Job& job) {
-  if (!job.has_script() && !job.submission->interactive) {
-    // A further component of a heterogeneous job: it ends with the first.
-    const Job* leader = core_.state.find(job.het_job_id);
-    if (job.completing || leader == nullptr || !leader->holds_nodes()) {
-      if (!job.completing) core_.lifecycle->stop(job, JOB_CANCELLED, WAIT_NO_REASON, true);
-      end_allocation(job);
-    } else if (rebooted_) {
-      core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the machine was restarted", core_.now());
-    }
-    return;
-  }
-  if (job.submission->interactive) {
-    if (job.completing) {
-      end_allocation(job);
-    } else if (rebooted_ || !owner_is_alive(job.details->owner)) {
-      core_.lifecycle->cancel(job, job.uid);
-    }
-    return;
-  }
-  if (job.completing) {
-    core_.lifecycle->ended(job, SIGKILL, core_.now());
-  } else if (rebooted_) {
-    core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the machine was restarted", core_.now());
-  } else {
-    send(job);
-  }
-}
-
-void Launching::on_inventory(const node::Inventory& inventory) {
-  machine_ = inventory;
-  machine_.clear_launches();
-  std::unordered_set<uint32_t> known;
-  for (const node::Launch& launch : inventory.launches()) {
-    core_.state.skip_job_ids_to(launch.id().job_id());
-    if (launch.id().kind() != STEP_BATCH) continue;
-    known.insert(launch.id().job_id());
-    recover_batch(launch);
-  }
-  for (const node::Launch& launch : inventory.launches()) {
-    if (launch.id().kind() == STEP_NORMAL) core_.steps->recover(launch);
-  }
-  core_.steps->fail_unknown(inventory);
-  std::vector<uint32_t> unknown;
-  for (const auto& [id, job] : core_.state.jobs()) {
-    const bool runs = job->holds_nodes();
-    // A start that is still being committed is sent when it is durable.
-    if (runs && !known.contains(id) && (!job->has_script() || job->details->launched)) unknown.push_back(id);
-  }
-  for (const uint32_t id : unknown) {
-    if (Job* job = core_.state.find(id)) settle(*job);
-  }
-  // Those that are being stopped: the order may have been lost with the connection.
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->state == JOB_SUSPENDED && !job->completing) signal(*job, SIGSTOP, node::SignalOrder::ALL);
-    if (!job->completing) continue;
-    if (!job->has_script() && !core_.steps->has_running(id)) {
-      end_allocation(*job);
-      continue;
-    }
-    signal(*job, SIGCONT, node::SignalOrder::ALL);
-    signal(*job, SIGTERM, node::SignalOrder::ALL);
-    if (job->details->kill_time == 0) job->details->kill_time = core_.now() + core_.config.kill_wait_seconds;
-    core_.lifecycle->set_alarm(*job);
-  }
-  rebooted_ = false;
-  core_.scheduling->pause(false);
-  if (on_recovered_) std::exchange(on_recovered_, nullptr)();
 }
 
 }  // namespace minke::engine

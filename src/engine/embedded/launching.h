@@ -71,7 +71,12 @@ class Launching {
   void note_batch_pid(const node::Launch& launch);
   void settle(Job& job);  // one that should be running, and that the launcher does not know
   void collect(const node::LaunchId& id);
-  Result<std::string> spooled_script(const Job& job);
+  struct SpooledScript {
+    std::string path;
+    std::string
+        data_lines;  // the file that `minke staged-script` reads its #MINKE lines from; empty: it has none
+  };
+  Result<SpooledScript> spooled_script(const Job& job);
   Result<std::shared_ptr<const std::string>> environment_of(const Job& job);
 
   // A program may make the directories of its job's files only when it has been told the job's number

@@ -13,10 +13,8 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/measuring.h"
-#include "engine/embedded/nodes.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/preemption.h"
-#include "engine/embedded/priorities.h"
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
@@ -34,12 +32,6 @@ namespace {
 constexpr char kRequeuedHeld[] = "job requeued in held state";  // Slurm's words
 // The command that requeues a job is often the job's own: it gets its answer before the processes are ended.
 constexpr std::chrono::milliseconds kRequeueGrace{200};
-
-uint32_t released_priority(const Priorities& priorities, const Job& job) {
-  JobSpec spec = job.submission->spec();
-  spec.set_hold(false);
-  return std::max(1u, priorities.initial(spec, job.id));
-}
 
 }  // namespace
 
@@ -329,94 +321,6 @@ void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bo
   if (full) core_.launching->signal(job, signal, SignalOrder::STEPS);
 }
 
-Status Lifecycle::hold(Job& job, bool by_user) {
-  if (job.ended()) return failure("", kAlreadyDone);
-  job.priority = 0;
-  if (job.state != JOB_PENDING) {  // should it be requeued, it is held
-    core_.committer.job_changed(job.id);
-    return {};
-  }
-  job.reason = by_user ? WAIT_HELD_USER : WAIT_HELD;
-  core_.committer.job_changed(job.id);
-  core_.scheduling->update(job);
-  return {};
-}
-
-Status Lifecycle::release(Job& job) {
-  if (job.ended()) return failure("", kAlreadyDone);
-  if (job.priority == 0) {
-    job.priority = released_priority(*core_.priorities, job);
-    if (job.state != JOB_PENDING) {
-      core_.committer.job_changed(job.id);
-      return {};
-    }
-    job.eligible_time = std::max(job.eligible_time, core_.now());
-    job.special_exit = false;
-    if (job.details) job.details->reason_detail.clear();
-    job.reason = WAIT_NO_REASON;
-    core_.committer.job_changed(job.id);
-    core_.scheduling->update(job);
-  }
-  return {};
-}
-
-Status Lifecycle::requeue(Job& job, bool then_hold, bool special_exit) {
-  if (job.submission->interactive) return failure("", kBatchOnly);
-  if (job.state == JOB_PENDING) return failure("", kJobPending);
-  if (job.completing) return failure("", kTransitionState);
-  if (!job.requeue_allowed) return failure("", kDisabled);
-  Details& details = job.need_details();
-  details.requeue_when_ended = true;
-  if (then_hold || job.state == JOB_SUSPENDED) job.priority = 0;
-  job.special_exit = special_exit;
-  if (job.ended()) {
-    if (ArrayGroup* group = core_.state.find_array(job.array_job_id); job.array_job_id != 0) {
-      --group->ended;
-      if (job.state == JOB_COMPLETE) --group->succeeded;
-    }
-    job.state = JOB_REQUEUED;
-    back_to_queue(job);
-    return {};
-  }
-  if (job.has_script()) core_.launching->announce(job, "DUE TO JOB REQUEUE");
-  stop(job, JOB_REQUEUED, WAIT_NO_REASON, false);
-  return {};
-}
-
-Status Lifecycle::suspend(Job& job) {
-  if (job.state == JOB_PENDING) return failure("", kJobPending);
-  if (job.completing || job.ended()) return failure("", kAlreadyDone);
-  if (job.state == JOB_SUSPENDED) return {};
-  Details& details = job.need_details();
-  details.pre_suspend_seconds = core_.now() - job.start_time - details.suspended_seconds;
-  details.suspend_time = core_.now();
-  job.state = JOB_SUSPENDED;
-  core_.committer.job_changed(job.id);
-  core_.launching->signal(job, SIGSTOP, node::SignalOrder::ALL);
-  core_.scheduling->suspended(job);
-  set_alarm(job);
-  return {};
-}
-
-void Lifecycle::count_suspension(Job& job) {
-  Details& details = job.need_details();
-  details.suspended_seconds += std::max<int64_t>(0, core_.now() - details.suspend_time);
-  details.suspend_time = core_.now();
-}
-
-Status Lifecycle::resume(Job& job) {
-  if (job.state == JOB_PENDING) return failure("", kJobPending);
-  if (job.completing || job.ended()) return failure("", kAlreadyDone);
-  if (job.state != JOB_SUSPENDED) return failure("", kJobNotSuspended);
-  count_suspension(job);
-  job.state = JOB_RUNNING;
-  core_.committer.job_changed(job.id);
-  core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
-  core_.scheduling->resumed(job);
-  set_alarm(job);
-  return {};
-}
-
 void Lifecycle::watch_owner(Job& job) {
   Details& details = job.need_details();
   details.owner_watch = std::make_unique<OwnerWatch>(core_.loop, details.owner, [this, id = job.id] {
@@ -438,93 +342,6 @@ Status Lifecycle::complete_allocation(Job& job, int32_t status) {
     stop(job, status == 0 ? JOB_COMPLETE : JOB_FAILED, status == 0 ? WAIT_NO_REASON : FAIL_EXIT_CODE, true);
   }
   return {};
-}
-
-int64_t Lifecycle::last_start(const Job& job) const {
-  if (job.submission->deadline == 0) return 0;
-  const JobSpec spec = job.submission->spec();
-  int64_t minutes = 0;
-  if (spec.time_min_minutes() != 0) {
-    minutes = spec.time_min_minutes();
-  } else if (job.time_limit_minutes != kUnlimited && spec.has_time_limit_minutes()) {
-    minutes = job.time_limit_minutes;
-  }
-  return std::max<int64_t>(1, job.submission->deadline - minutes * 60);
-}
-
-int64_t Lifecycle::tolerated_seconds(const Job& job) const {
-  constexpr int64_t kForever = int64_t{10} * 365 * 86400;
-  const PartitionRecord* partition = core_.nodes->find_partition(job.details->partition);
-  if (partition == nullptr || !partition->has_over_time_limit_minutes()) return 0;
-  const uint32_t minutes = partition->over_time_limit_minutes();
-  return minutes == kUnlimited ? kForever : int64_t{minutes} * 60;
-}
-
-void Lifecycle::set_alarm(Job& job) {
-  int64_t next = 0;
-  const auto consider = [&](int64_t time) {
-    if (time != 0 && (next == 0 || time < next)) next = time;
-  };
-  if (job.state == JOB_PENDING) {
-    if (job.eligible_time > core_.now()) consider(job.eligible_time);
-    if (const int64_t latest = last_start(job); latest != 0) consider(latest + 1);
-  } else if (job.completing) {
-    consider(job.details->kill_time);
-  } else if (job.state == JOB_RUNNING && core_.preemption->grace_end(job) != 0) {
-    consider(std::max(core_.now(), core_.preemption->grace_end(job)));
-    if (job.time_limit_minutes != kUnlimited) consider(job.limit_end());
-  } else if (job.state == JOB_RUNNING && job.time_limit_minutes != kUnlimited) {
-    const int64_t end = job.limit_end();
-    consider(end > core_.now() ? end : end + tolerated_seconds(job));
-    const Submission& submission = *job.submission;
-    if (submission.warning_signal != 0 && !job.details->warned) {
-      consider(std::max(job.start_time, end - submission.warning_seconds));
-    }
-    consider(core_.mail->next_mark(job));
-  }
-  if (next == 0) {
-    core_.alarms.cancel(job.id);
-  } else {
-    core_.alarms.set(job.id, next);
-  }
-}
-
-void Lifecycle::alarm(uint32_t job_id) {
-  Job* job = core_.state.find(job_id);
-  if (job == nullptr) return;
-  const int64_t now = core_.now();
-  if (job->state == JOB_PENDING) {
-    if (const int64_t latest = last_start(*job); latest != 0 && now > latest) {
-      finish(*job, JOB_DEADLINE, FAIL_DEADLINE, 0, now);
-      return;
-    }
-    core_.dependencies->look_again(job_id);
-    core_.scheduling->update(*job);
-    set_alarm(*job);
-    return;
-  }
-  if (job->completing) {
-    if (job->details->kill_time != 0 && now >= job->details->kill_time) {
-      job->details->kill_time = 0;
-      core_.launching->signal(*job, SIGKILL, node::SignalOrder::ALL);
-    }
-    set_alarm(*job);
-    return;
-  }
-  if (job->state != JOB_RUNNING) return;
-  if (const int64_t grace = core_.preemption->grace_end(*job); grace != 0 && now >= grace)
-    return give_way(*job);
-  if (job->time_limit_minutes == kUnlimited) return;
-  core_.mail->tell_mark(*job);
-  const int64_t end = job->limit_end();
-  if (now >= end + tolerated_seconds(*job)) return time_out(*job);
-  const Submission& submission = *job->submission;
-  if (submission.warning_signal != 0 && !job->details->warned && now >= end - submission.warning_seconds) {
-    job->details->warned = true;
-    signal(*job, submission.warning_signal, submission.warning_batch_only, false,
-           !submission.warning_batch_only);
-  }
-  set_alarm(*job);
 }
 
 }  // namespace minke::engine
