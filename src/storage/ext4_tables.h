@@ -32,8 +32,8 @@ class Ext4Tables {
   };
 
   // The file system that the directory is in. Code EOPNOTSUPP: another kind, or its device is not to be
-  // found.
-  static Result<Ext4Tables> open(const std::string& directory);
+  // found. `times`: whether those of the inodes must be as others see them now.
+  static Result<Ext4Tables> open(const std::string& directory, bool times);
   Ext4Tables(Ext4Tables&&) noexcept;
   ~Ext4Tables();
 

@@ -30,7 +30,7 @@ Status scan_inodes(const std::string& root, bool one_file_system, const BeginIno
     default:
       break;
   }
-  const auto tables = Ext4Tables::open(root);
+  const auto tables = Ext4Tables::open(root, false);
   if (!tables) return failure(tables.error());
   if (tables->root() != kExt4Root)
     return failure(root + ": it is not the whole of a file system", EOPNOTSUPP);

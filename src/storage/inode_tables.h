@@ -15,7 +15,7 @@ struct TableInode {
   uint64_t number = 0;
   uint32_t mode = 0, uid = 0, gid = 0, links = 0;
   uint64_t size = 0, space = 0;  // bytes; space: given out by the file system
-  int64_t atime = 0, ctime = 0;  // s since the epoch
+  int64_t atime = 0, ctime = 0;  // s since the epoch; by scan_inodes() perhaps older than those of stat(2)
 };
 
 using TakeInode = std::function<void(unsigned worker, const TableInode& inode)>;

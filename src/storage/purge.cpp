@@ -189,7 +189,8 @@ Status purge_tree(const std::string& root, const PurgeOptions& options, PurgeRes
   result.files = purger.files;
   result.space = purger.space;
   if (purger.record_error != 0) return failure_from_errno("the record", purger.record_error);
-  if (options.record >= 0 && ::fsync(options.record) != 0) return failure_from_errno("the record", errno);
+  if (options.record >= 0 && options.sync && ::fsync(options.record) != 0)
+    return failure_from_errno("the record", errno);
   return {};
 }
 

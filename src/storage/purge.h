@@ -17,6 +17,7 @@ struct PurgeOptions {
   int64_t before = 0;   // s since the epoch
   bool remove = false;  // else only found
   int record = -1;      // a descriptor: a line for each is appended, before it is removed; -1: none
+  bool sync = true;     // the record is on the disk in the end; what is removed should be
   bool tables = true;   // as root, of a whole ext4 from its own tables (purge_tables.h); else by a walk
 };
 

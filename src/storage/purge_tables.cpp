@@ -85,7 +85,7 @@ OldFile old_file(const TableInode& inode) {
 
 Status each_old_by_tables(const std::string& root, int64_t before, const std::function<void(unsigned)>& begin,
                           const TakeOldFile& take) {
-  const auto tables = Ext4Tables::open(root);
+  const auto tables = Ext4Tables::open(root, true);
   if (!tables) return failure(tables.error());
   begin(tables->workers());
   InodeBits old(tables->most_inodes()), directories(tables->most_inodes());

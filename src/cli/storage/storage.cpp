@@ -132,6 +132,7 @@ int purge(const PurgeChoice& choice) {
                                             {.before = std::time(nullptr) - int64_t{choice.days} * 86400,
                                              .remove = choice.remove,
                                              .record = choice.record.empty() ? -1 : record.get(),
+                                             .sync = choice.remove,  // else it is only a list
                                              .tables = !choice.walk},
                                             result);
   if (!purged) {
