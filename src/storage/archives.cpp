@@ -59,7 +59,8 @@ Status extract(ArchiveKind kind, const std::string& archive, const std::string& 
   switch (kind) {
     case ArchiveKind::kTar:
       return run_program({"tar", "--extract", "--file", path, "--directory", to, "--force-local", "--xattrs",
-                          "--xattrs-include=user.*", "--delay-directory-restore", "--preserve-permissions"},
+                          "--xattrs-include=user.*", "--xattrs-include=system.posix_acl_*",
+                          "--delay-directory-restore", "--preserve-permissions"},
                          stop);
     case ArchiveKind::kZip:
       return run_program({"unzip", "-q", "-n", path, "-d", to}, stop);

@@ -3,8 +3,20 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 
 namespace minke::storage {
+
+std::string partial_name(const std::string& name) {
+  constexpr size_t kWhole = 230, kFront = 210;  // bytes of a name; it may have 255, with what is added
+  if (name.size() <= kWhole) return "." + name + ".minke-partial";
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  char rest[20];
+  std::snprintf(rest, sizeof rest, "~%016" PRIx64, hash);
+  return "." + name.substr(0, kFront) + rest + ".minke-partial";
+}
 
 Result<Beside> beside(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();

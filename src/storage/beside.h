@@ -8,10 +8,9 @@
 
 namespace minke::storage {
 
-// A hidden name for what is being made; always the same, so that what a killed process left is found again.
-inline std::string partial_name(const std::string& name) {
-  return "." + name.substr(0, 230) + ".minke-partial";
-}
+// A hidden name for what is being made; always the same, so that what a killed process left is found again,
+// and of two names never the same one.
+std::string partial_name(const std::string& name);
 
 struct Beside {
   std::string directory, name, partial;

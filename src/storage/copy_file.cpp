@@ -123,24 +123,30 @@ Status copy_content(int from, int to, uint64_t size, bool sparse, unsigned threa
   return copy_range(from, to, 0, size, buffer, copied);
 }
 
-std::vector<AttributeFailure> copy_attributes(int from, int to) {
-  std::vector<AttributeFailure> failures;
+Result<std::vector<std::string>> attribute_names(int file) {
   char small[1024];
-  ssize_t length = ::flistxattr(from, small, sizeof small);
-  if (length == 0 || (length < 0 && errno == EOPNOTSUPP)) return failures;
-  std::string names;
+  std::string large;
+  const char* names = small;
+  ssize_t length = ::flistxattr(file, small, sizeof small);
   if (length < 0 && errno == ERANGE) {
-    names.resize(64 << 10);  // the kernel's own limit
-    length = ::flistxattr(from, names.data(), names.size());
-  } else if (length > 0) {
-    names.assign(small, static_cast<size_t>(length));
+    large.resize(64 << 10);  // the kernel's own limit
+    names = large.data();
+    length = ::flistxattr(file, large.data(), large.size());
   }
-  if (length < 0) return {{"its attributes", errno}};
-  names.resize(static_cast<size_t>(length));
+  if (length < 0 && errno == EOPNOTSUPP) length = 0;
+  if (length < 0) return failure_from_errno("its attributes", errno);
+  std::vector<std::string> all;
+  for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(all.back().size()) + 1)
+    all.emplace_back(names + at);
+  return all;
+}
+
+std::vector<AttributeFailure> copy_attributes(int from, int to) {
+  const auto names = attribute_names(from);
+  if (!names) return {{"its attributes", names.error().code}};
+  std::vector<AttributeFailure> failures;
   std::string value;
-  for (size_t at = 0; at < names.size();) {
-    const std::string name = names.c_str() + at;
-    at += name.size() + 1;
+  for (const std::string& name : *names) {
     if (!is_copied(name)) continue;
     value.resize(64 << 10);
     const ssize_t got = ::fgetxattr(from, name.c_str(), value.data(), value.size());

@@ -21,6 +21,9 @@ inline constexpr uint64_t kLargeFile = 64 << 20;  // copied by several threads
 Status copy_content(int from, int to, uint64_t size, bool sparse, unsigned threads, std::vector<char>& buffer,
                     std::atomic<uint64_t>& copied);
 
+// What its extended attributes are called; none where the file system has none. Errors: errno.
+Result<std::vector<std::string>> attribute_names(int file);
+
 // Extended attributes, ACLs among them. Those that only the system may set (security.*, trusted.* for others
 // than root, a file system's own) are left out. `on_failure` is told of each that could not be set.
 struct AttributeFailure {

@@ -53,13 +53,15 @@ struct Target : Directory::Note {
 class Copier : public Visitor {
  public:
   Copier(const CopyOptions& options, CopyProgress& progress, unsigned workers, int parent, std::string root,
-         bool in_place)
+         bool in_place, bool root_is_new)
       : options_(options),
         progress_(progress),
         buffers_(workers),
         parent_(parent),
         root_(std::move(root)),
         in_place_(in_place),
+        root_is_new_(root_is_new),
+        remove_others_(options.remove_others || in_place),
         threads_(workers),
         above_(inside(parent)) {}
 
@@ -71,12 +73,14 @@ class Copier : public Visitor {
     const std::string& name = is_root ? root_ : directory.name();
     if (::mkdirat(parent, name.c_str(), 0700) == 0) {
       target->empty = true;
-    } else if (errno != EEXIST) {
+    } else if (errno == EEXIST) {
+      target->empty = is_root && root_is_new_;
+    } else {
       progress_.failures.add(directory.path(), errno, "the copy cannot be made");
       return false;
     }
     target->fd.reset(::openat(parent, name.c_str(), kDirectoryFlags));
-    if (!target->fd && (errno == ENOTDIR || errno == ELOOP) && !is_root && options_.remove_others &&
+    if (!target->fd && (errno == ENOTDIR || errno == ELOOP) && !is_root && remove_others_ &&
         ::unlinkat(parent, name.c_str(), 0) == 0 && ::mkdirat(parent, name.c_str(), 0700) == 0) {
       target->empty = true;
       target->fd.reset(::openat(parent, name.c_str(), kDirectoryFlags));
@@ -94,7 +98,7 @@ class Copier : public Visitor {
 
   void leave(unsigned, Directory& directory) override {
     Target& target = note(directory);
-    if (options_.remove_others && target.current) remove_others(directory, target);
+    if (remove_others_ && target.current) remove_others(directory, target);
     report(directory.path(), copy_attributes(directory.fd(), target.fd.get()));
     struct statx status = target.source;
     if (options_.read_only) status.stx_mode &= ~0222;
@@ -123,7 +127,7 @@ class Copier : public Visitor {
             const Inside& inside, const char* to, const std::optional<struct statx>& current) {
     if (current && S_ISDIR(current->stx_mode)) {
       Failures& failures = progress_.failures;
-      if (!options_.remove_others) return failures.add(in.path_of(name), "there is a directory of that name");
+      if (!remove_others_) return failures.add(in.path_of(name), "there is a directory of that name");
       if (Status removed = remove_tree(target, to, failures); !removed) return;
     }
     if (status.stx_nlink > 1 && !S_ISLNK(status.stx_mode)) {
@@ -169,6 +173,14 @@ class Copier : public Visitor {
     return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
   }
 
+  // What a copy is called until it takes its name: nothing that is in the source, and copied, too.
+  static std::string hidden_name(const Directory& in, const std::string& name) {
+    std::string hidden = partial_name(name);
+    while (::faccessat(in.fd(), hidden.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+      hidden = partial_name(hidden);
+    return hidden;
+  }
+
   void link(Directory& in, const char* name, const struct statx&, int target, const char* to,
             const std::string& first, const std::optional<struct statx>& current) {
     const int root = destination_root(in);
@@ -180,7 +192,7 @@ class Copier : public Visitor {
         return;
       }
     }
-    const std::string made = current ? partial_name(to) : to;
+    const std::string made = current ? hidden_name(in, to) : to;
     (void)(current && ::unlinkat(target, made.c_str(), 0));
     if (::linkat(root, first.c_str(), target, made.c_str(), 0) != 0) {
       fail(in, name, errno, "cannot be linked");
@@ -207,7 +219,7 @@ class Copier : public Visitor {
       ++progress_.same;
       return true;
     }
-    const std::string made = current ? partial_name(to) : to;
+    const std::string made = current ? hidden_name(in, to) : to;
     if (current) ::unlinkat(target, made.c_str(), 0);
     if (S_ISLNK(status.stx_mode)) {
       std::string text(status.stx_size + 1, '\0');
@@ -245,7 +257,7 @@ class Copier : public Visitor {
     if (!from) return fail(in, name, errno, errno == ENOENT ? "gone meanwhile" : nullptr);
     // In a tree that has not appeared yet, nobody sees half a file.
     const bool replaced = !in_place_;
-    const std::string made = replaced ? partial_name(to) : to;
+    const std::string made = replaced ? hidden_name(in, to) : to;
     os::UniqueFd file(::openat(target, made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                replaced ? 0600 : seen.stx_mode & 0777));
     if (!file && errno == EEXIST) {  // a copy that was killed left it
@@ -261,10 +273,14 @@ class Copier : public Visitor {
     const Status content = copy_content(from.get(), file.get(), status.stx_size, sparse, threads_,
                                         buffers_[worker], progress_.bytes);
     if (!content) return give_up(content.error().code, nullptr);
+    // These have their size before their content: after a power cut, nothing may look like all of it.
+    if (options_.sync && (sparse || status.stx_size >= kLargeFile) && ::fdatasync(file.get()) != 0)
+      return give_up(errno, "writing to the disk");
     struct statx after {};
-    if (::statx(from.get(), "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME, &after) != 0)
+    if (::statx(from.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_SIZE | STATX_MTIME, &after) != 0)
       return give_up(errno, nullptr);
-    if (after.stx_size != seen.stx_size || !same_time(after.stx_mtime, seen.stx_mtime))
+    if (after.stx_ino != seen.stx_ino || after.stx_size != seen.stx_size ||
+        !same_time(after.stx_mtime, seen.stx_mtime))
       return give_up(EIO, "it changed while it was read");
     report_file(in, name, copy_attributes(from.get(), file.get()));
     // Looking costs less than a change that changes nothing, which the file system notes in its journal.
@@ -302,10 +318,12 @@ class Copier : public Visitor {
     struct Others : Visitor {
       int source, target;
       CopyProgress& progress;
-      Others(int from, int to, CopyProgress& told) : source(from), target(to), progress(told) {}
+      bool counted;
+      Others(int from, int to, CopyProgress& told, bool count)
+          : source(from), target(to), progress(told), counted(count) {}
       void check(Directory& in, const char* name) {
         if (look(source, name) || errno != ENOENT) return;
-        if (remove_tree(in.fd(), name, progress.failures)) ++progress.removed;
+        if (remove_tree(in.fd(), name, progress.failures) && counted) ++progress.removed;
       }
       void visit(unsigned, Directory& in, const char* name, const struct statx&) override { check(in, name); }
       bool enter(unsigned, Directory& entered, const struct statx&) override {
@@ -316,7 +334,7 @@ class Copier : public Visitor {
       void failed(unsigned, const std::string& path, int error_number) override {
         progress.failures.add(path, error_number);
       }
-    } others(directory.fd(), target.fd.get(), progress_);
+    } others(directory.fd(), target.fd.get(), progress_, !in_place_);
     (void)walk_tree(target.fd.get(), directory.path(), {.threads = 1}, others);
   }
 
@@ -325,7 +343,8 @@ class Copier : public Visitor {
   std::vector<std::vector<char>> buffers_;
   int parent_;
   std::string root_;
-  bool in_place_;
+  bool in_place_, root_is_new_;
+  bool remove_others_;  // also what a killed copy, perhaps of something else, has left where this one grows
   unsigned threads_;
   Inside above_;
   Links links_;
@@ -349,12 +368,12 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
   const bool appears = is_tree && !current;
   const std::string& made = appears ? place->partial : name;
   const WalkOptions walk{.threads = options.threads};
-  Copier copier(options, progress, walk_threads(walk), parent.get(), made, appears);
+  const bool fresh = appears && ::mkdirat(parent.get(), made.c_str(), 0700) == 0;
+  if (appears && !fresh && errno != EEXIST) return failure_from_errno(to, errno);
+  Copier copier(options, progress, walk_threads(walk), parent.get(), made, appears, fresh);
   os::UniqueFd lock;
   if (is_tree) {
     if (appears) {
-      if (::mkdirat(parent.get(), made.c_str(), 0700) != 0 && errno != EEXIST)
-        return failure_from_errno(to, errno);
       lock.reset(::openat(parent.get(), made.c_str(), kDirectoryFlags));
       if (!lock) return failure_from_errno(to, errno);
       if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)

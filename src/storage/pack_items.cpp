@@ -17,19 +17,19 @@ namespace {
 
 constexpr uint64_t kSmall = 128 << 10;  // read ahead by the readers; larger ones are read by the writer
 
-std::map<std::string, std::string> read_attributes(int file) {
-  std::map<std::string, std::string> attributes;
-  char names[4096];
-  const ssize_t length = ::flistxattr(file, names, sizeof names);
-  for (ssize_t at = 0; at < length;) {
-    const std::string name = names + at;
-    at += static_cast<ssize_t>(name.size()) + 1;
+// Errors: errno.
+Status read_attributes(int file, std::map<std::string, std::string>& attributes) {
+  const auto names = attribute_names(file);
+  if (!names) return failure(names.error());
+  for (const std::string& name : *names) {
     if (!name.starts_with("user.") && !name.starts_with("system.posix_acl_")) continue;
     std::string value(64 << 10, '\0');
     const ssize_t got = ::fgetxattr(file, name.c_str(), value.data(), value.size());
-    if (got >= 0) attributes[name] = value.substr(0, static_cast<size_t>(got));
+    if (got < 0 && errno == ENODATA) continue;  // gone meanwhile
+    if (got < 0) return failure_from_errno(name, errno);
+    attributes[name] = value.substr(0, static_cast<size_t>(got));
   }
-  return attributes;
+  return {};
 }
 
 }  // namespace
@@ -59,7 +59,8 @@ void ItemReader::read(PackItem& item) const {
   if (S_ISDIR(status.stx_mode)) {
     if (*name != '\0') return;  // it could not be entered, which was told
     member.type = '5';
-    member.attributes = read_attributes(directory);
+    if (const Status got = read_attributes(directory, member.attributes); !got)
+      return fail(item, got.error().code);
   } else if (S_ISLNK(status.stx_mode)) {
     member.type = '2';
     member.target.resize(status.stx_size + 1);
@@ -85,7 +86,10 @@ bool ItemReader::read_regular(PackItem& item, int directory, const char* name) c
     return false;
   }
   item.member.size = item.status.stx_size;
-  item.member.attributes = read_attributes(item.file.get());
+  if (const Status got = read_attributes(item.file.get(), item.member.attributes); !got) {
+    fail(item, got.error().code);
+    return false;
+  }
   if (item.member.size > kSmall) return true;
   const size_t size = item.member.size;
   item.content = std::make_unique_for_overwrite<char[]>(size);

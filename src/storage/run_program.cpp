@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,10 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "os/child_signals.h"
 #include "os/fd.h"
-
-extern char** environ;
 
 namespace minke::storage {
 
@@ -24,6 +22,53 @@ std::string last_line(std::string text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
+// In the child: only what is safe where other threads of the parent may have held locks.
+[[noreturn]] void become_program(char* const* arguments, pid_t parent, int output, int problem) {
+  // It ends with us, however we end: what goes on writing would be in the way of whoever tries again.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &usual, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (::dup2(nowhere, STDIN_FILENO) >= 0 && ::dup2(nowhere, STDOUT_FILENO) >= 0 &&
+      ::dup2(output, STDERR_FILENO) >= 0)
+    ::execvp(arguments[0], arguments);
+  const int number = errno;
+  (void)!::write(problem, &number, sizeof number);
+  ::_exit(127);
+}
+
+// Errors: errno of its start.
+Result<pid_t> start(char* const* arguments, int output) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  const os::UniqueFd reading(ends[0]);
+  os::UniqueFd writing(ends[1]);
+  const pid_t self = ::getpid();
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) become_program(arguments, self, output, writing.get());
+  const int unforked = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) return failure_from_errno(arguments[0], unforked);
+  writing.reset();
+  int problem = 0;
+  ssize_t got;
+  while ((got = ::read(reading.get(), &problem, sizeof problem)) < 0 && errno == EINTR) {
+  }
+  if (got != sizeof problem) return pid;
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return problem == ENOENT ? failure(std::string(arguments[0]) + " is not installed", ENOENT)
+                           : failure_from_errno(arguments[0], problem);
+}
+
 }  // namespace
 
 Status run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop) {
@@ -31,22 +76,13 @@ Status run_program(const std::vector<std::string>& words, const std::atomic<bool
   if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
   const os::UniqueFd reading(ends[0]);
   os::UniqueFd writing(ends[1]);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
-  const os::ChildSignals signals;
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  pid_t pid = 0;
-  const int problem = ::posix_spawnp(&pid, arguments[0], &actions, signals.get(), arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
+  const auto started = start(arguments.data(), writing.get());
   writing.reset();
-  if (problem != 0)
-    return problem == ENOENT ? failure(words[0] + " is not installed", ENOENT)
-                             : failure_from_errno(words[0], problem);
+  if (!started) return failure(started.error());
+  const pid_t pid = *started;
   std::string said;
   char piece[4096];
   bool stopped = false;
