@@ -404,7 +404,7 @@ class Pass {
   void reserve_for_blocked() {
     if (owed_.empty()) return;
     for (const auto& [entry, class_id] : owed_) {
-      if (!planner_) planner_.emplace(machine_, running_, now_);
+      if (!planner_) planner_.emplace(machine_, running_, now_, queue_.scratch());
       planner_->reserve(entry, queue_.request(class_id), options_.backfill_window_seconds,
                         start_known(entry));
     }

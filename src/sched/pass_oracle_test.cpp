@@ -34,7 +34,8 @@ std::vector<Start> plain_pass(World& world, std::int64_t now, const PassOptions&
   PendingQueue::Cursor cursor(world.queue);
   while (const auto item = cursor.next())
     waiting.push_back({item->entry, world.queue.request(item->class_id)});
-  Planner planner(world.machine, world.running, now);
+  std::optional<Machine> scratch;
+  Planner planner(world.machine, world.running, now, scratch);
   std::vector<std::uint32_t> blocked(world.machine.layout().partitions().size());
   std::vector<Start> starts;
   std::vector<Request> reserved;

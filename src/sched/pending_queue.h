@@ -16,6 +16,7 @@
 
 #include "sched/class_tree.h"
 #include "sched/ids.h"
+#include "sched/machine.h"
 #include "sched/request.h"
 #include "sched/withheld.h"
 
@@ -59,6 +60,7 @@ class PendingQueue {
   // The same, or under the reservation that withheld() has.
   std::uint64_t shut_at(ClassId id) const { return tree_.shut_at_of(id); }
   Withheld& withheld() { return withheld_; }
+  std::optional<Machine>& scratch() { return scratch_; }  // of the passes' planners
   void withhold_nothing() {
     withheld_.known = false;
     tree_.forget_shut();
@@ -161,6 +163,7 @@ class PendingQueue {
   std::vector<Class> classes_;
   ClassTree tree_;
   Withheld withheld_;
+  std::optional<Machine> scratch_;
   std::vector<ClassId> free_classes_;
   std::size_t live_classes_ = 0;
   std::unordered_map<Request, ClassId, RequestHash> class_ids_;  // looked up only, never walked

@@ -53,7 +53,12 @@ bool Placer::gather_candidates() {
     suitable += static_cast<std::uint32_t>(std::popcount(suitable_word(request, word, cpus, devices)));
   }
   if (suitable < request.min_nodes) return false;
-  for (std::size_t word = 0; word < machine_.words(); ++word) {
+  // Where any node will do, no more are looked for than it takes.
+  const bool any_will_do =
+      request.tasks == 0 && job_gres_ == 0 && !request.as_many_nodes && request.required.empty();
+  const std::size_t enough = any_will_do ? std::max(1u, request.min_nodes) : suitable;
+  candidates_.reserve(enough);
+  for (std::size_t word = 0; word < machine_.words() && candidates_.size() < enough; ++word) {
     for (std::uint64_t set = suitable_word(request, word, cpus, devices); set != 0; set &= set - 1) {
       const NodeId node = layout_.node_at_rank(word * 64 + static_cast<std::size_t>(std::countr_zero(set)));
       if (std::binary_search(request.excluded.begin(), request.excluded.end(), node)) continue;
@@ -61,6 +66,7 @@ bool Placer::gather_candidates() {
       if (!capacity(node, request, found)) continue;
       const bool required = std::binary_search(request.required.begin(), request.required.end(), node);
       (required ? required_ : candidates_).push_back(found);
+      if (candidates_.size() == enough) break;
     }
   }
   return required_.size() == request.required.size();

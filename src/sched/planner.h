@@ -18,9 +18,11 @@ namespace minke::sched {
 
 class Planner {
  public:
-  // Machine and running set are the pass's own, as they change.
-  Planner(const Machine& machine, const RunningSet& running, std::int64_t now)
-      : machine_(machine), running_(running), now_(now), caps_(machine.layout()) {}
+  // Machine and running set are the pass's own, as they change. `scratch` has nothing that is needed: it is
+  // room for a copy of the machine, which a planner leaves to the next one.
+  Planner(const Machine& machine, const RunningSet& running, std::int64_t now,
+          std::optional<Machine>& scratch)
+      : machine_(machine), running_(running), now_(now), caps_(machine.layout()), future_(scratch) {}
 
   // Reserves the earliest start after `now`, unless it is later than now + window_seconds (0: no bound) or
   // there is none. The request must not fit now, under the caps. `no_later`, if given, is a time at which it
@@ -73,7 +75,7 @@ class Planner {
   std::vector<std::int64_t> ends_;  // of the reservations
 
   // The scratch pad of one search: the machine after the first `released_` releases.
-  std::optional<Machine> future_;
+  std::optional<Machine>& future_;
   std::vector<Release> releases_;  // as far as anybody looked
   RunningSet::Ordered::const_iterator next_release_;
   std::size_t released_ = 0;
