@@ -1,5 +1,4 @@
 #include "engine/embedded/steps.h"
-#include "engine/embedded/step_gpus.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,10 +13,8 @@
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/measuring.h"
-#include "engine/embedded/nodes.h"
-#include "engine/embedded/rights.h"
+#include "engine/embedded/step_gpus.h"
 #include "engine/embedded/step_totals.h"
-#include "engine/embedded/step_usage.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
 #include "text/file_pattern.h"
@@ -389,137 +386,6 @@ void Steps::start_waiting(uint32_t job_id) {
     }
   }
   if (steps->second.running.empty() && steps->second.waiting.empty()) jobs_.erase(steps);
-}
-
-void Steps::restore(const StepRecord& record) {
-  if (record.kind() == STEP_NORMAL && record.end_time() == 0)
-    restored_[{record.job_id(), record.step_id()}] = record;
-}
-
-void Steps::recover(const node::Launch& launch) {
-  if (find(launch.id()) != nullptr) {  // the daemon lived on: only what became of the step is news
-    if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
-    return;
-  }
-  Step step;
-  Job* job = core_.state.find(launch.id().job_id());
-  if (job == nullptr || job->restarts != launch.id().run() || !job->details || job->ended() ||
-      !step.tag.ParseFromString(launch.tag())) {
-    node::CollectOrder collect;
-    *collect.add_ids() = launch.id();
-    core_.launcher->collect(collect);
-    return;
-  }
-  job->details->next_step_id = std::max(job->details->next_step_id, launch.id().step_id() + 1);
-  if (const auto stored = restored_.extract({job->id, launch.id().step_id()});
-      stored && stored.mapped().restarts() == job->restarts) {
-    StepRecord& record = *step.tag.mutable_record();
-    record.clear_time_limit_minutes();
-    if (stored.mapped().has_time_limit_minutes())
-      record.set_time_limit_minutes(stored.mapped().time_limit_minutes());
-  }
-  step.started = true;
-  step.pids.assign(launch.pids().begin(), launch.pids().end());
-  Step& found = jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second;
-  watch_owner(found);
-  watch_time_limit(found);
-  if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
-}
-
-void Steps::fail_unknown(const node::Inventory& inventory) {
-  std::vector<node::Launch> unknown;
-  for (const auto& [job_id, steps] : jobs_) {
-    for (const auto& [step_id, step] : steps.running) {
-      const bool known = std::any_of(inventory.launches().begin(), inventory.launches().end(),
-                                     [job_id = job_id, step_id = step_id](const auto& launch) {
-                                       return launch.id().kind() == STEP_NORMAL &&
-                                              launch.id().job_id() == job_id &&
-                                              launch.id().step_id() == step_id;
-                                     });
-      if (known) continue;
-      node::Launch launch;
-      launch.mutable_id()->set_job_id(job_id);
-      launch.mutable_id()->set_run(step.tag.record().restarts());
-      launch.mutable_id()->set_kind(STEP_NORMAL);
-      launch.mutable_id()->set_step_id(step_id);
-      launch.set_launch_error("the launcher was restarted before the step could be launched");
-      launch.set_end_time(core_.now());
-      unknown.push_back(std::move(launch));
-    }
-  }
-  for (const node::Launch& launch : unknown) launch_ended(launch);
-}
-
-std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {
-  std::vector<StepRecord> records;
-  if (const auto steps = jobs_.find(job_id); steps != jobs_.end()) {
-    for (const auto& [id, step] : steps->second.running) records.push_back(step.tag.record());
-  }
-  return records;
-}
-
-// Those that it holds itself, else the job's.
-std::vector<GpuDevice> Steps::gpu_devices_of(const Job& job, const Step& step) const {
-  if (step.tag.gpus().empty()) return engine::gpu_devices_of(core_, job);
-  std::vector<GpuDevice> devices;
-  for (const auto& [name, held] : step.tag.gpus()) {
-    const NodeRecord* node = core_.nodes->find_node(name);
-    for (const uint32_t index : held.indices()) {
-      if (node != nullptr && index < static_cast<uint32_t>(node->gpu_devices_size()))
-        devices.push_back(node->gpu_devices(static_cast<int>(index)));
-    }
-  }
-  return devices;
-}
-
-std::vector<pid_t> Steps::pids_of(uint32_t job_id) const {
-  std::vector<pid_t> pids;
-  if (const auto steps = jobs_.find(job_id); steps != jobs_.end()) {
-    for (const auto& [id, step] : steps->second.running)
-      pids.insert(pids.end(), step.pids.begin(), step.pids.end());
-  }
-  return pids;
-}
-
-void Steps::add_usage(const Job& job, const UsageReader& reader, rpc::StepUsageReply& reply) const {
-  const auto steps = jobs_.find(job.id);
-  if (steps == jobs_.end()) return;
-  for (const auto& [id, step] : steps->second.running) {
-    rpc::StepUsage& usage = *reply.add_steps();
-    *usage.mutable_step() = step.tag.record();
-    core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(job, step));
-    for (int rank = 0; rank < step.tag.node_of_task_size(); ++rank) {
-      rpc::TaskUsage& task = *usage.add_tasks();
-      task.set_rank(static_cast<uint32_t>(rank));
-      task.set_node(step.tag.node_of_task(rank));
-      const auto position = static_cast<size_t>(rank);
-      reader.read(position < step.pids.size() ? step.pids[position] : 0, task);
-    }
-  }
-}
-
-Status Steps::attach(const rpc::AttachStepRequest& request, uint32_t uid) {
-  const Job* job = core_.state.find(request.job_id());
-  if (job != nullptr && !core_.rights->owns(uid, job->uid)) return failure("", kAccessDenied);
-  const auto steps = jobs_.find(request.job_id());
-  if (steps == jobs_.end()) return failure("", kInvalidJobId);
-  const auto step = steps->second.running.find(request.step_id());
-  if (step == steps->second.running.end()) return failure("", kInvalidJobId);
-  if (!step->second.report) return failure("the step's srun cannot be reached just now", kNodesBusy);
-  rpc::StepEvent event;
-  event.mutable_attach()->set_socket(request.socket());
-  step->second.report(event);
-  return {};
-}
-
-bool Steps::runs(uint32_t job_id, uint32_t step_id) const {
-  const auto steps = jobs_.find(job_id);
-  return steps != jobs_.end() && steps->second.running.contains(step_id);
-}
-
-bool Steps::has_running(uint32_t job_id) const {
-  const auto steps = jobs_.find(job_id);
-  return steps != jobs_.end() && !steps->second.running.empty();
 }
 
 }  // namespace minke::engine

@@ -1,0 +1,161 @@
+// Signals to the processes of a job, and words on its standard error: whom they are for, and when.
+#include "node/supervisor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "node/append.h"
+#include "node/launcher.h"
+
+namespace minke::node {
+
+namespace {
+
+constexpr std::chrono::milliseconds kNextLookAtStart{2};
+
+// What of the job a signal is for.
+bool is_target(const SignalOrder& order, const LaunchKey& key) {
+  switch (order.target()) {
+    case SignalOrder::STEPS:
+      return key.kind != model::STEP_BATCH;
+    case SignalOrder::BATCH_SHELL:
+    case SignalOrder::BATCH_SESSION:
+      return key.kind == model::STEP_BATCH;
+    case SignalOrder::ONE_STEP:
+      return key.kind == model::STEP_NORMAL && key.step_id == order.step_id();
+    default:
+      return true;
+  }
+}
+
+// Through the process's own descriptor, which finds the file even where its name is another by now. With the
+// rights of the user whose process it is. A pipe that is full, or that nobody reads, is passed over.
+void append_to_stderr(const std::optional<Identity>& identity, pid_t pid, const std::string& message) {
+  if (identity) return append_in_child_to_stderr_of(pid, *identity, message);
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd/2";
+  os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!file) return;
+  [[maybe_unused]] const ssize_t written = ::write(file.get(), message.data(), message.size());
+}
+
+}  // namespace
+
+// A child that has not executed its program yet would die of the signal before it has the file that the
+// message is for, and before it could take the signal as its user wants. It has half a second.
+void Supervisor::signal(SignalOrder order) {
+  constexpr std::chrono::milliseconds kTimeToStart{500};
+  const JobKey job{order.job_id(), order.run()};
+  const bool waits =
+      std::ranges::any_of(early_signals_, [&](const EarlySignal& earlier) { return earlier.job == job; });
+  if (!waits && !is_starting(job)) return deliver(order);
+  early_signals_.push_back({job, std::move(order), std::chrono::steady_clock::now() + kTimeToStart});
+  early_timer_->set_after(kNextLookAtStart);
+}
+
+void Supervisor::deliver_early_signals() {
+  const auto now = std::chrono::steady_clock::now();
+  for (EarlySignal& early : std::exchange(early_signals_, {})) {
+    // Each job's in their order.
+    const bool waits = std::ranges::any_of(
+        early_signals_, [&](const EarlySignal& earlier) { return earlier.job == early.job; });
+    if (waits || (now < early.deadline && is_starting(early.job))) {
+      early_signals_.push_back(std::move(early));
+    } else {
+      deliver(early.order);
+    }
+  }
+  if (!early_signals_.empty()) early_timer_->set_after(kNextLookAtStart);
+}
+
+bool Supervisor::is_starting(const JobKey& job) {
+  for (const LaunchState* launch : table_.launches_of(job)) {
+    if (std::ranges::any_of(live_roots(*launch), [&](pid_t root) { return spawner_.is_starting(root); }))
+      return true;
+  }
+  return false;
+}
+
+void Supervisor::deliver(const SignalOrder& order) {
+  auto job = jobs_.find({order.job_id(), order.run()});
+  if (job == jobs_.end()) return;
+  int number = static_cast<int>(order.signal());
+  std::vector<pid_t> roots;
+  std::set<pid_t> sessions;
+  for (const LaunchState* launch : table_.launches_of(job->first)) {
+    if (!is_target(order, launch->key)) continue;
+    for (pid_t root : live_roots(*launch)) roots.push_back(root);
+    for (const auto& task : launch->tasks) sessions.insert(task.pid);
+  }
+  if (!order.message().empty()) {
+    for (pid_t root : roots) append_to_stderr(job->second.identity, root, order.message());
+  }
+  if (order.target() == SignalOrder::BATCH_SHELL) {
+    for (pid_t root : roots) ::kill(root, number);
+    return;
+  }
+  // Who is stopped may have started others a moment before: looked for until there are no more.
+  std::set<pid_t> signalled;
+  do {
+    const std::vector<pid_t> others = others_to_signal(order, job->second, roots, sessions);
+    for (pid_t root : roots) {
+      if (signalled.empty()) signal_group(root, number);
+    }
+    bool any_new = signalled.empty() && !roots.empty();
+    signalled.insert(roots.begin(), roots.end());
+    for (pid_t other : others) {
+      if (other == daemon_ || !signalled.insert(other).second) continue;
+      ::kill(other, number);
+      any_new = true;
+    }
+    if (!any_new) break;
+  } while (number == SIGSTOP);
+}
+
+std::vector<pid_t> Supervisor::others_in_groups(const SignalOrder& order, const Job& job) {
+  if (order.target() == SignalOrder::ALL) return groups_.processes(job.key);
+  std::vector<pid_t> all;
+  for (const auto& [key, launch] : table_.all()) {
+    if (key.job != job.key || !is_target(order, key)) continue;
+    for (const pid_t pid : groups_.processes(key)) all.push_back(pid);
+  }
+  return all;
+}
+
+std::vector<pid_t> Supervisor::others_to_signal(const SignalOrder& order, const Job& job,
+                                                const std::vector<pid_t>& roots,
+                                                const std::set<pid_t>& sessions) {
+  // Before anything is sent: a signal may make them end, and their children somebody else's.
+  std::vector<pid_t> others;
+  if (order.target() == SignalOrder::BATCH_SESSION) return others;
+  // Those of a task's own group get it with the task; a stopped one may have started more of them since.
+  const auto in_group = [&](pid_t group) {
+    return order.signal() != SIGSTOP && std::find(roots.begin(), roots.end(), group) != roots.end();
+  };
+  if (groups_.has(job.key)) {
+    for (const pid_t pid : others_in_groups(order, job)) {
+      if (!roots_.contains(pid) && !in_group(::getpgid(pid))) others.push_back(pid);
+    }
+    return others;
+  }
+  std::vector<pid_t> tops = roots;
+  for (pid_t orphan : read_orphans()) {
+    bool wanted = order.target() == SignalOrder::ALL ? is_of(job, orphan, false)
+                                                     : sessions.contains(classify(orphan).session);
+    if (!wanted) continue;
+    tops.push_back(orphan);
+    if (!in_group(::getpgid(orphan))) others.push_back(orphan);
+  }
+  for (const Process& process :
+       descendants(order.signal() == SIGSTOP ? read_all_processes() : snapshot(), tops)) {
+    if (!in_group(process.group)) others.push_back(process.pid);
+  }
+  return others;
+}
+
+}  // namespace minke::node
