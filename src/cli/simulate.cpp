@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -357,6 +358,8 @@ int simulate(const SimulateOptions& options) {
   }
   auto text = read_text(options.trace);
   if (!text) return complain(text.error());
+  // Where the time zone is not named, the C library looks at every time that is read whether it has changed.
+  setenv("TZ", ":/etc/localtime", 0);
   auto trace =
       sim::looks_like_sacct(*text) ? sim::read_sacct(*text) : sim::read_swf(*text, {options.without_request});
   if (!trace) return complain(Error{0, options.trace + ": " + trace.error().message});

@@ -56,7 +56,7 @@ class Reader {
       cells_ = split(line, '|');
       if (columns_.empty()) {
         for (const std::string_view name : cells_) columns_.push_back(lower(name));
-        if (auto done = check_columns(); !done) return failure(done.error());
+        if (auto done = find_columns(); !done) return failure(done.error());
         continue;
       }
       if (cells_.size() != columns_.size()) {
@@ -72,75 +72,93 @@ class Reader {
   }
 
  private:
-  Status check_columns() const {
-    const auto one_of = [&](std::initializer_list<const char*> names) {
-      return std::any_of(names.begin(), names.end(), [&](const char* name) {
-        return std::find(columns_.begin(), columns_.end(), name) != columns_.end();
-      });
-    };
-    if (!one_of({"jobid", "jobidraw"})) return failure("there is no column JobID");
-    if (!one_of({"submit", "eligible"})) return failure("there is no column Submit");
-    if (!one_of({"elapsed", "elapsedraw"})) return failure("there is no column Elapsed");
-    if (!one_of({"alloctres", "reqtres", "alloccpus", "ncpus", "reqcpus"}))
-      return failure("there is no column AllocTRES, ReqTRES or AllocCPUS");
+  // Those that are there, in the order in which they are asked for a value.
+  using Columns = std::vector<std::size_t>;
+
+  Columns named(std::initializer_list<const char*> names) const {
+    Columns found;
+    for (const char* name : names) {
+      const auto column = std::find(columns_.begin(), columns_.end(), name);
+      if (column != columns_.end()) found.push_back(static_cast<std::size_t>(column - columns_.begin()));
+    }
+    return found;
+  }
+
+  Status find_columns() {
+    job_id_ = named({"jobidraw", "jobid"});
+    eligible_ = named({"eligible", "submit"});
+    submit_ = named({"submit"});
+    elapsed_raw_ = named({"elapsedraw"});
+    elapsed_ = named({"elapsed"});
+    limit_raw_ = named({"timelimitraw"});
+    limit_ = named({"timelimit"});
+    cpus_ = named({"alloccpus", "ncpus", "reqcpus"});
+    nodes_ = named({"allocnodes", "nnodes"});
+    memory_ = named({"reqmem"});
+    tres_ = named({"alloctres", "reqtres"});
+    user_ = named({"user"});
+    group_ = named({"group"});
+    account_ = named({"account"});
+    partition_ = named({"partition"});
+    qos_ = named({"qos"});
+    if (job_id_.empty()) return failure("there is no column JobID");
+    if (eligible_.empty()) return failure("there is no column Submit");
+    if (elapsed_raw_.empty() && elapsed_.empty()) return failure("there is no column Elapsed");
+    if (tres_.empty() && cpus_.empty()) return failure("there is no column AllocTRES, ReqTRES or AllocCPUS");
     return {};
   }
 
-  // The first of the columns that is there and not empty.
-  std::string_view cell(std::initializer_list<const char*> names) const {
-    for (const char* name : names) {
-      const auto found = std::find(columns_.begin(), columns_.end(), name);
-      if (found == columns_.end()) continue;
-      const std::string_view value = cells_[static_cast<std::size_t>(found - columns_.begin())];
-      if (!value.empty()) return value;
+  // The first of the columns that is not empty.
+  std::string_view cell(const Columns& columns) const {
+    for (const std::size_t column : columns) {
+      if (!cells_[column].empty()) return cells_[column];
     }
     return {};
   }
 
   Status job() {
-    if (cell({"jobid"}).find('.') != std::string_view::npos ||
-        cell({"jobidraw"}).find('.') != std::string_view::npos)
-      return {};
+    const bool is_step = std::any_of(job_id_.begin(), job_id_.end(), [&](std::size_t column) {
+      return cells_[column].find('.') != std::string_view::npos;
+    });
+    if (is_step) return {};
     TraceJob job;
-    const auto id = whole(cell({"jobidraw", "jobid"}));
+    const auto id = whole(cell(job_id_));
     if (!id) return failure("no job id");
     job.id = *id;
     // When it could first have started: a job with a begin time or a dependency was not waiting for resources
     // before.
-    auto submitted = text::parse_time(cell({"eligible", "submit"}), 0);
-    if (!submitted) submitted = text::parse_time(cell({"submit"}), 0);
-    const auto elapsed = seconds({"elapsedraw"}, {"elapsed"}, 1);
+    auto submitted = text::parse_time(cell(eligible_), 0);
+    if (!submitted) submitted = text::parse_time(cell(submit_), 0);
+    const auto elapsed = seconds(elapsed_raw_, elapsed_, 1);
     if (!elapsed || *elapsed <= 0 || !submitted) {
       ++trace_.left_out;
       return {};
     }
     job.submit = *submitted;
     job.runs = *elapsed;
-    job.asks = seconds({"timelimitraw"}, {"timelimit"}, 60).value_or(-1);
+    job.asks = seconds(limit_raw_, limit_, 60).value_or(-1);
     if (job.asks <= 0) job.asks = sched::kUnlimitedSeconds;
     job.runs = std::min(job.runs, job.asks);
-    job.processors = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(whole(cell({"alloccpus", "ncpus", "reqcpus"})).value_or(0), 0x7fffffff));
-    job.nodes = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(whole(cell({"allocnodes", "nnodes"})).value_or(0), 1000000));
+    job.processors =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(whole(cell(cpus_)).value_or(0), 0x7fffffff));
+    job.nodes = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole(cell(nodes_)).value_or(0), 1000000));
     requested_memory(job);
-    if (auto done = tres(cell({"alloctres", "reqtres"}), job); !done) return done;
+    if (auto done = tres(cell(tres_), job); !done) return done;
     if (job.processors == 0) {
       ++trace_.left_out;
       return {};
     }
     job.nodes = std::min(job.nodes, job.processors);
-    job.user = trace_.names.number_of(cell({"user"}));
-    job.group = trace_.names.number_of(cell({"group"}));
-    job.account = trace_.names.number_of(cell({"account"}));
-    job.partition = trace_.names.number_of(split(cell({"partition"}), ',').front());
-    job.qos = trace_.names.number_of(cell({"qos"}));
+    job.user = trace_.names.number_of(cell(user_));
+    job.group = trace_.names.number_of(cell(group_));
+    job.account = trace_.names.number_of(cell(account_));
+    job.partition = trace_.names.number_of(split(cell(partition_), ',').front());
+    job.qos = trace_.names.number_of(cell(qos_));
     trace_.jobs.push_back(job);
     return {};
   }
 
-  std::optional<std::int64_t> seconds(std::initializer_list<const char*> raw,
-                                      std::initializer_list<const char*> text, std::int64_t unit) const {
+  std::optional<std::int64_t> seconds(const Columns& raw, const Columns& text, std::int64_t unit) const {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
     if (const auto value = whole(cell(raw)); value && *value < kMost)
       return static_cast<std::int64_t>(*value) * unit;
@@ -154,7 +172,7 @@ class Reader {
 
   // "4Gn" of each node, "2000Mc" of each CPU, "16G" in all (since Slurm 21.08).
   void requested_memory(TraceJob& job) const {
-    std::string_view text = cell({"reqmem"});
+    std::string_view text = cell(memory_);
     std::uint64_t times = 1;
     if (text.ends_with('n')) times = std::max(1u, job.nodes);
     if (text.ends_with('c')) times = std::max(1u, job.processors);
@@ -191,6 +209,8 @@ class Reader {
 
   Trace trace_;
   std::vector<std::string> columns_;
+  Columns job_id_, eligible_, submit_, elapsed_raw_, elapsed_, limit_raw_, limit_, cpus_, nodes_, memory_,
+      tres_, user_, group_, account_, partition_, qos_;
   std::vector<std::string_view> cells_;
 };
 
