@@ -59,6 +59,13 @@ def test_signal_before_the_end(cluster):
     assert "warned" in cluster.output(job, seconds=90)
 
 
+def test_a_signal_at_once_leaves_time_to_set_a_trap(cluster):
+    """As long before the end as the job may run at all: what a script that is tried out with --time=1 asks for."""
+    job = cluster.submit("sleep 1\ntrap 'echo warned; exit 0' USR1\nwhile :; do sleep 0.1; done", "--time=1",
+                         "--signal=B:USR1@60")
+    assert "warned" in cluster.output(job, seconds=90)
+
+
 def test_signal_reaches_the_steps_only(cluster):
     job = cluster.submit("trap 'echo shell' USR1\n"
                          "srun bash -c \"trap 'echo step; exit 0' USR1; touch started; while :; do sleep 0.1; done\"\n",

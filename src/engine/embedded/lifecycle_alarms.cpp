@@ -17,6 +17,17 @@ namespace minke::engine {
 
 using namespace model;
 
+namespace {
+
+// When --signal is due. Not as soon as the job has begun, however early it is asked for: the signal would end
+// a script that has not set its trap yet. (Slurm looks for what is due every half a minute.)
+int64_t warning_time(const Job& job) {
+  constexpr int64_t kLeastSeconds = 10;
+  return std::max(job.start_time + kLeastSeconds, job.limit_end() - job.submission->warning_seconds);
+}
+
+}  // namespace
+
 int64_t Lifecycle::last_start(const Job& job) const {
   if (job.submission->deadline == 0) return 0;
   const JobSpec spec = job.submission->spec();
@@ -55,7 +66,7 @@ void Lifecycle::set_alarm(Job& job) {
     consider(end > core_.now() ? end : end + tolerated_seconds(job));
     const Submission& submission = *job.submission;
     if (submission.warning_signal != 0 && !job.details->warned) {
-      consider(std::max(job.start_time, end - submission.warning_seconds));
+      consider(warning_time(job));
     }
     consider(core_.mail->next_mark(job));
   }
@@ -96,7 +107,7 @@ void Lifecycle::alarm(uint32_t job_id) {
   const int64_t end = job->limit_end();
   if (now >= end + tolerated_seconds(*job)) return time_out(*job);
   const Submission& submission = *job->submission;
-  if (submission.warning_signal != 0 && !job->details->warned && now >= end - submission.warning_seconds) {
+  if (submission.warning_signal != 0 && !job->details->warned && now >= warning_time(*job)) {
     job->details->warned = true;
     signal(*job, submission.warning_signal, submission.warning_batch_only, false,
            !submission.warning_batch_only);
