@@ -236,6 +236,20 @@ def test_directories_deeper_than_a_path_can_be(tmp_path, command):
         subprocess.run(["rm", "-rf", deep, tmp_path / "to"], check=True)
 
 
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_what_has_its_size_first_is_on_the_disk_before_its_time(tmp_path):
+    """A file with holes has its size before its content. Were its time set before that is on the disk, a copy that a power
+    cut ended would be gone on with as if all of it were there."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    with open(tree / "sparse", "wb") as file:
+        file.truncate(1 << 20)
+        file.write(b"x" * 5000)
+    traced = subprocess.run(["strace", "-f", "-e", "trace=fdatasync,utimensat", MINKE, "cp", tree, tmp_path / "copy"],
+                            capture_output=True, text=True, check=True).stderr
+    assert -1 < traced.find("fdatasync(") < traced.find("utimensat(")
+
+
 def stat_of(process) -> tuple[str, str]:
     """What it is called, and its state: X where it is not there."""
     try:

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 NAME = "storage"
+INODE_BYTES = 256  # in an ext4's tables
 DROP_CACHES = pathlib.Path("/proc/sys/vm/drop_caches")
 
 
@@ -98,18 +99,29 @@ def ext4(context, report, work):
 
 
 def tables(context, report, minke, disk, work, cold) -> None:
-    """A whole ext4, from its inode tables: what it holds, and a list of its old files with their paths."""
+    """A whole ext4, from its inode tables: what it holds, and a list of its old files with their paths. Cold, also what
+    the disk allows: reading as many bytes one after the other, and the start of a program."""
     name = "cold" if cold else "warm"
     listed = ["find", disk, "-xdev", "(", "-type", "f", "-o", "-type", "l", ")", "-printf", "%A@ %U %s %p\\n"]
     for _ in range(context.options.repeats):
         report.sample(f"account {name}: minke", seconds([minke, "storage", "scan", disk], cold))
         report.sample(f"account {name}: du", seconds(["du", "-s", disk], cold))
+        if cold:
+            mebibytes = (context.options.small_files * INODE_BYTES >> 20) + 1
+            report.sample(f"account {name}: disk", seconds(
+                ["dd", f"if={work}/tree/large0", "of=/dev/null", "bs=1M", f"count={mebibytes}", "status=none"], cold))
+            report.sample(f"account {name}: start", seconds([minke, "--version"], cold))
         (work / "list").unlink(missing_ok=True)
         report.sample(f"purge list {name}: minke", seconds(
             [minke, "storage", "purge", "--days", "0", "--record", work / "list", disk], cold))
         report.sample(f"purge list {name}: find", seconds(listed, cold))
     report.compare(f"account for an ext4, {name}", f"account {name}: minke", f"account {name}: du", "du -s", "s",
                    30 if cold else 20, smaller_is_better=True)
+    if cold:
+        report.compare(f"account for an ext4, {name}", f"account {name}: minke", f"account {name}: disk",
+                       "reading as much", "s", smaller_is_better=True)
+        report.compare(f"account for an ext4, {name}", f"account {name}: minke", f"account {name}: start",
+                       "minke --version, cold", "s", smaller_is_better=True)
     report.compare(f"list for a purge, ext4, {name}", f"purge list {name}: minke", f"purge list {name}: find",
                    "find -printf", "s", 15 if cold else 6, smaller_is_better=True)
 

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <ctime>
+#include <thread>
 
 #include "os/fd.h"
 #include "storage/testing.h"
@@ -56,6 +58,35 @@ TEST(Purge, nothing_is_removed_that_cannot_be_recorded) {
                 .code,
             ENOSPC);
   EXPECT_EQ(result.files, 0u);
+}
+
+TEST(Purge, a_directory_that_is_swapped_for_a_link_leads_nowhere) {
+  const TempTree tree, outside;
+  outside.write("kept", "x");
+  outside.write("below/kept", "x");
+  tree.write("top/d/below/kept", "x");
+  const std::string way = tree / "top/d", aside = tree / "aside";
+  std::atomic<bool> stop{false};
+  std::atomic<int> rounds{0};
+  std::thread swapper([&] {
+    std::error_code failed;
+    while (!stop) {
+      std::filesystem::rename(way, aside, failed);
+      std::filesystem::create_directory_symlink(outside.path(), way, failed);
+      std::filesystem::remove(way, failed);  // unless it has just been removed
+      std::filesystem::rename(aside, way, failed);
+      ++rounds;
+    }
+  });
+  const int64_t later = std::time(nullptr) + 60;
+  for (int i = 0; i < 200 || rounds < 200; ++i) {
+    PurgeResult result;
+    (void)purge_tree(tree / "top", {.before = later, .remove = true, .tables = false}, result);
+  }
+  stop = true;
+  swapper.join();
+  EXPECT_EQ(outside.read("kept"), "x");
+  EXPECT_EQ(outside.read("below/kept"), "x");
 }
 
 }  // namespace
