@@ -12,6 +12,8 @@ int sgather_main(int argc, char** argv);
 int task_main(int argc, char** argv);
 int salloc_main(int argc, char** argv);
 int srun_main(int argc, char** argv);
+int strigger_main(int argc, char** argv);
+int trigger_program_main(int argc, char** argv);
 int sattach_main(int argc, char** argv);
 int scancel_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);

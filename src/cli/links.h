@@ -34,6 +34,7 @@ inline constexpr const char* kLinkNames[] = {"minke",
                                              "sbcast",
                                              "sgather",
                                              "sattach",
+                                             "strigger",
                                              "avail_wheels",
                                              "diskusage_report",
                                              "shownicerquota.pl"};

@@ -42,6 +42,8 @@ constexpr Command kCommands[] = {
     {"sqsuspend", minke::cli::sqsuspend_main},
     {"sqresume", minke::cli::sqresume_main},
     {"sqhosts", minke::cli::sqhosts_main},
+    {"strigger", minke::cli::strigger_main},
+    {"trigger-program", minke::cli::trigger_program_main},
     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},
     {"chain-part", minke::cli::chain_part_main},

@@ -19,6 +19,7 @@
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/storage_keeping.h"
+#include "engine/embedded/triggers.h"
 #include "engine/embedded/waiting.h"
 
 namespace minke::engine {
@@ -47,6 +48,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       dependencies(std::make_unique<Dependencies>(*this)),
       waiting(std::make_unique<Waiting>(*this)),
       mail(std::make_unique<Mail>(*this)),
+      triggers(std::make_unique<Triggers>(*this)),
       measuring(std::make_unique<Measuring>(*this)),
       quotas(std::make_unique<Quotas>(*this)),
       storage_keeping(std::make_unique<StorageKeeping>(*this)),

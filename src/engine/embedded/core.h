@@ -39,6 +39,7 @@ class Rights;
 class Scheduling;
 class Steps;
 class StorageKeeping;
+class Triggers;
 class Waiting;
 
 struct Core {
@@ -73,6 +74,7 @@ struct Core {
   std::unique_ptr<Dependencies> dependencies;
   std::unique_ptr<Waiting> waiting;
   std::unique_ptr<Mail> mail;
+  std::unique_ptr<Triggers> triggers;
   std::unique_ptr<Measuring> measuring;
   std::unique_ptr<Quotas> quotas;
   std::unique_ptr<StorageKeeping> storage_keeping;

@@ -36,6 +36,7 @@
 #include "engine/embedded/server.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/storage_keeping.h"
+#include "engine/embedded/triggers.h"
 #include "engine/embedded/waiting.h"
 #include "model/error.h"
 #include "node/control_groups.h"
@@ -298,6 +299,7 @@ void Daemon::recovered() {
   core_->reservations->advance();
   core_->launching->clear_spool();
   server_->open();
+  core_->triggers->restore(settings_);
   core_->mail->restore(std::exchange(settings_, {}));
   [[maybe_unused]] const Status written =
       os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
@@ -401,6 +403,7 @@ Status Daemon::reconfigure() {
   core_->quotas->configuration_changed();
   core_->storage_keeping->start();
   core_->retention->policy_changed();
+  core_->triggers->reconfigured();
   os::log_info("the configuration was read again");
   return {};
 }

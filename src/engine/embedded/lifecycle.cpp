@@ -19,6 +19,7 @@
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
+#include "engine/embedded/triggers.h"
 #include "engine/embedded/waiting.h"
 #include "model/error.h"
 #include "text/state.h"
@@ -55,6 +56,7 @@ void Lifecycle::started(Job& job) {
   }
   core_.waiting->started(job);
   core_.mail->began(job);
+  core_.triggers->nodes_changed();
   core_.measuring->job_started(job);
 }
 
@@ -140,6 +142,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
     core_.measuring->job_ended(job);
     core_.accounts->stopped(job, std::max(end_time, job.start_time));
     core_.scheduling->release(job);
+    core_.triggers->nodes_changed();
   }
   job.state = state;
   job.reason = reason;
@@ -171,6 +174,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   core_.dependencies->ended(job);
   core_.waiting->ended(job);
   core_.mail->ended(job);
+  core_.triggers->job_ended(job);
   if (job.is_het_leader()) end_components(job);
 }
 

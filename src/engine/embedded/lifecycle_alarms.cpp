@@ -12,6 +12,7 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/triggers.h"
 
 namespace minke::engine {
 
@@ -69,6 +70,7 @@ void Lifecycle::set_alarm(Job& job) {
       consider(warning_time(job));
     }
     consider(core_.mail->next_mark(job));
+    consider(core_.triggers->next_mark(job));
   }
   if (next == 0) {
     core_.alarms.cancel(job.id);
@@ -104,6 +106,7 @@ void Lifecycle::alarm(uint32_t job_id) {
     return give_way(*job);
   if (job->time_limit_minutes == kUnlimited) return;
   core_.mail->tell_mark(*job);
+  core_.triggers->tell_mark(*job);
   const int64_t end = job->limit_end();
   if (now >= end + tolerated_seconds(*job)) return time_out(*job);
   const Submission& submission = *job->submission;

@@ -16,6 +16,7 @@
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/steps.h"
+#include "engine/embedded/triggers.h"
 #include "engine/embedded/users.h"
 #include "engine/embedded/waiting.h"
 #include "model/error.h"
@@ -295,7 +296,10 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kCompleteAllocation:
       return actions_.complete_allocation(message.complete_allocation(), client->peer, acted);
     case rpc::ClientMessage::kUpdateNode:
-      return changed(core_.nodes->update_node(message.update_node(), client->peer.uid));
+      if (const Status updated = core_.nodes->update_node(message.update_node(), client->peer.uid); !updated)
+        return client->send_error(id, updated.error());
+      core_.triggers->nodes_changed();
+      return changed({});
     case rpc::ClientMessage::kUpdatePartition:
       return changed(core_.nodes->change_partition(message.update_partition()));
     case rpc::ClientMessage::kQueryJobs:
@@ -379,6 +383,15 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       rights.narrow(uid, *message.mutable_query_priorities()->mutable_filter());
       rpc::ServerMessage answer;
       core_.priorities->query(message.query_priorities(), *answer.mutable_priorities());
+      return client->send(answer, id, true);
+    }
+    case rpc::ClientMessage::kSetTriggers:
+      return changed(core_.triggers->set(message.set_triggers(), client->peer.uid, client->peer.gid));
+    case rpc::ClientMessage::kClearTriggers:
+      return changed(core_.triggers->clear(message.clear_triggers(), client->peer.uid));
+    case rpc::ClientMessage::kQueryTriggers: {
+      rpc::ServerMessage answer;
+      core_.triggers->query(client->peer.uid, *answer.mutable_triggers());
       return client->send(answer, id, true);
     }
     case rpc::ClientMessage::BODY_NOT_SET:

@@ -1,0 +1,83 @@
+// strigger: programs that users have run once a job has ended or comes to its time limit, nodes go down, come
+// up, drain or stay idle, or the configuration is read again.
+//
+// Invariants: a trigger is durable, and pulled once: it leaves the store before its program starts, but for
+// permanent ones. Nodes are compared with how they stood when they were last looked at, which is done only
+// while there is a trigger about nodes: what had happened before it was set pulls nothing. A program runs as
+// the user who set it, in a process of its own that ends it after five minutes (`minke trigger-program`).
+// State's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/embedded/job.h"
+#include "model/trigger.pb.h"
+#include "os/event_loop.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Triggers {
+ public:
+  explicit Triggers(Core& core);
+
+  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+
+  // Errors: Slurm's. All of them or none is set.
+  Status set(const rpc::SetTriggersRequest& request, uint32_t uid, uint32_t gid);
+  Status clear(const rpc::ClearTriggersRequest& request, uint32_t uid);
+  void query(uint32_t uid, rpc::TriggersReply& reply) const;
+
+  void job_ended(const Job& job) {
+    if (!triggers_.empty()) pull_job_end(job);
+  }
+  // When something is to be done before the job, which runs, is at its time limit (s since the epoch; 0:
+  // never).
+  int64_t next_mark(const Job& job) const;
+  void tell_mark(const Job& job);
+  // A node's state has changed, or a job has come to it or left it: looked at once the present burst is over.
+  void nodes_changed();
+  void reconfigured();
+
+ private:
+  struct Seen {  // of a node, when it was last looked at
+    bool down = false;
+    bool drained = false;
+    bool failing = false;
+    int64_t idle_since = 0;  // 0: it is not idle
+  };
+  using Nodes = std::vector<std::string>;
+
+  bool watches_nodes() const;
+  std::map<std::string, Seen> look() const;
+  void check_nodes();
+  void check_idle();
+  Status complete(model::Trigger& trigger, uint32_t uid) const;
+  void pull_job_end(const Job& job);
+  // The event of this trigger has come: its program runs now, or `offset` later.
+  void pull(uint32_t id, const std::string& argument);
+  void run_due();
+  void run(const model::Trigger& trigger, const std::string& argument);
+  void keep(const model::Trigger& trigger);
+  void remove(uint32_t id);
+  void set_timer();
+
+  Core& core_;
+  std::map<uint32_t, model::Trigger> triggers_;
+  std::map<std::string, Seen> seen_;  // empty while no trigger watches nodes
+  std::map<std::pair<uint32_t, std::string>, int64_t>
+      idle_told_;  // permanent triggers: the idle time that pulled
+  uint32_t next_id_ = 1;
+  bool check_posted_ = false;
+  std::unique_ptr<os::EventLoop::Timer> timer_;
+};
+
+}  // namespace minke::engine
