@@ -182,3 +182,14 @@ def test_users_set_them_for_their_own_jobs_and_they_run_as_them(shared):
     wait_told(shared.bob.work / "told", f"{shared.bob.name}\n{shared.bob.entry.pw_dir} {his}\n")
     assert (shared.bob.work / "told").stat().st_uid == shared.bob.uid
     shared.alice.run("scancel", hers, check=0)
+
+
+@pytest.mark.parametrize("changed", [{"event": 99}, {"event": 0}, {"offset": -2**31}, {"offset": 32001}, {"program": b"true"}])
+def test_what_no_strigger_sends(cluster, changed):
+    job = cluster.submit("sleep 100")
+    cluster.wait_state(job, "RUNNING")
+    with cluster.wire() as wire:
+        request = wire.messages.SetTriggersRequest()
+        request.triggers.add(**{"event": 1, "job_id": job, "program": b"/bin/true"} | changed)
+        assert wire.ask(set_triggers=request).error.code == 2036
+    assert triggers(cluster) == []

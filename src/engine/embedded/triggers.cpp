@@ -79,8 +79,9 @@ void Triggers::restore(const std::vector<std::pair<std::string, std::string>>& s
 
 Status Triggers::complete(Trigger& trigger, uint32_t uid) const {
   if (trigger.program().empty() || trigger.program()[0] != '/' ||
-      trigger.program().size() > kLongestProgram || std::abs(trigger.offset()) > kLargestOffset ||
-      trigger.event() == TRIGGER_NONE)
+      trigger.program().size() > kLongestProgram || trigger.offset() > kLargestOffset ||
+      trigger.offset() < -kLargestOffset || trigger.event() == TRIGGER_NONE ||
+      !TriggerEvent_IsValid(trigger.event()))
     return failure("no such trigger can be", kNotSupported);
   if (trigger.job_id() == 0) {
     if (trigger.event() == TRIGGER_JOB_END || trigger.event() == TRIGGER_JOB_TIME)
