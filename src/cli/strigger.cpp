@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -192,7 +193,7 @@ std::optional<int> take(Arguments& arguments, int letter) {
       arguments.no_header = true;
       break;
     case 'o':
-      arguments.offset = std::atoi(optarg);
+      arguments.offset = static_cast<int>(std::clamp(std::strtol(optarg, nullptr, 10), -100000L, 100000L));
       break;
     case 'p':
       arguments.program = optarg;

@@ -164,7 +164,7 @@ int cp_main(int argc, char** argv) {
 }
 
 int sync_main(int argc, char** argv) {
-  if (argc == 1) return runs({.upload = true});
+  if (argc == 1) return runs({.directories = {}, .upload = true});
   return run(argc, argv, true);
 }
 

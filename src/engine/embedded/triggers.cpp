@@ -77,7 +77,7 @@ void Triggers::restore(const std::vector<std::pair<std::string, std::string>>& s
   set_timer();
 }
 
-Status Triggers::complete(Trigger& trigger, uint32_t uid) const {
+Status Triggers::complete(Trigger& trigger) const {
   if (trigger.program().empty() || trigger.program()[0] != '/' ||
       trigger.program().size() > kLongestProgram || trigger.offset() > kLargestOffset ||
       trigger.offset() < -kLargestOffset || trigger.event() == TRIGGER_NONE ||
@@ -86,7 +86,6 @@ Status Triggers::complete(Trigger& trigger, uint32_t uid) const {
   if (trigger.job_id() == 0) {
     if (trigger.event() == TRIGGER_JOB_END || trigger.event() == TRIGGER_JOB_TIME)
       return failure("", kInvalidJobId);
-    if (!core_.rights->is_operator(uid)) return failure("", kAccessDenied);
     if (trigger.node_list() == "*") trigger.clear_node_list();
     const auto list = text::expand_hostlist(trigger.node_list());
     if (!list) return failure("", kInvalidNodeName);
@@ -98,11 +97,8 @@ Status Triggers::complete(Trigger& trigger, uint32_t uid) const {
   const Job* job = core_.state.find(trigger.job_id());
   if (job == nullptr) {
     const auto stored = core_.store.job(trigger.job_id());
-    const bool known = stored && *stored && core_.rights->may_see(uid, (*stored)->record.uid());
-    return failure("", known ? kAlreadyDone : kInvalidJobId);
+    return failure("", stored && *stored ? kAlreadyDone : kInvalidJobId);
   }
-  if (!core_.rights->may_see(uid, job->uid)) return failure("", kInvalidJobId);
-  if (!core_.rights->owns(uid, job->uid)) return failure("", kAccessDenied);
   if (job->ended()) return failure("", kAlreadyDone);
   if (trigger.event() == TRIGGER_JOB_END || trigger.event() == TRIGGER_JOB_TIME) return {};
   // About the nodes that the job has.
@@ -115,6 +111,7 @@ Status Triggers::complete(Trigger& trigger, uint32_t uid) const {
 }
 
 Status Triggers::set(const rpc::SetTriggersRequest& request, uint32_t uid, uint32_t gid) {
+  if (!core_.rights->is_operator(uid)) return failure("", kAccessDenied);
   std::vector<Trigger> wanted;
   const auto of_user = std::count_if(triggers_.begin(), triggers_.end(),
                                      [&](const auto& known) { return known.second.uid() == uid; });
@@ -124,7 +121,7 @@ Status Triggers::set(const rpc::SetTriggersRequest& request, uint32_t uid, uint3
     trigger.set_uid(uid);
     trigger.set_gid(gid);
     trigger.set_due(0);
-    if (const Status good = complete(trigger, uid); !good) return good;
+    if (const Status good = complete(trigger); !good) return good;
     for (const auto& [id, known] : triggers_) {
       trigger.set_id(id);  // they are the same but for that
       if (known.SerializeAsString() == trigger.SerializeAsString())

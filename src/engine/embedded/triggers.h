@@ -4,8 +4,9 @@
 // Invariants: a trigger is durable, and pulled once: it leaves the store before its program starts, but for
 // permanent ones. Nodes are compared with how they stood when they were last looked at, which is done only
 // while there is a trigger about nodes: what had happened before it was set pulls nothing. A program runs as
-// the user who set it, in a process of its own that ends it after five minutes (`minke trigger-program`).
-// State's thread.
+// the user who set it, in a process of its own that ends it after five minutes (`minke trigger-program`). It
+// is outside all jobs, their limits and the guard of the GPUs: on a shared cluster only operators set
+// triggers, as with Slurm where SlurmUser is not root. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,8 @@ class Triggers {
 
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
 
-  // Errors: Slurm's. All of them or none is set.
+  // Errors: Slurm's. All of them or none is set. Only by operators; in personal mode that is whose cluster it
+  // is.
   Status set(const rpc::SetTriggersRequest& request, uint32_t uid, uint32_t gid);
   Status clear(const rpc::ClearTriggersRequest& request, uint32_t uid);
   void query(uint32_t uid, rpc::TriggersReply& reply) const;
@@ -60,7 +62,7 @@ class Triggers {
   std::map<std::string, Seen> look() const;
   void check_nodes();
   void check_idle();
-  Status complete(model::Trigger& trigger, uint32_t uid) const;
+  Status complete(model::Trigger& trigger) const;
   void pull_job_end(const Job& job);
   // The event of this trigger has come: its program runs now, or `offset` later.
   void pull(uint32_t id, const std::string& argument);
