@@ -1,10 +1,14 @@
 """Fixtures. A test that asks for `cluster` gets one of its own; nothing of it is left when the test ends."""
 import os
+import signal
 
 import pytest
 
 from cluster import Cluster, Machine, Reference
 from shared import Shared
+
+# A shell that runs the tests in the background may have had them ignore it, and every command that they start with them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
