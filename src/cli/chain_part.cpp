@@ -152,8 +152,8 @@ bool Part::keep_state() {
   return kept_ = true;
 }
 
-// What ended by itself while the warning was on its way, or while its state was being kept, was not moved to by it:
-// it is as done as if there had been no warning.
+// What ended by itself while the warning was on its way, or while its state was being kept, was not moved to
+// by it: it is as done as if there had been no warning.
 bool Part::ends_within(int milliseconds) const {
   const os::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
   pollfd end{process.get(), POLLIN, 0};
