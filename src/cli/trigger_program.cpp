@@ -1,25 +1,22 @@
 // minke trigger-program: runs the program of a trigger as the user who set it, and ends it with all that it
 // started when it takes longer than five minutes. Started by the daemon; one thread.
-#include <fcntl.h>
-#include <poll.h>
 #include <pwd.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "os/capture.h"
 #include "os/minke_home.h"
 #include "os/user_files.h"
 
 namespace minke::cli {
 namespace {
 
-constexpr int kMostMilliseconds = 5 * 60 * 1000;
+constexpr int kMostSeconds = 5 * 60;
 
 // Of root's environment nothing goes to a user's program.
 void set_environment(uid_t uid, const std::string& home) {
@@ -60,24 +57,8 @@ int trigger_program_main(int argc, char** argv) {
   if (!os::become_user(uid, gid)) return 1;
   std::vector<std::string> words = words_of(argv[3]);
   words.emplace_back(argv[4]);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) return 1;
-  if (child == 0) {
-    ::setpgid(0, 0);
-    const int null = ::open("/dev/null", O_RDWR);
-    for (int stream = 0; stream < 3; ++stream) ::dup2(null, stream);
-    ::execv(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  ::setpgid(child, child);
-  pollfd ended{static_cast<int>(::syscall(SYS_pidfd_open, child, 0)), POLLIN, 0};
-  if (ended.fd < 0 || ::poll(&ended, 1, kMostMilliseconds) <= 0) ::kill(-child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  const auto done = os::run_captured(words, {.timeout_seconds = kMostSeconds, .limit = 0});
+  return done ? done->exit_code : 1;
 }
 
 }  // namespace minke::cli
