@@ -239,8 +239,15 @@ def test_cores_of_several_nodes_are_taken_evenly(cluster):
     cluster.run("scontrol", "update", "reservationname=half", "flags+=first_cores", check=0)
     assert "FIRST_CORES" in shown(cluster, "half")["Flags"]
     create(cluster, "reservationname=rest", "starttime=now", "duration=30", "users=root", "nodes=n[1-2]", "corecnt=1,1")
+    for name, core in ("half", 0), ("rest", 1):
+        block = cluster.run("scontrol", "show", "reservation", name, check=0).stdout
+        assert f"\n     NodeName=n1 CoreIDs={core}\n     NodeName=n2 CoreIDs={core}\n   TRES=cpu=2\n" in block
     refused = create(cluster, "reservationname=more", "starttime=now", "duration=30", "users=root", "nodes=n2",
                      "corecnt=1", check=1)
+    assert "Error creating the reservation" in refused.stderr
+    cluster.run("scontrol", "delete", "reservationname=half", check=0)
+    refused = create(cluster, "reservationname=first", "starttime=now", "duration=30", "users=root", "nodes=n2",
+                     "corecnt=1", "flags=first_cores", check=1)
     assert "Error creating the reservation" in refused.stderr
 
 
@@ -330,10 +337,21 @@ def test_of_several_whichever_is_free(cluster):
     when = ("starttime=now", "duration=60", f"users={user()}")
     create(cluster, "reservationname=a", *when, "nodes=n1")
     create(cluster, "reservationname=b", *when, "nodes=n2")
-    first = cluster.submit("sleep 1000", "-n", "2", "-t", "5", "--reservation=a,b")
-    second = cluster.submit("sleep 1000", "-n", "2", "-t", "5", "--reservation=a,b")
-    assert cluster.wait_state(first, "RUNNING")["Reservation"] == "a"
-    assert cluster.wait_state(second, "RUNNING")["Reservation"] == "b"
+    told = "echo $SLURM_JOB_RESERVATION > $SLURM_JOB_ID.in; sleep 1000"
+    jobs = [cluster.submit(told, "-n", "2", "-t", "5", "--reservation=b,a") for _ in range(2)]
+    for job, ran_in in zip(jobs, "ba"):
+        assert cluster.wait_state(job, "RUNNING")["Reservation"] == "b,a"  # as it asked
+        poll(lambda: (cluster.work / f"{job}.in").exists() and (cluster.work / f"{job}.in").read_text() == f"{ran_in}\n")
+    cluster.run("scancel", jobs[0], check=0)
+    cluster.wait_end(jobs[0])
+    cluster.kill()
+    busy = cluster.run("scontrol", "delete", "reservationname=a", check=1)
+    assert "Requested reservation is in use" in busy.stderr
+    cluster.run("scontrol", "delete", "reservationname=b", check=0)  # named by the other, which is not in it
+    cluster.run("scancel", jobs[1], check=0)
+    cluster.wait_end(jobs[1])
+    for job, ran_in in zip(jobs, "ba"):
+        assert cluster.run("sacct", "-nXP", "-j", job, "-o", "reservation").stdout == f"{ran_in}\n"
 
 
 @pytest.mark.minke_only

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -43,6 +44,27 @@ std::string time_of(int64_t time, const DisplayContext& context) {
   return out;
 }
 
+// Where cores are reserved they are only counted: numbers are given out here, from 0 up, what reservations
+// made before hold at the same time left out.
+std::string core_ids(const ReservationRecord& reservation, const ReservationRecord::Share& share,
+                     const model::NodeRecord& node, const rpc::ReservationsReply& all) {
+  const uint32_t threads = std::max(1u, node.threads_per_core());
+  const auto cores_of = [&](const ReservationRecord::Share& one) {
+    return (one.cpus() == 0 ? node.cpus() : one.cpus()) / threads;
+  };
+  uint32_t first = 0;
+  for (const ReservationRecord& other : all.reservations()) {
+    if (other.id() >= reservation.id() || other.start_time() >= reservation.end_time() ||
+        other.end_time() <= reservation.start_time())
+      continue;
+    for (const ReservationRecord::Share& one : other.shares())
+      if (one.node() == node.name()) first += cores_of(one);
+  }
+  const uint32_t count = cores_of(share), in_all = std::max(1u, node.cpus() / threads);
+  first = std::min(first, in_all - std::min(count, in_all));
+  return std::to_string(first) + (count > 1 ? "-" + std::to_string(first + count - 1) : "");
+}
+
 const char* state_of(const ReservationRecord& reservation, int64_t now) {
   return reservation.start_time() <= now && now < reservation.end_time() ? "ACTIVE" : "INACTIVE";
 }
@@ -50,15 +72,19 @@ const char* state_of(const ReservationRecord& reservation, int64_t now) {
 }  // namespace
 
 void append_reservation_block(std::string& out, const ReservationRecord& reservation,
-                              const rpc::NodesReply& nodes, const DisplayContext& context,
-                              ShowOptions options) {
+                              const rpc::ReservationsReply& all, const rpc::NodesReply& nodes,
+                              const DisplayContext& context, ShowOptions options) {
   uint32_t cores = 0, cpus = 0;
+  std::vector<std::string> core_lines;
   for (const ReservationRecord::Share& share : reservation.shares()) {
     for (const model::NodeRecord& node : nodes.nodes()) {
       if (node.name() != share.node()) continue;
       const uint32_t held = share.cpus() == 0 ? node.cpus() : share.cpus();
       cpus += held;
       cores += held / std::max(1u, node.threads_per_core());
+      if (reservation.core_count() > 0)
+        core_lines.push_back("  NodeName=" + node.name() +
+                             " CoreIDs=" + core_ids(reservation, share, node, all));
     }
   }
   Block block(out, options);
@@ -72,6 +98,7 @@ void append_reservation_block(std::string& out, const ReservationRecord& reserva
            or_null(node_list(reservation)), reservation.shares_size(), cores, or_null(reservation.features()),
            or_null(reservation.partition()), flags_of(reservation))
       .end();
+  for (const std::string& line : core_lines) block.put("{}", line).end();
   block.put("TRES={}", cpus == 0 ? "(null)" : "cpu=" + std::to_string(cpus)).end();
   block
       .put("Users={} Groups={} Accounts={} Licenses={} State={} BurstBuffer=(null) Watts=n/a",

@@ -9,10 +9,10 @@
 
 namespace minke::cli {
 
-// `nodes`: all that there are, for the count of their CPUs.
+// `all`: all reservations, this one among them; `nodes`: all that there are, for the count of their CPUs.
 void append_reservation_block(std::string& out, const model::ReservationRecord& reservation,
-                              const rpc::NodesReply& nodes, const DisplayContext& context,
-                              ShowOptions options);
+                              const rpc::ReservationsReply& all, const rpc::NodesReply& nodes,
+                              const DisplayContext& context, ShowOptions options);
 // sinfo -T.
 void append_reservation_table(std::string& out, const rpc::ReservationsReply& reservations, bool heading,
                               const DisplayContext& context);

@@ -268,8 +268,8 @@ int Scontrol::show_reservations(const std::string& name) {
   std::string out;
   for (const model::ReservationRecord& reservation : answer->reservations().reservations()) {
     if (name.empty() || reservation.name() == name)
-      append_reservation_block(out, reservation, nodes->nodes(), context(answer->reservations().now()),
-                               options_);
+      append_reservation_block(out, reservation, answer->reservations(), nodes->nodes(),
+                               context(answer->reservations().now()), options_);
   }
   const bool missing = out.empty();
   if (missing && !quiet_)

@@ -98,7 +98,6 @@ void set_requested(Environment& environment, const model::JobSpec& spec) {
   environment.set_if("SLURM_GPU_FREQ", spec.gpu_freq());
   environment.set_if("SLURM_HINT", spec.hint());
   environment.set_if("SLURM_JOB_LICENSES", spec.licenses());
-  environment.set_if("SLURM_JOB_RESERVATION", spec.reservation());
   if (spec.has_segment_size()) environment.set("SLURM_JOB_SEGMENT_SIZE", spec.segment_size());
   if (!spec.mem_bind().empty()) {
     environment.set("SLURM_MEM_BIND", spec.mem_bind());
@@ -171,6 +170,8 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   environment.set_if("SLURM_GPUS_PER_NODE", spec.gpus_per_node());
   environment.set_if("SLURM_GPUS_PER_TASK", gres_counts(spec.gpus_per_task()));
   set_requested(environment, spec);
+  environment.set_if("SLURM_JOB_RESERVATION",
+                     around.reservation.empty() ? spec.reservation() : around.reservation);
   if (!spec.interactive()) environment.set_if("SLURM_EXPORT_ENV", spec.export_option());
   if (spec.dependencies_size() > 0) {
     text::DependencyList list{{spec.dependencies().begin(), spec.dependencies().end()},

@@ -18,6 +18,7 @@ struct JobSurroundings {
   std::string config_path;  // SLURM_CONF; may be empty
   std::string tmp_dir;
   std::string mpi_default;  // empty: by the program
+  std::string reservation;  // the one that a script runs in; empty: what it names
   // Of an array: what it consists of in all.
   uint32_t array_count = 0, array_min = 0, array_max = 0, array_step = 1;
 };

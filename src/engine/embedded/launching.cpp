@@ -17,6 +17,7 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/queries.h"
+#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/steps.h"
@@ -71,7 +72,8 @@ JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) con
                          .home = core_.config.home,
                          .config_path = core_.config.source_path,
                          .tmp_dir = tmp_dir_of(job),
-                         .mpi_default = core_.config.mpi_default == "auto" ? "" : core_.config.mpi_default};
+                         .mpi_default = core_.config.mpi_default == "auto" ? "" : core_.config.mpi_default,
+                         .reservation = job.has_script() ? core_.reservations->name_for(job) : ""};
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     const TaskSet all(spec.array());
     around.array_count = static_cast<uint32_t>(all.size());

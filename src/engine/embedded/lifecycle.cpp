@@ -165,6 +165,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
     back_to_queue(job);
     return;
   }
+  core_.reservations->ended(job);
   core_.diagnostics.job_ended(job.state, job.reason);
   if (was_running) core_.quotas->job_ended(job);
   core_.measuring->run_ended(job);

@@ -42,10 +42,34 @@ void Reservations::set_reservation(Job& job, const std::string& name) {
 void Reservations::entered(Job& job, sched::HoldId id) {
   const auto record =
       std::find_if(records_.begin(), records_.end(), [&](const auto& one) { return one.id() == id; });
-  if (record != records_.end()) set_reservation(job, record->name());
+  if (record == records_.end()) return;
+  if (job.submission->spec().reservation().empty()) return set_reservation(job, record->name());
+  if (job.submission->spec().reservation() != record->name()) choose(job.id, record->name());
+}
+
+void Reservations::choose(uint32_t job_id, const std::string& name) {
+  if (name.empty()) {
+    if (chosen_.erase(job_id) == 0) return;
+  } else {
+    chosen_[job_id] = name;
+  }
+  core_.committer.setting_changed(kChoiceSetting + std::to_string(job_id), name);
+}
+
+std::string Reservations::name_for(const Job& job) const {
+  const auto chosen = chosen_.find(job.id);
+  return chosen == chosen_.end() ? job.submission->spec().reservation() : chosen->second;
+}
+
+void Reservations::ended(Job& job) {
+  const auto chosen = chosen_.find(job.id);
+  if (chosen == chosen_.end()) return;
+  set_reservation(job, chosen->second);
+  choose(job.id, "");
 }
 
 void Reservations::left(Job& job) {
+  choose(job.id, "");
   if (records_.empty()) return;
   const std::string name = job.submission->spec().reservation();
   const ReservationRecord* record = name.empty() ? nullptr : find(name);

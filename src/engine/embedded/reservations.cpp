@@ -55,6 +55,10 @@ void Reservations::restore(const std::vector<std::pair<std::string, std::string>
     ReservationRecord record;
     if (name.starts_with(kSetting) && !value.empty() && record.ParseFromString(value))
       records_.push_back(record);
+    if (name.starts_with(kChoiceSetting) && !value.empty()) {
+      const auto job_id = text::parse_unsigned(name.substr(sizeof kChoiceSetting - 1), UINT32_MAX);
+      if (job_id) chosen_[static_cast<uint32_t>(*job_id)] = value;
+    }
   }
   std::sort(records_.begin(), records_.end(), [](const auto& a, const auto& b) { return a.id() < b.id(); });
 }
@@ -170,7 +174,7 @@ std::vector<Job*> Reservations::jobs_in(const std::string& reservation, bool run
   std::vector<Job*> jobs;
   for (const auto& [id, job] : core_.state.jobs()) {
     if (running ? !job->holds_nodes() : job->state != JOB_PENDING) continue;
-    const auto names = names_of(job->submission->spec().reservation());
+    const auto names = names_of(running ? name_for(*job) : job->submission->spec().reservation());
     if (std::find(names.begin(), names.end(), reservation) != names.end()) jobs.push_back(job.get());
   }
   return jobs;
@@ -195,7 +199,7 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
         job->start_time + sched::limit_seconds(job->time_limit_minutes) <= record.start_time())
       continue;
     // What runs in a reservation is part of that; what runs in this one is not in its way.
-    const ReservationRecord* const its = find(job->submission->spec().reservation());
+    const ReservationRecord* const its = find(name_for(*job));
     const auto is_here = [&](const auto& share) { return share.node() == node.name(); };
     if (its != nullptr &&
         (its->id() == record.id() || std::any_of(its->shares().begin(), its->shares().end(), is_here)))
@@ -209,6 +213,9 @@ Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const 
   const uint32_t free = node.cpus() - std::min(used, node.cpus());
   if (free == 0 || (used > 0 && record.core_count() == 0))
     return failure("job " + std::to_string(by) + " runs on node " + node.name(), kNodesBusy);
+  // Whatever else is there has cores from the first one on.
+  if (used > 0 && has_flag(record, "FIRST_CORES"))
+    return failure("the first cores of node " + node.name() + " are taken", kNodesBusy);
   return free;
 }
 

@@ -29,6 +29,8 @@ struct Job;
 
 class Reservations {
  public:
+  static constexpr char kChoiceSetting[] = "job in reservation ";  // and the job's number: chosen_, as stored
+
   explicit Reservations(Core& core);
 
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
@@ -50,10 +52,13 @@ class Reservations {
   // Those that the job may run in, at least one: what it names, or 0 for none and then all that draw it in
   // (MAGNETIC).
   std::vector<sched::HoldId> choices(const model::JobSpec& spec, uint32_t uid) const;
-  // The job has started in one of these, and from now on names that alone. When it waits again, it no longer
-  // names one that had drawn it in.
+  // The job has started in one of these, and names one that has drawn it in until it waits again. One that
+  // names several goes on doing so until it has ended: then it names the one that it ran in.
   void entered(Job& job, sched::HoldId id);
   void left(Job& job);
+  void ended(Job& job);
+  // The one that a running job is in; of another what it names, which may be several.
+  std::string name_for(const Job& job) const;
   sched::Holds holds(const sched::MachineLayout& layout) const;
 
   // What REPLACE and REPLACE_DOWN ask for (reservation_replace.cpp). To be called when jobs have started, or
@@ -84,6 +89,7 @@ class Reservations {
   Status check_licenses(const model::ReservationRecord& record) const;
   Status admits_to(const model::ReservationRecord& record, const model::JobSpec& spec, uint32_t uid) const;
   void set_reservation(Job& job, const std::string& name);
+  void choose(uint32_t job_id, const std::string& name);  // empty: none any more
   std::vector<Job*> jobs_in(const std::string& reservation, bool running) const;
   void keep(const model::ReservationRecord& record);
   // Whether one with PURGE_COMP has been without jobs for as long as that says.
@@ -92,6 +98,7 @@ class Reservations {
 
   Core& core_;
   std::vector<model::ReservationRecord> records_;
+  std::map<uint32_t, std::string> chosen_;  // by job, of those that name several and run
   std::map<uint32_t, int64_t> idle_since_;  // by id, of those with PURGE_COMP
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };
