@@ -94,6 +94,19 @@ def test_requeue_of_a_task_that_has_ended(cluster):
     cluster.wait_state(after, "COMPLETED")
 
 
+def test_requeue_of_incomplete_tasks(cluster):
+    job = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> runs; test $SLURM_ARRAY_TASK_ID = 1 || sleep 100", "--array=1-2")
+    cluster.wait_end(f"{job}_1")
+    cluster.wait_state(f"{job}_2", "RUNNING")
+    cluster.run("scontrol", "requeue", "Incomplete", job, check=0)
+    poll(lambda: (cluster.work / "runs").exists() and (cluster.work / "runs").read_text().split().count("2") == 2, 200)
+    assert (cluster.work / "runs").read_text().split().count("1") == 1
+    cluster.run("scancel", job, check=0)
+    cluster.wait_end(f"{job}_2")
+    nothing = cluster.run("scontrol", "requeue", "incomplete", job)
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "")
+
+
 def test_requeue_as_special_exit(cluster):
     job = cluster.submit("touch started; sleep 100")
     poll(lambda: (cluster.work / "started").exists())

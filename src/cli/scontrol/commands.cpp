@@ -27,6 +27,29 @@ bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) 
   return word.size() >= enough && text::starts_with_ignoring_case(keyword, word);
 }
 
+using Selectors = google::protobuf::RepeatedPtrField<rpc::JobSelector>;
+
+// What of these jobs, and tasks of arrays, has started and not ended.
+Result<Selectors> running_of(Client& daemon, const Selectors& jobs) {
+  rpc::JobFilter filter;
+  *filter.mutable_jobs() = jobs;
+  filter.add_states(model::JOB_RUNNING);
+  filter.add_states(model::JOB_SUSPENDED);
+  const auto found = fetch_jobs(daemon, std::move(filter));
+  if (!found) return failure(found.error());
+  Selectors running;
+  for (const model::JobRecord* job : found->records) {
+    rpc::JobSelector& one = *running.Add();
+    one.set_job_id(job->has_array_task_id() ? job->array_job_id() : job->job_id());
+    if (!job->has_array_task_id()) continue;
+    model::IndexRange& task = *one.add_tasks();
+    task.set_first(job->array_task_id());
+    task.set_last(job->array_task_id());
+    task.set_step(1);
+  }
+  return running;
+}
+
 // Keywords of Slurm for what this cluster has no use for: known, but refused.
 constexpr std::string_view kRefused[] = {"abort",         "cancel_reboot", "fsdampeningfactor",
                                          "power",         "reboot_nodes",  "reboot",
@@ -173,6 +196,7 @@ int Scontrol::requeue(const Words& words, bool hold) {
   int status = 0;
   rpc::ClientMessage request;
   request.mutable_requeue()->set_hold(hold);
+  bool incomplete = false;
   for (size_t i = 1; i < words.size(); ++i) {
     if (text::starts_with_ignoring_case(words[i], "state=")) {
       const std::string state = words[i].substr(6);
@@ -181,7 +205,10 @@ int Scontrol::requeue(const Words& words, bool hold) {
       request.mutable_requeue()->set_special_exit(true);
       continue;
     }
-    if (text::equals_ignoring_case(words[i], "incomplete")) continue;  // jobs of several runs end as one here
+    if (text::starts_with_ignoring_case("incomplete", words[i])) {
+      incomplete = true;
+      continue;
+    }
     auto references = text::parse_job_id_list(words[i]);
     if (!references) {
       status = complain(std::string(model::slurm_error_text(model::kInvalidJobId)) + " for job " + words[i]);
@@ -193,6 +220,12 @@ int Scontrol::requeue(const Words& words, bool hold) {
   if (request.requeue().jobs().empty()) return status;
   Client* daemon = client();
   if (daemon == nullptr) return 1;
+  if (incomplete) {
+    const auto running = running_of(*daemon, request.requeue().jobs());
+    if (!running) return complain("slurm_requeue error: " + running.error().message);
+    if (running->empty()) return status;
+    *request.mutable_requeue()->mutable_jobs() = *running;
+  }
   auto answer = daemon->call(std::move(request));
   if (!answer) return complain("slurm_requeue error: " + answer.error().message);
   return std::max(status, report(answer->action(), nullptr));
