@@ -246,6 +246,8 @@ def test_other_clusters_are_recorded(shared):
     assert rows("cluster", "format=cluster,share", "north") == ["north|7"]
     assert rows("assoc", "cluster=north", "format=cluster,account,user,maxjobs") == [
         "north|root||", "north|root|root|", "north|bio||", "north|bio|bin|3"]
+    modified = sacctmgr(shared, "modify", "user", "set", "adminlevel=none", "maxjobs=3", "where", "name=bin", "cluster=north")
+    assert " Modified users...\n  bin\n Modified user associations...\n" in modified.stdout
     assert not [row for row in shared.run("sshare", "-anP").stdout.splitlines() if "bio" in row]
     job = shared.run("sbatch", "-A", "bio", "--wrap=true")
     assert job.returncode == 1 and "Invalid account" in job.stderr

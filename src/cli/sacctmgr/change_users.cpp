@@ -198,9 +198,9 @@ int modify_user(AccountingSession& session, const Words& words) {
       return 1;
     }
   }
-  for (const std::string& name : names) {
-    if (session.book().user(name) == nullptr || (!level && default_account.empty() && default_wckey.empty()))
-      continue;
+  // Also those that nobody has said anything of yet: users of other clusters alone.
+  const bool of_users = level || !default_account.empty() || !default_wckey.empty();
+  for (const std::string& name : of_users ? names : std::set<std::string>()) {
     model::UserRecord& changed = changed_user(session, name);
     if (level) changed.set_admin_level(*level);
     if (!default_account.empty() && places.contains({"", name})) changed.set_default_account(default_account);
