@@ -281,7 +281,7 @@ Status mail_user(const Assignment& to) {
 
 Status cpu_bind(const Assignment& to) {
   if (const auto bind = text::parse_cpu_bind(to.text()); !bind)
-    return failure(bind.error().message, kFailureStatus);
+    return failure(bind.error().message + "\nfatal: Failed to parse --cpu-bind= values.", kFailureStatus);
   to.request.spec.set_cpu_bind(std::string(to.text()));
   return {};
 }

@@ -16,14 +16,16 @@ int hexadecimal(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// "0x5" or "5".
+Error not_a_number(std::string_view text, char offending) {
+  return {0, "Failed to validate number: " + std::string(text) + ", the offending character is " + offending};
+}
+
+// "5", without "0x".
 Result<std::vector<uint32_t>> parse_mask(std::string_view text) {
-  if (starts_with_ignoring_case(text, "0x")) text.remove_prefix(2);
   if (text.empty() || text.size() * 4 > kMostCpus) return failure("not a mask");
   std::vector<uint32_t> cpus;
   for (size_t i = 0; i < text.size(); ++i) {
     const int digit = hexadecimal(text[text.size() - 1 - i]);
-    if (digit < 0) return failure("not a mask");
     for (uint32_t bit = 0; bit < 4; ++bit) {
       if ((digit >> bit & 1) != 0) cpus.push_back(static_cast<uint32_t>(i) * 4 + bit);
     }
@@ -31,32 +33,36 @@ Result<std::vector<uint32_t>> parse_mask(std::string_view text) {
   return cpus;
 }
 
-// "0,1*3,0x4": CPU numbers, or masks; "*3" is three times the same.
+// "0,1*3": CPU numbers, or masks, "0x4"; "*3" is three times the same.
 Status parse_list(std::string_view list, bool masks, CpuBind& bind) {
+  if (list.empty()) {
+    const std::string word(masks ? "mask_cpu:<list>" : "map_cpu:<list>");
+    return failure("missing list for \"--cpu-bind=" + word + "\"");
+  }
   for (std::string_view entry : split(list, ',')) {
+    if (masks && entry.starts_with("0x")) entry.remove_prefix(2);
     uint64_t times = 1;
     if (const size_t star = entry.find('*'); star != std::string_view::npos) {
-      const auto count = parse_unsigned(entry.substr(star + 1), kLongestList);
-      if (!count || *count == 0) return failure("not a count");
+      const std::string_view number = entry.substr(star + 1);
+      const auto bad = std::find_if_not(number.begin(), number.end(), is_digit);
+      if (bad != number.end()) return failure(not_a_number(entry.substr(star), *bad));
+      const auto count = parse_unsigned(number, kLongestList);
+      if (!count || *count == 0)
+        return failure("Invalid " + bind.word + " multiplier: " + std::string(number));
       times = *count;
       entry = entry.substr(0, star);
     }
+    const auto bad = std::find_if_not(entry.begin(), entry.end(),
+                                      [&](char c) { return masks ? hexadecimal(c) >= 0 : is_digit(c); });
+    if (bad != entry.end()) return failure(not_a_number(entry, *bad));
     std::vector<uint32_t> cpus;
     if (masks) {
       auto parsed = parse_mask(entry);
       if (!parsed) return failure(parsed.error());
       cpus = std::move(*parsed);
-    } else if (starts_with_ignoring_case(entry, "0x")) {
-      uint64_t cpu = 0;
-      for (const char c : entry.substr(2)) {
-        if (hexadecimal(c) < 0 || cpu >= kMostCpus) return failure("not a CPU");
-        cpu = cpu * 16 + static_cast<uint64_t>(hexadecimal(c));
-      }
-      if (entry.size() == 2 || cpu >= kMostCpus) return failure("not a CPU");
-      cpus = {static_cast<uint32_t>(cpu)};
     } else {
       const auto cpu = parse_unsigned(entry, kMostCpus - 1);
-      if (!cpu) return failure("not a CPU");
+      if (!cpu) return failure("not a CPU: " + std::string(entry));
       cpus = {static_cast<uint32_t>(*cpu)};
     }
     if (bind.cpus.size() + times > kLongestList) return failure("too many entries");
@@ -88,7 +94,9 @@ Result<CpuBind> parse_cpu_bind(std::string_view text) {
       bind.kind = map ? CpuBind::kMap : CpuBind::kMask;
       bind.word = map ? "map_cpu:" : "mask_cpu:";
       bind.list = rest.substr(rest.find(':') + 1);
-      if (!parse_list(bind.list, mask, bind)) return unknown();
+      bind.word.pop_back();  // multipliers are complained of without the colon
+      if (const Status read = parse_list(bind.list, mask, bind); !read) return failure(read.error());
+      bind.word += ':';
       return bind;
     }
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
@@ -119,6 +127,13 @@ Result<CpuBind> parse_cpu_bind(std::string_view text) {
     }
   }
   return bind;
+}
+
+std::string cpu_bind_type(const CpuBind& bind) {
+  std::string word = bind.word;
+  if (word.ends_with(':')) word.pop_back();
+  if (!bind.verbose) return word.empty() ? "(null type)" : word;
+  return word.empty() ? "verbose" : "verbose," + word;
 }
 
 std::string format_cpu_mask(const std::vector<uint32_t>& cpus) {

@@ -31,6 +31,9 @@ struct CpuBind {
 // Errors: a word that Slurm does not know, or a list that is none. CPUs go up to 4095.
 Result<CpuBind> parse_cpu_bind(std::string_view text);
 
+// As srun tells it: "verbose,map_cpu", "cores", "(null type)".
+std::string cpu_bind_type(const CpuBind& bind);
+
 // "0x5" of {0, 2}: Slurm's form of a mask.
 std::string format_cpu_mask(const std::vector<uint32_t>& cpus);
 

@@ -17,6 +17,7 @@
 #include "engine/embedded/job_paths.h"
 #include "model/error.h"
 #include "os/fd.h"
+#include "text/cpu_bind.h"
 #include "text/state.h"
 #include "text/timestamp.h"
 
@@ -206,7 +207,9 @@ void StepRun::tell_launch(const rpc::StepStarted& started) const {
     if (is_new) nodes.push_back(of_node->first);
     of_node->second.push_back(static_cast<uint32_t>(rank));
   }
-  say("launch/slurm: launch_p_step_launch: CpuBindType=(null type)");
+  const auto bind = text::parse_cpu_bind(request_.spec.cpu_bind());
+  say("launch/slurm: launch_p_step_launch: CpuBindType=" +
+      text::cpu_bind_type(bind.value_or(text::CpuBind())));
   for (const std::string& node : nodes) {
     const std::string list = format_ranks(ranks[node]);
     const std::string count = std::to_string(ranks[node].size());
