@@ -359,3 +359,34 @@ def test_job_zero_is_none_in_particular(cluster):
         assert [one["ArrayJobId"] for one in cluster.jobs(given)] == [str(first), str(second)]
     assert len(cluster.jobs("0")) == 2
     assert cluster.run("scontrol", "show", "job", "0_9", check=1).stdout == "Job 0_9 not found\n"
+
+
+def test_a_filter_without_a_name_in_it_means_no_job(cluster):
+    """As in a script whose variable is not set."""
+    cluster.submit("true", "--hold")
+    for option in ("--users=", "--name=", "--partition=", "--account=", "--jobs=", "--jobs=,", "--nodelist="):
+        assert cluster.queue(option) == [], option
+    assert cluster.run("squeue", "-h", env={"SQUEUE_NAMES": ""}, check=0).stdout == ""
+
+
+def test_squeue_takes_what_slurm_takes(cluster):
+    job = cluster.submit("true", "--hold", "--array=1-2", "--job-name=x")
+    assert cluster.queue("--array-unique", format="%i") == [f"{job}_[1-2]"]
+    environment = {"SQUEUE_FORMAT": "%j", "SQUEUE_FORMAT2": "jobid"}
+    assert cluster.run("squeue", "-h", env=environment, check=0).stdout == "x\n"
+    assert cluster.run("squeue", "-h", "-O", "name:-30,state", check=0).stdout == "x PENDING             \n"
+    cluster.run("squeue", "--steps", "--sort=t", check=0)
+
+
+def test_sacct_fields_as_people_write_them(cluster):
+    job = cluster.submit("exit 3")
+    cluster.wait_end(job)
+
+    def told(*options):
+        return cluster.run("sacct", "-n", "-X", "-P", "-j", job, *options, check=0).stdout
+    assert told("--format=JobID, State,  ExitCode") == f"{job}|FAILED|3:0\n"
+    assert told("-o", "jobid", "--format", "state") == f"{job}|FAILED\n"
+    assert told("-b", "-o", "state") == f"FAILED|{job}|FAILED|3:0\n"
+    refused = cluster.run("sacct", "-l", "-o", "jobid", check=1).stderr
+    assert "Options -o(--format) and -l(--long) are mutually exclusive" in refused
+    assert cluster.run("sacct", "-B", "-j", "99999").stdout == ""

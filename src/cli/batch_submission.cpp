@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include "cli/output_check.h"
 #include "cli/srun/launch_environment.h"
@@ -78,7 +79,8 @@ Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& 
   const std::string failed = "Batch job submission failed: ";
   complete_submission(request, argc, argv);
   if (const auto data = submit::read_data_directives(request.script); !data) return failure(data.error());
-  if (const Status writable = check_output_paths(request.spec); !writable) {
+  std::vector<std::string> warnings;
+  if (const Status writable = check_output_paths(request.spec, warnings); !writable) {
     return failure(failed + writable.error().message);
   }
   auto environment = job_environment(invocation, request);
@@ -95,7 +97,10 @@ Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& 
     return failure(refusal_text(request, request.test_only ? "" : failed, answer.error()),
                    answer.error().code);
   }
-  return std::move(*answer->mutable_submit());
+  rpc::SubmitReply& reply = *answer->mutable_submit();
+  if (!request.test_only && !request.quiet)
+    for (const std::string& warning : warnings) reply.add_notes("warning: " + warning);
+  return std::move(reply);
 }
 
 }  // namespace minke::cli

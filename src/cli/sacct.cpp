@@ -57,9 +57,10 @@ int print_scripts(Client& client, const SacctOptions& options) {
     rpc::ClientMessage request;
     request.mutable_query_script()->set_job_id(job.job_id());
     auto answer = client.call(request);
+    if (!answer) continue;  // nobody knows the job
     std::string title = "Batch Script for " + std::to_string(job.job_id());
     write_out(title + "\n" + std::string(80, '-') + "\n" +
-              (answer && answer->has_script() ? answer->script().script() : std::string("NONE")) + "\n");
+              (answer->has_script() ? answer->script().script() : std::string("NONE")) + "\n");
   }
   return 0;
 }

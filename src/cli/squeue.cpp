@@ -183,7 +183,7 @@ int squeue_main(int argc, char** argv) {
   SqueueOptions options;
   const DocumentOrigin origin = document_origin(argc, argv);
   if (std::optional<int> status = read_squeue_arguments(argc, argv, options)) return *status;
-  bool nothing = !resolve_users(options);
+  bool nothing = !resolve_users(options) || options.nothing;
   auto client = Client::connect();
   if (!client) return fail("slurm_load_jobs", client.error());
   if (!check_clusters(*client, "squeue", options.clusters) || !nodes_exist(*client, options)) return 1;

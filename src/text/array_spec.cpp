@@ -127,7 +127,9 @@ Result<model::ArraySpec> parse_array_spec(std::string_view text) {
 namespace {
 
 constexpr std::string_view kDots = "...";
-constexpr uint64_t kFewIndices = 6;  // up to here Slurm writes steps out
+// Slurm writes a whole set as one stepped range where it has so many indices, so far apart.
+constexpr uint64_t kManyIndices = 6;
+constexpr uint32_t kWideSpan = 10;
 
 void append_range(std::string& out, const model::IndexRange& range) {
   if (!out.empty()) out += ',';
@@ -149,21 +151,57 @@ std::string format_array_spec(const model::ArraySpec& array) {
   return out;
 }
 
+namespace {
+
+// The whole set as one range of a step over 1, however it was written.
+std::optional<model::IndexRange> as_one_step(const model::ArraySpec& array) {
+  if (array.ranges().empty()) return std::nullopt;
+  const uint32_t first = lowest_index(array), last = highest_index(array);
+  if (count_indices(array) < kManyIndices || last - first <= kWideSpan) return std::nullopt;
+  const model::IndexRange& head = array.ranges(0);
+  const uint32_t step = head.last() != head.first() ? head.step() : array.ranges(1).first() - first;
+  if (step == 1) return std::nullopt;
+  uint32_t next = first;
+  for (const model::IndexRange& range : array.ranges()) {
+    if (range.first() != next || (range.last() != range.first() && range.step() != step)) return std::nullopt;
+    next = range.last() + step;
+  }
+  model::IndexRange whole;
+  whole.set_first(first);
+  whole.set_last(last);
+  whole.set_step(step);
+  return whole;
+}
+
+}  // namespace
+
 std::string format_array_tasks(const model::ArraySpec& array, size_t max_length) {
   std::string out;
+  if (const auto whole = as_one_step(array)) {
+    append_range(out, *whole);
+    append_throttle(out, array);
+    return out;
+  }
   auto full = [&] { return max_length != 0 && out.size() >= max_length; };
-  bool one_step = array.ranges_size() == 1 && count_indices(array) > kFewIndices;
+  model::IndexRange run;  // of neighbours, not written yet
+  run.set_step(1);
+  bool open = false;
+  const auto add = [&](uint32_t first, uint32_t last) {
+    if (open && first != run.last() + 1) append_range(out, run);
+    if (!open || first != run.last() + 1) run.set_first(first);
+    run.set_last(last);
+    open = true;
+  };
   for (const model::IndexRange& range : array.ranges()) {
-    if (range.step() == 1 || one_step) {
-      append_range(out, range);
+    if (full()) break;
+    if (range.step() == 1) {
+      add(range.first(), range.last());
       continue;
     }
-    for (uint32_t index = range.first(); index <= range.last() && !full(); index += range.step()) {
-      if (!out.empty()) out += ',';
-      out += std::to_string(index);
-    }
-    if (full()) break;
+    for (uint32_t index = range.first(); index <= range.last() && !full(); index += range.step())
+      add(index, index);
   }
+  if (open && !full()) append_range(out, run);
   if (full()) {
     out.resize(max_length > kDots.size() ? max_length - 1 - kDots.size() : 0);
     out += kDots;

@@ -30,7 +30,7 @@ class TimeReader {
       skip_spaces();
       if (at_end()) break;
       if (date_seen_ || clock_seen_) at_ += before_word().value_or(0);
-      if (date_seen_ && peek_is_time_mark()) {
+      if (date_seen_ && (peek_is_time_mark() || peek_is_dash())) {
         ++at_;
         continue;
       }
@@ -56,6 +56,8 @@ class TimeReader {
   bool peek_is_time_mark() const {
     return to_upper(peek()) == 'T' && (is_digit(peek(1)) || at_ + 1 == text_.size());
   }
+  // "01/20-10:00", "2030-01-20-10:00": what else may stand between a day and its time.
+  bool peek_is_dash() const { return peek() == '-' && is_digit(peek(1)); }
   // "noon-tomorrow", "noontomorrow": the length of what stands between two words, nothing where none follows.
   std::optional<size_t> before_word() const {
     const size_t between = peek() == '-' ? 1 : 0;
@@ -238,7 +240,7 @@ class TimeReader {
       }
     }
     if (!month || !day) return fail();
-    if (!at_end() && peek() != ' ' && peek() != '\t' && !peek_is_time_mark()) return fail();
+    if (!at_end() && peek() != ' ' && peek() != '\t' && !peek_is_time_mark() && !peek_is_dash()) return fail();
     if (!year) {
       // The next such day, or the last: today itself counts as either.
       year = today_.tm_year + 1900;

@@ -96,8 +96,15 @@ TEST_F(Timestamp, LooksBackWhereAsked) {
   }
 }
 
+TEST_F(Timestamp, ADashMayStandBeforeTheTimeOfDay) {
+  EXPECT_EQ(*parse_time("2027-01-02-10:30", kNow), *parse_time("2027-01-02T10:30", kNow));
+  EXPECT_EQ(*parse_time("01/02/27-10:30:05", kNow), *parse_time("2027-01-02T10:30:05", kNow));
+}
+
 TEST_F(Timestamp, RefusesWhatSlurmRefuses) {
-  for (const char* text : {"",
+  for (const char* text : {"2027-01-02-",
+                           "2027-01-02-x",
+                           "",
                            "abc",
                            "n",
                            "now+5min",

@@ -4,6 +4,7 @@
 // squeue and sinfo have another way, cli/columns.h. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -43,12 +44,13 @@ int parse_print_width(std::string_view text);
 // `name` padded to `width`, four of them a line.
 std::string print_help_format(std::span<const std::string_view> names, size_t width);
 
-// "jobid,state%20,jobname%-5,all"; names may be shortened. Fails: Invalid field requested: "foo".
+// "jobid,state%20, jobname%-5,all"; names may be shortened. Fails: Invalid field requested: "foo".
 template <typename Field>
 Result<std::vector<PrintColumn<Field>>> parse_print_format(std::span<const Field> fields,
                                                            std::string_view format) {
   std::vector<PrintColumn<Field>> columns;
   for (std::string_view item : text::split(format, ',')) {
+    item.remove_prefix(std::min(item.find_first_not_of(" \t"), item.size()));
     if (item.empty()) continue;
     const size_t percent = item.find('%');
     const std::string_view name = item.substr(0, percent);

@@ -196,9 +196,8 @@ int report_sacct(const Error& error) {
 }
 
 std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& options) {
-  const char* from_environment = std::getenv("SACCT_FORMAT");
-  options.format =
-      from_environment != nullptr && *from_environment != '\0' ? from_environment : kDefaultFormat;
+  std::string fields;  // of all -o
+  bool brief = false, long_list = false;
   SacctQuestion& question = options.question;
   Status status;
   optind = 0;
@@ -214,7 +213,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         question.accounts = split_list(optarg);
         break;
       case 'b':
-        options.format = kBriefFormat;
+        brief = true;
         break;
       case 'B':
         options.batch_script = true;
@@ -293,7 +292,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         status = set_time_limit(optarg, letter == 'k', options);
         break;
       case 'l':
-        options.format = kLongFormat;
+        long_list = true;
         break;
       case 'n':
         options.no_header = true;
@@ -305,7 +304,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         break;
       }
       case 'o':
-        options.format = optarg;
+        fields.append(optarg).append(1, ',');
         break;
       case 'p':
         options.layout = PrintLayout::kParsable;
@@ -370,6 +369,18 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
     for (; optind < argc; ++optind) print_error("sacct", std::string(" ") + argv[optind]);
     return 1;
   }
+  if (!fields.empty() && long_list)
+    return report_sacct(
+        Error{kSacctFatal,
+              "Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry."});
+  options.format = fields;
+  if (brief) options.format.append(kBriefFormat).append(1, ',');
+  if (long_list) options.format += kLongFormat;
+  if (options.format.empty()) {
+    const char* from_environment = std::getenv("SACCT_FORMAT");
+    options.format = from_environment != nullptr ? from_environment : "";
+  }
+  if (options.format.empty()) options.format = kDefaultFormat;
   return std::nullopt;
 }
 

@@ -299,6 +299,10 @@ TEST(SacctFormat, NamesMayBeShortened) {
             "Invalid field requested: \"foo\"");
   EXPECT_EQ(parse_print_format(sacct_fields(), "all")->size(), sacct_fields().size());
   EXPECT_TRUE(parse_print_format(sacct_fields(), "")->empty());
+  columns = parse_print_format(sacct_fields(), " jobid%5,  state, ");
+  ASSERT_TRUE(columns.has_value() && columns->size() == 2);
+  EXPECT_EQ((*columns)[1].field->name, "State");
+  EXPECT_FALSE(parse_print_format(sacct_fields(), "jobid ,state").has_value());
 }
 
 TEST(SacctFormat, HelpListsFourToALine) {

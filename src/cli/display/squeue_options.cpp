@@ -80,7 +80,7 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"accounts", required_argument, nullptr, 'A'},
                                    {"all", no_argument, nullptr, 'a'},
                                    {"array", no_argument, nullptr, 'r'},
-                                   {"array-unique", no_argument, nullptr, 'r'},
+                                   {"array-unique", no_argument, nullptr, kIgnored},
                                    {"cluster", required_argument, nullptr, 'M'},
                                    {"clusters", required_argument, nullptr, 'M'},
                                    {"expand-patterns", no_argument, nullptr, kIgnored},
@@ -127,6 +127,12 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"yaml", optional_argument, nullptr, kYamlOption},
                                    {nullptr, 0, nullptr, 0}};
 
+// A list without a name in it, as of a variable that is not set: nothing has such a name.
+void set_names(std::string_view text, std::vector<std::string>& names, SqueueOptions& options) {
+  names = split_list(text);
+  options.nothing = options.nothing || names.empty();
+}
+
 Status set_states(std::string_view text, SqueueOptions& options) {
   options.states.clear();
   options.completing_state = options.all_states = false;
@@ -161,6 +167,7 @@ Status add_jobs(std::string_view text, SqueueOptions& options) {
   auto references = text::parse_job_id_list(text);
   if (!references) return failure("Invalid job id: " + std::string(text));
   for (const text::JobReference& reference : *references) options.jobs.push_back(selector_of(reference));
+  options.nothing = options.nothing || options.jobs.empty();
   return {};
 }
 
@@ -180,8 +187,8 @@ Status add_steps(std::string_view text, SqueueOptions& options) {
 }
 
 Status read_environment(SqueueOptions& options) {
-  auto list = [](const char* name, std::vector<std::string>& values) {
-    if (const char* value = std::getenv(name)) values = split_list(value);
+  auto list = [&](const char* name, std::vector<std::string>& values) {
+    if (const char* value = std::getenv(name)) set_names(value, values, options);
   };
   list("SQUEUE_ACCOUNT", options.accounts);
   list("SQUEUE_LICENSES", options.licenses);
@@ -189,10 +196,13 @@ Status read_environment(SqueueOptions& options) {
   list("SQUEUE_PARTITION", options.partitions);
   list("SQUEUE_QOS", options.qos);
   list("SQUEUE_USERS", options.users);
-  options.array = std::getenv("SQUEUE_ARRAY") != nullptr || std::getenv("SQUEUE_ARRAY_UNIQUE") != nullptr;
+  options.array = std::getenv("SQUEUE_ARRAY") != nullptr;
   options.per_partition = std::getenv("SQUEUE_PRIORITY") != nullptr;
-  if (const char* value = std::getenv("SQUEUE_FORMAT")) options.format = value;
-  if (const char* value = std::getenv("SQUEUE_FORMAT2")) options.long_format = value;
+  if (const char* value = std::getenv("SQUEUE_FORMAT")) {
+    options.format = value;
+  } else if (const char* names = std::getenv("SQUEUE_FORMAT2")) {
+    options.long_format = names;
+  }
   if (const char* value = std::getenv("SQUEUE_SORT")) options.sort = value;
   if (const char* value = std::getenv("SQUEUE_STATES")) return set_states(value, options);
   return {};
@@ -211,7 +221,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
                                          kLongOptions, nullptr)) != -1) {
     switch (letter) {
       case 'A':
-        options.accounts = split_list(optarg);
+        set_names(optarg, options.accounts, options);
         break;
       case 'M':
         options.clusters = optarg;
@@ -237,10 +247,10 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
         options.long_list = true;
         break;
       case 'L':
-        options.licenses = split_list(optarg);
+        set_names(optarg, options.licenses, options);
         break;
       case 'n':
-        options.names = split_list(optarg);
+        set_names(optarg, options.names, options);
         break;
       case 'O':
       case 'o':
@@ -252,13 +262,13 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
         (letter == 'O' ? options.long_format : options.format) = optarg;
         break;
       case 'p':
-        options.partitions = split_list(optarg);
+        set_names(optarg, options.partitions, options);
         break;
       case 'P':
         options.per_partition = true;
         break;
       case 'q':
-        options.qos = split_list(optarg);
+        set_names(optarg, options.qos, options);
         break;
       case 'R':
         options.reservations = split_list(optarg);
@@ -277,7 +287,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
         status = set_states(optarg, options);
         break;
       case 'u':
-        options.users = split_list(optarg);
+        set_names(optarg, options.users, options);
         break;
       case 'V':
         write_out(kVersionLine);
@@ -286,6 +296,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
         auto hosts = text::expand_hostlist(optarg);
         if (!hosts) return print_error("squeue", "Invalid node name " + std::string(optarg)), 1;
         options.nodes = std::move(*hosts);
+        options.nothing = options.nothing || options.nodes.empty();
         break;
       }
       case kHelpOption:

@@ -171,8 +171,8 @@ Result<std::vector<StepLine>> step_lines(std::span<const model::StepRecord* cons
                                          std::span<const model::JobRecord* const> jobs,
                                          const SqueueOptions& options) {
   std::string_view sort = options.sort ? std::string_view(*options.sort) : "P,i";
-  for (char c : sort)
-    if (c != ',' && c != '+' && c != '-' && find_field(kFieldList, c) == nullptr)
+  for (char c : sort)  // letters that name no field of steps order nothing
+    if (c != ',' && c != '+' && c != '-' && std::isalpha(static_cast<unsigned char>(c)) == 0)
       return failure(std::string("Invalid sort specification: ") + c);
   std::unordered_map<uint32_t, const model::JobRecord*> job_by_id;
   for (const model::JobRecord* job : jobs) job_by_id.emplace(job->job_id(), job);

@@ -301,6 +301,8 @@ MemoryRequest memory_request(const model::JobRecord& job) {
   const model::JobSpec& spec = job.spec();
   if (spec.has_mem_per_node_mib()) return {spec.mem_per_node_mib(), false};
   if (spec.has_mem_per_cpu_mib()) return {spec.mem_per_cpu_mib(), spec.mem_per_cpu_mib() != 0};
+  // Where the partition has no default it is none, for the node.
+  if (job.memory_mib() == 0) return {0, false};
   return {job.num_cpus() == 0 ? job.memory_mib() : job.memory_mib() / job.num_cpus(), true};
 }
 
