@@ -218,7 +218,7 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
                           ? submit::unlike_tasks_per_node(asked.ntasks_per_node(), tasks, on)
                           : std::nullopt;
     if (note) {
-      if (!request.quiet) std::fprintf(stderr, "srun: %s\n", note->c_str());
+      std::fprintf(stderr, "srun: %s\n", note->c_str());
     } else {
       spec.set_ntasks_per_node(asked.ntasks_per_node());
     }

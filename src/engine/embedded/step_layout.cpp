@@ -18,6 +18,7 @@ struct Choice {
   uint32_t tasks = 0;
   uint32_t node_count = 0;
   uint32_t cpus_per_task = 1;
+  uint64_t cpus_in_all = 0;  // of the allowed nodes
   Distribution distribution = Distribution::kBlock;
   uint32_t plane_size = 1;
   bool pack = false;  // fill node after node, where tasks may outnumber CPUs
@@ -85,6 +86,7 @@ Result<Choice> choose(const rpc::StepSpec& spec, const std::vector<StepNode>& no
   auto allowed = allowed_nodes(spec, nodes, arbitrary);
   if (!allowed) return failure(allowed.error());
   choice.nodes = std::move(*allowed);
+  for (const size_t index : choice.nodes) choice.cpus_in_all += nodes[index].cpus;
   choice.cpus_per_task = spec.has_cpus_per_task() ? std::max(1u, spec.cpus_per_task()) : 1;
   if (arbitrary) {
     if (spec.has_ntasks() && spec.ntasks() < choice.nodes.size()) choice.nodes.resize(spec.ntasks());
@@ -157,14 +159,18 @@ std::vector<uint32_t> free_gpus(const StepNode& node, bool leave_used) {
 }
 
 // One attempt at a layout: on the whole job (can it ever run?), or on what other steps leave (can it now?).
+// Where the job's CPUs lie unevenly on its nodes, a step for which they are enough in all may still be too
+// wide for one node: a loose attempt gives each node a task all the same, and as many as it has CPUs for
+// whatever --ntasks-per-node.
 class Attempt {
  public:
   Attempt(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes, const Choice& choice,
-          bool leave_used, StepLayout& layout)
+          bool leave_used, bool loose, StepLayout& layout)
       : spec_(spec),
         nodes_(nodes),
         choice_(choice),
         leave_used_(leave_used && !spec.overlap()),
+        loose_(loose),
         layout_(layout),
         gpus_(spec) {
     exact_ = spec.exact() || spec.exclusive() || spec.has_cpus_per_task();
@@ -185,7 +191,7 @@ class Attempt {
         if (layout_.tasks[i] > room(nodes_[i])) return model::kTooManyCpus;
       }
     } else if (!share_out()) {
-      return model::kTooManyCpus;
+      return serves_gpus() ? model::kTooManyCpus : model::kInvalidGres;
     }
     if (!take_memory()) return model::kInvalidTaskMemory;
     if (!take_gpus()) return model::kInsufficientGres;
@@ -193,6 +199,14 @@ class Attempt {
   }
 
  private:
+  // Whether any node of the job has the GPUs of one task.
+  bool serves_gpus() const {
+    const auto serves = [&](const StepNode& node) {
+      return leave_used_ || gpus_.most_tasks(node.gpus.size()) > 0;
+    };
+    return !gpus_.asked() || std::any_of(nodes_.begin(), nodes_.end(), serves);
+  }
+
   // How many tasks the node can take.
   uint32_t room(const StepNode& node) const {
     const uint32_t by_gpus = gpus_.asked() && !spec_.overlap()
@@ -202,12 +216,13 @@ class Attempt {
     const uint32_t free = node.cpus - (leave_used_ ? std::min(node.cpus, node.cpus_used) : 0);
     // Without --exact the step wants the node's share of the job whole.
     if (!exact_ && leave_used_ && node.cpus_used > 0) return 0;
-    return std::min(by_gpus, free / choice_.cpus_per_task);
+    const uint32_t least = loose_ && free > 0 ? 1 : 0;
+    return std::min(by_gpus, std::max(least, free / choice_.cpus_per_task));
   }
 
   bool share_out() {
     // --ntasks-per-node that does not fit the numbers is ignored, as srun says.
-    const bool per_node = spec_.has_ntasks_per_node() &&
+    const bool per_node = !loose_ && spec_.has_ntasks_per_node() &&
                           uint64_t{spec_.ntasks_per_node()} * choice_.node_count >= choice_.tasks;
     std::vector<std::pair<size_t, uint32_t>> chosen;  // node, room
     for (const size_t i : choice_.nodes) {
@@ -234,7 +249,7 @@ class Attempt {
 
   // The tasks that the node takes before tasks share CPUs, where they may.
   uint32_t without_sharing(size_t node, uint32_t room) const {
-    return std::min(room, nodes_[node].cpus / choice_.cpus_per_task);
+    return std::min(room, std::max(loose_ ? 1u : 0u, nodes_[node].cpus / choice_.cpus_per_task));
   }
 
   // Round after round, `size` tasks on each node that has room; where tasks may share CPUs, once none is
@@ -351,7 +366,7 @@ class Attempt {
   const rpc::StepSpec& spec_;
   const std::vector<StepNode>& nodes_;
   const Choice& choice_;
-  bool leave_used_;
+  bool leave_used_, loose_;
   StepLayout& layout_;
   GpuDemand gpus_;
   bool exact_ = false, unbounded_ = false;
@@ -363,8 +378,15 @@ Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<Ste
   StepLayout layout;
   const auto choice = choose(spec, nodes, layout);
   if (!choice) return failure(choice.error());
-  if (const auto problem = Attempt(spec, nodes, *choice, false, layout).run()) return failure("", *problem);
-  if (Attempt(spec, nodes, *choice, true, layout).run()) return failure("", model::kNodesBusy);
+  bool loose = false;
+  auto problem = Attempt(spec, nodes, *choice, false, loose, layout).run();
+  if (problem == model::kTooManyCpus &&
+      choice->cpus_in_all >= uint64_t{choice->tasks} * choice->cpus_per_task) {
+    loose = true;
+    problem = Attempt(spec, nodes, *choice, false, loose, layout).run();
+  }
+  if (problem) return failure("", *problem);
+  if (Attempt(spec, nodes, *choice, true, loose, layout).run()) return failure("", model::kNodesBusy);
   return layout;
 }
 

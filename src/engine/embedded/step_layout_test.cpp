@@ -156,6 +156,27 @@ TEST(StepLayout, GivesGpusOfTheJob) {
   EXPECT_EQ(lay_out_step(spec, nodes)->gpus, (Gpus{{}, {}}));
 }
 
+TEST(StepLayout, AnUnevenJobTakesWhatItsCpusServeInAll) {
+  const std::vector<StepNode> uneven = {{"n1", 4, 0, 4, 0, 0, {}, {}}, {"n2", 2, 0, 2, 0, 0, {}, {}}};
+  rpc::StepSpec wide = tasks(2);
+  wide.set_cpus_per_task(3);
+  EXPECT_EQ(lay_out_step(wide, uneven)->tasks, (std::vector<uint32_t>{1, 1}));
+  wide.set_cpus_per_task(4);
+  EXPECT_EQ(lay_out_step(wide, uneven).error().code, model::kTooManyCpus);
+  rpc::StepSpec even = tasks(6);
+  even.set_ntasks_per_node(3);
+  EXPECT_EQ(lay_out_step(even, uneven)->tasks, (std::vector<uint32_t>{4, 2}));
+}
+
+TEST(StepLayout, GpusThatTheJobHasNotAreNoneOfIts) {
+  const std::vector<StepNode> nodes = {{"n1", 4, 0, 1, 0, 0, {}, {}}};
+  rpc::StepSpec spec = tasks(1);
+  model::Gres& gres = *spec.add_gres_per_node();
+  gres.set_name("gpu");
+  gres.set_count(1);
+  EXPECT_EQ(lay_out_step(spec, nodes).error().code, model::kInvalidGres);
+}
+
 TEST(StepLayout, MoreTasksThanProcessorsWhereThatIsWanted) {
   rpc::StepSpec spec = tasks(10);
   EXPECT_EQ(lay_out_step(spec, kTwoNodes).error().code, model::kTooManyCpus);
