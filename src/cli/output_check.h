@@ -12,7 +12,8 @@ namespace minke::cli {
 
 // Only what is sure to fail is refused: a pattern in the directory part is not looked into, and a directory
 // that is not there yet is accepted where the job waits for something that could make it. One below the job's
-// directory ("logs/%j.out") may still be made before the job starts, and scripts name such: that is a warning.
+// directory ("logs/%j.out") may still be made before the job starts, and scripts name such: that is a
+// warning.
 Status check_output_paths(const model::JobSpec& spec, std::vector<std::string>& warnings);
 
 }  // namespace minke::cli

@@ -27,10 +27,10 @@ Result<model::ArraySpec> parse_index_list(std::string_view text);
 // "0-4%2", "1,3,5", "1-7:2": parse_array_spec reads it back.
 std::string format_array_spec(const model::ArraySpec& array);
 
-// What squeue shows of the tasks that wait: one stepped range where the whole set is one of six indices or more over
-// more than ten ("0-12:2"), else single indices and ranges of neighbours ("1,3,5,7-9"). A list of `max_length`
-// characters or more is cut to fit with "..." at its end; 0: not cut. Then %N. Slurm's default length
-// (SLURM_BITSTR_LEN) is 64.
+// What squeue shows of the tasks that wait: one stepped range where the whole set is one of six indices or
+// more over more than ten ("0-12:2"), else single indices and ranges of neighbours ("1,3,5,7-9"). A list of
+// `max_length` characters or more is cut to fit with "..." at its end; 0: not cut. Then %N. Slurm's default
+// length (SLURM_BITSTR_LEN) is 64.
 std::string format_array_tasks(const model::ArraySpec& array, size_t max_length = 64);
 
 uint64_t count_indices(const model::ArraySpec& array);

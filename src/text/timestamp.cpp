@@ -240,7 +240,8 @@ class TimeReader {
       }
     }
     if (!month || !day) return fail();
-    if (!at_end() && peek() != ' ' && peek() != '\t' && !peek_is_time_mark() && !peek_is_dash()) return fail();
+    if (!at_end() && peek() != ' ' && peek() != '\t' && !peek_is_time_mark() && !peek_is_dash())
+      return fail();
     if (!year) {
       // The next such day, or the last: today itself counts as either.
       year = today_.tm_year + 1900;

@@ -38,7 +38,7 @@ struct SqueueOptions {
   std::vector<uint32_t> uids;  // of `users`, by the command
   std::vector<model::JobState> states;
   std::optional<std::string> clusters;  // -M
-  bool nothing = false;  // a filter without a name in it: no job is meant
+  bool nothing = false;                 // a filter without a name in it: no job is meant
   bool all_states = false;
   bool completing_state = false;  // COMPLETING named among the states
   bool filter_states = false;     // any named
