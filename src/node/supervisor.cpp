@@ -15,6 +15,7 @@
 #include "node/namespaces.h"
 #include "node/tmp_dir.h"
 #include "node/tmp_image.h"
+#include "text/hex.h"
 
 namespace minke::node {
 namespace {
@@ -24,14 +25,9 @@ int64_t now_seconds() {
 }
 
 std::string random_name() {
-  unsigned char bytes[8] = {};
+  char bytes[8] = {};
   MINKE_CHECK(::getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
-  std::string name;
-  for (unsigned char byte : bytes) {
-    name += "0123456789abcdef"[byte >> 4];
-    name += "0123456789abcdef"[byte & 15];
-  }
-  return name;
+  return text::to_hex({bytes, sizeof bytes});
 }
 
 bool places_in_range(const LaunchOrder& order) {

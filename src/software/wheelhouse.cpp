@@ -15,6 +15,7 @@
 #include "software/python_files.h"
 #include "software/software_home.h"
 #include "software/version.h"
+#include "text/hex.h"
 #include "text/number.h"
 
 namespace minke::software {
@@ -54,12 +55,7 @@ Result<std::string> sha256_of(const std::string& path) {
   }
   uint8_t digest[SHA256_DIGEST_SIZE];
   sha256_digest(&context, sizeof digest, digest);
-  std::string hex;
-  for (const uint8_t byte : digest) {
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
-  }
-  return hex;
+  return text::to_hex({reinterpret_cast<const char*>(digest), sizeof digest});
 }
 
 // "3.11" of 3.11.2.

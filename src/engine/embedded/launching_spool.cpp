@@ -13,6 +13,7 @@
 #include "engine/embedded/core.h"
 #include "os/files.h"
 #include "submit/data_directives.h"
+#include "text/hex.h"
 
 namespace minke::engine {
 
@@ -21,16 +22,6 @@ using namespace model;
 namespace {
 
 constexpr char kStagedMark[] = "/data_lines";  // beside a spooled script
-
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    text.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return text;
-}
 
 // One directory, with this mode whatever the umask is.
 Status make_passable(const std::string& path, mode_t mode) {
@@ -43,7 +34,7 @@ Status make_passable(const std::string& path, mode_t mode) {
 }
 
 std::string spool_name(const store::ContentHash& hash) {
-  return hex(hash).substr(0, 32);
+  return text::to_hex(hash).substr(0, 32);
 }
 
 }  // namespace
