@@ -420,6 +420,24 @@ def test_sbcast_and_sgather(cluster):
     assert done.returncode == 1 and "Need a job id to run this command" in done.stderr
 
 
+@pytest.mark.minke_only
+def test_sgather_of_a_directory(cluster):
+    part = cluster.work / "part"
+    (part / "below").mkdir(parents=True, mode=0o750)
+    (part / "below" / "data").write_text("numbers\n")
+    (part / "link").symlink_to("below/data")
+    script = "sgather part got; echo $?; sgather -r -k -p -v part got; sgather -r part other; sgather -r -f -k other.n1 got"
+    said = in_allocation(cluster, script)
+    assert said[0] == "1" and "sgather: error: part: not a regular file" in said
+    assert "sgather: verbose     = 1" in said and "sgather: node_list   = n1,n2" in said
+    for node in "n1", "n2":
+        for name in "got", "other":
+            copy = cluster.work / f"{name}.{node}"
+            assert (copy / "below" / "data").read_text() == (copy / "link").read_text() == "numbers\n"
+            assert (copy / "link").is_symlink() and (copy / "below").stat().st_mode & 0o777 == 0o750
+    assert not part.exists()
+
+
 def test_range_of_nodes(cluster):
     """Of a range, as many nodes as there are and as tasks can use; with --use-min-nodes, as few as will do."""
     def nodes(*options):

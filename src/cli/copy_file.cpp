@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,42 @@ Status copy_file(const std::string& from, const std::string& to, const CopyOptio
     if (::fchmod(target.get(), status.st_mode & 07777) != 0 || ::futimens(target.get(), times) != 0)
       return failure_from_errno(to, errno);
   }
+  return {};
+}
+
+namespace {
+
+Status copy_link(const std::string& from, const std::string& to, const CopyOptions& options) {
+  std::error_code problem;
+  const std::string leads_to = std::filesystem::read_symlink(from, problem).string();
+  if (problem) return failure_from_errno(from, problem.value());
+  if (options.replace && ::unlink(to.c_str()) != 0 && errno != ENOENT) return failure_from_errno(to, errno);
+  return ::symlink(leads_to.c_str(), to.c_str()) == 0 ? Status() : failure_from_errno(to, errno);
+}
+
+}  // namespace
+
+Status copy_tree(const std::string& from, const std::string& to, const CopyOptions& options) {
+  struct stat status {};
+  if (::lstat(from.c_str(), &status) != 0) return failure_from_errno(from, errno);
+  if (S_ISLNK(status.st_mode)) return copy_link(from, to, options);
+  if (S_ISREG(status.st_mode)) return copy_file(from, to, options);
+  if (!S_ISDIR(status.st_mode)) return {};
+  // Listed before the copy is made, which may lie in it.
+  std::vector<std::string> names;
+  std::error_code problem;
+  for (std::filesystem::directory_iterator next(from, problem), end; !problem && next != end;
+       next.increment(problem))
+    names.push_back(next->path().filename().string());
+  if (problem) return failure_from_errno(from, problem.value());
+  if (::mkdir(to.c_str(), 0700) != 0 && errno != EEXIST) return failure_from_errno(to, errno);
+  for (const std::string& name : names) {
+    if (Status copied = copy_tree(from + "/" + name, to + "/" + name, options); !copied) return copied;
+  }
+  const timespec times[] = {status.st_atim, status.st_mtim};
+  if (::chmod(to.c_str(), status.st_mode & 07777) != 0) return failure_from_errno(to, errno);
+  if (options.preserve && ::utimensat(AT_FDCWD, to.c_str(), times, 0) != 0)
+    return failure_from_errno(to, errno);
   return {};
 }
 

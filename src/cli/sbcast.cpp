@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/version.h"
@@ -24,7 +26,8 @@ namespace {
 
 struct Options {
   const char* command = "";
-  bool force = false, preserve = false, keep = false;
+  bool force = false, preserve = false, keep = false, recursive = false;
+  std::string fanout = "8", timeout = "0";  // only told of
   unsigned verbose = 0;
   std::string job;
   std::vector<std::string> names;
@@ -135,7 +138,14 @@ std::optional<int> read_options(int argc, char** argv, bool gather, Options& opt
         options.job = optarg;
         break;
       case 'r':
-        return complain(options, "directories are not gathered here: all nodes see the same files");
+        options.recursive = true;
+        break;
+      case 'F':
+        options.fanout = optarg;
+        break;
+      case 't':
+        options.timeout = optarg;
+        break;
       case 'h':
         std::fputs(gather ? kSgatherUsage : kSbcastUsage, stdout);
         return 0;
@@ -171,6 +181,27 @@ void tell_options(const Options& options, const struct stat& source) {
       options.force ? "true" : "false", job == nullptr ? "" : job, options.preserve ? "true" : "false",
       options.verbose, options.names[0].c_str(), options.names[1].c_str(), source.st_mode & 07777,
       source.st_uid, source.st_gid, static_cast<long long>(source.st_size));
+}
+
+void tell_gathering(const Options& options, const std::vector<std::string>& nodes) {
+  std::string list;
+  for (const std::string& node : nodes) list += (list.empty() ? "" : ",") + node;
+  const auto tell = [](const char* name, const std::string& value) {
+    std::printf("sgather: %-11s = %s\n", name, value.c_str());
+  };
+  const auto yes_or_no = [](bool value) { return value ? "true" : "false"; };
+  tell("force", yes_or_no(options.force));
+  tell("fanout", options.fanout);
+  tell("keep source", yes_or_no(options.keep));
+  tell("preserve", yes_or_no(options.preserve));
+  tell("recursive", yes_or_no(options.recursive));
+  tell("timeout", options.timeout);
+  tell("verbose", std::to_string(options.verbose));
+  tell("source", options.names[0]);
+  tell("dest", options.names[1]);
+  tell("node_cnt", std::to_string(nodes.size()));
+  tell("node_list", list);
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -211,13 +242,18 @@ int sgather_main(int argc, char** argv) {
     if (options.force && errno == ENOENT) return 0;
     return complain(options, source + ": " + std::strerror(errno));
   }
+  if (options.verbose > 0) tell_gathering(options, *nodes);
+  const CopyOptions how{options.force, options.preserve};
   for (const std::string& node : *nodes) {
     const std::string target = with_name(options.names[1], source) + "." + node;
-    if (const Status copied = copy_file(source, target, {options.force, options.preserve}); !copied)
-      return complain(options, copied.error().message);
+    const Status copied = options.recursive ? copy_tree(source, target, how) : copy_file(source, target, how);
+    if (!copied) return complain(options, copied.error().message);
   }
-  if (!options.keep && ::unlink(source.c_str()) != 0)
-    return complain(options, source + ": " + std::strerror(errno));
+  std::error_code problem;
+  if (!options.keep && options.recursive) std::filesystem::remove_all(source, problem);
+  if (!options.keep && !options.recursive && ::unlink(source.c_str()) != 0)
+    problem.assign(errno, std::generic_category());
+  if (problem) return complain(options, source + ": " + problem.message());
   return 0;
 }
 
