@@ -61,10 +61,7 @@ std::string Reservations::name_for(const Job& job) const {
   return chosen == chosen_.end() ? job.submission->spec().reservation() : chosen->second;
 }
 
-void Reservations::ended(Job& job) {
-  const auto chosen = chosen_.find(job.id);
-  if (chosen == chosen_.end()) return;
-  set_reservation(job, chosen->second);
+void Reservations::ended(const Job& job) {
   choose(job.id, "");
 }
 

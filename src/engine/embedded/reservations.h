@@ -53,10 +53,10 @@ class Reservations {
   // (MAGNETIC).
   std::vector<sched::HoldId> choices(const model::JobSpec& spec, uint32_t uid) const;
   // The job has started in one of these, and names one that has drawn it in until it waits again. One that
-  // names several goes on doing so until it has ended: then it names the one that it ran in.
+  // names several goes on doing so.
   void entered(Job& job, sched::HoldId id);
   void left(Job& job);
-  void ended(Job& job);
+  void ended(const Job& job);
   // The one that a running job is in; of another what it names, which may be several.
   std::string name_for(const Job& job) const;
   sched::Holds holds(const sched::MachineLayout& layout) const;
