@@ -89,8 +89,14 @@ void Supervisor::deliver(const SignalOrder& order) {
   std::set<pid_t> sessions;
   for (const LaunchState* launch : table_.launches_of(job->first)) {
     if (!is_target(order, launch->key)) continue;
-    for (pid_t root : live_roots(*launch)) roots.push_back(root);
-    for (const auto& task : launch->tasks) sessions.insert(task.pid);
+    std::set<pid_t> meant;
+    for (const auto& task : launch->tasks) {
+      if (order.ranks().empty() || std::ranges::find(order.ranks(), task.rank) != order.ranks().end())
+        meant.insert(task.pid);
+    }
+    for (pid_t root : live_roots(*launch))
+      if (meant.contains(root)) roots.push_back(root);
+    sessions.merge(meant);
   }
   if (!order.message().empty()) {
     for (pid_t root : roots) append_to_stderr(job->second.identity, root, order.message());
@@ -137,7 +143,8 @@ std::vector<pid_t> Supervisor::others_to_signal(const SignalOrder& order, const 
   const auto in_group = [&](pid_t group) {
     return order.signal() != SIGSTOP && std::find(roots.begin(), roots.end(), group) != roots.end();
   };
-  if (groups_.has(job.key)) {
+  // A launch's group has all of its tasks.
+  if (groups_.has(job.key) && order.ranks().empty()) {
     for (const pid_t pid : others_in_groups(order, job)) {
       if (!roots_.contains(pid) && !in_group(::getpgid(pid))) others.push_back(pid);
     }

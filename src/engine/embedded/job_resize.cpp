@@ -1,6 +1,6 @@
-// scontrol update of a running job's nodes: it gives some of them back. The one with the script stays, and so
-// does each that a step runs on. What was asked for stays as it was: it counts again when the job is
-// requeued. State's thread.
+// scontrol update of a running job's nodes: it gives some of them back. The one with the script stays; tasks
+// of steps on the others are killed, and the steps go on with those that they have left. What was asked for
+// stays as it was: it counts again when the job is requeued. State's thread.
 #include <algorithm>
 
 #include "engine/embedded/actions.h"
@@ -59,14 +59,10 @@ Status Actions::give_nodes_back(Job& job, const rpc::Field& field, const JobSpec
       std::find_if(kept->begin(), kept->end(), [&](const auto& node) { return node.node() == script_node; });
   if (job.has_script() && of_script == kept->end())
     return failure("the script runs on " + script_node, kInvalidNodeName);
-  for (const StepRecord& step : core_.steps->of_job(job.id)) {
-    if (step.kind() != STEP_NORMAL) continue;
-    for (const std::string& name :
-         text::expand_hostlist(step.node_list()).value_or(std::vector<std::string>())) {
-      const bool stays =
-          std::any_of(kept->begin(), kept->end(), [&](const auto& node) { return node.node() == name; });
-      if (!stays) return failure("step " + std::to_string(step.step_id()) + " runs on " + name, kNodesBusy);
-    }
+  for (const NodeAllocation& node : nodes) {
+    const bool stays =
+        std::any_of(kept->begin(), kept->end(), [&](const auto& one) { return one.node() == node.node(); });
+    if (!stays) core_.steps->leave(job, node.node());
   }
   core_.scheduling->release(job);
   job.details->script_node = of_script == kept->end() ? 0 : static_cast<int>(of_script - kept->begin());

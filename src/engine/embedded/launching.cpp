@@ -252,6 +252,17 @@ void Launching::signal(const Job& job, uint32_t signal, node::SignalOrder::Targe
   core_.launcher->signal(std::move(order));
 }
 
+void Launching::kill_tasks(const Job& job, uint32_t step_id, const std::vector<uint32_t>& ranks) {
+  node::SignalOrder order;
+  order.set_job_id(job.id);
+  order.set_run(job.restarts);
+  order.set_signal(SIGKILL);
+  order.set_target(node::SignalOrder::ONE_STEP);
+  order.set_step_id(step_id);
+  order.mutable_ranks()->Add(ranks.begin(), ranks.end());
+  core_.launcher->signal(std::move(order));
+}
+
 void Launching::say(const Job& job, const std::string& message) {
   node::SignalOrder order;
   order.set_job_id(job.id);

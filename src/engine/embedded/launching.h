@@ -41,6 +41,7 @@ class Launching {
   void begin_allocation(const Job& job);  // an interactive job has started
   void end_allocation(Job& job);          // an interactive one that is over: kill what is left of it
   void signal(const Job& job, uint32_t signal, node::SignalOrder::Target target, uint32_t step_id = 0);
+  void kill_tasks(const Job& job, uint32_t step_id, const std::vector<uint32_t>& ranks);
   // A line on the standard error of a batch job that runs.
   void say(const Job& job, const std::string& message);
   // The line that Slurm writes to a job's standard error when it stops it.

@@ -58,6 +58,8 @@ class Steps {
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
   // Ends it: SIGCONT and SIGTERM now, SIGKILL after KillWait.
   void cancel(const Job& job, uint32_t step_id);
+  // Kills what steps of the job run on a node that is about to be no longer the job's.
+  void leave(const Job& job, const std::string& node);
   // Changes the time limit of a running step, or of all of the job's; until a restart, after which the one
   // they began with holds again. Fails where no such step runs.
   Status set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes);

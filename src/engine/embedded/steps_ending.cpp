@@ -87,6 +87,17 @@ void Steps::cancel(const Job& job, uint32_t step_id) {
   signal(job, step_id, SIGKILL);
 }
 
+void Steps::leave(const Job& job, const std::string& node) {
+  const auto steps = jobs_.find(job.id);
+  if (steps == jobs_.end()) return;
+  for (const auto& [id, step] : steps->second.running) {
+    std::vector<uint32_t> ranks;
+    for (int rank = 0; rank < step.tag.node_of_task_size(); ++rank)
+      if (step.tag.node_of_task(rank) == node) ranks.push_back(static_cast<uint32_t>(rank));
+    if (!ranks.empty()) core_.launching->kill_tasks(job, id, ranks);
+  }
+}
+
 void Steps::terminate(const Job& job, uint32_t step_id, Step& step) {
   core_.launching->signal(job, SIGCONT, node::SignalOrder::ONE_STEP, step_id);
   core_.launching->signal(job, SIGTERM, node::SignalOrder::ONE_STEP, step_id);
