@@ -52,6 +52,23 @@ def test_cancel(by_partition):
     assert "preempt/partition_prio" in config
 
 
+@pytest.mark.parametrize("mode", ["cancel", "requeue"])
+def test_a_heterogeneous_job_gives_way_as_a_whole(by_partition, mode):
+    cluster = by_partition(mode)
+    low = cluster.submit("echo up; sleep 60", "--requeue", "-n4", "-p", "low", ":", "-n2", "-p", "low")
+    parts = [low, str(int(low) + 1)]
+    for job in parts:
+        cluster.wait_state(job, "RUNNING")
+    high = cluster.submit("sleep 60", "-p", "high", "-n3")
+    cluster.wait_state(high, "RUNNING")
+    for job in parts:
+        cluster.wait_state(job, "PREEMPTED" if mode == "cancel" else "PENDING")
+    cluster.run("scancel", high, check=0)
+    if mode == "requeue":
+        for job in parts:
+            assert cluster.wait_state(job, "RUNNING")["Restarts"] == "1"
+
+
 def test_nobody_gives_way_to_his_equal_or_in_vain(by_partition):
     cluster = by_partition("cancel")
     jobs = [cluster.submit("sleep 60", "-n4", "-p", "low") for _ in range(2)]

@@ -390,6 +390,19 @@ def test_the_time_limit_of_a_step_can_be_changed(cluster):
     cluster.run("scancel", job, check=0)
 
 
+def test_an_exclusive_job_beside_a_suspended_one(new_cluster):
+    """It gets the processors, and of the GPUs those that the other does not keep. The daemon ended over that."""
+    cluster = new_cluster("lent", Machine(nodes=1, cpus=2, gpus="a100:2"))
+    stopped = cluster.submit("sleep 1000", "-n2", "--gres=gpu:1")
+    cluster.wait_state(stopped, "RUNNING")
+    cluster.run("scontrol", "suspend", stopped, check=0)
+    whole = cluster.submit("echo $CUDA_VISIBLE_DEVICES; sleep 1000", "--exclusive", "--mem=100", "--output=whole")
+    cluster.wait_state(whole, "RUNNING")
+    poll(lambda: (cluster.work / "whole").exists() and (cluster.work / "whole").read_text().strip() == "1")
+    assert cluster.state(stopped) == "SUSPENDED"
+    cluster.run("scancel", stopped, whole, check=0)
+
+
 def test_an_interactive_job_is_told_that_its_partition_is_down(cluster):
     cluster.run("scontrol", "update", "PartitionName=main", "State=DOWN", check=0)
     try:
@@ -424,15 +437,21 @@ def test_a_running_job_gives_nodes_back(new_cluster):
     assert "n1" in cluster.run("sacct", "-nXj", job, "-o", "nodelist").stdout
 
 
-def test_nodes_that_a_step_runs_on_are_not_given_back(new_cluster):
+def test_tasks_on_nodes_that_are_given_back_are_killed(new_cluster):
     cluster = new_cluster("two", Machine(nodes=2, cpus=2))
-    job = cluster.submit("srun --nodes=2 --ntasks=2 sleep 60", "--nodes=2")
-    poll(lambda: "sleep" in cluster.run("squeue", "-s", "-h", "-o", "%i %j").stdout, 30, "the step")
-    refused = cluster.run("scontrol", "update", f"jobid={job}", "nodelist=n1")
-    assert refused.returncode == 1 and "step 0 runs on n2" in refused.stderr
+    tasks = "touch on.$SLURMD_NODENAME.$SLURM_PROCID; while [ ! -e go ]; do sleep 0.1; done; touch after.$SLURM_PROCID"
+    job = cluster.submit(f"srun --nodes=2 --ntasks=3 sh -c '{tasks}'; echo ended $?", "--nodes=2", "--ntasks=3", "--output=out")
+    poll(lambda: len(list(cluster.work.glob("on.n*"))) == 3, 60, "the tasks")
     refused = cluster.run("scontrol", "update", f"jobid={job}", "nodelist=n2")
     assert "the script runs on n1" in refused.stderr
-    cluster.run("scancel", job)
+    cluster.run("scontrol", "update", f"jobid={job}", "nodelist=n1", check=0)
+    killed = {path.name.split(".")[2] for path in cluster.work.glob("on.n2.*")}
+    poll(lambda: all(f"task {rank}: Killed" in (cluster.work / "out").read_text() for rank in killed), 60, "their end")
+    (cluster.work / "go").touch()
+    cluster.wait_end(job)
+    assert {path.name.split(".")[1] for path in cluster.work.glob("after.*")} == {"0", "1", "2"} - killed
+    assert (cluster.work / "out").read_text().endswith("ended 137\n")
+    assert cluster.job(job)["NodeList"] == "n1"
 
 
 @pytest.mark.minke_only

@@ -435,8 +435,15 @@ NodeShare Placer::share(const Capacity& chosen, std::uint32_t tasks, std::uint32
   result.tasks = tasks;
   if (node.pool_count == 0) return result;
   if (request_->exclusive) {
-    for (const GresPool& pool : layout_.pools_of(result.node))
-      if (!layout_.is_shard(pool.name)) result.gres.push_back({pool.kind, pool.devices});
+    for (std::uint32_t p = 0; p < node.pool_count; ++p) {
+      const GresPool& pool = layout_.pools()[node.first_pool + p];
+      if (layout_.is_shard(pool.name)) continue;
+      // Jobs that are suspended lend their CPUs, and keep their devices.
+      const bool now = view_ == View::kFree;
+      const std::uint64_t devices =
+          now ? pool.devices & machine_.free_devices(node.first_pool + p) : pool.devices;
+      if (devices != 0) result.gres.push_back({pool.kind, devices});
+    }
   } else if (!request_->gres.empty()) {
     pick_devices(result.node, tasks, job_gres, result);
   }

@@ -7,7 +7,8 @@
 namespace minke::sched {
 
 std::optional<std::vector<std::size_t>> choose_victims(const Machine& machine, const Request& request,
-                                                       std::span<const Placement> freed, std::int64_t now) {
+                                                       std::span<const std::vector<Placement>> freed,
+                                                       std::int64_t now) {
   std::int64_t end = now + request.planned_seconds();
   for (const Request& companion : request.companions) end = std::max(end, now + companion.planned_seconds());
   Machine scratch = machine;
@@ -15,16 +16,16 @@ std::optional<std::vector<std::size_t>> choose_victims(const Machine& machine, c
   std::vector<std::size_t> chosen;
   for (std::size_t next = 0; !fits(); ++next) {
     if (next == freed.size()) return std::nullopt;
-    scratch.release(freed[next]);
+    for (const Placement& placement : freed[next]) scratch.release(placement);
     chosen.push_back(next);
   }
   // The one that was decisive stays; of the others those that come last are spared first.
   for (std::size_t i = chosen.empty() ? 0 : chosen.size() - 1; i-- > 0;) {
-    scratch.adopt(freed[chosen[i]]);
+    for (const Placement& placement : freed[chosen[i]]) scratch.adopt(placement);
     if (fits()) {
       chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
-      scratch.release(freed[chosen[i]]);
+      for (const Placement& placement : freed[chosen[i]]) scratch.release(placement);
     }
   }
   return chosen;

@@ -16,10 +16,11 @@
 
 namespace minke::sched {
 
-// What a job's giving way would free: each is held on `machine`. The indices of those that must, ascending;
-// empty where the request fits without; nothing where it does not fit even without all of them. `now`: s
-// since the epoch, for what reservations hold.
+// What a job's giving way would free, several placements of a heterogeneous one: each is held on `machine`.
+// The indices of those that must, ascending; empty where the request fits without; nothing where it does not
+// fit even without all of them. `now`: s since the epoch, for what reservations hold.
 std::optional<std::vector<std::size_t>> choose_victims(const Machine& machine, const Request& request,
-                                                       std::span<const Placement> freed, std::int64_t now);
+                                                       std::span<const std::vector<Placement>> freed,
+                                                       std::int64_t now);
 
 }  // namespace minke::sched

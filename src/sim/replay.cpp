@@ -207,11 +207,11 @@ class PassReplay {
       const auto job = static_cast<std::uint32_t>(item->entry.id);
       if (in_vain.contains({item->class_id, preempting_->group_of(job)})) continue;
       const sched::Request& request = queue_.request(item->class_id);
-      std::vector<sched::Placement> freed;
+      std::vector<std::vector<sched::Placement>> freed;
       std::vector<std::uint32_t> whose;
       for (const auto& [running, placement] : candidates) {
         if (!preempting_->may_ask(job, running)) continue;
-        freed.push_back(placement);
+        freed.push_back({placement});
         whose.push_back(running);
       }
       const auto chosen = freed.empty() || sched::refused(options_.gate, request)

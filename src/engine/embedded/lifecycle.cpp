@@ -108,8 +108,10 @@ void Lifecycle::asked_to_give_way(Job& job) {
   MINKE_CHECK(job.state == JOB_RUNNING && !job.completing);
   if (core_.preemption->grace_end(job) <= core_.now()) return give_way(job);
   core_.committer.job_changed(job.id);
-  core_.launching->signal(job, SIGCONT, node::SignalOrder::STEPS);
-  core_.launching->signal(job, SIGTERM, node::SignalOrder::STEPS);
+  for (const Job* one : job.is_het_leader() ? core_.state.components(job) : std::vector<Job*>{&job}) {
+    core_.launching->signal(*one, SIGCONT, node::SignalOrder::STEPS);
+    core_.launching->signal(*one, SIGTERM, node::SignalOrder::STEPS);
+  }
   set_alarm(job);
 }
 

@@ -135,34 +135,56 @@ void Preemption::let_go_on(const sched::Machine& machine, bool before_pass) {
   }
 }
 
+bool Preemption::may_preempt(const Job& waiting, const std::string& partition, const Running& running) const {
+  return std::all_of(running.jobs.begin(), running.jobs.end(),
+                     [&](const Job* job) { return may_preempt(waiting, partition, *job); });
+}
+
 std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet& running,
                                                         sched::Machine& later) const {
-  std::vector<Running> found;
+  std::map<uint32_t, Running> by_id;  // of a heterogeneous job: of its first component
+  std::set<uint32_t> spared;
   for (const auto& [end, placement] : running.by_end()) {
     Job* job = core_.state.find(static_cast<uint32_t>(end.key));
     if (job == nullptr) continue;
-    if (job->completing || (job->state == JOB_RUNNING && job->details->preempt_time != 0)) {
+    const bool component = job->het_job_id != 0;
+    const Job* leader = component ? core_.state.find(job->het_job_id) : job;
+    if (leader == nullptr) continue;
+    const bool asked = leader->details && leader->details->preempt_time != 0;
+    if (job->completing || leader->completing || (leader->state == JOB_RUNNING && asked)) {
       later.release(placement);
       continue;
     }
     const PreemptMode mode = mode_of(*job);
-    const bool component = job->het_job_id != 0;  // would take the others with it
-    if (job->state != JOB_RUNNING || mode == PreemptMode::kOff || component) continue;
-    Running one{job, placement, rank_of(*job)};
+    // What is suspended goes on alone, which components do not.
+    if (job->state != JOB_RUNNING || mode == PreemptMode::kOff ||
+        (component && mode == PreemptMode::kSuspend)) {
+      spared.insert(leader->id);
+      continue;
+    }
+    Running& one = by_id[leader->id];
+    one.jobs.push_back(job);
+    one.rank = std::max(one.rank, rank_of(*job));
+    sched::Placement& frees = one.frees.emplace_back(placement);
     if (mode == PreemptMode::kSuspend) {
-      one.frees.licenses.clear();
-      for (sched::NodeShare& share : one.frees.nodes) {
+      frees.licenses.clear();
+      for (sched::NodeShare& share : frees.nodes) {
         share.memory_mib = 0;
         share.gres.clear();
       }
     }
-    found.push_back(std::move(one));
   }
-  // The smaller and the younger of two that are equal: less is lost.
-  std::sort(found.begin(), found.end(), [](const Running& a, const Running& b) {
-    return std::tuple(a.rank, a.frees.nodes.size(), -a.job->start_time, ~a.job->id) <
-           std::tuple(b.rank, b.frees.nodes.size(), -b.job->start_time, ~b.job->id);
-  });
+  std::vector<std::pair<std::tuple<uint64_t, size_t, int64_t, uint32_t>, Running>> sorted;
+  for (auto& [id, one] : by_id) {
+    if (spared.contains(id)) continue;
+    size_t nodes = 0;
+    for (const sched::Placement& placement : one.frees) nodes += placement.nodes.size();
+    // The smaller and the younger of two that are equal: less is lost.
+    sorted.emplace_back(std::tuple(one.rank, nodes, -one.jobs.front()->start_time, ~id), std::move(one));
+  }
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Running> found;
+  for (auto& [order, one] : sorted) found.push_back(std::move(one));
   return found;
 }
 
@@ -185,9 +207,8 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
       // Who may ask whom goes by these two alone, and few of them are different.
       const auto [known, is_new] = may_ask.try_emplace({job->qos, partition}, false);
       if (is_new) {
-        known->second = std::any_of(candidates.begin(), candidates.end(), [&](const Running& one) {
-          return may_preempt(*job, partition, *one.job);
-        });
+        known->second = std::any_of(candidates.begin(), candidates.end(),
+                                    [&](const Running& one) { return may_preempt(*job, partition, one); });
       }
       if (known->second || found->priority == kFirstOfAll)
         asking.emplace_back(~found->priority, id, job.get(), entry);
@@ -204,10 +225,10 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
         !machine.schedulable(request.partition) || sched::refused(gate, request))
       continue;
     const std::string& partition = machine.layout().partitions()[request.partition].name;
-    std::vector<sched::Placement> freed;
+    std::vector<std::vector<sched::Placement>> freed;
     std::vector<size_t> which;
     for (size_t i = 0; i < candidates.size(); ++i) {
-      if (!may_preempt(*job, partition, *candidates[i].job)) continue;
+      if (!may_preempt(*job, partition, candidates[i])) continue;
       freed.push_back(candidates[i].frees);
       which.push_back(i);
     }
@@ -219,8 +240,8 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
     served_.insert(job->id);
     std::vector<Job*> victims;
     for (auto index = chosen->rbegin(); index != chosen->rend(); ++index) {
-      later.release(freed[*index]);
-      victims.insert(victims.begin(), candidates[which[*index]].job);
+      for (const sched::Placement& placement : freed[*index]) later.release(placement);
+      victims.insert(victims.begin(), candidates[which[*index]].jobs.front());
       candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(which[*index]));
     }
     if (const auto place = sched::place_together(later, request, nullptr, core_.now(),
@@ -237,20 +258,21 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
                                                         const sched::RunningSet& running) const {
   if (!enabled() || !machine.schedulable(request.partition)) return std::nullopt;
   sched::Machine later = machine;
-  std::vector<sched::Placement> freed;
+  std::vector<std::vector<sched::Placement>> freed;
   std::vector<int64_t> gone;  // when, of each
   const int64_t now = core_.now();
   for (const Running& one : candidates(running, later)) {
-    if (!may_preempt(job, partition, *one.job)) continue;
+    if (!may_preempt(job, partition, one)) continue;
     freed.push_back(one.frees);
-    gone.push_back(now + (mode_of(*one.job) == PreemptMode::kSuspend ? 0 : grace_seconds(*one.job)));
+    const Job& first = *one.jobs.front();
+    gone.push_back(now + (mode_of(first) == PreemptMode::kSuspend ? 0 : grace_seconds(first)));
   }
   const auto chosen = sched::choose_victims(later, request, freed, now);
   if (!chosen || chosen->empty()) return std::nullopt;
   sched::ExpectedStart expected;
   expected.start = now + 1;  // not at once: they must end first
   for (const size_t index : *chosen) {
-    later.release(freed[index]);
+    for (const sched::Placement& placement : freed[index]) later.release(placement);
     expected.start = std::max(expected.start, gone[index]);
   }
   auto place = sched::place_together(later, request, nullptr, now, now + request.planned_seconds());
@@ -259,7 +281,8 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
   return expected;
 }
 
-void Preemption::ask(Job& running) {
+void Preemption::ask(Job& component) {
+  Job& running = component.het_job_id == 0 ? component : *core_.state.find(component.het_job_id);
   if (mode_of(running) == PreemptMode::kSuspend) {
     suspended_.insert(running.id);
     remember_suspended();

@@ -50,9 +50,10 @@ class Preemption {
                                               const sched::RunningSet& running) const;
 
  private:
+  // A heterogeneous job gives way as a whole.
   struct Running {
-    Job* job = nullptr;
-    sched::Placement frees;
+    std::vector<Job*> jobs;  // its components, in no order; else one
+    std::vector<sched::Placement> frees;
     uint64_t rank = 0;  // the lower, the sooner it is asked
   };
   // By rank. What is leaving anyway is released on `later`.
@@ -60,8 +61,9 @@ class Preemption {
   uint32_t grace_seconds(const Job& running) const;
   uint64_t rank_of(const Job& running) const;
   bool may_preempt(const Job& waiting, const std::string& partition, const Job& running) const;
+  bool may_preempt(const Job& waiting, const std::string& partition, const Running& running) const;
   bool would_be_stopped_again(const Job& suspended, bool by_anybody) const;
-  void ask(Job& running);
+  void ask(Job& component);  // or a job that is none
 
   void remember_suspended();
 
