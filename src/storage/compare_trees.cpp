@@ -122,7 +122,7 @@ class Compare : public Visitor {
 
 Status compare_trees(const std::string& from, const std::string& to, unsigned threads, Failures& failures,
                      CopyProgress* progress) {
-  const WalkOptions options{.threads = threads};
+  const WalkOptions options{.threads = threads != 0 ? threads : kReadingThreads};
   struct statx status {};
   if (::statx(AT_FDCWD, from.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &status) != 0)
     return failure_from_errno(from, errno);

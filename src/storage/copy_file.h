@@ -13,7 +13,7 @@
 
 namespace minke::storage {
 
-inline constexpr size_t kCopyBuffer = 1 << 20;
+inline constexpr size_t kCopyBuffer = 256 << 10;
 inline constexpr uint64_t kLargeFile = 64 << 20;  // copied by several threads
 
 // The first `size` bytes; holes stay holes. Shares the blocks where the file system can (reflinks).

@@ -6,9 +6,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "os/fd.h"
@@ -62,7 +64,7 @@ class Copier : public Visitor {
         in_place_(in_place),
         root_is_new_(root_is_new),
         remove_others_(options.remove_others || in_place),
-        threads_(workers),
+        large_threads_(std::min(workers, std::clamp(std::thread::hardware_concurrency() * 2, 4u, 16u))),
         above_(inside(parent)) {}
 
   bool enter(unsigned, Directory& directory, const struct statx& status) override {
@@ -270,7 +272,7 @@ class Copier : public Visitor {
       return fail(in, name, error_number, what);
     };
     const bool sparse = status.stx_blocks * 512 < status.stx_size;
-    const Status content = copy_content(from.get(), file.get(), status.stx_size, sparse, threads_,
+    const Status content = copy_content(from.get(), file.get(), status.stx_size, sparse, large_threads_,
                                         buffers_[worker], progress_.bytes);
     if (!content) return give_up(content.error().code, nullptr);
     // These have their size before their content: after a power cut, nothing may look like all of it.
@@ -345,7 +347,7 @@ class Copier : public Visitor {
   std::string root_;
   bool in_place_, root_is_new_;
   bool remove_others_;  // also what a killed copy, perhaps of something else, has left where this one grows
-  unsigned threads_;
+  unsigned large_threads_;  // for one large file: each moves much at once
   Inside above_;
   Links links_;
 };
@@ -367,7 +369,7 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
   // A tree that is not there yet grows under another name.
   const bool appears = is_tree && !current;
   const std::string& made = appears ? place->partial : name;
-  const WalkOptions walk{.threads = options.threads};
+  const WalkOptions walk{.threads = options.threads != 0 ? options.threads : kReadingThreads};
   const bool fresh = appears && ::mkdirat(parent.get(), made.c_str(), 0700) == 0;
   if (appears && !fresh && errno != EEXIST) return failure_from_errno(to, errno);
   Copier copier(options, progress, walk_threads(walk), parent.get(), made, appears, fresh);

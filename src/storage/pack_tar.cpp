@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "storage/tar_archive.h"
 #include "storage/tar_format.h"
 #include "storage/tar_index.h"
+#include "storage/tree_walk.h"
 
 namespace minke::storage {
 
@@ -63,10 +65,15 @@ class Packer {
     if (Status ready = go_on(); !ready) return ready;
     std::vector<std::thread> threads;
     threads.emplace_back([this] { list(); });
-    const unsigned readers = options_.threads != 0
-                                 ? options_.threads
-                                 : std::clamp(std::thread::hardware_concurrency() * 2, 4u, 16u);
-    for (unsigned i = 0; i < readers; ++i) threads.emplace_back([this] { read(); });
+    const unsigned readers = options_.threads != 0 ? options_.threads : kReadingThreads;
+    threads.emplace_back([this] { read(); });
+    for (unsigned i = 1; i < readers; ++i) {
+      try {
+        threads.emplace_back([this] { read(); });
+      } catch (const std::system_error&) {
+        break;  // fewer will do
+      }
+    }
     Status written = write();
     {
       const std::lock_guard lock(mutex_);

@@ -96,7 +96,7 @@ class Walk {
   bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
 
   void work(unsigned worker) {
-    std::vector<char> piece(kPieceBytes);
+    const auto piece = std::make_unique_for_overwrite<char[]>(kPieceBytes);
     std::vector<const KernelEntry*> entries;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -115,7 +115,7 @@ class Walk {
       if (stopped()) {
         release(worker, task.directory, false);
       } else if (task.child.empty()) {
-        read_piece(worker, task.directory, piece, entries);
+        read_piece(worker, task.directory, piece.get(), entries);
       } else {
         enter(worker, task.directory, task.child);
       }
@@ -161,9 +161,9 @@ class Walk {
     push(next);
   }
 
-  void read_piece(unsigned worker, Directory* directory, std::vector<char>& piece,
+  void read_piece(unsigned worker, Directory* directory, char* piece,
                   std::vector<const KernelEntry*>& entries) {
-    const long got = ::syscall(SYS_getdents64, directory->fd(), piece.data(), piece.size());
+    const long got = ::syscall(SYS_getdents64, directory->fd(), piece, kPieceBytes);
     if (got <= 0) {
       if (got < 0 && errno != ENOENT) visitor_.failed(worker, directory->path(), errno);
       release(worker, directory, true);
@@ -173,7 +173,7 @@ class Walk {
     std::vector<Task> next;
     next.push_back({directory, {}});  // below the children, so that what waits stays little
     for (long at = 0; at < got;) {
-      const auto* entry = reinterpret_cast<const KernelEntry*>(piece.data() + at);
+      const auto* entry = reinterpret_cast<const KernelEntry*>(piece + at);
       at += entry->length;
       if (std::strcmp(entry->name, ".") == 0 || std::strcmp(entry->name, "..") == 0) continue;
       if (entry->type == DT_DIR) {

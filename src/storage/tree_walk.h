@@ -69,6 +69,10 @@ struct WalkOptions {
 
 unsigned walk_threads(const WalkOptions& options);
 
+// For what reads the files as well: a small file that is not in memory is one read, for which a thread waits,
+// and a disk does many of them in the time of one. More than processors, therefore, whatever the machine.
+inline constexpr unsigned kReadingThreads = 32;
+
 // Returns when all has been visited, or `stop` has become true. A root that is no directory is visited alone,
 // in a directory without name of its own: its parent. Errors: the root cannot be opened (errno).
 Status walk_tree(const std::string& root, const WalkOptions& options, Visitor& visitor,

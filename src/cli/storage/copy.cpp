@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cli/fetch.h"
@@ -149,9 +148,8 @@ int run(int argc, char** argv, bool sync) {
     app.add_flag("--delete", options.remove_others, "remove from the copy what the directory has not");
   app.add_flag("--verify", options.verify, "read the copy back from the disk and compare");
   app.add_flag("-q,--quiet", options.quiet, "say nothing when all went well");
-  app.add_option("--threads", options.threads, "default: by the machine")->check(CLI::Range(1, 256));
+  app.add_option("--threads", options.threads, "how many at once (default: 32)")->check(CLI::Range(1, 256));
   if (const auto over = parse_options(app, argc, argv)) return *over;
-  if (options.threads == 0) options.threads = std::clamp(std::thread::hardware_concurrency() * 2, 4u, 16u);
   os::raise_descriptor_limit();
   ::umask(0);  // modes are the sources'
   return copy(options);
