@@ -19,6 +19,7 @@ namespace {
 
 // A piece of a directory: some thousand names, so that sorting them by inode pays.
 constexpr size_t kPieceBytes = 256 << 10;
+constexpr size_t kShare = 128;  // of its entries, for one worker: a flat directory is work for all of them
 constexpr int kOpenFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 
 struct KernelEntry {  // linux_dirent64
@@ -87,17 +88,25 @@ class Walk {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Something that waits: a child to be entered, or (no name) the next piece of a directory.
+  // Entries that were read at once, in the order of their inodes.
+  struct Piece {
+    std::unique_ptr<char[]> bytes;
+    std::vector<const KernelEntry*> entries;
+  };
+
+  // Something that waits: a child to be entered, a share of a piece, or (neither) the next piece of a
+  // directory.
   struct Task {
     Directory* directory;
     std::string child;
+    std::shared_ptr<const Piece> piece;
+    size_t begin = 0;  // the share
   };
 
   bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
 
   void work(unsigned worker) {
-    const auto piece = std::make_unique_for_overwrite<char[]>(kPieceBytes);
-    std::vector<const KernelEntry*> entries;
+    Piece piece;
     std::unique_lock lock(mutex_);
     for (;;) {
       if (stack_.empty()) {
@@ -114,8 +123,10 @@ class Walk {
       lock.unlock();
       if (stopped()) {
         release(worker, task.directory, false);
+      } else if (task.piece != nullptr) {
+        visit(worker, task.directory, *task.piece, task.begin);
       } else if (task.child.empty()) {
-        read_piece(worker, task.directory, piece.get(), entries);
+        read_piece(worker, task.directory, piece);
       } else {
         enter(worker, task.directory, task.child);
       }
@@ -157,39 +168,57 @@ class Walk {
       return;
     }
     std::vector<Task> next;
-    next.push_back({child.release(), {}});
+    next.push_back({child.release(), {}, {}});
     push(next);
   }
 
-  void read_piece(unsigned worker, Directory* directory, char* piece,
-                  std::vector<const KernelEntry*>& entries) {
-    const long got = ::syscall(SYS_getdents64, directory->fd(), piece, kPieceBytes);
+  void read_piece(unsigned worker, Directory* directory, Piece& piece) {
+    if (!piece.bytes) piece.bytes = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+    const long got = ::syscall(SYS_getdents64, directory->fd(), piece.bytes.get(), kPieceBytes);
     if (got <= 0) {
       if (got < 0 && errno != ENOENT) visitor_.failed(worker, directory->path(), errno);
       release(worker, directory, true);
       return;
     }
-    entries.clear();
+    piece.entries.clear();
     std::vector<Task> next;
-    next.push_back({directory, {}});  // below the children, so that what waits stays little
+    next.push_back({directory, {}, {}});  // below the children, so that what waits stays little
     for (long at = 0; at < got;) {
-      const auto* entry = reinterpret_cast<const KernelEntry*>(piece + at);
+      const auto* entry = reinterpret_cast<const KernelEntry*>(piece.bytes.get() + at);
       at += entry->length;
       if (std::strcmp(entry->name, ".") == 0 || std::strcmp(entry->name, "..") == 0) continue;
       if (entry->type == DT_DIR) {
         add_child(directory, entry->name, next);
       } else {
-        entries.push_back(entry);
+        piece.entries.push_back(entry);
       }
     }
+    // In the order of the inodes they are read from few blocks, one after the other.
+    if (!std::is_sorted(piece.entries.begin(), piece.entries.end(), by_inode))
+      std::sort(piece.entries.begin(), piece.entries.end(), by_inode);
     // This worker is still in the directory when another one has read it to its end.
     directory->users_.fetch_add(1, std::memory_order_relaxed);
+    if (piece.entries.size() <= kShare) {
+      push(next);
+      visit(worker, directory, piece, 0);
+      return;
+    }
+    const auto shared = std::make_shared<const Piece>(std::move(piece));
+    piece = {};
+    for (size_t begin = (shared->entries.size() - 1) / kShare * kShare; begin > 0; begin -= kShare) {
+      directory->users_.fetch_add(1, std::memory_order_relaxed);
+      next.push_back({directory, {}, shared, begin});
+    }
     push(next);
-    // In the order of the inodes they are read from few blocks, one after the other.
-    if (!std::is_sorted(entries.begin(), entries.end(), by_inode))
-      std::sort(entries.begin(), entries.end(), by_inode);
-    for (const KernelEntry* entry : entries) {
-      if (stopped()) break;
+    visit(worker, directory, *shared, 0);
+  }
+
+  // A share of a piece, and one user of the directory less.
+  void visit(unsigned worker, Directory* directory, const Piece& piece, size_t begin) {
+    std::vector<Task> next;
+    const size_t end = std::min(piece.entries.size(), begin + kShare);
+    for (size_t at = begin; at < end && !stopped(); ++at) {
+      const KernelEntry* entry = piece.entries[at];
       struct statx status {};
       if (statx_at(directory->fd(), entry->name, options_.mask, status) != 0) {
         if (errno != ENOENT) visitor_.failed(worker, directory->path_of(entry->name), errno);
@@ -207,7 +236,7 @@ class Walk {
 
   static void add_child(Directory* directory, const char* name, std::vector<Task>& next) {
     directory->users_.fetch_add(1, std::memory_order_relaxed);
-    next.push_back({directory, name});
+    next.push_back({directory, name, {}});
   }
 
   // One user less; directories that are done are left, up the line.

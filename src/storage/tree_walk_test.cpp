@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -46,6 +48,27 @@ struct Collect : Visitor {
     failures.insert(path);
   }
 };
+
+TEST(TreeWalk, a_flat_directory_is_work_for_several) {
+  const TempTree tree;
+  std::multiset<std::string> expected;
+  for (int i = 0; i < 1000; ++i) expected.insert(tree.write(std::to_string(i), "x"));
+  struct Meeting : Collect {  // the first one waits for another worker
+    std::condition_variable met;
+    std::set<unsigned> workers;
+    void visit(unsigned worker, Directory& in, const char* name, const struct statx& status) override {
+      Collect::visit(worker, in, name, status);
+      std::unique_lock lock(mutex);
+      workers.insert(worker);
+      met.notify_all();
+      met.wait_for(lock, std::chrono::seconds(30), [&] { return workers.size() > 1; });
+    }
+  } seen;
+  ASSERT_TRUE(walk_tree(tree.path(), {.threads = 4}, seen));
+  EXPECT_EQ(seen.files, expected);
+  EXPECT_GT(seen.workers.size(), 1u);
+  EXPECT_THAT(seen.left, ElementsAre(tree.path()));
+}
 
 TEST(TreeWalk, visits_each_entry_once_and_leaves_upwards) {
   const TempTree tree;
