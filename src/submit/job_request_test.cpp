@@ -236,6 +236,7 @@ TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
       {"--time-min=x", "255: sbatch: error: Invalid --time-min specification"},
       {"-n0", "1: sbatch: error: Invalid numeric value \"0\" for --ntasks."},
       {"-n-1", "1: sbatch: error: Invalid numeric value \"-1\" for --ntasks."},
+      {"-n++1", "1: sbatch: error: Invalid numeric value \"++1\" for --ntasks."},
       {"-nx", "1: sbatch: error: Invalid numeric value \"x\" for --ntasks."},
       {"-n4294967296", "1: sbatch: error: Invalid numeric value \"4294967296\" for --ntasks."},
       {"-c0", "1: sbatch: error: Invalid numeric value \"0\" for --cpus-per-task."},

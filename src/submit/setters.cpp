@@ -63,7 +63,11 @@ Result<std::string> read_file(const Assignment& to) {
 }
 
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
-  auto value = text::parse_unsigned(to.text(), kMaxNumber);
+  // Blanks and a plus before it, as strtol takes them.
+  std::string_view digits = to.text();
+  digits.remove_prefix(std::min(digits.find_first_not_of(" \t"), digits.size()));
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  auto value = text::parse_unsigned(digits, kMaxNumber);
   if (!value || *value < least) {
     std::string message = "Invalid numeric value \"" + std::string(to.text()) + "\" for --";
     return failure(message.append(to.option.name).append("."), kFailureStatus);

@@ -84,11 +84,12 @@ tl::unexpected<Error> invalid() {
 Result<model::ArraySpec> parse_index_list(std::string_view text) {
   std::vector<Range> ranges;
   for (std::string_view part : split(text, ',')) {
+    if (part.empty()) continue;  // "1-4,"
     auto range = parse_range(part);
     if (!range || ranges.size() >= kMaxRanges) return invalid();
     ranges.push_back(*range);
   }
-  if (!normalize(ranges)) return invalid();
+  if (ranges.empty() || !normalize(ranges)) return invalid();
   model::ArraySpec array;
   for (const Range& range : ranges) {
     model::IndexRange* out = array.add_ranges();
