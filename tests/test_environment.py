@@ -165,3 +165,21 @@ def test_steps_run_in_the_component_that_is_named(cluster):
     text = ("#!/bin/bash\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n"
             "srun bash -c 'echo first $SLURM_NTASKS'; srun --het-group=1 bash -c 'echo second $SLURM_NTASKS'")
     assert cluster.output(cluster.submit(text)).splitlines() == ["first 1", "second 2", "second 2"]
+
+
+def test_the_directory_of_the_submission_is_not_that_of_the_job(cluster):
+    (cluster.work / "below").mkdir()
+    job = cluster.submit("echo $PWD $SLURM_SUBMIT_DIR; srun -D / sh -c 'echo $PWD $SLURM_SUBMIT_DIR'", "--chdir=below",
+                         f"--output={cluster.work}/out")
+    assert cluster.output(job, "out").splitlines() == [f"{cluster.work}/below {cluster.work}", f"/ {cluster.work}"]
+    for command in ("srun", "salloc"):
+        done = cluster.run(command, "-Q", "-D", "below", "sh", "-c", "echo $(pwd) $SLURM_SUBMIT_DIR", check=0)
+        assert done.stdout == f"{cluster.work}/below {cluster.work}\n"
+
+
+def test_a_job_submitted_by_a_job_has_nothing_of_it(cluster):
+    told = "echo ${SLURM_CPUS_PER_TASK:-none} ${SLURM_GPUS_ON_NODE:-none} ${SLURM_JOB_GPUS:-none}"
+    stale = {"SLURM_CPUS_PER_TASK": "7", "SLURM_GPUS_ON_NODE": "7", "SLURM_JOB_GPUS": "7"}
+    assert cluster.output(cluster.submit(told, env=stale)) == "1 none none\n"
+    assert cluster.output(cluster.submit(told, "-c2", env=stale)) == "2 none none\n"
+    assert cluster.output(cluster.submit(told)) == "none none none\n"

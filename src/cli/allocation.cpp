@@ -149,6 +149,7 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
       say("Job allocation " + std::to_string(id) + " has been revoked.");
     return failure(std::string(model::slurm_error_text(model::kAlreadyDone)), model::kAlreadyDone);
   }
+  engine::leave_submit_dir(environment, allocation.environment);
   for (std::string& variable : engine::virtual_node_environment(allocation.job.nodes_size(), environment))
     allocation.environment.push_back(std::move(variable));
   engine::SoftwareEnvironment software;

@@ -50,6 +50,9 @@ JOBS = """
 --licenses=matlab:1
 --tmp=1
 --begin=now
+-D /tmp
+-n 1 --ntasks-per-node=1 -N 1
+--ntasks-per-gpu=1 --gpus=1
 """.strip().splitlines()
 SCRIPT = """#!/bin/bash
 name={system}-$1${{SLURM_ARRAY_TASK_ID:+-$SLURM_ARRAY_TASK_ID}}

@@ -17,8 +17,10 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 
 #include "base/version.h"
+#include "engine/embedded/job_environment.h"
 #include "model/error.h"
 #include "os/fd.h"
 #include "os/files.h"
@@ -183,6 +185,27 @@ Result<std::string> user_environment(uint32_t seconds, bool login) {
   return block;
 }
 
+// The variables of the block, without those of these names.
+std::string without(std::string_view block, std::initializer_list<std::string_view> names) {
+  std::string kept;
+  for (std::string_view line : text::split(block, '\0')) {
+    const std::string_view name = line.substr(0, line.find('='));
+    if (line.empty() || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    kept.append(line).push_back('\0');
+  }
+  return kept;
+}
+
+// What a job that submits another one passes on of itself, and the other one would take for its own.
+std::string without_other_jobs(std::string_view block, const model::JobSpec& spec) {
+  const bool had_cpus = engine::has_variable(block, "SLURM_CPUS_PER_TASK=");
+  std::string own = without(block, {"SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS",
+                                    "SLURM_JOB_ACCOUNT", "SLURM_JOB_QOS"});
+  if (had_cpus && !spec.has_cpus_per_task())
+    own.append("SLURM_CPUS_PER_TASK=1").push_back('\0');  // as Slurm says it
+  return own;
+}
+
 }  // namespace
 
 Result<std::string> job_environment(const submit::Invocation& invocation, const submit::JobRequest& request) {
@@ -196,6 +219,10 @@ Result<std::string> job_environment(const submit::Invocation& invocation, const 
   }
   // What is exported stands behind, and so counts more.
   block += submit::export_environment(invocation.environment, option);
+  if (request.command == submit::Command::kSbatch) block = without_other_jobs(block, request.spec);
+  if (request.command != submit::Command::kSrun || !request.job_id)
+    block = without(block, {"SLURM_SUBMIT_DIR"})
+                .append("SLURM_SUBMIT_DIR=" + invocation.working_directory + '\0');
   if (!request.export_file.empty()) {
     const bool descriptor = request.export_file.find_first_not_of("0123456789") == std::string::npos;
     auto content = os::read_file(descriptor ? "/proc/self/fd/" + request.export_file : request.export_file,

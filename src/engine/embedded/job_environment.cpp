@@ -220,6 +220,12 @@ bool has_variable(std::string_view block, std::string_view name) {
   return false;
 }
 
+void leave_submit_dir(std::string_view block, std::vector<std::string>& variables) {
+  constexpr std::string_view kName = "SLURM_SUBMIT_DIR=";
+  if (!has_variable(block, kName)) return;
+  std::erase_if(variables, [&](const std::string& variable) { return variable.starts_with(kName); });
+}
+
 std::vector<std::string> virtual_node_environment(int nodes, std::string_view block) {
   if (nodes < 2) return {};
   std::vector<std::string> variables;

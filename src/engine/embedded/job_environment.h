@@ -32,6 +32,9 @@ std::vector<std::string> component_environment(const model::JobRecord& record, c
                                                uint32_t offset);
 // Whether the block (NAME=VALUE, each ended by NUL) has it; `name` with its "=".
 bool has_variable(std::string_view block, std::string_view name);
+// The directory of the submission, which the submitting command puts into the block, is not the job's where
+// --chdir names another.
+void leave_submit_dir(std::string_view block, std::vector<std::string>& variables);
 // What programs need to know where a job has several nodes, which are all this machine; not where the user's
 // own environment (`block`) says something else. Open MPI's shared memory between processes of one machine is
 // named by host and by place on the node, so that two virtual nodes would share each other's; and it leaves

@@ -193,6 +193,7 @@ void Launching::send(Job& job) {
   JobSurroundings around = surroundings(job, spec);
   if (has_variable(**environment, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
   std::vector<std::string> variables = allocation_environment(record, around);
+  leave_submit_dir(**environment, variables);
   for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
   const NodeAllocation& first = script_node(record);
   const GpuVariables gpus = gpu_variables(core_, job, first.node(), gpu_numbers(first));
