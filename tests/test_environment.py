@@ -183,3 +183,9 @@ def test_a_job_submitted_by_a_job_has_nothing_of_it(cluster):
     assert cluster.output(cluster.submit(told, env=stale)) == "1 none none\n"
     assert cluster.output(cluster.submit(told, "-c2", env=stale)) == "2 none none\n"
     assert cluster.output(cluster.submit(told)) == "none none none\n"
+
+
+def test_salloc_goes_to_its_directory_or_ends(cluster):
+    refused = cluster.run("salloc", "-D", "/nosuch", "true", check=1)
+    assert refused.stderr == "salloc: error: chdir(/nosuch): No such file or directory\n"
+    assert cluster.queue("--states=all") == []

@@ -149,6 +149,10 @@ int salloc_main(int argc, char** argv) {
   if (!request) return give_up(request.error());
   print_notes(*request);
   complete_submission(*request, argc, argv);
+  // The command runs where --chdir says.
+  const std::string& directory = request->spec.work_dir();
+  if (directory != invocation.working_directory && ::chdir(directory.c_str()) != 0)
+    return complain("chdir(" + directory + "): " + std::strerror(errno));
 
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);

@@ -95,6 +95,8 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   };
   if (spec.has_cpus_per_task())
     common.push_back("SLURM_CPUS_PER_TASK=" + std::to_string(spec.cpus_per_task()));
+  if (spec.has_ntasks_per_gpu())
+    common.push_back("SLURM_NTASKS_PER_TRES=" + std::to_string(spec.ntasks_per_gpu()));
   if (spec.has_ntasks_per_node())
     common.push_back("SLURM_NTASKS_PER_NODE=" + std::to_string(spec.ntasks_per_node()));
   if (spec.gpus_per_task_size() > 0) {
