@@ -194,5 +194,16 @@ def test_sshare_tells_what_was_asked_for(cluster):
     assert told == "Users requested:\n\t: all\nAccounts requested:\n\t: a\n\t: b\n"
 
 
+def test_usage_names_options_and_what_follows(cluster):
+    """Programs, and people, read the last words of these."""
+    for command, end in {"sbatch": " executable [args...]", "salloc": " [command [args...]]", "srun": " executable [args...]",
+                         "sbcast": " SOURCE DEST", "sgather": "[-CfFkprtvV] SOURCE DEST", "sdiag": "[-aritT]",
+                         "scancel": " [job_id[_array_id][.step_id]]"}.items():
+        usage = cluster.run(command, "--usage", check=0).stdout
+        assert usage.startswith(f"Usage: {command} [-") and usage.endswith(end + "\n"), command
+    told = cluster.run("srun", "--help", check=0).stdout
+    assert "-N, --nodes=N " in told and "-q, --qos=qos " in told and "-G, --gpus=n " in told and "--mincpus=n " in told
+
+
 def test_sacctmgr_usage_is_its_help(cluster):
     assert cluster.run("sacctmgr", "--usage").stdout == cluster.run("sacctmgr", "--help").stdout != ""

@@ -58,15 +58,19 @@ constexpr const char* kHelp =
     "     modify <ENTITY> where <SPECS> set <SPECS>\n"
     "     show: the same as list\n"
     "     version: display tool version number\n\n"
-    "    Valid <ENTITY> values are: account, association, cluster, coordinator, federation,\n     job, "
-    "problem, qos, resource, tres, user, wckey\n\n"
-    "    What is given most:\n"
+    "    <ENTITY> may be account, association, cluster, coordinator, federation, job,\n     problem, qos, "
+    "resource, "
+    "tres, user or wckey\n\n"
+    "    <SPECS> are different for each command entity pair. What is given most:\n"
     "     add account      - Names=, Description=, Organization=, Parent=, Fairshare=, QOS=, GrpTRES=, "
     "MaxJobs=\n"
     "     add cluster      - Names=, Classification=, Fairshare=, QOS=\n"
     "     add qos          - Names=, Priority=, Preempt=, Flags=, GrpTRES=, MaxTRESPerUser=, MaxWall=\n"
     "     add user         - Names=, Accounts=, DefaultAccount=, AdminLevel=, Fairshare=, QOS=, MaxJobs=\n"
-    "     modify …         - the same, what is to be changed after where, what to after set\n";
+    "     list associations - Accounts=, Users=, Clusters=, Tree, Format=\n"
+    "     modify cluster   - as add, what is to be changed after where, what to after set; so with other "
+    "entities\n"
+    "     delete qos       - Names=; so with other entities\n";
 
 using Action = int (*)(AccountingSession&, const Words&);
 int add_coordinator(AccountingSession& session, const Words& words) {

@@ -64,6 +64,9 @@ constexpr char kSgatherUsage[] =
     "  --help                show this help message\n"
     "  --usage               display brief usage message\n";
 
+constexpr char kShortSbcastUsage[] = "Usage: sbcast [-CfFjpstvV] [--exclude] [--send-libs] SOURCE DEST\n";
+constexpr char kShortSgatherUsage[] = "Usage: sgather [-CfFkprtvV] SOURCE DEST\n";
+
 int complain(const Options& options, const std::string& text) {
   std::fprintf(stderr, "%s: error: %s\n", options.command, text.c_str());
   return 1;
@@ -115,7 +118,7 @@ std::optional<int> read_options(int argc, char** argv, bool gather, Options& opt
                           {"size", required_argument, nullptr, 's'},
                           {"timeout", required_argument, nullptr, 't'},
                           {"treewidth", required_argument, nullptr, 1},
-                          {"usage", no_argument, nullptr, 'h'},
+                          {"usage", no_argument, nullptr, 2},
                           {"verbose", no_argument, nullptr, 'v'},
                           {"version", no_argument, nullptr, 'V'},
                           {nullptr, 0, nullptr, 0}};
@@ -148,6 +151,9 @@ std::optional<int> read_options(int argc, char** argv, bool gather, Options& opt
         break;
       case 'h':
         std::fputs(gather ? kSgatherUsage : kSbcastUsage, stdout);
+        return 0;
+      case 2:
+        std::fputs(gather ? kShortSgatherUsage : kShortSbcastUsage, stdout);
         return 0;
       case 'V':
         std::printf("%s %s\n", gather ? "sgather" : "slurm", kSlurmVersion);

@@ -29,6 +29,12 @@ struct Options {
   bool interactive = false;
 };
 
+constexpr char kShortUsage[] =
+    "Usage: scancel [-A account] [--batch] [--full] [--hurry] [--interactive] [--me]\n"
+    "               [-n job_name] [-p partition] [-q qos] [-Q] [-R reservation]\n"
+    "               [-s signal | integer] [-t PENDING | RUNNING | SUSPENDED] [--usage]\n"
+    "               [-u user_name] [-v] [-V] [-w hosts...] [--wckey=wckey]\n"
+    "               [job_id[_array_id][.step_id]]\n";
 constexpr char kUsage[] =
     "Usage: scancel [OPTIONS] [job_id[_array_id][.step_id]]\n"
     "  -A, --account=account           act only on jobs charging this account\n"
@@ -126,7 +132,7 @@ bool read_environment(Options& options) {
 
 // The result: an exit status to end with.
 std::optional<int> read_options(int argc, char** argv, Options& options) {
-  constexpr int kMe = 1000, kSibling = 1001;
+  constexpr int kMe = 1000, kSibling = 1001, kShort = 1002;
   const option kLong[] = {{"account", required_argument, nullptr, 'A'},
                           {"batch", no_argument, nullptr, 'b'},
                           {"ctld", no_argument, nullptr, 'c'},
@@ -150,7 +156,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
                           {"version", no_argument, nullptr, 'V'},
                           {"wckey", required_argument, nullptr, 'W'},
                           {"help", no_argument, nullptr, 'h'},
-                          {"usage", no_argument, nullptr, 'h'},
+                          {"usage", no_argument, nullptr, kShort},
                           {nullptr, 0, nullptr, 0}};
   rpc::JobFilter& filter = *options.request.mutable_filter();
   optind = 0;
@@ -220,7 +226,8 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
       case kSibling:
         break;  // nothing to be done for them on one cluster
       case 'h':
-        std::fputs(kUsage, stdout);
+      case kShort:
+        std::fputs(letter == kShort ? kShortUsage : kUsage, stdout);
         return 0;
       default:
         std::fputs("Try \"scancel --help\" for more information\n", stderr);

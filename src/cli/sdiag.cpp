@@ -88,7 +88,7 @@ int sdiag_main(int argc, char** argv) {
         write_out(kHelp);
         return 0;
       case kUsageOption:
-        write_out("Usage: sdiag [-M cluster] [-aritT] \n");
+        write_out("Usage: sdiag [-M cluster] [-aritT]\n");
         return 0;
       case kJsonOption:
       case kYamlOption:

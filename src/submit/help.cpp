@@ -14,7 +14,7 @@ constexpr size_t kUsageWidth = 80;
 std::string_view what_follows(Command command) {
   switch (command) {
     case Command::kSbatch:
-      return "script [args...]";
+      return "executable [args...]";
     case Command::kSalloc:
       return "[command [args...]]";
     case Command::kSrun:
