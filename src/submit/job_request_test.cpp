@@ -284,6 +284,7 @@ TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
       {"--wait-all-nodes=5", "255: sbatch: error: Invalid --wait-all-nodes specification"},
       {"-N4-2", "255: sbatch: error: Maximum node count 2 is less than minimum node count 4"},
       {"-Nx", "255: sbatch: error: \"x\" is not a valid node count"},
+      {"-N-x", "255: sbatch: error: \"x\" is not a valid node count"},
       {"-N1-x", "255: sbatch: error: \"x\" is not a valid node count"},
       {"-wn[1-", "1: sbatch: error: Batch job submission failed: Invalid node name specified"},
       {"--gpus-per-task=1",

@@ -279,7 +279,9 @@ Status nodes(const Assignment& to) {
     std::string message = "\"";
     return failure(message.append(part).append("\" is not a valid node count"), kUsageStatus);
   };
-  auto least = node_count(text.substr(0, dash));
+  // "-3": up to so many, as Slurm reads it.
+  const bool most_alone = dash == 0 && text.size() > 1;
+  auto least = most_alone ? std::optional<uint32_t>(0) : node_count(text.substr(0, dash));
   if (!least) return not_valid(dash == 0 ? text : text.substr(0, dash));
   auto most = least;
   if (dash != std::string_view::npos) {
