@@ -100,6 +100,8 @@ def test_debugger_test_tells_and_stops_the_tasks(cluster):
 
 
 def test_messages_of_the_node(cluster):
+    told = cluster.run("srun", "--slurmd-debug=verbose", "true").stderr
+    assert "slurmstepd: debug:  task 0 is process " in told and "slurmstepd: debug2: " in told
     told = cluster.run("srun", "--slurmd-debug=error", "sh", "-c", "exit 3").stderr
     told = re.sub(r"slurmstepd-n\d:", "slurmstepd:", told)
     for line in (r"slurmstepd: debug levels are stderr='verbose', logfile='info', syslog='quiet'",

@@ -235,6 +235,15 @@ void StepRun::tell_node_log(const rpc::StepStarted& started) const {
                  std::string(kLevels[level]).c_str());
     std::fprintf(stderr, "slurmstepd: starting %d tasks\n", count);
   }
+  constexpr size_t kDebug = 5, kDebug2 = 6;
+  if (level >= kDebug) {
+    for (size_t rank = 0; rank < std::min<size_t>(pids_.size(), started.node_of_task_size()); ++rank)
+      std::fprintf(stderr, "slurmstepd: debug:  task %zu is process %u on %s\n", rank, pids_[rank],
+                   started.node_of_task(static_cast<int>(rank)).c_str());
+  }
+  if (level >= kDebug2)
+    std::fprintf(stderr, "slurmstepd: debug2: %u CPUs, %llu MiB of memory in all\n",
+                 started.step().num_cpus(), static_cast<unsigned long long>(started.step().memory_mib()));
   for (size_t rank = 0; rank < pids_.size(); ++rank)
     std::fprintf(stderr, "slurmstepd: task %zu (%u) started %s\n", rank, pids_[rank], now.c_str());
 }

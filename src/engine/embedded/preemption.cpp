@@ -157,7 +157,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
     }
     const PreemptMode mode = mode_of(*job);
     // What is suspended goes on alone, which components do not.
-    if (job->state != JOB_RUNNING || mode == PreemptMode::kOff ||
+    if (job->state != JOB_RUNNING || leader->state != JOB_RUNNING || mode == PreemptMode::kOff ||
         (component && mode == PreemptMode::kSuspend)) {
       spared.insert(leader->id);
       continue;
