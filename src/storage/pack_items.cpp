@@ -34,6 +34,18 @@ Status read_attributes(int file, std::map<std::string, std::string>& attributes)
 
 }  // namespace
 
+char* ContentMemory::take(size_t size) {
+  static_assert(kSmall <= kBlock);
+  if (used_blocks_ == 0 || kBlock - used_ < size) {
+    if (used_blocks_ == blocks_.size()) blocks_.push_back(std::make_unique_for_overwrite<char[]>(kBlock));
+    ++used_blocks_;
+    used_ = 0;
+  }
+  char* const begin = blocks_[used_blocks_ - 1].get() + used_;
+  used_ += size;
+  return begin;
+}
+
 std::string ItemReader::shown(const PackItem& item) const {
   return item.entry.path.empty() ? from_ : from_ + "/" + item.entry.path;
 }
@@ -43,7 +55,7 @@ void ItemReader::fail(const PackItem& item, int error_number) const {
                 error_number);
 }
 
-void ItemReader::read(PackItem& item) const {
+void ItemReader::read(PackItem& item, ContentMemory& memory) const {
   const int directory = item.entry.directory->get();
   const char* name = item.entry.name.c_str();
   const int flags = *name == '\0' ? AT_EMPTY_PATH : AT_SYMLINK_NOFOLLOW;
@@ -68,7 +80,7 @@ void ItemReader::read(PackItem& item) const {
     if (length < 0) return fail(item, errno);
     member.target.resize(static_cast<size_t>(length));
   } else if (S_ISREG(status.stx_mode)) {
-    if (!read_regular(item, directory, name)) return;
+    if (!read_regular(item, directory, name, memory)) return;
   } else if (S_ISSOCK(status.stx_mode)) {
     return;  // it means nothing without its server
   } else {
@@ -79,7 +91,7 @@ void ItemReader::read(PackItem& item) const {
   item.ready = true;
 }
 
-bool ItemReader::read_regular(PackItem& item, int directory, const char* name) const {
+bool ItemReader::read_regular(PackItem& item, int directory, const char* name, ContentMemory& memory) const {
   item.file.reset(::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!item.file) {
     fail(item, errno);
@@ -92,10 +104,10 @@ bool ItemReader::read_regular(PackItem& item, int directory, const char* name) c
   }
   if (item.member.size > kSmall) return true;
   const size_t size = item.member.size;
-  item.content = std::make_unique_for_overwrite<char[]>(size);
+  char* const content = memory.take(size);
+  item.content = content;
   for (size_t have = 0; have < size;) {
-    const ssize_t got =
-        ::pread(item.file.get(), item.content.get() + have, size - have, static_cast<off_t>(have));
+    const ssize_t got = ::pread(item.file.get(), content + have, size - have, static_cast<off_t>(have));
     if (got < 0) {
       fail(item, errno);
       return false;
@@ -107,7 +119,7 @@ bool ItemReader::read_regular(PackItem& item, int directory, const char* name) c
     have += static_cast<size_t>(got);
   }
   if (!unchanged(item)) return false;
-  item.crc = tar_crc(0, item.content.get(), size);
+  item.crc = tar_crc(0, content, size);
   item.file.reset();
   return true;
 }

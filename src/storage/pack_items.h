@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "os/fd.h"
 #include "storage/failures.h"
@@ -15,11 +16,24 @@
 
 namespace minke::storage {
 
+// Memory for the content of many small files, given out piece by piece and used again as a whole: from the
+// heap for each, the system would map and unmap most of it again and again. One thread at a time.
+class ContentMemory {
+ public:
+  char* take(size_t size);
+  void reset() { used_blocks_ = used_ = 0; }
+
+ private:
+  static constexpr size_t kBlock = 1 << 20;  // at least what is taken at once
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t used_blocks_ = 0, used_ = 0;  // of the last one of these
+};
+
 struct PackItem {
   ListedEntry entry;
   TarMember member;
-  std::unique_ptr<char[]> content;  // of a small file: member.size bytes
-  os::UniqueFd file;                // of a large one, to be read
+  const char* content = nullptr;  // of a small file: member.size bytes
+  os::UniqueFd file;              // of a large one, to be read
   struct statx status {};
   uint32_t crc = 0;
   bool ready = false;  // false: it is left out; the failure has been told, or it is gone
@@ -28,14 +42,14 @@ struct PackItem {
 class ItemReader {
  public:
   ItemReader(const std::string& from, Failures& failures) : from_(from), failures_(failures) {}
-  void read(PackItem& item) const;
+  void read(PackItem& item, ContentMemory& memory) const;
   // Whether the open file is what it was; told otherwise.
   bool unchanged(const PackItem& item) const;
   std::string shown(const PackItem& item) const;
   void fail(const PackItem& item, int error_number) const;
 
  private:
-  bool read_regular(PackItem& item, int directory, const char* name) const;
+  bool read_regular(PackItem& item, int directory, const char* name, ContentMemory& memory) const;
 
   const std::string& from_;
   Failures& failures_;

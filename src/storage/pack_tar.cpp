@@ -30,12 +30,13 @@ namespace minke::storage {
 
 namespace {
 
-constexpr size_t kBatch = 32;  // entries that are handed on together
+constexpr size_t kBatch = 16;  // entries that are handed on together
 constexpr size_t kBatchesAhead = 64;
 constexpr uint64_t kNotedBytes = 32 << 20;  // from one note to the next of how far it is
 
 struct Batch {
   std::vector<PackItem> items;
+  ContentMemory memory;  // of the items
   bool read = false;
 };
 
@@ -89,11 +90,19 @@ class Packer {
  private:
   bool stopped() const { return options_.stop != nullptr && *options_.stop; }
 
+  std::shared_ptr<Batch> new_batch() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return std::make_shared<Batch>();
+    std::shared_ptr<Batch> batch = std::move(spare_.back());
+    spare_.pop_back();
+    return batch;
+  }
+
   // ---- the list, in order, in batches
   void list() {
     bool skipping = goes_on_;  // over what is in the archive already
     for (bool more = true; more;) {
-      auto batch = std::make_shared<Batch>();
+      std::shared_ptr<Batch> batch = new_batch();
       ListedEntry entry;
       while (batch->items.size() < kBatch && (more = list_.next(entry)) && !stopped()) {
         if (skipping) {
@@ -129,7 +138,7 @@ class Packer {
         batch = std::move(to_read_.front());
         to_read_.pop_front();
       }
-      for (PackItem& item : batch->items) reader_.read(item);
+      for (PackItem& item : batch->items) reader_.read(item, batch->memory);
       const std::lock_guard lock(mutex_);
       batch->read = true;
       if (in_order_.front() == batch) next_is_read_.notify_one();
@@ -159,6 +168,11 @@ class Packer {
         if (archive_ && archive_->size() - noted_.place.size >= kNotedBytes)
           if (Status noted = note(); !noted) return noted;
       }
+      batch->items.clear();
+      batch->memory.reset();
+      batch->read = false;
+      const std::lock_guard lock(mutex_);
+      spare_.push_back(std::move(batch));
     }
     if (stopped()) return failure("stopped", ECANCELED);
     if (lost_) return failure(from_ + ": it changed while it was read", EIO);
@@ -266,7 +280,7 @@ class Packer {
     if (member.type != '0') return {};
     const IndexEntry place{archive_->size(), member.size, item.crc, member.name};
     if (item.file) return write_large(item, place);
-    if (Status put = archive_->write({item.content.get(), member.size}); !put) return put;
+    if (Status put = archive_->write({item.content, member.size}); !put) return put;
     progress_.bytes += member.size;
     if (Status put = archive_->write(std::string(tar_padding(member.size), '\0')); !put) return put;
     return archive_->add_to_index(place);
@@ -307,6 +321,7 @@ class Packer {
   std::condition_variable next_is_read_;  // for the writer
   std::condition_variable taken_;         // for the list
   std::deque<std::shared_ptr<Batch>> in_order_, to_read_;
+  std::vector<std::shared_ptr<Batch>> spare_;  // memory is used again
   bool listed_ = false, over_ = false;
 
   // the writer's
