@@ -191,13 +191,15 @@ def taking_down(context, report, minke, tree, work) -> None:
 
 
 def copies(context, report, minke, tree, work, cold) -> None:
-    """With metadata, and all of it on the disk in the end; and what the disk allows: so many bytes written one after
-    the other."""
+    """With metadata, and all of it on the disk in the end; and what the machine allows: so many bytes written one
+    after the other, and `cp` on every processor at once."""
     name = "cold" if cold else "warm"
     mebibytes = sum(path.stat().st_blocks for path in tree.rglob("*")) >> 11
     peers = {"minke": f"'{minke}' cp '{tree}' copy", "cp": f"cp -a '{tree}' copy && sync -f copy",
              "rsync": f"rsync -a '{tree}/' copy && sync -f copy",
-             "tar": f"mkdir copy && tar -C '{tree}' -cf - . | tar -C copy -xpf - && sync -f copy"}
+             "tar": f"mkdir copy && tar -C '{tree}' -cf - . | tar -C copy -xpf - && sync -f copy",
+             "parallel": f"mkdir copy && ls '{tree}' | xargs -P {os.cpu_count()} -I@ cp -a '{tree}/@' copy/ && "
+                         "sync -f copy"}
     for _ in range(context.options.repeats):
         for peer, command in peers.items():
             if peer != "rsync" or shutil.which("rsync"):
@@ -209,6 +211,8 @@ def copies(context, report, minke, tree, work, cold) -> None:
         (work / "copy").unlink()
     report.compare(f"copy a tree, {name}", f"copy {name}: minke", f"copy {name}: disk", "writing as much", "s",
                    smaller_is_better=True)
+    report.compare(f"copy a tree, {name}", f"copy {name}: minke", f"copy {name}: parallel",
+                   "cp -a on every processor, sync", "s", smaller_is_better=True)
     for peer, words in {"cp": "cp -a", "rsync": "rsync -a", "tar": "tar | tar"}.items():
         report.compare(f"copy a tree, {name}", f"copy {name}: minke", f"copy {name}: {peer}", words + ", sync", "s",
                        5 if cold else 2, smaller_is_better=True)
