@@ -71,6 +71,18 @@ def test_array_of_one(cluster):
     assert (cluster.work / f"slurm-{job}_5.out").read_text() == "1\n"
 
 
+def test_waiting_tasks_that_are_cancelled_are_gone(cluster):
+    job = cluster.submit("true", "--array=0-7", "--hold", "--output=/dev/null")
+    cluster.run("scancel", f"{job}_7", check=0)
+    cluster.run("scancel", f"{job}_[2-3]", check=0)
+    for task in "7", "2":
+        gone = cluster.run("scontrol", "show", "job", f"{job}_{task}")
+        assert (gone.returncode, gone.stdout) == (1, f"Job {job}_{task} not found\n")
+    assert cluster.run("squeue", "-h", "-tall", "-o", "%i").stdout == f"{job}_[0-1,4-6]\n"
+    cluster.run("scancel", job, check=0)
+    poll(lambda: cluster.run("squeue", "-h", "-tall", "-o", "%i %T").stdout == f"{job}_[0-1,4-6] CANCELLED\n")
+
+
 @pytest.mark.minke_only
 def test_many_tasks_cancelled_at_once_are_one_record(cluster):
     job = cluster.submit("true", "--array=0-4000000%2", "--hold", "--output=/dev/null")

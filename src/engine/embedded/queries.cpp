@@ -147,6 +147,13 @@ void add_holdings(StepRecord& step, const NodeAllocation& node) {
     add_gres(*step.mutable_tres_gres(), gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()));
 }
 
+// Tasks of an array that were cancelled while they waited, and the array went on: Slurm no longer knows of
+// them but for accounting.
+bool was_struck_out(const JobRecord& record) {
+  return record.array_job_id() != 0 && record.job_id() != record.array_job_id() &&
+         record.state() == JOB_CANCELLED && record.start_time() == 0;
+}
+
 bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
   return none_or_contains(filter.users(), record.user_name()) &&
          none_or_contains(filter.uids(), record.uid()) &&
@@ -332,7 +339,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
       }
     }
     if (job->ended()) found->insert(id);
-    if (!state_shown(filter, record) || !passes(filter, record)) {
+    if (!state_shown(filter, record) || !passes(filter, record) || was_struck_out(record)) {
       message->mutable_jobs()->mutable_jobs()->RemoveLast();
       continue;
     }
@@ -367,6 +374,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
           continue;
         }
         *any = true;
+        if (was_struck_out(record)) continue;
         *record.mutable_spec() = std::move(stored.spec);
         complete(record, nullptr);
         if (state_shown(filter, record) && passes(filter, record)) {
