@@ -267,6 +267,14 @@ std::vector<std::string> by_gpu(const JobSpec& spec) {
   return words;
 }
 
+// CPUs of each task: as many as was said, or as its GPUs bring.
+uint32_t cpus_of_task(const JobSpec& spec) {
+  if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu()) return std::max(1U, spec.cpus_per_task());
+  uint32_t gpus = 0;
+  for (const model::Gres& gres : spec.gpus_per_task()) gpus += gres.count();
+  return std::max(1U, gpus * spec.cpus_per_gpu());
+}
+
 // What a step takes over from its job, and what it has of it. Where the job asked for nothing of the kind,
 // what the step asked for itself.
 std::vector<std::string> step_requests(const model::StepRecord& step, const JobSpec& spec) {
@@ -282,8 +290,7 @@ std::vector<std::string> step_requests(const model::StepRecord& step, const JobS
                          !spec.gpus_per_socket().empty() || !spec.gpus_per_node().empty() ||
                          spec.has_cpus_per_gpu() || spec.has_mem_per_gpu_mib();
     if (by_srun) {
-      words.push_back(fmt::format("TresPerStep=cpu:{}{}",
-                                  step.num_tasks() * std::max(1U, spec.cpus_per_task()),
+      words.push_back(fmt::format("TresPerStep=cpu:{}{}", step.num_tasks() * cpus_of_task(spec),
                                   spec.gpus().empty() || own.empty() ? "" : "," + own));
     }
     const auto add = [&](const char* name, const std::string& given,

@@ -260,13 +260,13 @@ TEST_F(ScontrolShow, StepOfAJobWithGpus) {
   *spec.add_gpus() = of_step;
   model::Gres& of_task = *spec.add_gpus_per_task();
   of_task.set_name("gpu");
-  of_task.set_count(1);
+  of_task.set_count(2);
   std::string out;
   append_step_block(out, step, job, context_, {});
   EXPECT_TRUE(
       out.ends_with("SrunHost:Pid=(null):0\n   CpusPerTres=gres:gpu:1\n   MemPerTres=gres:gpu:10\n"
-                    "   TresBind=gpu:closest\n   TresFreq=gpu:medium\n   TresPerStep=cpu:4,gres:gpu:4\n"
-                    "   TresPerTask=gres:gpu:1\n\n"))
+                    "   TresBind=gpu:closest\n   TresFreq=gpu:medium\n   TresPerStep=cpu:8,gres:gpu:4\n"
+                    "   TresPerTask=gres:gpu:2\n\n"))
       << out;
 }
 
