@@ -189,3 +189,10 @@ def test_a_dash_from_a_web_page_on_the_command_line_is_named(cluster):
     assert done.returncode == 1 and "Unable to open file \u2013n" in done.stderr
     if not cluster.is_reference:
         assert '"\u2013" is not the "-" of the keyboard' in done.stderr
+
+
+def test_scancel_full_of_a_job_that_nobody_knows_is_no_failure(cluster):
+    for options in (["-f"], ["--full", "--signal=USR1"]):
+        done = cluster.run("scancel", *options, "999999", check=0)
+        assert done.stdout + done.stderr == ""
+    cluster.run("scancel", "--batch", "--signal=USR1", "999999", check=1)

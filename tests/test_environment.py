@@ -189,3 +189,8 @@ def test_salloc_goes_to_its_directory_or_ends(cluster):
     refused = cluster.run("salloc", "-D", "/nosuch", "true", check=1)
     assert refused.stderr == "salloc: error: chdir(/nosuch): No such file or directory\n"
     assert cluster.queue("--states=all") == []
+
+
+def test_the_asked_frequency_is_told_in_slurms_words(cluster):
+    job = cluster.submit("echo $SLURM_CPU_FREQ_REQ; srun printenv SLURM_CPU_FREQ_REQ", "--cpu-freq=highm1-HIGH:ondemand")
+    assert cluster.output(job) == "Highm1-High:OnDemand\n" * 2

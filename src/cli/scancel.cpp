@@ -281,8 +281,8 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
     const bool over = !request.has_step_id() &&
                       (failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId);
     // What is over needs no cancelling, but cannot be signalled.
-    const bool no_failure = over && (request.signal() == 0 || request.signal() == SIGKILL) &&
-                            !request.batch_only() && !request.full();
+    const bool ends_it = request.signal() == 0 || request.signal() == SIGKILL;
+    const bool no_failure = over && (request.full() || (ends_it && !request.batch_only()));
     if (!no_failure) status = 1;
     if (options.quiet || (no_failure && !options.verbose)) continue;
     const std::string step = request.has_step_id() ? "." + std::to_string(request.step_id()) : std::string();

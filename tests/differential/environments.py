@@ -51,6 +51,7 @@ JOBS = """
 --tmp=1
 --begin=now
 -D /tmp
+--cpu-freq=highm1-High:performance
 -n 1 --ntasks-per-node=1 -N 1
 --ntasks-per-gpu=1 --gpus=1
 """.strip().splitlines()

@@ -6,6 +6,7 @@
 #include "model/shards.h"
 #include "submit/environment.h"
 #include "text/dependency.h"
+#include "text/number.h"
 
 namespace minke::engine {
 
@@ -82,6 +83,23 @@ std::string gpu_indices(const model::NodeAllocation& node) {
 
 namespace {
 
+// --cpu-freq as Slurm writes it: "High-High:Performance".
+std::string frequency_text(std::string_view asked) {
+  std::string text;
+  while (!asked.empty()) {
+    const size_t end = std::min(asked.find_first_of("-:"), asked.size());
+    const std::string_view word = asked.substr(0, end);
+    std::string written(word);
+    for (const std::string_view known : {"Low", "Medium", "High", "Highm1", "Conservative", "OnDemand",
+                                         "Performance", "PowerSave", "SchedUtil", "UserSpace"})
+      if (text::equals_ignoring_case(word, known)) written = known;
+    text += written;
+    if (end < asked.size()) text += asked[end];
+    asked.remove_prefix(std::min(end + 1, asked.size()));
+  }
+  return text;
+}
+
 // What was asked for and is not an amount of something: set only where it was asked for. srun reads most of
 // it again.
 void set_requested(Environment& environment, const model::JobSpec& spec) {
@@ -93,6 +111,7 @@ void set_requested(Environment& environment, const model::JobSpec& spec) {
   } else {
     environment.set_if("SLURM_DISTRIBUTION", distribution);
   }
+  environment.set_if("SLURM_CPU_FREQ_REQ", frequency_text(spec.cpu_freq()));
   environment.set_if("SLURM_GPUS_PER_SOCKET", gres_counts(spec.gpus_per_socket()));
   environment.set_if("SLURM_GPU_BIND", spec.gpu_bind());
   environment.set_if("SLURM_GPU_FREQ", spec.gpu_freq());
