@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <mntent.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -11,12 +12,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "node/tmp_image.h"
 #include "os/become.h"
+#include "os/capture.h"
 #include "os/fd.h"
 
 namespace minke::node {
@@ -82,6 +89,25 @@ void empty_directory(Removal& removal, DIR* directory, int depth) {
   while (dirent* entry = ::readdir(directory)) {
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
     remove_entry(removal, ::dirfd(directory), entry->d_name, depth);
+  }
+}
+
+// What this user mounted in the directory: images of data, whose processes have ended with the job.
+void unmount_below(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (::realpath(path.c_str(), resolved) == nullptr) return;
+  const std::string below = std::string(resolved) + "/";
+  std::vector<std::string> places;
+  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(::setmntent("/proc/self/mounts", "re"), ::endmntent);
+  while (const mntent* mount = mounts ? ::getmntent(mounts.get()) : nullptr) {
+    std::string place = mount->mnt_dir;
+    if (place.starts_with(below)) places.push_back(std::move(place));
+  }
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    if (::umount2(place->c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) continue;
+    for (const char* const program : {"/usr/bin/fusermount3", "/usr/bin/fusermount"})
+      if (const auto done = os::run_captured({program, "-u", "-z", *place}); done && done->exit_code == 0)
+        break;
   }
 }
 
@@ -156,7 +182,9 @@ pid_t fork_tmp_dir_removal(const std::string& path, bool outlives) {
     ::_exit(removed ? 0 : 1);
   }
   struct stat info {};
-  if (::geteuid() == 0 && ::lstat(path.c_str(), &info) == 0 && info.st_uid != 0) {
+  const bool there = ::lstat(path.c_str(), &info) == 0;
+  if (there && info.st_uid == ::geteuid()) unmount_below(path);
+  if (::geteuid() == 0 && there && info.st_uid != 0) {
     // With its owner's rights: what he could not remove, and moved here, is not removed for him.
     if (!os::become(info.st_uid, info.st_gid, {})) ::_exit(1);
     // The directory above is root's, so that its own entry is left for root.

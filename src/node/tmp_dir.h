@@ -34,8 +34,9 @@ bool remove_empty_tmp_dir(const std::string& path);
 // Removes it with everything in it. May take long; the launcher does it in a process of its own.
 Status remove_tmp_dir(const std::string& path);
 
-// Forks a process that does so and ends with 0 when it is gone, or (unless it `outlives` it) dies with its
-// parent. Returns its pid; negated errno: no process.
+// Forks a process that does so, after it has unmounted what is mounted there if the directory is this user's
+// own (of another user's, nothing mounted is touched), and ends with 0 when it is gone, or (unless it
+// `outlives` it) dies with its parent. Returns its pid; negated errno: no process.
 pid_t fork_tmp_dir_removal(const std::string& path, bool outlives = false);
 
 }  // namespace minke::node

@@ -26,7 +26,7 @@
 #include "storage/cache_entries.h"
 #include "storage/checked_file.h"
 #include "storage/copy_tree.h"
-#include "storage/run_program.h"
+#include "storage/mounted_image.h"
 
 namespace minke::storage {
 
@@ -135,18 +135,6 @@ Status hand_to_root(const std::string& path) {
 
 // ---- images that are mounted
 
-bool is_mounted(const std::string& entry) {
-  struct stat above {
-  }, content{};
-  return ::stat(entry.c_str(), &above) == 0 && ::stat((entry + "/content").c_str(), &content) == 0 &&
-         above.st_dev != content.st_dev;
-}
-
-Status mount_image(const std::string& entry) {
-  return run_program(
-      {"mount", "-t", "squashfs", "-o", "loop,ro,nosuid,nodev", entry + "/image", entry + "/content"});
-}
-
 // The process's mount namespace, where the kernel's own root made it: in one of a user's making, paths are
 // the user's.
 os::UniqueFd namespace_of(pid_t process) {
@@ -166,7 +154,7 @@ os::UniqueFd namespace_of(pid_t process) {
 // Whether the entry's image, if it is one, is mounted here and where the process is.
 bool mounted_for(const std::string& entry, pid_t process) {
   if (::access((entry + "/image").c_str(), F_OK) != 0) return true;
-  if (!is_mounted(entry) && !mount_image(entry)) return false;
+  if (!is_mounted(entry + "/content") && !mount_by_kernel(entry + "/image", entry + "/content")) return false;
   const os::UniqueFd space = namespace_of(process);
   if (!space) return true;
   const std::string content = entry + "/content";
@@ -176,7 +164,7 @@ bool mounted_for(const std::string& entry, pid_t process) {
   if (child < 0) return false;
   if (child == 0) {
     if (::setns(space.get(), CLONE_NEWNS) != 0) ::_exit(1);
-    if (is_mounted(entry)) ::_exit(0);
+    if (is_mounted(entry + "/content")) ::_exit(0);
     ::_exit(::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, content.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0
                 ? 0
                 : 1);
@@ -275,7 +263,7 @@ Status make(const SharedRequest& request, const Source& source, const std::strin
       const std::string image = making + "/image", place = making + "/content";
       if (::rename(copy.c_str(), image.c_str()) != 0 || ::mkdir(place.c_str(), 0755) != 0)
         return failure_from_errno(image, errno);
-      if (mount_image(making)) {
+      if (mount_by_kernel(image, place)) {
         if (::rmdir(work.c_str()) != 0 || ::rmdir(in.c_str()) != 0) return failure_from_errno(making, errno);
         return os::replace_file(making + "/source", source.key, 0600);
       }

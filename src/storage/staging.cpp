@@ -14,6 +14,7 @@
 #include "storage/archives.h"
 #include "storage/cache_entries.h"
 #include "storage/copy_tree.h"
+#include "storage/mounted_image.h"
 #include "storage/remove_tree.h"
 #include "storage/tree_walk.h"
 
@@ -22,10 +23,10 @@ namespace minke::storage {
 namespace {
 
 struct Source {
-  std::string path, key;  // absolute; all that its content depends on
-  uint64_t bytes = 0;     // that the staged form needs, about
-  bool is_archive = false;
-  std::string name;  // in the job's directory
+  std::string path, key;                      // absolute; all that its content depends on
+  uint64_t bytes = 0;                         // that the staged form needs, about
+  bool is_archive = false, is_image = false;  // of squashfs
+  std::string name;                           // in the job's directory
 };
 
 Result<Source> look_at(const std::string& given) {
@@ -51,18 +52,32 @@ Result<Source> look_at(const std::string& given) {
   }
   if (!S_ISREG(status.stx_mode)) return failure(given + ": neither a file nor a directory", EINVAL);
   if (::access(resolved, R_OK) != 0) return failure_from_errno(given, errno);
-  source.is_archive = archive_kind(source.path).has_value();
+  const auto kind = archive_kind(source.path);
+  source.is_archive = kind.has_value();
+  source.is_image = kind == ArchiveKind::kSquashfs;
   source.bytes = status.stx_size * (source.is_archive ? 2 : 1);
   source.name = source.is_archive ? without_suffix(base) : base;
   return source;
 }
 
-Status bring(const Source& source, const std::string& to, const std::atomic<bool>* stop, Failures& failures) {
-  if (source.is_archive) return unpack(source.path, to, stop, {.inner = source.name, .sync = false});
+Status copy(const Source& source, const std::string& to, const std::atomic<bool>* stop, Failures& failures) {
   CopyProgress progress;
   const Status copied = copy_tree(source.path, to, {.sync = false, .stop = stop}, progress);
   for (const Error& error : progress.failures.kept()) failures.add("", error.message, error.code);
   return copied;
+}
+
+Status bring(const Source& source, const std::string& to, const std::atomic<bool>* stop, Failures& failures) {
+  if (source.is_archive) return unpack(source.path, to, stop, {.inner = source.name, .sync = false});
+  return copy(source, to, stop, failures);
+}
+
+// Mounts an image in the job's directory.
+Status mount_at(const std::string& image, const std::string& to) {
+  if (::mkdir(to.c_str(), 0755) != 0) return failure(to + ": it is there already", EEXIST);
+  Status mounted = mount_by_squashfuse(image, to);
+  if (!mounted) (void)::rmdir(to.c_str());
+  return mounted;
 }
 
 Status make_read_only(const std::string& path) {
@@ -79,9 +94,10 @@ Status make_read_only(const std::string& path) {
   return walk_tree(path, {}, visit);
 }
 
-// Makes it the job's: notes who uses it, and links to it. False: the entry is not there.
+// Makes it the job's: notes who uses it, and links to it, or mounts it. False: the entry is not there, or its
+// image cannot be mounted (any more).
 Result<bool> use(const std::string& cache, const std::string& entry, const Source& source,
-                 const std::string& directory, const std::string& to) {
+                 const std::string& directory, const std::string& to, bool mount) {
   const os::UniqueFd lock = locked(cache + "/lock");
   const auto known = os::read_file(entry + "/source", 64 << 10);
   if (!known || *known != source.key) return false;
@@ -89,6 +105,13 @@ Result<bool> use(const std::string& cache, const std::string& entry, const Sourc
   if (Status noted = os::replace_file(entry + "/users/" + hex(hash_of(user)), user, 0600); !noted)
     return failure(noted.error());
   (void)::utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);  // used just now
+  const std::string image = entry + "/image";
+  if (::access(image.c_str(), F_OK) == 0) {
+    if (is_mounted(to)) return true;
+    const Status mounted = mount ? mount_at(image, to) : failure("a step's mounts would end with it");
+    if (!mounted && mounted.error().code == EEXIST) return failure(mounted.error());
+    return mounted.has_value();
+  }
   const std::string content = entry + "/content";
   if (::symlink(content.c_str(), to.c_str()) == 0) return true;
   char target[PATH_MAX];
@@ -99,8 +122,9 @@ Result<bool> use(const std::string& cache, const std::string& entry, const Sourc
 
 }  // namespace
 
-Result<Staged> stage(const std::string& given, const std::string& directory, const std::string& cache,
-                     const std::atomic<bool>* stop, Failures& failures) {
+Result<Staged> stage(const std::string& given, const std::string& directory, const StageOptions& options,
+                     Failures& failures) {
+  const std::string& cache = options.cache;
   auto source = look_at(given);
   if (!source) return failure(source.error());
   const std::string to = directory + "/" + source->name;
@@ -110,17 +134,17 @@ Result<Staged> stage(const std::string& given, const std::string& directory, con
         error.code);
   };
   if (cache.empty()) {
-    if (Status brought = bring(*source, to, stop, failures); !brought) return fail(brought.error());
+    if (Status brought = bring(*source, to, options.stop, failures); !brought) return fail(brought.error());
     return Staged{to, false};
   }
   const std::string name = hex(hash_of(source->key));
   const std::string entry = cache + "/" + name;
-  auto used = use(cache, entry, *source, directory, to);
+  auto used = use(cache, entry, *source, directory, to, options.mount);
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};
   // Of several jobs that want it, one brings it.
   const os::UniqueFd filling = locked(cache + "/lock-" + name);
-  used = use(cache, entry, *source, directory, to);
+  used = use(cache, entry, *source, directory, to, options.mount);
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};
   evict(cache, source->bytes + source->bytes / 10);
@@ -129,15 +153,27 @@ Result<Staged> stage(const std::string& given, const std::string& directory, con
   (void)remove_tree(AT_FDCWD, making, ignored);
   (void)remove_tree(AT_FDCWD, entry, ignored);  // another source of the same hash
   if (Status made = os::make_directories(making + "/users", 0700); !made) return fail(made.error());
-  Status done = bring(*source, making + "/content", stop, failures);
-  if (done) done = make_read_only(making + "/content");
+  // Whether an image can be mounted here is only known when it has been.
+  const std::string image = making + "/image";
+  bool mounted = false;
+  if (source->is_image && options.mount && copy(*source, image, options.stop, failures)) {
+    if (const Status tried = mount_at(image, to); !tried && tried.error().code == EEXIST)
+      return fail(tried.error());
+    mounted = is_mounted(to);
+  }
+  Status done;
+  if (!mounted) {
+    (void)::unlink(image.c_str());
+    done = bring(*source, making + "/content", options.stop, failures);
+    if (done) done = make_read_only(making + "/content");
+  }
   if (done) done = os::replace_file(making + "/source", source->key, 0600);
   if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);
   if (!done) {
     (void)remove_tree(AT_FDCWD, making, ignored);
     return fail(done.error());
   }
-  used = use(cache, entry, *source, directory, to);
+  used = use(cache, entry, *source, directory, to, options.mount);
   if (!used) return fail(used.error());
   if (!*used) return failure(given + ": its place in the cache is gone again", EIO);
   return Staged{to, false};

@@ -2,10 +2,10 @@
 // user.
 //
 // The cache is a directory with one entry for each state of each source (path, inode, size, times; of a tree,
-// of everything in it): KEY/content, read-only; KEY/source, what it was made of; KEY/users/, who uses it: a
-// file for each job's directory, which counts for as long as that directory is there. So a job's crash, or
-// the machine's, frees what it used. Entries are made beside and appear in one step; the least recently used
-// go when space is needed, none that somebody uses.
+// of everything in it): KEY/content, read-only, or KEY/image, which each job mounts for itself; KEY/source,
+// what it was made of; KEY/users/, who uses it: a file for each job's directory, which counts for as long as
+// that directory is there. So a job's crash, or the machine's, frees what it used. Entries are made beside
+// and appear in one step; the least recently used go when space is needed, none that somebody uses.
 //
 // Any number of processes; locks (flock) in the cache's directory. Blocking.
 #pragma once
@@ -23,10 +23,16 @@ struct Staged {
   bool cached = false;  // it was there already
 };
 
+struct StageOptions {
+  std::string cache = {};  // empty: only for this directory, and writable; else from the cache
+  bool mount = false;      // squashfs images, where that is possible; as long as the caller's processes live
+  const std::atomic<bool>* stop = nullptr;
+};
+
 // Brings `source` to `directory`/NAME: an archive unpacked (NAME without its suffix), anything else copied.
-// `cache` empty: only for this directory, and writable; else a link into the cache. Errors: as of copy_tree
-// and unpack; EEXIST where something else is there.
-Result<Staged> stage(const std::string& source, const std::string& directory, const std::string& cache,
-                     const std::atomic<bool>* stop, Failures& failures);
+// From the cache it is a link, or a mounted image. Errors: as of copy_tree and unpack; EEXIST where something
+// else is there.
+Result<Staged> stage(const std::string& source, const std::string& directory, const StageOptions& options,
+                     Failures& failures);
 
 }  // namespace minke::storage

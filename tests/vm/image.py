@@ -15,7 +15,8 @@ import subprocess
 # makes one; tiny-initramfs is done at once.
 PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "procps", "linux-image-cloud-amd64", "tiny-initramfs",
             "python3-minimal", "libpam-modules", "libpam-systemd", "util-linux", "iproute2", "openssh-server",
-            "openssh-client", "xfsprogs", "criu", "python3-numpy"]
+            "openssh-client", "xfsprogs", "criu", "python3-numpy",
+            "squashfs-tools", "squashfuse", "fuse3"]
 
 # Runs what the tests send, one script after the other, as root. Its pipe is a virtio port.
 AGENT = r"""#!/bin/bash

@@ -43,3 +43,38 @@ cat >/disk/{kind}.toml <<'END'
     assert refused in guest.run(f"runuser -u carol -- bash -c '{large}'", 1)
     # Others have their own limits.
     guest.run(f"dd if=/dev/zero of=/disk/{kind}/other bs=1M count=40 conv=fsync status=none")
+
+
+SCRIPT = """#!/bin/bash
+#MINKE stage=cats.sqfs
+trap 'cat $SLURM_TMPDIR/cats/3; exit' TERM
+cat $SLURM_TMPDIR/cats/1
+touch $SLURM_TMPDIR/cats/new
+srun cat $SLURM_TMPDIR/cats/2
+minke stage cats.sqfs
+grep -c $SLURM_TMPDIR/cats /proc/self/mounts
+touch begun
+while [ "$1" = waits ]; do sleep 0.1; done
+"""
+
+
+def test_images_are_mounted_in_personal_clusters(guest):
+    """By squashfuse, as long as the job is there: until its end it serves who saves work in time."""
+    guest.run("modprobe fuse; ln -sf /opt/minke/minke /usr/local/bin/minke; id dora 2>/dev/null || useradd --create-home dora")
+
+    def dora(script: str) -> str:
+        return guest.run("runuser -u dora -- bash <<'END'\nset -e; cd; export MINKE_HOME=~/.minke\n" + script + "\nEND")
+
+    dora(f"cat >job.sh <<'SCRIPT'\n{SCRIPT}SCRIPT\n"
+         "mkdir cats; for n in 1 2 3; do echo image $n >cats/$n; done; minke pack -q --format squashfs cats; minke up")
+    lines = dora("minke sbatch -Q --wait -o out job.sh; cat out").splitlines()
+    assert lines[0] == "image 1" and "Read-only file system" in lines[1], lines
+    assert lines[2] == "image 2" and "it was there" in lines[3] and lines[4] == "1", lines
+    told = dora("rm begun; id=$(minke sbatch --parsable -o told job.sh waits)\n"
+                "for n in $(seq 300); do [ -e begun ] && break; sleep 0.1; done\n"
+                "minke scancel $id; for n in $(seq 300); do [ -d ~/.minke/tmp/job$id ] || break; sleep 0.1; done; cat told")
+    assert told.splitlines()[-1] == "image 3", told
+    # With the jobs their mounts are gone, and their directories; the image is kept.
+    kept = dora("grep -c .minke/tmp /proc/self/mounts || true; ls ~/.minke/tmp ~/.minke/tmp/stage-cache-*/*")
+    assert kept.startswith("0\n") and "job" not in kept and "image" in kept and "content" not in kept, kept
+    dora("minke down")
