@@ -178,11 +178,11 @@ Status AccountBook::put(const AccountsChange& change) {
     associations_[record.id()] = std::move(record);
   }
   for (const auto& [name, cluster] : clusters_) {
-    const bool rooted = std::any_of(associations_.begin(), associations_.end(), [&](const auto& item) {
+    const auto is_root = [&name = name](const auto& item) {
       return item.second.cluster() == name && item.second.account() == kRootAccount &&
              item.second.user().empty();
-    });
-    if (rooted) continue;
+    };
+    if (std::any_of(associations_.begin(), associations_.end(), is_root)) continue;
     const std::uint32_t id = next_id(associations_);
     model::AssociationRecord& root = associations_[id];
     root.set_id(id);

@@ -128,10 +128,10 @@ void add_users(Text& text, const MetricsFacts& facts) {
   }
   for (const auto& [name, known] : users)
     add_jobs(text, facts, "slurm_user_jobs", {{"username", name}},
-             [&](const rpc::JobCount& count) { return count.user() == name; });
+             [&name = name](const rpc::JobCount& count) { return count.user() == name; });
   for (const auto& [name, known] : accounts)
     add_jobs(text, facts, "slurm_account_jobs", {{"account", name}},
-             [&](const rpc::JobCount& count) { return count.account() == name; });
+             [&name = name](const rpc::JobCount& count) { return count.account() == name; });
 }
 
 double gpus_of(const google::protobuf::RepeatedPtrField<model::Gres>& list) {

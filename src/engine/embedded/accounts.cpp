@@ -35,7 +35,7 @@ std::string list_of_accounts(const std::vector<std::string>& accounts) {
   std::vector<std::string> left = accounts;
   for (const auto& [title, prefix] : kKinds) {
     text += "\n" + std::string(title.size() < 24 ? 24 - title.size() : 0, ' ') + std::string(title);
-    std::erase_if(left, [&](const std::string& name) {
+    std::erase_if(left, [&text, prefix = prefix](const std::string& name) {
       const bool fits =
           prefix == "r" ? name.starts_with("rrg-") || name.starts_with("rpp-") : name.starts_with(prefix);
       if (fits) text += name + ", ";

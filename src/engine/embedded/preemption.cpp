@@ -207,8 +207,9 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
       // Who may ask whom goes by these two alone, and few of them are different.
       const auto [known, is_new] = may_ask.try_emplace({job->qos, partition}, false);
       if (is_new) {
-        known->second = std::any_of(candidates.begin(), candidates.end(),
-                                    [&](const Running& one) { return may_preempt(*job, partition, one); });
+        known->second =
+            std::any_of(candidates.begin(), candidates.end(),
+                        [&, &job = job](const Running& one) { return may_preempt(*job, partition, one); });
       }
       if (known->second || found->priority == kFirstOfAll)
         asking.emplace_back(~found->priority, id, job.get(), entry);
