@@ -42,7 +42,7 @@ TEST(ArraySpec, NothingBehindThePercentSignIsNoThrottle) {
 
 TEST(ArraySpec, Refuses) {
   for (const char* text :
-       {"",      "x",    "1-", "3-1",   "1:2",  "1-5:0",  "4000002", "-1",  "1-3%2%3",    "%2",
+       {"",      "x", "1-", "3-1",   "1:2",  "1-5:0",  "4000002", "-1",  "1-3%2%3",    "%2",
         "0-4%x", ",", ",,", "1-2-3", "1-5:", "0-4%-1", "[1-3",    "1.5", "4294967296", "]["}) {
     EXPECT_EQ(normalized(text), "error: Invalid job array specification") << text;
   }
