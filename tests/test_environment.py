@@ -192,5 +192,5 @@ def test_salloc_goes_to_its_directory_or_ends(cluster):
 
 
 def test_the_asked_frequency_is_told_in_slurms_words(cluster):
-    job = cluster.submit("echo $SLURM_CPU_FREQ_REQ; srun printenv SLURM_CPU_FREQ_REQ", "--cpu-freq=highm1-HIGH:ondemand")
-    assert cluster.output(job) == "Highm1-High:OnDemand\n" * 2
+    job = cluster.submit("echo $SLURM_CPU_FREQ_REQ; srun printenv SLURM_CPU_FREQ_REQ", "--cpu-freq=low-HIGHM1:ondemand")
+    assert cluster.output(job) == "Low-Highm1:OnDemand\n" * 2

@@ -46,8 +46,14 @@ Status cpu_freq(const Assignment& to) {
       if (text::equals_ignoring_case(word, candidate)) return true;
     return false;
   };
-  auto is_step = [&](std::string_view word) {
-    return known(word, {"low", "medium", "high", "highm1"}) || text::parse_unsigned(word, kMaxNumber);
+  // Slurm's numbers: names are above all kHz. 0: neither.
+  auto step_of = [](std::string_view word) -> std::uint64_t {
+    std::uint64_t number = 0x8000'0001;
+    for (std::string_view name : {"low", "medium", "high", "highm1"}) {
+      if (text::equals_ignoring_case(word, name)) return number;
+      ++number;
+    }
+    return text::parse_unsigned(word, kMaxNumber).value_or(0);
   };
   auto is_governor = [&](std::string_view word) {
     return known(word, {"conservative", "ondemand", "performance", "powersave", "schedutil", "userspace"});
@@ -59,13 +65,20 @@ Status cpu_freq(const Assignment& to) {
   }
   size_t dash = range.find('-');
   std::string_view first = range.substr(0, dash);
-  bool good = is_step(first) || (is_governor(first) && dash == std::string_view::npos && governor.empty());
-  if (dash != std::string_view::npos) good = good && is_step(range.substr(dash + 1));
+  bool good =
+      step_of(first) != 0 || (is_governor(first) && dash == std::string_view::npos && governor.empty());
+  const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
+  if (dash != std::string_view::npos) good = good && step_of(last) != 0;
   if (!governor.empty()) good = good && is_governor(governor);
   if (!good) {
     return failure(
         "unrecognized --cpu-freq argument \"" + std::string(to.text()) + "\"\nInvalid --cpu-freq argument",
         kUsageStatus);
+  }
+  if (step_of(last) < step_of(first)) {
+    return failure("min cpu-frec (" + std::string(first) + ") must be < max cpu-freq (" + std::string(last) +
+                       ")\nInvalid --cpu-freq argument",
+                   kUsageStatus);
   }
   to.request.spec.set_cpu_freq(std::string(to.text()));
   return {};

@@ -52,6 +52,7 @@ JOBS = """
 --begin=now
 -D /tmp
 --cpu-freq=highm1-High:performance
+--cpu-freq=2000000-High:performance
 -n 1 --ntasks-per-node=1 -N 1
 --ntasks-per-gpu=1 --gpus=1
 """.strip().splitlines()
