@@ -12,7 +12,7 @@ import zlib
 import pytest
 
 from test_copy import listing
-from test_storage import MINKE, minke, tree  # noqa: F401
+from test_storage import MINKE, minke, set_attribute, tree  # noqa: F401
 
 squashfs = pytest.mark.skipif(not shutil.which("mksquashfs"), reason="squashfs-tools is not installed")
 
@@ -27,12 +27,12 @@ def test_a_tar_is_one_for_every_program(tree, tmp_path):  # noqa: F811
     (tree / ("long" * 60)).write_text("a name that no plain header holds")
     (tree / "old").write_text("x")
     os.utime(tree / "old", ns=(-1_500_000_000, -1_500_000_000))
-    os.setxattr(tree / "old", "user.note", b"kept")
+    attributes = set_attribute(tree / "old", b"kept")
     minke("pack", "--format", "tar", "--to", archive, tree)
     (tmp_path / "out").mkdir()
     subprocess.run(["tar", "--xattrs", "-xpf", archive, "-C", tmp_path / "out"], check=True)
     assert sorted(listing(tmp_path / "out/tree").splitlines()) == sorted(listing(tree).splitlines())
-    assert os.getxattr(tmp_path / "out/tree/old", "user.note") == b"kept"
+    assert not attributes or os.getxattr(tmp_path / "out/tree/old", "user.note") == b"kept"
     assert (tmp_path / "out/tree/d1/again").stat().st_nlink == 2
     with tarfile.open(archive) as opened:
         assert "tree/new\nline" in opened.getnames() or "tree/d1/again" in opened.getnames()
@@ -126,16 +126,17 @@ def test_what_changes_while_it_is_read_is_not_packed(tmp_path):
     root.mkdir()
     with open(root / "large", "wb") as file:
         file.truncate(1 << 30)
-    packing = subprocess.Popen([MINKE, "pack", "--format", "tar", "--to", tmp_path / "x.tar", root],
-                               stderr=subprocess.PIPE, text=True)
-    for _ in range(2000):
-        os.truncate(root / "large", (1 << 30) - 1)
-        os.truncate(root / "large", 1 << 30)
-        if packing.poll() is not None:
+    for _ in range(50):  # on a busy machine all of it may be read without a change beside it
+        packing = subprocess.Popen([MINKE, "pack", "-q", "--format", "tar", "--to", tmp_path / "x.tar", root],
+                                   stderr=subprocess.PIPE, text=True)
+        while packing.poll() is None:
+            os.truncate(root / "large", (1 << 30) - 1)
+            os.truncate(root / "large", 1 << 30)
+            time.sleep(0.01)
+        if packing.returncode != 0:
             break
-        time.sleep(0.01)
-    assert "changed" in packing.communicate(timeout=60)[1]
-    assert packing.returncode == 1
+        (tmp_path / "x.tar").unlink()
+    assert packing.returncode == 1 and "changed" in packing.communicate(timeout=240)[1]
     assert os.listdir(tmp_path) == ["set"]
 
 
@@ -235,20 +236,20 @@ def test_a_killed_one_is_gone_on_with(tmp_path, kind):
     packed = tmp_path / "packed"
     notes = tmp_path / ".packed.minke-partial-notes"
     kills = 0
-    for _ in range(40):
+    while kills < 4:
         before = noted(notes)
         packing = subprocess.Popen([MINKE, *map(str, begun), packed, root])
-        deadline = time.monotonic() + 60
-        while packing.poll() is None and time.monotonic() < deadline:
+        while packing.poll() is None:
             if noted(notes) not in (b"", before):
                 packing.kill()
                 break
-        if packing.wait() == 0:
-            break
-        kills += 1
-    assert kills >= 3
-    if packing.returncode != 0:
-        minke(*begun, packed, root)
+        if packing.wait() != 0:
+            kills += 1
+        elif packed.is_dir():  # it was done before anybody looked; the next begins anew
+            shutil.rmtree(packed)
+        else:
+            packed.unlink()
+    minke(*begun, packed, root)
     assert not [name for name in os.listdir(tmp_path) if "partial" in name]
     if kind == "webdataset":
         assert sorted(os.listdir(packed)) == sorted(os.listdir(whole))
@@ -263,17 +264,59 @@ def test_a_killed_one_is_gone_on_with(tmp_path, kind):
         assert plain[0] == plain[1]
 
 
+def killed_in_shard(tmp_path, number: int):
+    """What a pack into shards has left that was killed as soon as it had begun this one."""
+    root, packed = tmp_path / "set", tmp_path / "packed"
+    root.mkdir()
+    for file in range(30):
+        (root / f"{file:03d}.bin").write_bytes(os.urandom(4 << 20))
+    begun = ["pack", "-q", "--format", "webdataset", "--shard-size", "40M", "--to", packed, root]
+    shard = tmp_path / f".packed.minke-partial/{number:06d}.tar"
+    for _ in range(100):  # until one is killed before it is done
+        packing = subprocess.Popen([MINKE, *map(str, begun)])
+        while packing.poll() is None and not shard.exists():
+            pass
+        packing.kill()
+        if packing.wait() != 0:
+            return root, packed, begun
+        shutil.rmtree(packed)
+    raise AssertionError("no pack could be killed")
+
+
+def test_one_that_was_killed_early_in_a_shard_is_gone_on_with(tmp_path):
+    """Its index was in the file that the shard before had used, and the notes were of that one."""
+    root, packed, begun = killed_in_shard(tmp_path, 1)
+    first = (tmp_path / ".packed.minke-partial/000000.tar").stat().st_ino
+    minke(*begun)
+    assert (packed / "000000.tar").stat().st_ino == first
+    found = {name for shard in packed.iterdir() for name in members(shard)}
+    assert found == {path.name for path in root.iterdir()}
+    assert all(minke("data", "list", shard).returncode == 0 for shard in packed.iterdir())
+
+
+def test_no_shards_stay_of_a_set_that_is_smaller_now(tmp_path):
+    root, packed, begun = killed_in_shard(tmp_path, 2)
+    for path in root.iterdir():
+        path.unlink()
+    (root / "one.bin").write_bytes(b"one")
+    minke(*begun)
+    assert os.listdir(packed) == ["000000.tar"] and list(members(packed / "000000.tar")) == ["one.bin"]
+
+
 def test_what_changed_since_is_packed_anew(tmp_path):
     root = tmp_path / "set"
     root.mkdir()
     for number in range(30):
         (root / f"{number:03d}.bin").write_bytes(os.urandom(4 << 20))
     notes = tmp_path / ".x.tar.minke-partial-notes"
-    packing = subprocess.Popen([MINKE, "pack", "--format", "tar", "--to", tmp_path / "x.tar", root])
-    while packing.poll() is None and not noted(notes):
-        pass
-    packing.kill()
-    packing.wait()
+    for _ in range(100):  # until one is killed before it is done
+        packing = subprocess.Popen([MINKE, "pack", "-q", "--format", "tar", "--to", tmp_path / "x.tar", root])
+        while packing.poll() is None and not noted(notes):
+            pass
+        packing.kill()
+        if packing.wait() != 0 and noted(notes):
+            break
+    assert noted(notes)
     (root / "000.bin").write_bytes(b"another")
     minke("pack", "--format", "tar", "--to", tmp_path / "x.tar", root)
     assert minke("data", "cat", tmp_path / "x.tar", "set/000.bin").stdout == "another"

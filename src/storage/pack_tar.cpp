@@ -161,9 +161,9 @@ class Packer {
       }
       if (stopped()) return failure("stopped", ECANCELED);
       for (PackItem& item : batch->items) {
-        noted_.sum = add_to_sum(noted_.sum, item.entry.path, item.status);
         if (item.ready)
           if (Status put = write(item); !put) return put;
+        noted_.sum = add_to_sum(noted_.sum, item.entry.path, item.status);
         noted_.last = item.entry.path;
         if (archive_ && archive_->size() - noted_.place.size >= kNotedBytes)
           if (Status noted = note(); !noted) return noted;
@@ -190,23 +190,17 @@ class Packer {
   // Takes up what a killed one has left, where that is still of use.
   Status go_on() {
     const auto noted = notes_->read();
-    if (!noted || !is_as_it_was(from_, prefix_, *noted, first_of_)) {
-      notes_->clear();
-      first_of_.clear();
-      return {};
-    }
+    if (!noted || !is_as_it_was(from_, prefix_, *noted, first_of_)) return begin_anew();
     noted_ = *noted;
     if (options_.shard_bytes != 0) first_of_.clear();
     archive_name_ = options_.shard_bytes == 0 ? name_ : shard_name(noted_.shard - 1);
-    const TarArchive::Options options{
-        .compress = options_.compress, .from = noted_.place, .verified = &progress_.verified};
+    TarArchive::Options options{.compress = options_.compress,
+                                .expected = options_.shard_bytes,
+                                .from = noted_.place,
+                                .verified = &progress_.verified};
+    if (noted_.place.size == 0) options.from.reset();  // a shard that may not have been begun
     auto made = TarArchive::create(directory_, path_, archive_name_, index_, options);
-    if (!made) {
-      notes_->clear();
-      noted_ = {};
-      first_of_.clear();
-      return {};
-    }
+    if (!made) return begin_anew();
     archive_ = std::make_unique<TarArchive>(std::move(*made));
     sample_ = sample_of(noted_.last);
     shards_ = noted_.shard;
@@ -216,21 +210,40 @@ class Packer {
     goes_on_behind_ = noted_.last;
     return {};
   }
+  // Nor does anything stay of shards that are not made again.
+  Status begin_anew() {
+    notes_->clear();
+    noted_ = {};
+    first_of_.clear();
+    if (options_.shard_bytes != 0)
+      for (unsigned number = 0; ::unlinkat(directory_, shard_name(number).c_str(), 0) == 0;) ++number;
+    return {};
+  }
   Status note() {
     const auto place = archive_->checkpoint();
     if (!place) return failure(place.error());
-    noted_.place = *place;
+    note_at(*place);
+    return {};
+  }
+  void note_at(const TarArchive::Place& place) {
+    noted_.place = place;
     noted_.files = progress_.files;
     noted_.bytes = progress_.bytes;
     noted_.shard = shards_;
-    if (progress_.failures.count() == 0) notes_->write(noted_);
-    return {};
+    if (progress_.failures.count() == 0) {
+      notes_->write(noted_);
+    } else {
+      notes_->clear();
+    }
   }
 
   Status next_archive() {
     const bool in_shards = options_.shard_bytes != 0;
     const std::string name = in_shards ? shard_name(shards_) : name_;
     ++shards_;
+    noted_.place = {};
+    // Before the index of the shard that is complete gives way to this one's.
+    if (shards_ > 1) note_at({});
     auto made = TarArchive::create(directory_, path_, name, index_,
                                    {.compress = options_.compress,
                                     .expected = in_shards ? options_.shard_bytes : options_.expected_bytes,
@@ -241,7 +254,6 @@ class Packer {
     archive_name_ = name;
     archive_goes_on_ = false;
     first_of_.clear();
-    noted_.place = {};
     return {};
   }
   static std::string shard_name(unsigned number) {
