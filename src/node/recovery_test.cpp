@@ -348,6 +348,7 @@ TEST(LauncherClientTest, AwaitsOneThatOthersStart) {
   LauncherClient::Callbacks callbacks;
   callbacks.on_inventory = [&](Inventory inventory) {
     told.push_back("inventory");
+    harness.inventory = inventory;  // the launcher that the harness ends
     if (std::ranges::count(told, "inventory") == 2) return loop.stop();
     ::kill(static_cast<pid_t>(inventory.pid()), SIGKILL);
   };
