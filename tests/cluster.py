@@ -16,7 +16,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-from peers.slurm import LoopbackSlurm, TUNED  # noqa: E402
+from peers.slurm import LoopbackSlurm, Ports, TUNED  # noqa: E402
 from wire import Wire  # noqa: E402
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -47,15 +47,20 @@ time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
 """
 
 
+# A busy or slow machine may take so many times as long as a test says. What must end before that lasts longer still:
+# jobs that wait for their end sleep for ten minutes and more.
+PATIENCE = 4
+
+
 def poll(condition, seconds: float = 30, what: str = "it"):
     """The first true value of condition(), looked for until the deadline, and some times at least: a machine that
     was paused for a while wakes up past every deadline."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * PATIENCE
     for tries in itertools.count(1):
         if value := condition():
             return value
         if time.monotonic() > deadline and tries > 20:
-            raise AssertionError(f"{what} did not come true in {seconds} s")
+            raise AssertionError(f"{what} did not come true in {seconds * PATIENCE} s")
         time.sleep(0.02)
 
 
@@ -79,8 +84,8 @@ class Commands:
         arguments = [str(argument) for argument in command]
         program = shutil.which(arguments[0], path=environment["PATH"])
         assert program, f"{arguments[0]} is not on PATH"
-        done = subprocess.run(arguments, executable=program, cwd=cwd or self.work, env=environment, timeout=timeout,
-                              text=True, errors="surrogateescape", capture_output=True,
+        done = subprocess.run(arguments, executable=program, cwd=cwd or self.work, env=environment,
+                              timeout=timeout * PATIENCE, text=True, errors="surrogateescape", capture_output=True,
                               **({"stdin": subprocess.DEVNULL} if input is None else {"input": input}))
         if check is not None:
             assert done.returncode == check, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -171,10 +176,9 @@ class Cluster(Commands):
         """The daemon's process, or the launcher's ("launcher"); None where none runs."""
         try:
             pid = int((self.home / f"{name}.pid").read_text())
-            os.kill(pid, 0)
         except (OSError, ValueError):
             return None
-        return pid
+        return None if has_ended(pid) else pid
 
     def kill(self, name: str = "minked") -> None:
         """kill -9, and gone."""

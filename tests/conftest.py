@@ -1,5 +1,6 @@
 """Fixtures. A test that asks for `cluster` gets one of its own; nothing of it is left when the test ends."""
 import os
+import shutil
 import signal
 
 import pytest
@@ -24,6 +25,20 @@ def pytest_collection_modifyitems(config, items):
             own = item.get_closest_marker("minke_only") or getattr(item.module, "MINKE_ONLY", False)
             if own or "cluster" not in item.fixturenames:
                 item.add_marker(pytest.mark.skip(reason="about Minke itself"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    item.failed = getattr(item, "failed", False) or report.failed
+
+
+@pytest.fixture(autouse=True)
+def room(request):
+    """What a test leaves in its directory is kept only where it failed: all of them leave some ten gigabytes."""
+    yield
+    if "tmp_path" in request.fixturenames and not request.node.failed:
+        shutil.rmtree(request.node.funcargs["tmp_path"], ignore_errors=True)
 
 
 def machine_of(request) -> Machine:

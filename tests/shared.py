@@ -10,7 +10,7 @@ import tempfile
 
 import pytest
 
-from cluster import Commands, Machine, ROOT, configuration, plain_environment, poll
+from cluster import Commands, Machine, PATIENCE, ROOT, configuration, plain_environment, poll
 
 NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can serve others and make users")
 
@@ -38,7 +38,7 @@ class User(Commands):
         environment = {name: value for name, value in (self.environment | (env or {})).items() if value is not None}
         arguments = [str(argument) for argument in command]
         done = subprocess.run(arguments, executable=shutil.which(arguments[0], path=environment["PATH"]),
-                              cwd=cwd or self.work, env=environment, timeout=timeout, text=True,
+                              cwd=cwd or self.work, env=environment, timeout=timeout * PATIENCE, text=True,
                               errors="surrogateescape", capture_output=True, **self.rights(),
                               **({"stdin": subprocess.DEVNULL} if input is None else {"input": input}))
         if check is not None:
@@ -93,13 +93,14 @@ class Shared:
         return User(directory, account, groups, self.environment)
 
     def minke(self, *arguments, check=0):
-        done = subprocess.run([self.program, *arguments], env=self.root, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([self.program, *arguments], env=self.root, capture_output=True, text=True,
+                              timeout=60 * PATIENCE)
         assert done.returncode == check, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
     def root_run(self, *command):
         return subprocess.run(command, env=self.root | {"PATH": self.environment["PATH"]}, capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=60 * PATIENCE)
 
     def pid(self, name: str = "minked") -> int:
         return int((self.home / f"{name}.pid").read_text())

@@ -22,7 +22,7 @@ def test_throttle(cluster):
 
 
 def test_throttle_is_the_reason_that_is_shown(cluster):
-    job = cluster.submit("sleep 60", "--array=0-3%1")
+    job = cluster.submit("sleep 600", "--array=0-3%1")
     poll(lambda: f"{job}_0 RUNNING None" in cluster.queue(format="%i %T %r"))
     poll(lambda: f"{job}_[1-3%1] PENDING JobArrayTaskLimit" in cluster.queue(format="%i %T %r"), 70)
     cluster.run("scancel", job, check=0)

@@ -25,7 +25,7 @@ def test_submitit(cluster):
 
 @pytest.mark.minke_only
 def test_submitit_arrays(cluster):
-    job = cluster.submit("sleep 60", "--array=0-3%2")
+    job = cluster.submit("sleep 600", "--array=0-3%2")
     poll(lambda: len(cluster.queue("-t", "R")) == 2)
     ids = {line.split("|")[0] for line in
            cluster.run("sacct", "-o", "JobID,State,NodeList", "--parsable2", "-j", job, check=0).stdout.splitlines()[1:]}

@@ -115,7 +115,8 @@ def test_step_that_loses_one_of_its_tasks(confined):
 def test_each_node_has_its_own_limit(confined):
     """Two tasks of 60 MiB on two nodes of 100 MiB, and both on one of them."""
     assert confined.run("srun", "-N2", "-n2", "--mem=100M", "./hog", "60", "1", check=0).stdout == "had 60\nhad 60\n"
-    done = confined.run("srun", "-N1", "-n2", "--mem=100M", "./hog", "60", "1")
+    done = confined.run("srun", "-N1", "-n2", "--mem=100M", "sh", "-c", "touch at.$SLURM_PROCID; "
+                        "until [ -e at.0 ] && [ -e at.1 ]; do sleep 0.05; done; exec ./hog 60 5")
     assert done.returncode == 1 and "Out Of Memory" in done.stderr
 
 
@@ -138,7 +139,7 @@ def test_memory_is_not_constrained_where_the_file_says_so(confined):
 def test_fork_bomb(confined):
     path = pathlib.Path(confined.environment["MINKE_CONFIG"])
     path.write_text("max_pids = 20\n" + path.read_text())
-    job = confined.submit("for i in $(seq 100); do sleep 1000 & done\necho unreachable", "--time=1")
+    job = confined.submit("for i in $(seq 100); do sleep 1000 & done\necho unreachable", "--time=10")
     poll(lambda: "fork" in (confined.work / f"slurm-{job}.out").read_text()
          if (confined.work / f"slurm-{job}.out").exists() else False)
     assert confined.output(confined.submit("echo another is undisturbed")) == "another is undisturbed\n"
@@ -148,7 +149,7 @@ def test_fork_bomb(confined):
 
 def test_nothing_escapes_the_end_of_the_job(confined):
     # Another job runs, so that what has no mark cannot be guessed to be this one's.
-    other = confined.submit("sleep 100")
+    other = confined.submit("sleep 1000")
     confined.wait_state(other, "RUNNING")
     job = confined.submit("./escape escaped\nwhile [ ! -e escaped ]; do sleep 0.02; done")
     confined.wait_end(job)

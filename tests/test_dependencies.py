@@ -28,7 +28,7 @@ def test_never_satisfied_can_end_the_job(cluster):
 
 
 def test_after_the_beginning(cluster):
-    one = cluster.submit("sleep 60", "--hold")
+    one = cluster.submit("sleep 600", "--hold")
     two = cluster.submit("true", f"--dependency=after:{one}")
     assert cluster.state(two) == "PENDING"
     cluster.run("scontrol", "release", one, check=0)
@@ -113,7 +113,7 @@ def test_each_task_waits_for_its_counterpart_across_crashes(cluster):
     second = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> ran", "--array=0-20:4", f"--dependency=aftercorr:{first}",
                             "--output=/dev/null")
     for _ in range(3):
-        poll(lambda: cluster.queue())
+        cluster.queue()
         cluster.kill()
     cluster.wait_end(second, 90)
     assert len((cluster.work / "ran").read_text().split()) == 6

@@ -79,7 +79,7 @@ class Shell:
 
     def close(self):
         os.close(self.commands)
-        self.process.wait(30)
+        self.process.wait(120)
         self.process.stdout.close()
 
 

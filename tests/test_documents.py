@@ -47,7 +47,7 @@ def test_squeue(cluster):
 
 
 def test_running_job(cluster):
-    job = cluster.submit("sleep 60", "--ntasks=2", "--nodes=2", "--time=UNLIMITED")
+    job = cluster.submit("sleep 600", "--ntasks=2", "--nodes=2", "--time=UNLIMITED")
     cluster.wait_state(job, "RUNNING")
     one, = document(cluster, "squeue", "--json", "-j", str(job))["jobs"]
     assert one["job_state"] == ["RUNNING"] and one["nodes"] == "n[1-2]" and one["time_limit"] == ENDLESS
@@ -131,7 +131,7 @@ def test_scontrol(cluster):
 
 
 def test_sprio(cluster):
-    holder = cluster.submit("sleep 60", "--nodes=2", "--exclusive")
+    holder = cluster.submit("sleep 600", "--nodes=2", "--exclusive")
     cluster.wait_state(holder, "RUNNING")
     job = cluster.submit("true")
     one, = document(cluster, "sprio", "--json")["jobs"]
@@ -149,7 +149,7 @@ def test_components_of_heterogeneous_jobs(cluster):
 
 def test_scontrol_steps_reservations_licenses_ping(new_cluster):
     cluster = new_cluster("one", Machine(nodes=2, extra="[licenses]\nmatlab = 4\n"))
-    job = cluster.submit("srun --job-name=inner sleep 60", "-L", "matlab:3")
+    job = cluster.submit("srun --job-name=inner sleep 600", "-L", "matlab:3")
     poll(lambda: f"{job}.0" in cluster.run("squeue", "-s", "-h", "-o", "%i").stdout)
     step, = [one for one in document(cluster, "scontrol", "show", "step", f"{job}", "--json")["steps"]
              if one["step"]["id"] == f"{job}.0"]

@@ -66,7 +66,7 @@ def test_mem_per_cpu(cluster):
 
 
 def test_restart_count(cluster):
-    job = cluster.submit("if [ -z \"$SLURM_RESTART_COUNT\" ]; then touch first; sleep 60; fi; echo $SLURM_RESTART_COUNT",
+    job = cluster.submit("if [ -z \"$SLURM_RESTART_COUNT\" ]; then touch first; sleep 600; fi; echo $SLURM_RESTART_COUNT",
                          "--requeue", "--output=out.txt")
     from cluster import poll
     poll(lambda: (cluster.work / "first").exists())
@@ -83,11 +83,11 @@ def test_tmpdir_is_private_and_gone_afterwards(cluster):
     path, mode, data = cluster.output(job).splitlines()
     assert mode == "700" and data == "data"
     from cluster import poll
-    poll(lambda: not pathlib.Path(path).exists(), 5, "the end of the job's directory")
+    poll(lambda: not pathlib.Path(path).exists(), what="the end of the job's directory")
 
 
 @pytest.mark.minke_only
-@pytest.mark.parametrize("ending", ["exit 3", "kill -9 $$", "cd \"$SLURM_TMPDIR\"; mkdir -p a/b; chmod 0 a; sleep 60"])
+@pytest.mark.parametrize("ending", ["exit 3", "kill -9 $$", "cd \"$SLURM_TMPDIR\"; mkdir -p a/b; chmod 0 a; sleep 600"])
 def test_tmpdir_is_gone_however_the_job_ends(cluster, ending):
     job = cluster.submit('echo "$SLURM_TMPDIR"; touch "$SLURM_TMPDIR/file"\n' + ending, "--output=out.txt")
     from cluster import poll
@@ -95,7 +95,7 @@ def test_tmpdir_is_gone_however_the_job_ends(cluster, ending):
     if "sleep" in ending:
         cluster.run("scancel", job, check=0)
     cluster.wait_end(job)
-    poll(lambda: not pathlib.Path(path).exists(), 5, "the end of the job's directory")
+    poll(lambda: not pathlib.Path(path).exists(), what="the end of the job's directory")
 
 
 @pytest.mark.minke_only

@@ -59,7 +59,7 @@ def run(cluster, script: str, *arguments, python=SYSTEM_PYTHON, options=(), seco
     return text
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(1800)
 def test_data_parallel_training_over_mpi(cluster):
     """As many processes as there may be, the same weights."""
     if not has(SYSTEM_PYTHON, "mpi4py"):
@@ -74,7 +74,7 @@ def test_data_parallel_training_over_mpi(cluster):
 
 
 @pytest.mark.machine(memory=6000)
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1800)
 def test_data_parallel_training_with_torch(cluster):
     python = torch_python()
     text = run(cluster, "parallel/train_torch.sh", python=python, seconds=200)
@@ -83,7 +83,7 @@ def test_data_parallel_training_with_torch(cluster):
 
 @pytest.mark.machine(memory=6000)
 @pytest.mark.xdist_group("transformers")
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_inference_with_a_model_on_disk(cluster):
     python = transformers_python()
     subprocess.run([python, EXAMPLES / "llm/make_tiny_model.py", cluster.work / "model"], check=True, capture_output=True)
@@ -128,7 +128,7 @@ def test_a_list_of_commands_over_tasks_and_nodes(cluster):
     assert len((cluster.work / "ran").read_text().splitlines()) == 20
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(1800)
 def test_more_data_than_memory(cluster):
     if not has(SYSTEM_PYTHON, "sklearn"):
         pytest.skip("there is no scikit-learn")
@@ -139,7 +139,7 @@ def test_more_data_than_memory(cluster):
 
 
 @pytest.mark.xdist_group("notebook")
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_notebook_server(cluster):
     """It answers at the address that its output tells, to those who have the token."""
     python = python_with("jupyter_server==2.14.2")

@@ -15,7 +15,7 @@ from test_wheels import make_wheel, seeds  # noqa: F401
 
 MINKE_ONLY = True
 pytestmark = [pytest.mark.skipif(not pathlib.Path("/usr/share/lmod/lmod").is_dir(), reason="Lmod is not installed"),
-              pytest.mark.xdist_group("wheels"), pytest.mark.timeout(600)]
+              pytest.mark.xdist_group("wheels"), pytest.mark.timeout(1800)]
 
 NARVAL = """#!/bin/bash
 #SBATCH --account=rrg-bengioy-ad            # Yoshua pays for your job

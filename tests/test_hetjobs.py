@@ -193,7 +193,7 @@ def test_srun_asks_for_a_job_of_several_components(cluster):
     done = cluster.run("srun", "-n1", "--mem=100M", "bash", "-c", script,
                        ":", "-n2", "--mem=100M", "bash", "-c", script, check=0)
     assert sorted(done.stdout.splitlines()) == ["0 of 3", "1 of 3", "2 of 3"]
-    assert cluster.queue() == []
+    poll(lambda: cluster.queue() == [])
 
 
 @pytest.mark.machine(nodes=2, cpus=2)

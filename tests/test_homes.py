@@ -22,7 +22,7 @@ def test_first_command_starts_the_daemon(cluster):
 def test_many_first_commands_start_one_daemon(cluster):
     script = cluster.script("true")
     commands = [cluster.start("sbatch", "--parsable", "--hold", script) for _ in range(8)]
-    answers = [command.communicate(timeout=60) for command in commands]
+    answers = [command.communicate(timeout=240) for command in commands]
     assert all(out for out, _ in answers), answers
     numbers = sorted(int(out) for out, _ in answers)
     assert numbers == list(range(numbers[0], numbers[0] + 8))
@@ -41,7 +41,7 @@ def test_up_and_down(cluster):
 
 
 def test_down_does_not_take_running_jobs_along(cluster):
-    job = cluster.submit("sleep 60")
+    job = cluster.submit("sleep 600")
     cluster.wait_state(job, "RUNNING")
     done = cluster.run("minke", "down")
     assert done.returncode != 0 and "1 job" in done.stderr
@@ -67,7 +67,7 @@ def test_job_numbers_go_on_after_a_restart(cluster):
 
 def test_clusters_do_not_see_each_other(new_cluster):
     one, two = new_cluster("one", Machine()), new_cluster("two", Machine(nodes=3))
-    job = one.submit("echo one; sleep 60", "--job-name=first")
+    job = one.submit("echo one; sleep 600", "--job-name=first")
     one.wait_state(job, "RUNNING")
     assert two.queue() == []
     assert two.run("sinfo", "-h", "-o", "%D", check=0).stdout == "3\n"

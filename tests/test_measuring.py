@@ -11,7 +11,7 @@ import urllib.request
 
 import pytest
 
-from cluster import Cluster, poll
+from cluster import Cluster, Ports, poll
 from test_gpus import H100, driver, gpu_cluster  # noqa: F401 (fixtures)
 
 MINKE_ONLY = True
@@ -26,6 +26,12 @@ def top(cluster, *options) -> dict:
 
 def job_in(report: dict, job: int) -> dict | None:
     return next((one for one in report["jobs"] if one["job_id"] == job), None)
+
+
+def times_of(cluster, job: int) -> list[int]:
+    """When the job's samples were taken."""
+    one = job_in(top(cluster, "--series", "-j", str(job)), job)
+    return one["series"]["time"] if one else []
 
 
 @pytest.fixture
@@ -53,7 +59,7 @@ def test_top_shows_time_and_memory(measured):
     assert lines[0].startswith("1 job running, ")
     assert any(re.match(rf"{job} +\S+ +busy ", line) for line in lines), lines
     # A name does not write to the terminal of who looks.
-    other = measured.submit("sleep 100", "--mem=50M", "--job-name=a\x1b[2Jb")
+    other = measured.submit("sleep 1000", "--mem=50M", "--job-name=a\x1b[2Jb")
     measured.wait_state(other, "RUNNING")
     poll(lambda: job_in(top(measured), other), what="the other job")
     lines = measured.run("minke", "top", "--once", check=0).stdout.splitlines()
@@ -62,9 +68,8 @@ def test_top_shows_time_and_memory(measured):
 
 
 def test_the_series_is_kept_with_the_record(measured):
-    job = measured.submit("sleep 30", "--mem=100M")
-    poll(lambda: len(job_in(top(measured, "--series", "-j", str(job)), job)["series"]["time"]) >= 3,
-         what="three samples")
+    job = measured.submit("sleep 3000", "--mem=100M")
+    poll(lambda: len(times_of(measured, job)) >= 3, what="three samples")
     measured.run("scancel", job, check=0)
     measured.wait_end(job)
     poll(lambda: job_in(top(measured, "--series", "-j", str(job)), job), what="the stored series")
@@ -75,11 +80,10 @@ def test_the_series_is_kept_with_the_record(measured):
 
 
 def test_a_restarted_daemon_goes_on_with_the_series(measured):
-    job = measured.submit("sleep 60", "--mem=100M")
-    first = poll(lambda: job_in(top(measured, "--series"), job)["series"]["time"], what="a sample")
+    job = measured.submit("sleep 600", "--mem=100M")
+    first = poll(lambda: times_of(measured, job), what="a sample")
     measured.run("minke", "down", "--keep-jobs", check=0)
-    again = poll(lambda: len(times := job_in(top(measured, "--series"), job)["series"]["time"]) > len(first) and times,
-                 what="more samples")
+    again = poll(lambda: len(times := times_of(measured, job)) > len(first) and times, what="more samples")
     assert again[:len(first)] == first
     measured.run("scancel", job, check=0)
 
@@ -90,16 +94,19 @@ def test_nothing_wakes_up_when_nothing_runs(measured):
     def wake_ups():
         return json.loads(measured.run("minke", "status", "--json", check=0).stdout)["wake_ups"]
     poll(lambda: measured.queue() == [])
-    before = wake_ups()
-    time.sleep(3)  # three samples' time, to see that nothing happens
-    assert wake_ups() - before <= 4  # this question's own
+
+    def rests() -> bool:
+        before = wake_ups()
+        time.sleep(5)  # five samples' time, to see that nothing happens
+        return wake_ups() - before <= 4  # this question's own
+    poll(rests, what="rest, once the job's end has been recorded")
 
 
 def test_gpus_in_sacct_seff_and_top(gpu_cluster, driver):  # noqa: F811
     cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", f"1 1 GPU-bbb 81559 {H100}",
                           "use 0 80 40000 300000 1000000 1980", "use 1 40 10000 200000 1000000 1980",
                           extra="[measuring]\ninterval = 1\n")
-    job = cluster.submit("srun --mem=100M sleep 60", "--gpus=2", "--mem=100M")
+    job = cluster.submit("srun --mem=100M sleep 600", "--gpus=2", "--mem=100M")
     one = poll(lambda: (found := job_in(top(cluster, "--series"), job)) and len(found["series"]["time"]) >= 2 and found,
                what="two samples")
     assert [gpu["utilization"] for gpu in one["gpus"]] == [80, 40]
@@ -129,7 +136,7 @@ def test_gpus_in_sacct_seff_and_top(gpu_cluster, driver):  # noqa: F811
 
 def test_a_gpu_that_is_lost_while_it_is_used(gpu_cluster, driver):  # noqa: F811
     cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", extra="[measuring]\ninterval = 1\n")
-    job = cluster.submit("sleep 60", "--gpus=1", "--mem=100M")
+    job = cluster.submit("sleep 600", "--gpus=1", "--mem=100M")
     poll(lambda: job_in(top(cluster), job), what="a sample")
     driver.tell(f"0 0 GPU-aaa 81559 {H100}", "lost 0")
     poll(lambda: (top(cluster), "GPUs: GPU-aaa: GPU is lost" in cluster.run("minke", "doctor").stdout)[1],
@@ -137,25 +144,26 @@ def test_a_gpu_that_is_lost_while_it_is_used(gpu_cluster, driver):  # noqa: F811
     assert cluster.state(job) == "RUNNING"
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+@pytest.fixture
+def ports():
+    some = Ports()
+    yield some
+    some.close()
 
 
 def fetch(port: int, path: str = "/metrics") -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=120) as answer:
         return answer.read().decode()
 
 
-def test_metrics(gpu_cluster):  # noqa: F811
-    port = free_port()
+def test_metrics(gpu_cluster, ports):  # noqa: F811
+    port = ports.take()
     cluster = gpu_cluster(f"0 0 GPU-aaa 81559 {H100}", "use 0 80 40000 300000 1000000 1980",
                           extra="[measuring]\ninterval = 1\n", )
     path = pathlib.Path(cluster.environment["MINKE_CONFIG"])
     path.write_text(f'metrics = "127.0.0.1:{port}"\n' + path.read_text())
     cluster.run("minke", "down")
-    running = cluster.submit("sleep 100", "--gpus=1", "--mem=100M", "--job-name", "a\"b")
+    running = cluster.submit("sleep 1000", "--gpus=1", "--mem=100M", "--job-name", "a\"b")
     waiting = cluster.submit("true", "--hold", "--array=1-5", "--mem=100M")
     assert running and waiting
 
@@ -187,7 +195,7 @@ def test_metrics(gpu_cluster):  # noqa: F811
     # Those who ask for nothing, or never to the end, hold up nobody.
     with contextlib.ExitStack() as idle:
         for begun in [b"", b"GET /metr"] * 100:
-            idle.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10)).sendall(begun)
+            idle.enter_context(socket.create_connection(("127.0.0.1", port), timeout=120)).sendall(begun)
         assert "slurm_jobs_running 1\n" in fetch(port)
     assert "slurm_jobs_running 1\n" in fetch(port)
 
@@ -196,7 +204,7 @@ def test_a_gpu_that_is_lost_while_jobs_run(gpu_cluster, driver):
     """It is taken from the offer, the job that has it is told, and it comes back when it answers again."""
     cluster = gpu_cluster(*(gpus := [f"{i} {i} GPU-{name * 3} 81559 {H100}" for i, name in enumerate("ab")]),
                           extra="[measuring]\ninterval = 1\n", nodes=NODES)
-    job = cluster.submit("sleep 300", "--gpus=1", "--mem=100M")
+    job = cluster.submit("sleep 3000", "--gpus=1", "--mem=100M")
     cluster.wait_state(job, "RUNNING")
     poll(lambda: (one := job_in(top(cluster), job)) and one["gpus"], what="a sample")
     driver.tell(*gpus, "lost 0")
@@ -205,7 +213,7 @@ def test_a_gpu_that_is_lost_while_jobs_run(gpu_cluster, driver):
     output = cluster.work / f"slurm-{job}.out"
     poll(lambda: f"JOB {job} HAS LOST A GPU: GPU-aaa: GPU is lost" in output.read_text(), what="the job's note")
     assert cluster.job(job)["JobState"] == "RUNNING"
-    other = cluster.submit("echo $CUDA_VISIBLE_DEVICES; sleep 300", "--gpus=1", "--mem=100M")
+    other = cluster.submit("echo $CUDA_VISIBLE_DEVICES; sleep 3000", "--gpus=1", "--mem=100M")
     poll(lambda: (cluster.work / f"slurm-{other}.out").exists() and
          (cluster.work / f"slurm-{other}.out").read_text() == "1\n", what="the other GPU")
     # What the first one gives back, nobody gets.

@@ -2,13 +2,12 @@
 import contextlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 
 import pytest
 
-from cluster import Machine
+from cluster import Machine, Ports
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -181,7 +180,7 @@ if rank == 0:
     ranks = sorted(int(peer.recv(16)) for peer in peers)
     print("all there:", ranks)
 else:
-    for _ in range(200):
+    for _ in range(2400):
         try:
             peer = socket.create_connection(address)
             break
@@ -195,10 +194,10 @@ else:
 def test_rendezvous_as_torchrun_does(cluster):
     """MASTER_ADDR from scontrol show hostnames; a virtual node's name does not resolve, so the job maps it."""
     (cluster.work / "meet.py").write_text(RENDEZVOUS)
-    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as free:
-        with_port = f"export MASTER_PORT={free.getsockname()[1]}\n"
-    job = cluster.submit("nodes=($(scontrol show hostnames $SLURM_JOB_NODELIST))\n" + with_port +
-                         "getent hosts ${nodes[0]} > /dev/null && export MASTER_ADDR=${nodes[0]} "
-                         "|| export MASTER_ADDR=127.0.0.1\n"
-                         f"echo ${{nodes[@]}}; srun {sys.executable} meet.py", "--nodes=2", "--ntasks=4")
-    assert cluster.output(job) == "n1 n2\nall there: [1, 2, 3]\n"
+    with contextlib.closing(Ports()) as ports:
+        with_port = f"export MASTER_PORT={ports.take()}\n"
+        job = cluster.submit("nodes=($(scontrol show hostnames $SLURM_JOB_NODELIST))\n" + with_port +
+                             "getent hosts ${nodes[0]} > /dev/null && export MASTER_ADDR=${nodes[0]} "
+                             "|| export MASTER_ADDR=127.0.0.1\n"
+                             f"echo ${{nodes[@]}}; srun {sys.executable} meet.py", "--nodes=2", "--ntasks=4")
+        assert cluster.output(job) == "n1 n2\nall there: [1, 2, 3]\n"

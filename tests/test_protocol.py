@@ -42,7 +42,7 @@ def test_status(daemon):
 
 def test_another_version(daemon):
     """Told apart by the greeting, which never changes."""
-    with daemon.wire(version=999, timeout=10) as wire:
+    with daemon.wire(version=999) as wire:
         assert wire.read_greeting() == 1
         assert closes(wire)
 
@@ -55,7 +55,7 @@ def test_a_command_says_so_when_versions_differ(new_cluster, tmp_path):
     command = one.start("squeue")
     connection, _ = listener.accept()
     connection.sendall(greeting(999))
-    out, err = command.communicate(timeout=30)
+    out, err = command.communicate(timeout=120)
     connection.close()
     listener.close()
     assert command.returncode == 1 and "version" in err and "999" in err, err
@@ -64,27 +64,27 @@ def test_a_command_says_so_when_versions_differ(new_cluster, tmp_path):
 @pytest.mark.parametrize("bytes_sent", [b"", b"M", b"MINKE", b"GET / HTTP/1.1\r\n\r\n", b"\0" * 7, os.urandom(1000)],
                          ids=["nothing", "one byte", "half a greeting", "HTTP", "zeros", "noise"])
 def test_no_greeting(daemon, bytes_sent):
-    with daemon.wire(version=None, timeout=10) as wire:
+    with daemon.wire(version=None) as wire:
         wire.socket.sendall(bytes_sent)
         wire.socket.shutdown(socket.SHUT_WR)
         assert closes(wire)
 
 
 def test_frame_over_the_limit(daemon):
-    with daemon.wire(timeout=10) as wire:
+    with daemon.wire() as wire:
         wire.socket.sendall(struct.pack("<II", 0xFFFFFFFF, 0) + b"x" * 1000)
         assert closes(wire)
 
 
 def test_descriptors_that_never_come(daemon):
-    with daemon.wire(timeout=10) as wire:
+    with daemon.wire() as wire:
         wire.socket.sendall(struct.pack("<II", 2, 3) + b"\x08\x01")
         wire.socket.shutdown(socket.SHUT_WR)
         assert closes(wire)
 
 
 def test_frame_cut_off(daemon):
-    with daemon.wire(timeout=10) as wire:
+    with daemon.wire() as wire:
         wire.socket.sendall(struct.pack("<II", 1000, 0) + b"x" * 10)
         wire.socket.shutdown(socket.SHUT_WR)
         assert closes(wire)
@@ -93,7 +93,7 @@ def test_frame_cut_off(daemon):
 def test_submission_cut_off_submits_nothing(daemon):
     messages = generated("rpc.messages")
     for cut in (1, 10, 100, 1000):
-        with daemon.wire(timeout=10) as wire:
+        with daemon.wire() as wire:
             request = wire.submission(script=b"#!/bin/sh\n" + b"#" * 2000)
             whole = frame(messages.ClientMessage(request_id=1, submit=request).SerializeToString())
             wire.socket.sendall(whole[:-cut])
@@ -103,7 +103,7 @@ def test_submission_cut_off_submits_nothing(daemon):
 def test_noise_in_frames(daemon):
     chance = random.Random(7)
     for size in (0, 1, 2, 5, 50, 5000):
-        with daemon.wire(timeout=10) as wire:
+        with daemon.wire() as wire:
             for _ in range(5):
                 try:
                     wire.socket.sendall(frame(chance.randbytes(size)))
@@ -113,7 +113,7 @@ def test_noise_in_frames(daemon):
 
 def test_requests_with_nonsense_in_them(daemon):
     """Well-formed messages whose contents make no sense are answered with an error."""
-    with daemon.wire(timeout=20) as wire:
+    with daemon.wire() as wire:
         messages = wire.messages
         without_key = wire.submission()
         without_key.key = b"short"
@@ -135,7 +135,7 @@ def test_requests_with_nonsense_in_them(daemon):
 
 
 def test_request_without_a_body(daemon):
-    with daemon.wire(timeout=10) as wire:
+    with daemon.wire() as wire:
         wire.send()
         try:
             assert wire.receive().WhichOneof("body") == "error"
@@ -186,7 +186,7 @@ def test_others_cannot_connect(daemon):
 
 def test_usage_of_running_steps(cluster):
     """What sstat and scontrol listpids show: each task's processes, and what they use."""
-    job = cluster.submit("srun sh -c 'echo $$ > pid.$SLURM_PROCID; sleep 60 & wait' & "
+    job = cluster.submit("srun sh -c 'echo $$ > pid.$SLURM_PROCID; sleep 600 & wait' & "
                          "python3 -c 'import time; hold = b\"x\" * (40 << 20); time.sleep(60)'; wait",
                          "--nodes=2", "--ntasks=2", "--mem=100M")
     pids = [int(poll(lambda: (path := cluster.work / f"pid.{rank}").exists() and path.read_text().strip()))

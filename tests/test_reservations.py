@@ -257,7 +257,7 @@ def test_nodes_that_are_taken_or_drained_are_replaced(new_cluster):
     create(cluster, "reservationname=spare", "starttime=now", "duration=30", f"users={user()}", "nodecnt=1", "flags=replace")
     first = shown(cluster, "spare")
     assert first["Flags"] == "REPLACE" and first["Nodes"] == "n1"
-    job = cluster.submit("sleep 60", "--reservation=spare")
+    job = cluster.submit("sleep 600", "--reservation=spare")
     poll(lambda: shown(cluster, "spare")["Nodes"] == "n2", 10, "another node")
     assert cluster.job(job)["NodeList"] == "n1"
     cluster.run("scontrol", "update", "nodename=n2", "state=drain", "reason=test", check=0)

@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+from cluster import poll
+
 MINKE_ONLY = True
 SECONDS = 4
 
@@ -14,21 +16,13 @@ def switches(pid: int) -> int:
                for line in (task / "status").read_text().splitlines() if "ctxt_switches" in line)
 
 
-def settle(cluster) -> None:
-    """Waits until a second passes in which nothing wakes."""
-    for _ in range(20):
-        before = [switches(cluster.pid(name)) for name in ("minked", "launcher")]
-        time.sleep(1)
-        if before == [switches(cluster.pid(name)) for name in ("minked", "launcher")]:
-            return
-
-
 def assert_at_rest(cluster) -> None:
-    settle(cluster)
-    before = {name: switches(cluster.pid(name)) for name in ("minked", "launcher")}
-    time.sleep(SECONDS)
-    after = {name: switches(cluster.pid(name)) for name in ("minked", "launcher")}
-    assert after == before
+    """Seconds pass in which nothing wakes, once what there was to do is done."""
+    def rests() -> bool:
+        before = [switches(cluster.pid(name)) for name in ("minked", "launcher")]
+        time.sleep(SECONDS)
+        return before == [switches(cluster.pid(name)) for name in ("minked", "launcher")]
+    poll(rests, 5, "rest")
 
 
 def test_new(cluster):

@@ -1,5 +1,7 @@
 """sattach: the output and input of a running step, from outside."""
+import os
 import subprocess
+import tempfile
 
 import pytest
 
@@ -27,9 +29,10 @@ def step(cluster):
 
 def attached(cluster, *arguments):
     """The output of sattach, which is there before the tasks write and stays until the step's end."""
-    pipe = subprocess.PIPE
-    process = cluster.start("sattach", *arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
-    poll(lambda: "/sattach-" in connected(process.pid) or process.poll() is not None)
+    with tempfile.TemporaryDirectory() as place:  # of its own, so that no other test's socket is taken for it
+        process = cluster.start("sattach", *arguments, env=cluster.environment | {"TMPDIR": place})
+        poll(lambda: place in connected(process.pid) or process.poll() is not None)
+        poll(lambda: not os.listdir(place))
     (cluster.work / "go").touch()
     return process
 
@@ -41,7 +44,7 @@ def connected(pid: int) -> str:
 
 def end(cluster, process):
     (cluster.work / "end").touch()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     return process.returncode, sorted(out.splitlines()), sorted(err.splitlines())
 
 
@@ -70,8 +73,8 @@ def test_input_goes_to_the_tasks(cluster):
     other.stdin.write("from sattach\n")
     other.stdin.flush()
     assert other.stdout.readline() == "task 1 read from sattach\n"
-    out, _ = process.communicate("from srun\n", timeout=30)
-    assert other.communicate(timeout=30)[0] == "task 0 read from srun\n" and other.returncode == 0
+    out, _ = process.communicate("from srun\n", timeout=120)
+    assert other.communicate(timeout=120)[0] == "task 0 read from srun\n" and other.returncode == 0
     assert sorted(out.splitlines()) == ["task 0 read from srun", "task 1 read from sattach"]
 
 

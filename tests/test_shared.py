@@ -65,13 +65,13 @@ def test_limits_and_umask_are_the_submitters(shared):
 
 
 def test_everybody_sees_the_queue(shared):
-    job = shared.alice.submit("sleep 100")
+    job = shared.alice.submit("sleep 1000")
     assert shared.bob.run("squeue", "-h", "-j", job, "-o", "%u", check=0).stdout.strip() == shared.alice.name
     shared.alice.run("scancel", job, check=0)
 
 
 def test_private_jobs(private):
-    job = private.alice.submit("sleep 100", "--job-name=secret")
+    job = private.alice.submit("sleep 1000", "--job-name=secret")
     private.alice.wait_state(job, "RUNNING")
     for command in (["squeue", "-h"], ["sacct", "-n", "-a"], ["scontrol", "show", "job", job],
                     ["sacct", "-n", "-j", job], ["squeue", "-h", "-u", private.alice.name], ["squeue", "-h", "-s"],
@@ -92,9 +92,9 @@ def test_private_jobs(private):
 
 
 def test_operators_operate(shared):
-    job = shared.alice.submit("sleep 100")
+    job = shared.alice.submit("sleep 1000")
     shared.alice.wait_state(job, "RUNNING")
-    assert "sleep 100" in shared.otto.run("scontrol", "write", "batch_script", job, "-", check=0).stdout
+    assert "sleep 1000" in shared.otto.run("scontrol", "write", "batch_script", job, "-", check=0).stdout
     shared.otto.run("scancel", job, check=0)
     assert shared.alice.wait_end(job)["JobState"] == "CANCELLED"
     shared.otto.run("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=looking", check=0)
@@ -139,7 +139,7 @@ def test_temporary_directory_is_private(shared):
     assert shared.bob.run("mkdir", f"{pathlib.Path(path).parent}/job{int(job) + 1}").returncode != 0
     shared.alice.run("scancel", job, check=0)
     shared.alice.wait_end(job)
-    assert not pathlib.Path(path).exists()
+    poll(lambda: not pathlib.Path(path).exists(), what="the end of the job's directory")
 
 
 @pytest.mark.parametrize("mode, owner", [(0o666, 0), (0o644, 65534)])

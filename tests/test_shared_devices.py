@@ -77,7 +77,7 @@ def test_a_job_opens_its_gpus_and_no_others(hiding):
 
 
 def test_the_second_job_counts_its_own_from_zero(hiding):
-    first = hiding.alice.submit("sleep 100", "--gpus=1", "--mem=100M")
+    first = hiding.alice.submit("sleep 1000", "--gpus=1", "--mem=100M")
     hiding.alice.wait_state(first, "RUNNING")
     no = "Operation not permitted"
     assert opened(hiding.bob, hiding, "--gpus=1") == ["0", no, "opened", no]
@@ -129,10 +129,10 @@ def test_a_user_cannot_change_what_others_resolve(machine):
 NETWORK = """import socket, sys
 print([name for _, name in socket.if_nameindex()])
 server = socket.create_server(("127.0.0.1", 0))
-socket.create_connection(server.getsockname(), 5).close()
+socket.create_connection(server.getsockname(), 60).close()
 print("loopback works")
 try:
-    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60)
     print("reached the machine")
 except OSError as error:
     print(error.strerror)
@@ -157,7 +157,7 @@ def test_an_offline_partition(machine):
 def test_steps_of_an_offline_job_share_one_loopback(machine):
     serve = ("import socket; one = socket.create_server(('127.0.0.1', 4711)); open('up', 'w'); "
              "one.accept()[0].sendall(b'met')")
-    meet = "import socket; print(socket.create_connection(('127.0.0.1', 4711), 5).recv(10).decode())"
+    meet = "import socket; print(socket.create_connection(('127.0.0.1', 4711), 120).recv(10).decode())"
     job = machine.alice.submit(f'srun --mem=30M --overlap -n1 python3 -c "{serve}" &\n'
                                "until [ -e up ]; do sleep 0.05; done\n"
                                f'srun --mem=30M --overlap -n1 python3 -c "{meet}"\nwait', "-p", "off", "--mem=100M")
@@ -267,7 +267,7 @@ def groups_of_job(user, job: int) -> set[str]:
 
 def test_a_login_is_put_into_the_users_job_or_refused(hiding):
     # What others run shall not be taken for alice's.
-    other = hiding.bob.submit("sleep 100", "--mem=50M")
+    other = hiding.bob.submit("sleep 1000", "--mem=50M")
     hiding.bob.wait_state(other, "RUNNING")
     with subprocess.Popen(["sleep", "1000"]) as login:
         try:
@@ -278,7 +278,7 @@ def test_a_login_is_put_into_the_users_job_or_refused(hiding):
             assert adopt(hiding, "root", login.pid).returncode == 0
             assert adopt(hiding, "nosuchuser", login.pid).returncode == 1
             assert not groups(login.pid)
-            job = hiding.alice.submit("sleep 100", "--mem=50M")
+            job = hiding.alice.submit("sleep 1000", "--mem=50M")
             hiding.alice.wait_state(job, "RUNNING")
             done = poll(lambda: (one := adopt(hiding, hiding.alice.name, login.pid)).returncode == 0 and one,
                         what="the job")
@@ -300,7 +300,7 @@ def test_a_login_is_put_into_the_users_job_or_refused(hiding):
 def test_a_login_is_not_drawn_into_what_looks_like_the_job(hiding, with_group):
     """A user's process outside of jobs may say that it is of one, and a part of the hierarchy may be his to divide."""
     alice = hiding.alice
-    before = alice.submit("sleep 100", "--mem=50M")
+    before = alice.submit("sleep 1000", "--mem=50M")
     alice.wait_state(before, "RUNNING")
     own = poll(lambda: groups_of_job(alice, before), what="the job's groups")
     home_id, name = re.search(r"minke\+([^/]+)/([^/]+)", next(iter(own))).groups()
@@ -324,7 +324,7 @@ def test_a_login_is_not_drawn_into_what_looks_like_the_job(hiding, with_group):
             try:
                 if made:
                     (made[-1] / "cgroup.procs").write_text(str(false.pid))
-                assert alice.submit("sleep 100", "--mem=50M") == job
+                assert alice.submit("sleep 1000", "--mem=50M") == job
                 alice.wait_state(job, "RUNNING")
                 poll(lambda: adopt(hiding, alice.name, login.pid).returncode == 0, what="the job")
                 true = groups_of_job(alice, job) - groups(false.pid)  # it is listed, too

@@ -44,7 +44,7 @@ def test_private_directories(with_private_tmp):
 
 def test_private_directories_are_removed_after_a_crash(with_private_tmp):
     one = with_private_tmp
-    job = one.alice.submit("echo left > /tmp/left; echo left > /dev/shm/left; touch there; sleep 100", "--no-requeue")
+    job = one.alice.submit("echo left > /tmp/left; echo left > /dev/shm/left; touch there; sleep 1000", "--no-requeue")
     poll(lambda: (one.alice.work / "there").exists())
     os.kill(one.pid("launcher"), signal.SIGKILL)
     assert one.alice.wait_end(job)["JobState"] == "NODE_FAIL"
@@ -109,7 +109,7 @@ def test_the_next_job_finds_it_empty(with_tmp_size):
 
 def test_limited_directories_are_removed_after_a_crash(with_tmp_size):
     one = with_tmp_size
-    job = one.alice.submit("echo left > $SLURM_TMPDIR/left; touch there; sleep 100", "--no-requeue")
+    job = one.alice.submit("echo left > $SLURM_TMPDIR/left; touch there; sleep 1000", "--no-requeue")
     poll(lambda: (one.alice.work / "there").exists())
     assert left_of_directories(one)
     os.kill(one.pid("launcher"), signal.SIGKILL)

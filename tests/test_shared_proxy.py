@@ -206,7 +206,7 @@ def test_it_runs_while_it_is_used_and_ends_with_the_job(machine):
     before = relays(machine)
     url = f"http://{HOST}:{machine.http}/"
     script = (f"module load httpproxy; touch up; until [ -e use ]; do sleep 0.05; done; curl -s {url}; touch used\n"
-              f"until [ -e again ]; do sleep 0.05; done; curl -s --retry 5 --retry-all-errors {url}; sleep 100")
+              f"until [ -e again ]; do sleep 0.05; done; curl -s --retry 5 --retry-all-errors {url}; sleep 1000")
     number = machine.bob.submit(script, "-p", "off", "--mem=100M")
     poll((machine.bob.work / "up").exists)
     assert relays(machine) == before  # nobody has asked yet
@@ -259,7 +259,7 @@ def channel() -> dict[str, bytes]:
     return files
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1800)
 def test_packages_of_conda_come_through_the_proxy(machine):
     """Solved, fetched and installed by rattler, which mamba's successor pixi does it with: conda itself is in no registry of
     Debian's or Python's."""

@@ -10,7 +10,7 @@ from shared import NEEDS_ROOT, Shared
 from test_wheels import make_wheel, seeds  # noqa: F401
 
 MINKE_ONLY = True
-pytestmark = [NEEDS_ROOT, pytest.mark.xdist_group("wheels"), pytest.mark.timeout(600),
+pytestmark = [NEEDS_ROOT, pytest.mark.xdist_group("wheels"), pytest.mark.timeout(1800),
               pytest.mark.skipif(not pathlib.Path("/usr/share/lmod/lmod").is_dir(), reason="Lmod is not installed")]
 
 

@@ -1,5 +1,7 @@
 """scontrol and scancel on jobs that wait, run or have run."""
 import pathlib
+import re
+import signal
 import time
 
 import pytest
@@ -95,7 +97,7 @@ def test_requeue_of_a_task_that_has_ended(cluster):
 
 
 def test_requeue_of_incomplete_tasks(cluster):
-    job = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> runs; test $SLURM_ARRAY_TASK_ID = 1 || sleep 100", "--array=1-2")
+    job = cluster.submit("echo $SLURM_ARRAY_TASK_ID >> runs; test $SLURM_ARRAY_TASK_ID = 1 || sleep 1000", "--array=1-2")
     cluster.wait_end(f"{job}_1")
     cluster.wait_state(f"{job}_2", "RUNNING")
     cluster.run("scontrol", "requeue", "Incomplete", job, check=0)
@@ -108,21 +110,20 @@ def test_requeue_of_incomplete_tasks(cluster):
 
 
 def test_requeue_as_special_exit(cluster):
-    job = cluster.submit("touch started; sleep 100")
+    job = cluster.submit("touch started; sleep 1000")
     poll(lambda: (cluster.work / "started").exists())
     cluster.run("scontrol", "requeuehold", "State=SpecialExit", job, check=0)
     held = cluster.wait_state(job, "SPECIAL_EXIT")
     assert held["Reason"] == "job_requeued_in_held_state" and held["Priority"] == "0"
     assert cluster.queue(format="%i %T %t %r") == [f"{job} SPECIAL_EXIT SE job requeued in held state"]
-    output = (cluster.work / f"slurm-{job}.out").read_text()
-    assert "CANCELLED AT" in output and "DUE TO JOB REQUEUE ***" in output
+    poll(lambda: re.search("CANCELLED AT .* DUE TO JOB REQUEUE \\*\\*\\*", (cluster.work / f"slurm-{job}.out").read_text()))
     cluster.run("scontrol", "release", job, check=0)
     cluster.wait_state(job, "PENDING", "RUNNING")
     cluster.run("scancel", job, check=0)
 
 
 def test_hold_by_name(cluster):
-    blocker = cluster.submit("sleep 100", "-N2", "--exclusive")
+    blocker = cluster.submit("sleep 1000", "-N2", "--exclusive")
     cluster.wait_state(blocker, "RUNNING")
     jobs = [cluster.submit("true", "-J", name) for name in ("a", "b", "a")]
     cluster.run("scontrol", "hold", "jobname=a", check=0)
@@ -136,7 +137,7 @@ def test_hold_by_name(cluster):
 
 @pytest.mark.minke_only
 def test_top(cluster):
-    blocker = cluster.submit("sleep 100", "-N2", "--exclusive")
+    blocker = cluster.submit("sleep 1000", "-N2", "--exclusive")
     cluster.wait_state(blocker, "RUNNING")
     jobs = [cluster.submit("true") for _ in range(4)]
     cluster.run("scontrol", "top", f"{jobs[3]},{jobs[1]}", check=0)
@@ -149,7 +150,7 @@ def test_top(cluster):
 
 
 def test_notify(cluster):
-    job = cluster.submit("touch started; sleep 100")
+    job = cluster.submit("touch started; sleep 1000")
     poll(lambda: (cluster.work / "started").exists())
     cluster.run("scontrol", "notify", job, "hello", "world", check=0)
     poll(lambda: "error: hello world\n" in (cluster.work / f"slurm-{job}.out").read_text())
@@ -165,12 +166,12 @@ def test_notify_an_allocation(cluster):
     cluster.run("scontrol", "notify", 1, "hello", check=0)
     poll(lambda: "salloc: hello\n" in (cluster.work / "err").read_text())
     (cluster.work / "finish").touch()
-    assert allocation.wait(30) == 0
+    assert allocation.wait(120) == 0
 
 
 @pytest.mark.minke_only
 def test_list_processes(cluster):
-    job = cluster.submit("srun sh -c 'touch started; sleep 100; true' &\nwait", "-n1", "--overcommit")
+    job = cluster.submit("srun sh -c ': > started; sleep 1000; true' &\nwait", "-n1", "--overcommit")
     poll(lambda: (cluster.work / "started").exists())
 
     def listed() -> list[list[str]]:
@@ -197,7 +198,7 @@ def test_licenses(cluster):
         return cluster.run("scontrol", "-o", "show", "licenses", check=0).stdout
     assert shown() == ("LicenseName=ansys Total=1 Used=0 Free=1 Reserved=0 Remote=no\n"
                        "LicenseName=matlab Total=2 Used=0 Free=2 Reserved=0 Remote=no\n")
-    one = cluster.submit("touch started; sleep 100", "--licenses=matlab:2")
+    one = cluster.submit("touch started; sleep 1000", "--licenses=matlab:2")
     two = cluster.submit("true", "--licenses=matlab")
     poll(lambda: (cluster.work / "started").exists())
     assert "LicenseName=matlab Total=2 Used=2 Free=0" in shown()
@@ -310,16 +311,16 @@ def test_more_cpus_are_not_more_tasks(cluster):
 
 @pytest.mark.minke_only  # Slurm looks once a minute at most
 def test_what_cannot_end_before_its_deadline_is_removed(cluster):
-    job = cluster.submit("true", "--time=1", "--deadline=now+62", "--hold")
+    job = cluster.submit("true", "--time=1", "--deadline=now+75", "--hold")
     assert cluster.state(job) == "PENDING"
     ended = cluster.wait_state(job, "DEADLINE", seconds=90)
     assert ended["Reason"] == "DeadLine"
 
 
 def test_what_runs_on_a_node_that_is_set_down_fails(cluster):
-    job = cluster.submit("sleep 300", "--no-requeue", "-w", "n1")
-    again = cluster.submit("sleep 300", "--requeue", "-w", "n1")
-    other = cluster.submit("sleep 300", "-w", "n2")
+    job = cluster.submit("sleep 3000", "--no-requeue", "-w", "n1")
+    again = cluster.submit("sleep 3000", "--requeue", "-w", "n1")
+    other = cluster.submit("sleep 3000", "-w", "n2")
     for one in (job, again, other):
         cluster.wait_state(one, "RUNNING")
     cluster.run("scontrol", "update", "nodename=n1", "state=down", "reason=broken", check=0)
@@ -328,7 +329,7 @@ def test_what_runs_on_a_node_that_is_set_down_fails(cluster):
     cluster.wait_state(again, "PENDING")
     assert cluster.job(again)["Restarts"] == "1"
     assert cluster.state(other) == "RUNNING"
-    assert "DUE TO NODE FAILURE" in poll(lambda: (cluster.work / f"slurm-{job}.out").read_text())
+    poll(lambda: "DUE TO NODE FAILURE" in (cluster.work / f"slurm-{job}.out").read_text())
     cluster.run("scontrol", "update", "nodename=n1", "state=resume", check=0)
 
 
@@ -342,7 +343,7 @@ def test_a_job_that_was_held_tells_so_when_it_is_cancelled(cluster):
 
 
 def test_the_exit_code_of_what_was_stopped(cluster):
-    job = cluster.submit("sleep 300")
+    job = cluster.submit("sleep 3000")
     cluster.wait_state(job, "RUNNING")
     cluster.run("scancel", job, check=0)
     cluster.wait_state(job, "CANCELLED")
@@ -353,7 +354,7 @@ def test_the_exit_code_of_what_was_stopped(cluster):
 
 
 def test_a_step_that_does_not_run_cannot_be_cancelled(cluster):
-    job = cluster.submit("sleep 300")
+    job = cluster.submit("sleep 3000")
     cluster.wait_state(job, "RUNNING")
     done = cluster.run("scancel", f"{job}.7")
     assert done.returncode == 1
@@ -362,7 +363,7 @@ def test_a_step_that_does_not_run_cannot_be_cancelled(cluster):
 
 
 def test_a_running_job_that_is_held_is_held_when_it_is_requeued(cluster):
-    job = cluster.submit("sleep 300", "--requeue")
+    job = cluster.submit("sleep 3000", "--requeue")
     cluster.wait_state(job, "RUNNING")
     cluster.run("scontrol", "hold", job, check=0)
     assert cluster.state(job) == "RUNNING"
@@ -372,7 +373,7 @@ def test_a_running_job_that_is_held_is_held_when_it_is_requeued(cluster):
 
 
 def test_the_time_limit_of_a_step_can_be_changed(cluster):
-    job = cluster.submit("srun --time=5 sleep 100 &\nsrun --overlap --time=5 sleep 100 &\nwait", "--time=10", "--ntasks=2")
+    job = cluster.submit("srun --time=5 sleep 1000 &\nsrun --overlap --time=5 sleep 1000 &\nwait", "--time=10", "--ntasks=2")
     def limits():
         text = cluster.run("scontrol", "show", "step", job).stdout
         return [line.split("TimeLimit=")[1].split()[0] for line in text.splitlines() if f"StepId={job}." in line and "batch" not in line]
@@ -406,8 +407,11 @@ def test_an_exclusive_job_beside_a_suspended_one(new_cluster):
 def test_an_interactive_job_is_told_that_its_partition_is_down(cluster):
     cluster.run("scontrol", "update", "PartitionName=main", "State=DOWN", check=0)
     try:
-        waits = cluster.run("timeout", "2", "srun", "true")
-        assert "srun: Partition in DOWN state\n" in waits.stderr and "queued and waiting" in waits.stderr
+        waits = cluster.start("srun", "true")
+        told = [waits.stderr.readline() for _ in range(2)]
+        waits.send_signal(signal.SIGINT)
+        waits.communicate(timeout=120)
+        assert "srun: Partition in DOWN state\n" in told and any("queued and waiting" in line for line in told), told
         assert "Partition in DOWN state" in cluster.run("srun", "--immediate=1", "true").stderr
     finally:
         cluster.run("scontrol", "update", "PartitionName=main", "State=UP", check=0)

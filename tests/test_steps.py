@@ -94,26 +94,28 @@ def test_steps_wait_for_each_other(cluster):
 
 
 def test_kill_on_bad_exit(cluster):
-    began = time.monotonic()
     done = cluster.run("srun", "--kill-on-bad-exit=1", "--ntasks=2", "sh", "-c",
-                       "[ $SLURM_PROCID = 1 ] && exit 4; sleep 60; true")
-    assert done.returncode != 0 and time.monotonic() - began < 40
+                       "[ $SLURM_PROCID = 1 ] && exit 4; sleep 600; true")
+    assert done.returncode != 0
+
+
+def interrupt_twice(step) -> None:
+    """Until it takes two for one within a second: a busy machine may deliver them later, or as one."""
+    poll(lambda: step.poll() is not None or step.send_signal(signal.SIGINT), what="the end of an interrupted step")
 
 
 def test_interrupt(cluster):
     """Ctrl-C twice within a second ends the tasks."""
-    step = cluster.start("srun", "sh", "-c", "echo $$ > pid; exec sleep 60")
+    step = cluster.start("srun", "sh", "-c", "echo $$ > pid; exec sleep 600")
     pid = int(poll(lambda: (cluster.work / "pid").exists() and (cluster.work / "pid").read_text().strip()))
-    step.send_signal(signal.SIGINT)
-    time.sleep(0.2)
-    step.send_signal(signal.SIGINT)
-    assert step.wait(30) != 0
+    interrupt_twice(step)
+    assert step.returncode != 0
     poll(lambda: has_ended(pid), 20, "the end of the task")
     poll(lambda: cluster.queue() == [], 20)
 
 
 def test_srun_that_is_killed_leaves_nothing(cluster):
-    step = cluster.start("srun", "sh", "-c", "echo $$ > pid; exec sleep 60")
+    step = cluster.start("srun", "sh", "-c", "echo $$ > pid; exec sleep 600")
     pid = int(poll(lambda: (cluster.work / "pid").exists() and (cluster.work / "pid").read_text().strip()))
     step.kill()
     step.wait()
@@ -131,7 +133,7 @@ def test_terminal(cluster):
         os.execvpe("srun", ["srun", "--pty", "sh", "-c", "tty; stty size; read line; echo got $line"], cluster.environment)
     os.write(terminal, b"typed\n")
     text = b""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if select.select([terminal], [], [], 0.1)[0]:
             try:
@@ -160,7 +162,7 @@ def test_salloc_returns_the_commands_exit_code(cluster):
 
 
 def test_salloc_waits_its_turn(cluster):
-    holder = cluster.submit("touch started; sleep 60", "--nodes=2", "--exclusive")
+    holder = cluster.submit("touch started; sleep 600", "--nodes=2", "--exclusive")
     cluster.wait_state(holder, "RUNNING")
     waiting = cluster.start("salloc", "true")
     lines = poll(lambda: waiting.stderr.readline(), 10)
@@ -168,19 +170,19 @@ def test_salloc_waits_its_turn(cluster):
     assert number
     assert waiting.stderr.readline() == f"salloc: job {number[1]} queued and waiting for resources\n"
     cluster.run("scancel", holder, check=0)
-    rest = waiting.communicate(timeout=30)[1]
+    rest = waiting.communicate(timeout=120)[1]
     assert f"salloc: job {number[1]} has been allocated resources\n" in rest and waiting.returncode == 0
 
 
 def test_no_room_now(cluster):
-    holder = cluster.submit("sleep 60", "--nodes=2", "--exclusive")
+    holder = cluster.submit("sleep 600", "--nodes=2", "--exclusive")
     cluster.wait_state(holder, "RUNNING")
     done = cluster.run("salloc", "--immediate=1", "true", timeout=30)
     assert done.returncode == 1
 
 
 def test_joining_a_running_job(cluster):
-    job = cluster.submit("touch started; sleep 60", "--job-name=host")
+    job = cluster.submit("touch started; sleep 600", "--job-name=host")
     poll(lambda: (cluster.work / "started").exists())
     done = cluster.run("srun", f"--jobid={job}", "--overlap", "sh", "-c", "echo $SLURM_JOB_ID", check=0)
     assert done.stdout == f"{job}\n"
@@ -211,7 +213,7 @@ def test_tasks_that_end_alike_are_told_in_one_line(cluster):
         return sorted(line for line in done.stderr.splitlines() if "error" in line)
 
     poll(lambda: told() == ["srun: error: n1: tasks 0-1: Exited with exit code 3",
-                            "srun: error: n2: tasks 2-3: Exited with exit code 3"], 30, "a line for each node")
+                            "srun: error: n2: tasks 2-3: Exited with exit code 3"], 60, "a line for each node")
 
 
 def test_multi_prog(cluster):
@@ -227,22 +229,29 @@ def test_multi_prog(cluster):
 
 
 def test_wait_for_the_others(cluster):
-    began = time.monotonic()
-    done = cluster.run("srun", "-n4", "--wait=1", "sh", "-c", "[ $SLURM_PROCID = 1 ] || sleep 60; true")
-    assert time.monotonic() - began < 30 and done.returncode != 0
+    done = cluster.run("srun", "-n4", "--wait=1", "sh", "-c", "[ $SLURM_PROCID = 1 ] || sleep 600; true")
+    assert done.returncode != 0
     for text in ("srun: First task exited 1s ago\n", " tasks 0,2-3: running\n", " task 1: exited\n"):
         assert text in done.stderr
 
 
 def test_first_interrupt_shows_the_tasks(cluster):
-    step = cluster.start("srun", "-n2", "sh", "-c", "touch up.$SLURM_PROCID; [ $SLURM_PROCID = 0 ] || sleep 3")
+    with open(cluster.work / "err", "w") as errors:
+        step = cluster.start("srun", "-n2", "sh", "-c", "touch up.$SLURM_PROCID; [ $SLURM_PROCID = 0 ] || "
+                             "while [ ! -e go ]; do sleep 0.05; done", stderr=errors)
     poll(lambda: len(list(cluster.work.glob("up.*"))) == 2)
-    time.sleep(1)
-    step.send_signal(signal.SIGINT)
-    text = step.communicate(timeout=30)[1]
-    assert step.returncode == 0
-    assert "srun: interrupt (one more within 1 sec to abort)\n" in text
-    assert re.search(r"srun: StepId=\d+\.0 task 1: running\nsrun: StepId=\d+\.0 task 0: exited\n", text)
+    told = (cluster.work / "err").read_text
+
+    def shows_the_end() -> bool:
+        """Asks once more, and no second time within the second after srun's answer: that would end the step."""
+        before = told().count("running\n")
+        step.send_signal(signal.SIGINT)
+        poll(lambda: told().count("running\n") > before)
+        time.sleep(1.5)
+        return re.search(r"srun: StepId=\d+\.0 task 1: running\nsrun: StepId=\d+\.0 task 0: exited\n", told()) is not None
+    poll(shows_the_end)
+    (cluster.work / "go").touch()
+    assert step.wait(120) == 0 and "srun: interrupt (one more within 1 sec to abort)\n" in told(), told()
 
 
 def test_signals_are_handed_on(cluster):
@@ -251,16 +260,16 @@ def test_signals_are_handed_on(cluster):
     poll(lambda: len(list(cluster.work.glob("up.*"))) == 2)
     time.sleep(0.5)
     step.send_signal(signal.SIGUSR1)
-    out, _ = step.communicate(timeout=30)
+    out, _ = step.communicate(timeout=120)
     assert out.count("got\n") == 2 and step.returncode == 5
 
 
 def test_terminated_srun_kills_its_step(cluster):
-    step = cluster.start("srun", "sh", "-c", "touch up; sleep 60")
+    step = cluster.start("srun", "sh", "-c", "touch up; sleep 600")
     poll((cluster.work / "up").exists)
     time.sleep(0.5)
     step.send_signal(signal.SIGTERM)
-    text = step.communicate(timeout=30)[1]
+    text = step.communicate(timeout=120)[1]
     assert step.returncode != 0
     assert "srun: forcing job termination\n" in text and "CANCELLED AT" in text
 
@@ -307,9 +316,10 @@ def test_more_tasks_than_processors_by_overcommit(cluster):
 
 
 def test_memory_of_steps_is_counted(cluster):
-    said = in_allocation(cluster, "srun -N1 -n1 -w n1 --exact --mem=1500 sh -c 'touch up; sleep 1' & "
+    said = in_allocation(cluster, "srun -N1 -n1 -w n1 --exact --mem=1500 sh -c "
+                         "'touch up; until grep -q retrying err; do sleep 0.05; done' & "
                          "while [ ! -e up ]; do sleep 0.05; done; "
-                         "srun -N1 -n1 -w n1 --exact --mem=600 echo second; wait", "--mem=1800")
+                         "srun -N1 -n1 -w n1 --exact --mem=600 echo second 2> err; wait; cat err", "--mem=1800")
     assert "second" in said
     assert any("step creation temporarily disabled, retrying (Requested nodes are busy)" in line for line in said)
 
@@ -385,7 +395,7 @@ def test_preserved_environment(cluster):
 
 
 def test_scancel_of_a_step(cluster):
-    job = cluster.submit("srun --overlap sh -c 'touch up; sleep 60' || echo step $?; echo on", "--ntasks=1")
+    job = cluster.submit("srun --overlap sh -c 'touch up; sleep 600' || echo step $?; echo on", "--ntasks=1")
     poll((cluster.work / "up").exists)
     time.sleep(0.5)
     cluster.run("scancel", f"{job}.0", check=0)
@@ -441,6 +451,7 @@ def test_sgather_of_a_directory(cluster):
 def test_range_of_nodes(cluster):
     """Of a range, as many nodes as there are and as tasks can use; with --use-min-nodes, as few as will do."""
     def nodes(*options):
+        poll(lambda: cluster.queue() == [], what="the end of the one before")
         return cluster.run("srun", *options, "printenv", "SLURM_NNODES", check=0).stdout.split()
     assert nodes("-N1-2", "-n2") == ["2"] * 2
     assert nodes("-N1-2") == ["2"] * 2
@@ -467,7 +478,7 @@ def test_interrupt_while_waiting_for_an_allocation(cluster, command, words):
         line = waiting.stderr.readline()
     waiting.send_signal(signal.SIGINT)
     told = waiting.stderr.read()
-    assert waiting.wait(30) == 1
+    assert waiting.wait(120) == 1
     job = re.search(r"job (\d+) queued", line)[1]
     assert sorted(told.splitlines()) == sorted(words.format(job).splitlines())
     poll(lambda: cluster.queue() == [], 20)
@@ -499,7 +510,7 @@ def test_pty_follows_the_terminal(cluster):
         os.chdir(cluster.work)
         os.execvpe("srun", ["srun", "--pty", "bash", "-c", script], cluster.environment)
     text, resized = b"", False
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if select.select([terminal], [], [], 0.1)[0]:
             try:

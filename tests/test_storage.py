@@ -6,16 +6,25 @@ import subprocess
 
 import pytest
 
-from cluster import ROOT, plain_environment
+from cluster import PATIENCE, ROOT, plain_environment
 
 MINKE = os.environ.get("MINKE", str(ROOT / "build/minke"))
 
 
 def minke(*arguments, code=0, **options):
     done = subprocess.run([MINKE, *map(str, arguments)], env=plain_environment(), capture_output=True, text=True,
-                          timeout=60, **options)
+                          timeout=60 * PATIENCE, **options)
     assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
+
+
+def set_attribute(path, value: bytes) -> bool:
+    """Whether the file system has attributes of users: an older tmpfs has none."""
+    try:
+        os.setxattr(path, "user.note", value)
+    except OSError:
+        return False
+    return True
 
 
 @pytest.fixture

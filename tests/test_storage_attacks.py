@@ -268,10 +268,10 @@ def test_kills_of_unpacking_leave_nothing_or_all(tmp_path):
         (tree / str(number % 20) / str(number)).write_bytes(os.urandom(2000))
     minke("pack", "-q", "--format", "tar", "--to", tmp_path / "x.tar", tree)
     killed = 0
-    for _ in range(5):
+    while killed < 4:
         with subprocess.Popen([MINKE, "unpack", tmp_path / "x.tar", "--to", to]) as unpacking:
             children = pathlib.Path(f"/proc/{unpacking.pid}/task/{unpacking.pid}/children")
-            deadline, program = time.monotonic() + 60, 0
+            deadline, program = time.monotonic() + 120, 0
             while unpacking.poll() is None and not program and time.monotonic() < deadline:
                 program = next((int(child) for child in children.read_text().split() if stat_of(child)[0] == "tar"), 0)
             if program:
@@ -283,7 +283,7 @@ def test_kills_of_unpacking_leave_nothing_or_all(tmp_path):
         killed += unpacking.returncode != 0
         if program and unpacking.returncode != 0:
             try:
-                while stat_of(program)[1] not in "ZX" and time.monotonic() < deadline - 50:
+                while stat_of(program)[1] not in "ZX" and time.monotonic() < deadline:
                     time.sleep(0.01)
                 assert stat_of(program)[1] in "ZX"
             finally:
@@ -292,7 +292,6 @@ def test_kills_of_unpacking_leave_nothing_or_all(tmp_path):
         assert unpacking.returncode == 0 or not to.exists()
         if to.exists():
             shutil.rmtree(to)
-    assert killed > 0
     minke("unpack", tmp_path / "x.tar", "--to", to)
     expected = {name: fact[:3] for name, fact in facts(os.fsencode(tree)).items()}
     assert {name: fact[:3] for name, fact in facts(os.fsencode(to)).items()} == expected

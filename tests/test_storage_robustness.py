@@ -9,7 +9,7 @@ import time
 import pytest
 
 from cluster import plain_environment
-from test_storage import MINKE, minke
+from test_storage import MINKE, minke, set_attribute
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -44,13 +44,13 @@ def test_every_name_and_kind_arrives(tmp_path):
         file.truncate(1 << 30)
         file.seek(1 << 29)
         file.write(b"x" * 4096)
-    os.setxattr(os.path.join(tree, b"a\nb"), "user.note", b"kept\0\xff")
+    attributes = set_attribute(os.path.join(tree, b"a\nb"), b"kept\0\xff")
     odd = os.path.join(tree, b"-rf")
     acl = shutil.which("setfacl") and subprocess.run(["setfacl", "-m", "u:65534:r", odd]).returncode == 0
     minke("cp", "--verify", tmp_path / "tree", tmp_path / "copy")
     copy = os.fsencode(tmp_path / "copy")
     assert facts(tree) == facts(copy)
-    assert os.getxattr(os.path.join(copy, b"a\nb"), "user.note") == b"kept\0\xff"
+    assert not attributes or os.getxattr(os.path.join(copy, b"a\nb"), "user.note") == b"kept\0\xff"
     assert os.stat(os.path.join(copy, b"sparse")).st_blocks * 512 < 1 << 20
     if acl:
         shown = [subprocess.run(["getfacl", "-cn", os.path.join(path, b"-rf")], capture_output=True).stdout
@@ -73,16 +73,22 @@ def test_killed_copies_go_on(tmp_path, sync):
     for number in range(40):
         (tree / str(number)).write_bytes(os.urandom(1 << 20))
     copy = tmp_path / "copy"
-    if sync:
-        copy.mkdir()
-        (copy / "0").write_bytes(b"old")
-    ends = set()
-    for wait in range(15):
-        # Each goes on from what the one before it left; a copy that is there is looked at and taken away again.
+
+    def begin() -> None:
+        shutil.rmtree(copy, ignore_errors=True)
+        if sync:
+            copy.mkdir()
+            (copy / "0").write_bytes(b"old")
+
+    begin()
+    killed, wait = 0, -1
+    while killed < 8 and wait < 200:
+        # Each goes on from what the one before it left. One that came to its end is looked at, and the next begins anew.
+        wait += 1
         copying = subprocess.Popen([MINKE, "sync" if sync else "cp", "-q", tree, copy])
-        time.sleep(wait * 0.01)
+        time.sleep(wait % 15 * 0.01)
         copying.send_signal(signal.SIGKILL)
-        ends.add(copying.wait())
+        killed += copying.wait() != 0
         # The old or the new, never a half.
         if sync:
             for path in copy.iterdir():
@@ -90,8 +96,9 @@ def test_killed_copies_go_on(tmp_path, sync):
                     assert path.read_bytes() in (b"old", (tree / path.name).read_bytes())
         elif copy.exists():
             assert facts(os.fsencode(tree)) == facts(os.fsencode(copy))
-            shutil.rmtree(copy)
-    assert -signal.SIGKILL in ends
+        if copying.returncode == 0 or not sync and copy.exists():
+            begin()
+    assert killed >= 8
     minke(*(["sync", "--delete"] if sync else ["cp"]), tree, copy)
     assert facts(os.fsencode(tree)) == facts(os.fsencode(copy))
 
@@ -115,11 +122,16 @@ def test_a_file_that_changes_is_reported(tmp_path):
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        done = minke("cp", tree, tmp_path / "copy", code=1)
+        for _ in range(50):  # on a busy machine a whole copy may be made without a write beside it
+            done = subprocess.run([MINKE, "cp", tree, tmp_path / "copy"], capture_output=True, text=True)
+            if done.returncode != 0:
+                break
+            shutil.rmtree(tmp_path / "copy")
     finally:
         stop.set()
         writer.join()
-    assert "log: it changed while it was read" in done.stderr and not (tmp_path / "copy").exists()
+    assert done.returncode == 1 and "log: it changed while it was read" in done.stderr
+    assert not (tmp_path / "copy").exists()
 
 
 @root_only

@@ -259,7 +259,7 @@ def test_large_script_and_environment(cluster):
 
 def test_gpus_are_counted_and_named(cluster_with_gpus):
     cluster = cluster_with_gpus
-    one = cluster.submit("echo $SLURM_GPUS_ON_NODE $SLURM_JOB_GPUS; sleep 30", "--gres=gpu:3", "--output=one.out")
+    one = cluster.submit("echo $SLURM_GPUS_ON_NODE $SLURM_JOB_GPUS; sleep 3000", "--gres=gpu:3", "--output=one.out")
     two = cluster.submit("true", "--gpus=2")
     cluster.wait_state(one, "RUNNING")
     assert cluster.job(two)["Reason"] in ("Resources", "Priority", "None")
@@ -326,7 +326,7 @@ def test_salloc_no_shell_leaves_the_allocation(cluster):
 
 
 def test_immediate_has_an_exit_code_of_its_own(cluster):
-    cluster.wait_state(cluster.sbatch("--exclusive", "-N2", "--wrap", "sleep 100"), "RUNNING")
+    cluster.wait_state(cluster.sbatch("--exclusive", "-N2", "--wrap", "sleep 1000"), "RUNNING")
     for command in ("salloc", "srun"):
         done = cluster.run(command, "-I", "true", env={"SLURM_EXIT_IMMEDIATE": "77", "SLURM_EXIT_ERROR": "78"})
         assert done.returncode == 77, done.stderr

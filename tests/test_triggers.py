@@ -33,8 +33,8 @@ def wait_told(told, text: str) -> None:
 
 def test_the_end_of_a_job(cluster):
     path, told = program(cluster, "end")
-    job = cluster.submit("sleep 100")
-    other = cluster.submit("sleep 100")
+    job = cluster.submit("sleep 1000")
+    other = cluster.submit("sleep 1000")
     done = set_trigger(cluster, "--fini", f"--jobid={job}", f"--program={path} with words")
     assert done.stderr == "strigger: trigger set\n"
     set_trigger(cluster, "--time", f"--jobid={job}", f"--program={path}")
@@ -54,7 +54,7 @@ def test_the_end_of_a_job(cluster):
 
 def test_the_time_limit_of_a_job(cluster):
     path, told = program(cluster, "time")
-    job = cluster.submit("sleep 100", "--time=2")
+    job = cluster.submit("sleep 1000", "--time=2")
     cluster.wait_state(job, "RUNNING")
     set_trigger(cluster, "--time", f"--jobid={job}", "--offset=-32000", f"--program={path}")  # as good as at once
     wait_told(told, f"{job}\n")
@@ -66,7 +66,7 @@ def test_the_time_limit_of_a_job(cluster):
 
 def test_a_trigger_outlives_the_daemon_and_may_wait(cluster):
     path, told = program(cluster, "later")
-    job = cluster.submit("sleep 100")
+    job = cluster.submit("sleep 1000")
     cluster.wait_state(job, "RUNNING")
     set_trigger(cluster, "--fini", f"--jobid={job}", "--offset=2", f"--program={path}")
     cluster.kill()
@@ -93,7 +93,7 @@ def test_nodes(cluster):
         cluster.run("scontrol", "update", "nodename=n[1-2]", "state=down", "reason=x", check=0)
         cluster.run("scontrol", "update", "nodename=n1", "state=resume", check=0)
     wait_told(told_once, "n[1-2]\n" if told_once.read_text().startswith("n[") else "n2\n")
-    job = cluster.submit("sleep 100", "-w", "n1")
+    job = cluster.submit("sleep 1000", "-w", "n1")
     cluster.wait_state(job, "RUNNING")
     cluster.run("scontrol", "update", "nodename=n1", "state=drain", "reason=x", check=0)
     assert [line[3] for line in triggers(cluster)] == ["up", "drained"]  # the job is still there
@@ -104,7 +104,7 @@ def test_nodes(cluster):
 
 def test_idle_nodes(cluster):
     path, told = program(cluster, "idle")
-    job = cluster.submit("sleep 100", "-N", "2")
+    job = cluster.submit("sleep 1000", "-N", "2")
     cluster.wait_state(job, "RUNNING")
     set_trigger(cluster, "--idle", "--offset=1", f"--program={path}")
     assert not told.exists()
@@ -122,7 +122,7 @@ def test_the_configuration(cluster):
 
 def test_clearing(cluster):
     path, _ = program(cluster, "cleared")
-    job = cluster.submit("sleep 100")
+    job = cluster.submit("sleep 1000")
     for event in ("--down", "--up", "--fail"):
         set_trigger(cluster, event, f"--program={path}")
     set_trigger(cluster, "--fini", f"--jobid={job}", f"--program={path}")
@@ -173,7 +173,7 @@ def test_only_operators_set_them_on_a_shared_cluster(shared):
     told = shared.otto.work / "told"
     path.write_text(path.read_text().replace("TOLD", str(told)))
     path.chmod(0o755)
-    job = shared.bob.submit("sleep 100")
+    job = shared.bob.submit("sleep 1000")
     for options in (("--fini", f"--jobid={job}"), ("--down",)):
         assert "Access/permission denied" in set_trigger(shared.bob, *options, "--program=/bin/true", check=1).stderr
     set_trigger(shared.otto, "--fini", f"--jobid={job}", f"--program={path}")
@@ -185,7 +185,7 @@ def test_only_operators_set_them_on_a_shared_cluster(shared):
 
 @pytest.mark.parametrize("changed", [{"event": 99}, {"event": 0}, {"offset": -2**31}, {"offset": 32001}, {"program": b"true"}])
 def test_what_no_strigger_sends(cluster, changed):
-    job = cluster.submit("sleep 100")
+    job = cluster.submit("sleep 1000")
     cluster.wait_state(job, "RUNNING")
     with cluster.wire() as wire:
         request = wire.messages.SetTriggersRequest()

@@ -38,7 +38,7 @@ def test_resources_and_priority(full):
     assert answer["reason"] == "Priority" and answer["jobs_before"] == 1
     assert [one["job"] for one in answer["jobs"]] == [str(first), str(full.holder)]
     holder = full.job(full.holder)
-    assert answer["jobs"][1]["time_limit_end"] - answer["now"] == pytest.approx(3600, abs=30), holder
+    assert answer["jobs"][1]["time_limit_end"] - answer["now"] == pytest.approx(3600, abs=120), holder
     assert answer["expected_start"] == answer["jobs"][1]["time_limit_end"]
     assert f"Before it:\n  {first} of " in why(full, second)
 
@@ -100,7 +100,7 @@ def test_when_what_waits_for_other_jobs_will_start(cluster):
     assert last["expected_start"] == last["jobs"][0]["expected_end"] == end + 20 * 60
     later = cluster.submit("true", "--begin=now+2hours", "--time=5")
     answer = told(cluster, later)
-    assert answer["expected_start"] - answer["now"] == pytest.approx(7200, abs=10)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(7200, abs=120)
     # Nobody can say when somebody will release a job, nor what waits for that.
     held = cluster.submit("true", "--hold")
     assert told(cluster, held)["expected_start"] == 0
@@ -119,7 +119,7 @@ def test_reservations(cluster):
     text = why(cluster, into)
     assert "Nodes that it needs are reserved for maintenance before it could end." in text
     answer = told(cluster, into)
-    assert answer["expected_start"] - answer["now"] == pytest.approx(80 * 60, abs=10)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(80 * 60, abs=120)
     assert answer["smaller"][0]["options"] in ("--time=00:20:00", "--time=00:15:00")
     assert answer["smaller"][0]["expected_start"] <= answer["now"] + 1
     both = cluster.submit("true", "--time=60")
@@ -127,7 +127,7 @@ def test_reservations(cluster):
     own = cluster.submit("true", "--time=10", "--reservation=course")
     assert "It waits for its reservation, course." in why(cluster, own)
     answer = told(cluster, own)
-    assert answer["expected_start"] - answer["now"] == pytest.approx(30 * 60, abs=10)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(30 * 60, abs=120)
 
 
 @pytest.mark.machine(nodes=2, cpus=2, gpus="a100:2")
@@ -209,13 +209,13 @@ def test_limits_of_accounts_and_qos(cluster):
     assert "A limit holds it up (AssocGrpCpuLimit). account physics: cpu 2 of 2." in text
     assert f"Running under these limits:\n  {running} of " in text and f"  {other} of " not in text
     answer = told(cluster, job)
-    assert answer["expected_start"] - answer["now"] == pytest.approx(1800, abs=20)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(1800, abs=120)
     waits = cluster.submit("true", "--account=chem", "--qos=quick", "--time=10")
     text = why(cluster, waits)
     assert "(QOSGrpJobsLimit). QOS quick: jobs 1 of 1." in text
     answer = told(cluster, waits)
     assert [one["job"] for one in answer["jobs"]] == [str(other)]
-    assert answer["expected_start"] - answer["now"] == pytest.approx(2400, abs=20)
+    assert answer["expected_start"] - answer["now"] == pytest.approx(2400, abs=120)
 
 
 def test_running_and_ended_jobs(cluster):

@@ -21,14 +21,23 @@ def missing_program() -> str | None:
     return next((program for program in PROGRAMS if not shutil.which(program, path=PATH)), None)
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
+class Ports:
+    """Ports for servers that want to be told theirs. Each stays bound here, so that the kernel gives it to nobody else,
+    but nobody listens: a server that sets SO_REUSEADDR, as all do, can have it."""
+
+    def __init__(self):
+        self.sockets: list[socket.socket] = []
+
+    def take(self) -> int:
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+        self.sockets.append(one)
+        return one.getsockname()[1]
+
+    def close(self) -> None:
+        for one in self.sockets:
+            one.close()
 
 
 # As installed, Slurm looks for work once in three seconds, so that short jobs on few cores wait most of the time. These
@@ -52,13 +61,14 @@ class LoopbackSlurm:
         self.extra = extra
         self.memory = memory
         self.daemons: list[subprocess.Popen] = []
+        self.ports = Ports()
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("SLURM_", "SBATCH_", "SRUN_", "SQUEUE_", "MINKE_"))}
         self.environment |= {"SLURM_CONF": str(self.directory / "slurm.conf"), "PATH": PATH}
 
     def configuration(self) -> str:
         home, user, host = self.directory, getpass.getuser(), socket.gethostname().split(".")[0]
-        control, *node_ports = free_ports(1 + self.nodes)
+        control, *node_ports = [self.ports.take() for _ in range(1 + self.nodes)]
         memory = f" RealMemory={self.memory}" if self.memory else ""
         lines = [
             "ClusterName=loopback", f"SlurmctldHost={host}(127.0.0.1)", f"SlurmctldPort={control}",
@@ -109,7 +119,7 @@ class LoopbackSlurm:
             raise
         return self
 
-    def wait_until(self, condition, what: str, seconds: float = 30) -> None:
+    def wait_until(self, condition, what: str, seconds: float = 180) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
@@ -133,4 +143,5 @@ class LoopbackSlurm:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
+        self.ports.close()
         shutil.rmtree(self.directory, ignore_errors=True)

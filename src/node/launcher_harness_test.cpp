@@ -117,6 +117,12 @@ LauncherHarness::LauncherHarness(bool use_kernel_child_list) : use_kernel_child_
 
 LauncherHarness::~LauncherHarness() {
   kill_launcher();
+  // Another one that the test has had started, and that may only now get the home's lock.
+  const std::string launchers = std::string("launcher") + '\0' + "--home" + '\0' + home.path() + '\0';
+  for (const Process& process : read_all_processes()) {
+    const std::string command = read_whole("/proc/" + std::to_string(process.pid) + "/cmdline");
+    if (command.find(launchers) != std::string::npos) ::kill(process.pid, SIGKILL);
+  }
   std::string marker = launcher_home_id(home.path()) + "/";
   for (const Process& process : read_all_processes()) {
     auto value = initial_variable(process.pid, kLaunchMarker);

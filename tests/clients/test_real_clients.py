@@ -15,7 +15,7 @@ from cluster import ROOT, poll
 REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
 MINKE_ONLY = True
 # One worker installs them and runs these tests.
-pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.xdist_group("clients"), pytest.mark.timeout(1800)]
 
 
 def install(directory: pathlib.Path) -> None:

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 
 from cluster import SYSTEM_PATH, Cluster, Commands, LoopbackSlurm, plain_environment, poll
-from peers.slurm import free_ports
 
 SLURM_PROGRAMS = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd", "mariadb-install-db", "my_print_defaults", "mariadb", "sbatch")
 
@@ -93,13 +92,13 @@ class AccountedSlurm(LoopbackSlurm):
     def __init__(self, nodes=SLURM_NODES, partitions=SLURM_PARTITIONS, settings=()):
         super().__init__(cpus=24, nodes=len(nodes))
         self.node_lines, self.partition_lines, self.settings = nodes, partitions, settings
-        (self.database_port, self.accounting_port) = free_ports(2)
+        self.database_port, self.accounting_port = self.ports.take(), self.ports.take()
 
     def configuration(self) -> str:
         replaced = ("NodeName=", "PartitionName=", "SelectTypeParameters=", "MaxArraySize=", "AccountingStorageType=",
                     "ReturnToService=", "JobAcctGatherType=", "MaxJobCount=")
         lines = [line for line in super().configuration().splitlines() if not line.startswith(replaced)]
-        ports = free_ports(len(self.node_lines))
+        ports = [self.ports.take() for _ in self.node_lines]
         host = os.uname().nodename.split(".")[0]
         lines += [
             "SelectTypeParameters=CR_CPU_Memory", "GresTypes=gpu", "FirstJobId=1001", "Licenses=matlab:4",

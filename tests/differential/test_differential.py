@@ -13,7 +13,7 @@ from submissions import run_corpus
 from systems import Pair, missing_program
 
 # One Slurm for all: with `-n`, use `--dist loadgroup`.
-pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("slurm"), pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")

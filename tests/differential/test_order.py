@@ -11,7 +11,7 @@ import pytest
 from cluster import poll
 from systems import Pair, missing_program
 
-pytestmark = [pytest.mark.xdist_group("slurm-order"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.xdist_group("slurm-order"), pytest.mark.timeout(1800)]
 
 USER = getpass.getuser()
 MINKE = """\
