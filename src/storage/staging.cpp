@@ -94,8 +94,8 @@ Status make_read_only(const std::string& path) {
   return walk_tree(path, {}, visit);
 }
 
-// Makes it the job's: notes who uses it, and links to it, or mounts it. False: the entry is not there, or its
-// image cannot be mounted (any more).
+// Makes it the job's: notes who uses it, and mounts it, or links to it. False: the entry is not there, or
+// only its image, which cannot be mounted here.
 Result<bool> use(const std::string& cache, const std::string& entry, const Source& source,
                  const std::string& directory, const std::string& to, bool mount) {
   const os::UniqueFd lock = locked(cache + "/lock");
@@ -105,19 +105,31 @@ Result<bool> use(const std::string& cache, const std::string& entry, const Sourc
   if (Status noted = os::replace_file(entry + "/users/" + hex(hash_of(user)), user, 0600); !noted)
     return failure(noted.error());
   (void)::utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);  // used just now
-  const std::string image = entry + "/image";
+  const std::string image = entry + "/image", content = entry + "/content";
   if (::access(image.c_str(), F_OK) == 0) {
     if (is_mounted(to)) return true;
     const Status mounted = mount ? mount_at(image, to) : failure("a step's mounts would end with it");
-    if (!mounted && mounted.error().code == EEXIST) return failure(mounted.error());
-    return mounted.has_value();
+    if (mounted) return true;
+    if (mounted.error().code == EEXIST) return failure(mounted.error());
+    if (::access(content.c_str(), F_OK) != 0) return false;
   }
-  const std::string content = entry + "/content";
   if (::symlink(content.c_str(), to.c_str()) == 0) return true;
   char target[PATH_MAX];
   const ssize_t length = errno == EEXIST ? ::readlink(to.c_str(), target, sizeof target) : -1;
   if (length > 0 && std::string_view(target, static_cast<size_t>(length)) == content) return true;
   return failure(to + ": it is there already", EEXIST);
+}
+
+// Beside the image, for those who cannot mount it: the image stays for the others. Of an entry that is in
+// use.
+Status add_content(const std::string& made, const std::string& entry) {
+  struct stat status {};
+  // A directory that is renamed into another is written to.
+  if (::lstat(made.c_str(), &status) != 0 || ::chmod(made.c_str(), status.st_mode | 0200) != 0 ||
+      ::rename(made.c_str(), (entry + "/content").c_str()) != 0 ||
+      ::chmod((entry + "/content").c_str(), status.st_mode & 07777) != 0)
+    return failure_from_errno(entry, errno);
+  return {};
 }
 
 }  // namespace
@@ -151,14 +163,18 @@ Result<Staged> stage(const std::string& given, const std::string& directory, con
   const std::string making = cache + "/.making-" + name;
   Failures ignored;
   (void)remove_tree(AT_FDCWD, making, ignored);
-  (void)remove_tree(AT_FDCWD, entry, ignored);  // another source of the same hash
+  const auto known = os::read_file(entry + "/source", 64 << 10);
+  const bool has_image = known && *known == source->key && ::access((entry + "/image").c_str(), F_OK) == 0;
+  if (!has_image) (void)remove_tree(AT_FDCWD, entry, ignored);  // another source of the same hash
   if (Status made = os::make_directories(making + "/users", 0700); !made) return fail(made.error());
   // Whether an image can be mounted here is only known when it has been.
   const std::string image = making + "/image";
   bool mounted = false;
-  if (source->is_image && options.mount && copy(*source, image, options.stop, failures)) {
-    if (const Status tried = mount_at(image, to); !tried && tried.error().code == EEXIST)
+  if (source->is_image && options.mount && !has_image && copy(*source, image, options.stop, failures)) {
+    if (const Status tried = mount_at(image, to); !tried && tried.error().code == EEXIST) {
+      (void)remove_tree(AT_FDCWD, making, ignored);
       return fail(tried.error());
+    }
     mounted = is_mounted(to);
   }
   Status done;
@@ -167,12 +183,14 @@ Result<Staged> stage(const std::string& given, const std::string& directory, con
     done = bring(*source, making + "/content", options.stop, failures);
     if (done) done = make_read_only(making + "/content");
   }
-  if (done) done = os::replace_file(making + "/source", source->key, 0600);
-  if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);
-  if (!done) {
-    (void)remove_tree(AT_FDCWD, making, ignored);
-    return fail(done.error());
+  if (done && has_image) {
+    done = add_content(making + "/content", entry);
+  } else {
+    if (done) done = os::replace_file(making + "/source", source->key, 0600);
+    if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);
   }
+  if (!done || has_image) (void)remove_tree(AT_FDCWD, making, ignored);
+  if (!done) return fail(done.error());
   used = use(cache, entry, *source, directory, to, options.mount);
   if (!used) return fail(used.error());
   if (!*used) return failure(given + ": its place in the cache is gone again", EIO);

@@ -2,10 +2,11 @@
 // user.
 //
 // The cache is a directory with one entry for each state of each source (path, inode, size, times; of a tree,
-// of everything in it): KEY/content, read-only, or KEY/image, which each job mounts for itself; KEY/source,
-// what it was made of; KEY/users/, who uses it: a file for each job's directory, which counts for as long as
-// that directory is there. So a job's crash, or the machine's, frees what it used. Entries are made beside
-// and appear in one step; the least recently used go when space is needed, none that somebody uses.
+// of everything in it): KEY/content, read-only, or KEY/image, which each job mounts for itself (both, where a
+// step that cannot mount it has come, too); KEY/source, what it was made of; KEY/users/, who uses it: a file
+// for each job's directory, which counts for as long as that directory is there. So a job's crash, or the
+// machine's, frees what it used. Entries are made beside and appear in one step; the least recently used go
+// when space is needed, none that somebody uses.
 //
 // Any number of processes; locks (flock) in the cache's directory. Blocking.
 #pragma once
