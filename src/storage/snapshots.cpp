@@ -83,7 +83,7 @@ class Linker : public Visitor {
 
   void leave(unsigned, Directory& directory) override {
     const Both& both = both_of(directory);
-    (void)copy_attributes(directory.fd(), both.after.get());
+    report(directory.path(), copy_attributes(directory.fd(), both.after.get()));
     const Status set = set_metadata(both.after.get(), both.status, kept(), nullptr);
     if (!set) failures_.add(directory.path(), set.error().message);
   }
@@ -103,6 +103,14 @@ class Linker : public Visitor {
   bool fail(const std::string& path) {
     failures_.add(path, errno);
     return false;
+  }
+
+  void report(const std::string& path, const std::vector<AttributeFailure>& failures) {
+    for (const AttributeFailure& failure : failures)
+      failures_.add(path, failure.error_number, failure.name.c_str());
+  }
+  void report(Directory& in, const char* name, const std::vector<AttributeFailure>& failures) {
+    if (!failures.empty()) report(in.path_of(name), failures);
   }
 
   // False: errno.
@@ -130,7 +138,7 @@ class Linker : public Visitor {
     const bool sparse = now.stx_blocks * 512 < now.stx_size;
     Status copied = copy_content(from.get(), made.get(), now.stx_size, sparse, 1, buffer, bytes_);
     if (copied) {
-      (void)copy_attributes(from.get(), made.get());
+      report(in, name, copy_attributes(from.get(), made.get()));
       copied = set_metadata(made.get(), now, kept(), nullptr);
     }
     if (copied) return true;

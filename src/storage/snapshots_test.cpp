@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -47,6 +49,38 @@ TEST(Snapshots, the_next_is_due_at_the_next_period) {
   EXPECT_EQ(next_snapshot({}, rules, kNow), kNow);
   EXPECT_EQ(next_snapshot({1000 * 1800 + 5}, rules, 1000 * 1800 + 10), 1001 * 1800);
   EXPECT_EQ(next_snapshot({1000 * 1800 + 5}, rules, kNow), kNow);
+}
+
+TEST(Snapshots, attributes_for_which_there_is_no_space_are_named) {
+  const TempTree directory;
+  const std::string root = directory / "small";
+  std::filesystem::create_directory(root);
+  // A file system on which files fit twice, and what is attached to them once and a little.
+  if (::mount("none", root.c_str(), "tmpfs", 0, "nr_inodes=78,size=8m") != 0)
+    GTEST_SKIP() << "nothing can be mounted here";
+  Failures failures;
+  const std::string value(10'000, 'x');
+  bool attached = true;
+  for (const char* name : {"1", "2", "3", "4", "5"}) {
+    directory.write(std::string("small/") + name, name);
+    attached =
+        attached && ::setxattr((root + "/" + name).c_str(), "user.note", value.data(), value.size(), 0) == 0;
+  }
+  const Status made = make_snapshot(root, kNow, "", failures);
+  size_t arrived = 0;
+  for (const char* name : {"1", "2", "3", "4", "5"}) {
+    const std::string copy = root + "/.snapshots/" + snapshot_name(kNow) + "/" + name;
+    EXPECT_EQ(directory.read("small/.snapshots/" + snapshot_name(kNow) + "/" + name), name);
+    if (::getxattr(copy.c_str(), "user.note", nullptr, 0) > 0) ++arrived;
+  }
+  ::umount2(root.c_str(), MNT_DETACH);
+  if (!attached) GTEST_SKIP() << "the kernel has no such attributes on a tmpfs";
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_LT(arrived, 5u);
+  EXPECT_EQ(failures.count(), 5 - arrived);
+  ASSERT_FALSE(failures.kept().empty());
+  EXPECT_NE(failures.kept()[0].message.find("user.note: No space left on device"), std::string::npos)
+      << failures.kept()[0].message;
 }
 
 TEST(Snapshots, unchanged_files_are_shared_and_changed_ones_are_not) {
