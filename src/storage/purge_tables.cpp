@@ -6,6 +6,9 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -81,6 +84,48 @@ OldFile old_file(const TableInode& inode) {
   return {inode.number, std::max(inode.atime, inode.ctime), inode.uid, inode.size, inode.space};
 }
 
+// An OldFile as it is kept: few bytes, because there are millions.
+struct Detail {
+  uint32_t inode = 0, last_use = 0, uid = 0, blocks = 0;  // inode 0: none; blocks: of 512 bytes
+  uint64_t size = 0;
+
+  // False: it does not fit.
+  bool set(const OldFile& file) {
+    constexpr auto kMost = std::numeric_limits<uint32_t>::max();
+    if (file.inode > kMost || file.last_use < 0 || file.last_use > kMost || file.space / 512 > kMost ||
+        file.space % 512 != 0)
+      return false;
+    *this = {static_cast<uint32_t>(file.inode), static_cast<uint32_t>(file.last_use), file.uid,
+             static_cast<uint32_t>(file.space / 512), file.size};
+    return true;
+  }
+  OldFile file() const { return {inode, last_use, uid, size, uint64_t{blocks} * 512}; }
+};
+
+// What one worker has met, in pieces that can be given back one by one.
+class alignas(128) Met {
+ public:
+  void add(const OldFile& file, size_t most) {
+    Detail detail;
+    if (count_ == most || !detail.set(file)) return;
+    if (pieces_.empty() || pieces_.back().size() == kPiece) pieces_.emplace_back().reserve(kPiece);
+    pieces_.back().push_back(detail);
+    ++count_;
+  }
+  template <typename Take>
+  void give(const Take& take) {
+    for (std::vector<Detail>& piece : pieces_) {
+      for (const Detail& detail : piece) take(detail);
+      std::vector<Detail>().swap(piece);
+    }
+  }
+
+ private:
+  static constexpr size_t kPiece = 64 << 10;
+  size_t count_ = 0;
+  std::vector<std::vector<Detail>> pieces_;
+};
+
 }  // namespace
 
 Status each_old_by_tables(const std::string& root, int64_t before, const std::function<void(unsigned)>& begin,
@@ -89,7 +134,7 @@ Status each_old_by_tables(const std::string& root, int64_t before, const std::fu
   if (!tables) return failure(tables.error());
   begin(tables->workers());
   InodeBits old(tables->most_inodes()), directories(tables->most_inodes());
-  std::vector<std::vector<OldFile>> met(tables->workers());
+  std::vector<Met> met(tables->workers());
   std::vector<Ext4Tables::DirectoryBlocks> blocks;
   const size_t most_met = kDetailsKept / tables->workers();
   const Status scanned = tables->scan(
@@ -97,18 +142,23 @@ Status each_old_by_tables(const std::string& root, int64_t before, const std::fu
         if (S_ISDIR(inode.mode)) directories.set(inode.number);
         if (!is_old(inode, before)) return;
         old.set(inode.number);
-        if (met[worker].size() < most_met) met[worker].push_back(old_file(inode));
+        met[worker].add(old_file(inode), most_met);
       },
       &blocks);
   if (!scanned) return scanned;
   const size_t count = old.count_all();
   if (count == 0) return {};
-  std::vector<OldFile> details(std::min(count, kDetailsKept));
-  for (std::vector<OldFile>& some : met) {
-    for (const OldFile& file : some)
-      if (const size_t at = old.rank(file.inode); at < details.size()) details[at] = file;
-    std::vector<OldFile>().swap(some);
-  }
+  // Zeroed by the kernel, and only where something is put: what has been met is given back meanwhile.
+  struct Freed {
+    void operator()(Detail* memory) const { std::free(memory); }
+  };
+  const size_t kept = std::min(count, kDetailsKept);
+  const std::unique_ptr<Detail[], Freed> details(static_cast<Detail*>(std::calloc(kept, sizeof(Detail))));
+  if (!details) return failure("there is no memory for the list", ENOMEM);
+  for (Met& some : met)
+    some.give([&](const Detail& detail) {
+      if (const size_t at = old.rank(detail.inode); at < kept) details[at] = detail;
+    });
   // First what directories are called, then what is in them: so only those names must be kept.
   std::vector<std::vector<std::pair<uint64_t, Named>>> called(tables->workers());
   Status named = tables->entries(
@@ -133,8 +183,8 @@ Status each_old_by_tables(const std::string& root, int64_t before, const std::fu
                              place = {directory, path_of(names, tables->root(), directory)};
                            if (!place.path) return;
                            const size_t at = old.rank(number);
-                           if (at < details.size() && details[at].inode == number)
-                             return take(worker, *place.path, name, details[at]);
+                           if (at < kept && details[at].inode == number)
+                             return take(worker, *place.path, name, details[at].file());
                            const auto inode = tables->inode(number);
                            if (inode && is_old(*inode, before))
                              take(worker, *place.path, name, old_file(*inode));

@@ -26,7 +26,7 @@ using TakeOldFile = std::function<void(unsigned worker, const std::string& direc
                                        const OldFile& file)>;
 
 // Regular files and symbolic links below `root` whose times of access and of change are both before `before`.
-// Memory: some 40 bytes for each of four million files, and the names of all directories. Code EOPNOTSUPP or
+// Memory: 24 bytes for each of four million files, and the names of all directories. Code EOPNOTSUPP or
 // EACCES: not possible here. `begin` is told of how many workers there
 // will be.
 Status each_old_by_tables(const std::string& root, int64_t before, const std::function<void(unsigned)>& begin,
