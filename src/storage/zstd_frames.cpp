@@ -103,10 +103,10 @@ void FrameWriter::compress() {
     lock.unlock();
     const size_t size = ::ZSTD_compress2(context, work.compressed.get(), ::ZSTD_compressBound(kFrameBytes),
                                          work.content.get(), work.filled);
+    // Unpacking compares the content with the checksum of what went in.
     const bool same =
         ::ZSTD_isError(size) == 0 &&
-        ::ZSTD_decompressDCtx(back, again.get(), kFrameBytes, work.compressed.get(), size) == work.filled &&
-        std::memcmp(again.get(), work.content.get(), work.filled) == 0;
+        ::ZSTD_decompressDCtx(back, again.get(), kFrameBytes, work.compressed.get(), size) == work.filled;
     work.size = same ? size : 0;
     lock.lock();
     work.done = true;
