@@ -1,5 +1,6 @@
 // One program under many names: argv[0], or the first word after "minke", picks the command.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -73,18 +74,30 @@ const Command* find(std::string_view name) {
   return nullptr;
 }
 
+// Static objects are not destroyed: nobody would notice, and it takes a command as long as much of its work.
+// What must be put back (a terminal) is registered with at_quick_exit(3).
+[[noreturn]] void run(const Command& command, int argc, char** argv) {
+  const int exit_code = command.run(argc, argv);
+  std::fflush(nullptr);
+#if defined(__SANITIZE_ADDRESS__)
+  std::exit(exit_code);  // leaks are looked for there
+#else
+  std::quick_exit(exit_code);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const char* slash = argc > 0 ? std::strrchr(argv[0], '/') : nullptr;
   const std::string_view called_as = argc == 0 ? "minke" : slash != nullptr ? slash + 1 : argv[0];
-  if (const Command* command = find(called_as)) return command->run(argc, argv);
+  if (const Command* command = find(called_as)) run(*command, argc, argv);
   // As the interpreter of a script: the kernel hands over the rest of its first line as one word.
   if (argc > 1 && std::string_view(argv[1]).starts_with("script-shell "))
     return minke::cli::script_shell_main(argc, argv);
   // "minke squeue" is squeue, too.
   if (argc > 1) {
-    if (const Command* command = find(argv[1])) return command->run(argc - 1, argv + 1);
+    if (const Command* command = find(argv[1])) run(*command, argc - 1, argv + 1);
   }
   return minke::cli::minke_main(argc, argv);
 }

@@ -287,14 +287,19 @@ class Conversation {
   int exit_code_ = 0;
 };
 
-termios g_terminal_before;  // restored by atexit(3)
+termios g_terminal_before;  // restored by atexit(3), however sattach ends
+
+void restore_terminal() {
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before);
+}
 
 void make_terminal_raw() {
   if (::tcgetattr(STDIN_FILENO, &g_terminal_before) != 0) return;
   termios raw = g_terminal_before;
   ::cfmakeraw(&raw);
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-  std::atexit([] { ::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_terminal_before); });
+  std::atexit(restore_terminal);
+  std::at_quick_exit(restore_terminal);
 }
 
 }  // namespace

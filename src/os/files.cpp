@@ -54,6 +54,8 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
 }
 
 Status make_directories(const std::string& path, mode_t mode) {
+  // Mostly they are there.
+  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
     if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) return failure_from_errno(part, errno);

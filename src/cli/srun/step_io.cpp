@@ -136,6 +136,7 @@ Status StepIo::open_terminal(rpc::StepSpec& spec, std::vector<os::UniqueFd>& to_
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
     raw_terminal_ = true;
     std::atexit(restore_terminal);
+    std::at_quick_exit(restore_terminal);
   }
   pump_.add_input(os::UniqueFd(::fcntl(master, F_DUPFD_CLOEXEC, 0)), 0);
   pump_.read_input_from(STDIN_FILENO);

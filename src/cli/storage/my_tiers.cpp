@@ -22,12 +22,12 @@ constexpr size_t kMaxFileBytes = 4 << 20;
 
 Person whoever_runs_this() {
   Person person{.user = {}, .group = {}, .home = {}, .uid = ::getuid(), .gid = ::getgid()};
-  NameTable names;
-  person.user = names.user(person.uid);
-  person.group = names.group(person.gid);
   const char* home = std::getenv("HOME");
   const passwd* entry = ::getpwuid(person.uid);
+  person.user = entry != nullptr ? entry->pw_name : std::to_string(person.uid);
   person.home = home != nullptr ? home : entry != nullptr ? entry->pw_dir : "";
+  NameTable names;
+  person.group = names.group(person.gid);
   return person;
 }
 
@@ -57,10 +57,15 @@ Result<TierConfiguration> tier_configuration() {
   return configuration;
 }
 
-Result<std::vector<storage::Tier>> configured_tiers() {
+Result<TierConfiguration> cluster_with_tiers() {
   auto configuration = tier_configuration();
+  if (configuration && configuration->tiers.empty()) return failure(kNoTiers);
+  return configuration;
+}
+
+Result<std::vector<storage::Tier>> configured_tiers() {
+  auto configuration = cluster_with_tiers();
   if (!configuration) return failure(configuration.error());
-  if (configuration->tiers.empty()) return failure(kNoTiers);
   return std::move(configuration->tiers);
 }
 

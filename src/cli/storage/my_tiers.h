@@ -32,7 +32,8 @@ struct TierConfiguration {
   std::vector<storage::Tier> tiers;  // none: the cluster has none
 };
 Result<TierConfiguration> tier_configuration();
-// Errors: there are none (kNoTiers).
+// Errors: it has none (kNoTiers).
+Result<TierConfiguration> cluster_with_tiers();
 Result<std::vector<storage::Tier>> configured_tiers();
 
 // Lines for a login shell: export SCRATCH=…, where the shell has none. Nothing where there are no tiers.

@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/fetch.h"
@@ -146,58 +149,87 @@ int purge(const PurgeChoice& choice) {
   return report_errors("minke storage", result.failures.kept(), result.failures.count());
 }
 
+struct Choices {
+  ScanOptions scanned;
+  PurgeChoice purged;
+  std::string user;
+  bool mend = false, json = false;
+  int exit_code = 0;
+};
+
+void add_scan(CLI::App& app, Choices& to) {
+  auto* command = app.add_subcommand("scan", "space and files of directories, counted as du counts");
+  command->add_option("directory", to.scanned.directories, "default: this one");
+  command->add_option("--top", to.scanned.top, "name so many directories, those with most files first")
+      ->check(CLI::Range(0, 100000));
+  command->add_flag("--by-user", to.scanned.by_user, "what each user and group has");
+  command->add_flag("-x,--one-file-system", to.scanned.one_file_system,
+                    "leave out what is mounted from elsewhere");
+  command->add_option("--threads", to.scanned.threads, "default: by the machine")->check(CLI::Range(1, 256));
+  command->add_flag("--walk", to.scanned.walk,
+                    "ask for each file, also where the file system's own tables can be read");
+  command->add_flag("--json", to.scanned.json, "as JSON");
+  command->callback([&to] { to.exit_code = scan(to.scanned); });
+}
+
+void add_purge(CLI::App& app, Choices& to) {
+  auto* command = app.add_subcommand("purge", "what nobody has used for long; removed only with --delete");
+  command->add_option("directory", to.purged.directory)->required();
+  command->add_option("--days", to.purged.days, "since the last access and change (default: 60)")
+      ->check(CLI::Range(0, 36500));
+  command->add_option("--record", to.purged.record,
+                      "append a line for each file to this one: last use, owner, bytes, path");
+  command->add_flag("--walk", to.purged.walk,
+                    "ask for each file, also where an ext4's own tables can be read");
+  command->add_flag("--delete", to.purged.remove, "remove them");
+  command->callback([&to] { to.exit_code = purge(to.purged); });
+}
+
+void add_usage(CLI::App& app, Choices& to) {
+  auto* command = app.add_subcommand("usage", "what you have in the cluster's tiers, and what you may have");
+  command->add_flag("--json", to.json, "as JSON");
+  command->callback([&to] { to.exit_code = storage_usage(to.json); });
+}
+
+void add_init(CLI::App& app, Choices& to) {
+  auto* command = app.add_subcommand("init", "make your directories in the cluster's tiers");
+  command->add_option("--user", to.user, "somebody else's; for root");
+  command->callback([&to] { to.exit_code = storage_init(to.user); });
+}
+
+void add_doctor(CLI::App& app, Choices& to) {
+  auto* command = app.add_subcommand(
+      "doctor",
+      "what in your project counts for the wrong group, the usual cause of \"Disk quota exceeded\"");
+  command->add_option("--user", to.user, "somebody else's; for root");
+  command->add_flag("--mend", to.mend, "give it the right group, and directories setgid");
+  command->add_flag("--json", to.json, "as JSON");
+  command->callback([&to] { to.exit_code = storage_doctor(to.user, to.mend, to.json); });
+}
+
+struct Subcommand {
+  std::string_view name;
+  void (*add)(CLI::App& app, Choices& to);
+};
+constexpr Subcommand kSubcommands[] = {
+    {"scan", add_scan}, {"purge", add_purge},   {"usage", add_usage},
+    {"init", add_init}, {"doctor", add_doctor},
+};
+
 }  // namespace
 
 int storage_main(int argc, char** argv) {
   CLI::App app{"What is on the disks.", "minke storage"};
   app.require_subcommand(1);
-  int exit_code = 0;
-  ScanOptions scanned;
-  auto* scan_command = app.add_subcommand("scan", "space and files of directories, counted as du counts");
-  scan_command->add_option("directory", scanned.directories, "default: this one");
-  scan_command->add_option("--top", scanned.top, "name so many directories, those with most files first")
-      ->check(CLI::Range(0, 100000));
-  scan_command->add_flag("--by-user", scanned.by_user, "what each user and group has");
-  scan_command->add_flag("-x,--one-file-system", scanned.one_file_system,
-                         "leave out what is mounted from elsewhere");
-  scan_command->add_option("--threads", scanned.threads, "default: by the machine")
-      ->check(CLI::Range(1, 256));
-  scan_command->add_flag("--walk", scanned.walk,
-                         "ask for each file, also where the file system's own tables can be read");
-  scan_command->add_flag("--json", scanned.json, "as JSON");
-  scan_command->callback([&] { exit_code = scan(scanned); });
-  PurgeChoice purged;
-  auto* purge_command =
-      app.add_subcommand("purge", "what nobody has used for long; removed only with --delete");
-  purge_command->add_option("directory", purged.directory)->required();
-  purge_command->add_option("--days", purged.days, "since the last access and change (default: 60)")
-      ->check(CLI::Range(0, 36500));
-  purge_command->add_option("--record", purged.record,
-                            "append a line for each file to this one: last use, owner, bytes, path");
-  purge_command->add_flag("--walk", purged.walk,
-                          "ask for each file, also where an ext4's own tables can be read");
-  purge_command->add_flag("--delete", purged.remove, "remove them");
-  purge_command->callback([&] { exit_code = purge(purged); });
-  bool json = false;
-  auto* usage_command =
-      app.add_subcommand("usage", "what you have in the cluster's tiers, and what you may have");
-  usage_command->add_flag("--json", json, "as JSON");
-  usage_command->callback([&] { exit_code = storage_usage(json); });
-  std::string user;
-  auto* init_command = app.add_subcommand("init", "make your directories in the cluster's tiers");
-  init_command->add_option("--user", user, "somebody else's; for root");
-  bool mend = false;
-  auto* doctor_command = app.add_subcommand(
-      "doctor",
-      "what in your project counts for the wrong group, the usual cause of \"Disk quota exceeded\"");
-  doctor_command->add_option("--user", user, "somebody else's; for root");
-  doctor_command->add_flag("--mend", mend, "give it the right group, and directories setgid");
-  doctor_command->add_flag("--json", json, "as JSON");
-  doctor_command->callback([&] { exit_code = storage_doctor(user, mend, json); });
-  init_command->callback([&] { exit_code = storage_init(user); });
+  Choices choices;
+  // Only the one that is named: to make the options of all takes longer than what some of them do.
+  const auto named = [&](const Subcommand& one) { return argc > 1 && one.name == argv[1]; };
+  const bool known = std::any_of(std::begin(kSubcommands), std::end(kSubcommands), named);
+  for (const Subcommand& one : kSubcommands)
+    if (!known || named(one)) one.add(app, choices);
   os::raise_descriptor_limit();
   if (const auto over = parse_options(app, argc, argv)) return *over;
-  return exit_code;
+  return choices.exit_code;
 }
 
 }  // namespace minke::cli

@@ -36,21 +36,22 @@ struct Counted {
   storage::Usage usage;
 };
 
-std::vector<Counted> count_tiers(const std::vector<storage::Tier>& tiers, const Person& person,
+std::vector<Counted> count_tiers(const TierConfiguration& cluster, const Person& person,
                                  const std::vector<std::string>& wanted, bool owners = false) {
-  const auto cluster = os::minke_home();
+  const std::string live = live_directory(cluster.home);
   std::vector<Counted> all;
-  for (const storage::Tier& tier : tiers) {
+  for (const storage::Tier& tier : cluster.tiers) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), tier.name) == wanted.end()) continue;
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path) continue;
     Counted one{tier, *path, false, {}};
     const std::string followed = following(*path);
     // Somebody may keep count of it.
-    if (const auto known =
-            owners || !cluster ? std::nullopt : storage::live_amount(live_directory(*cluster), followed)) {
+    if (const auto known = owners ? std::nullopt : storage::live_amount(live, followed)) {
       one.there = true;
       one.usage.total = *known;
+    } else if (::access(followed.c_str(), F_OK) != 0) {
+      one.there = false;
     } else if (auto usage = storage::scan_usage({followed}, {.snapshots = false})) {
       one.there = true;
       one.usage = std::move(*usage);
@@ -166,12 +167,12 @@ std::string held_by(const storage::Tier& tier, const std::string& path, const Pe
 }  // namespace
 
 int storage_usage(bool json) {
-  const auto tiers = configured_tiers();
-  if (!tiers) return fail("minke storage", tiers.error().message);
+  const auto cluster = cluster_with_tiers();
+  if (!cluster) return fail("minke storage", cluster.error().message);
   const Person person = whoever_runs_this();
   Json out = Json::array();
   std::string text;
-  for (const Counted& one : count_tiers(*tiers, person, {})) {
+  for (const Counted& one : count_tiers(*cluster, person, {})) {
     const storage::Amount& total = one.usage.total;
     if (json) {
       out.push_back({{"tier", one.tier.name},
@@ -238,14 +239,15 @@ int diskusage_report_main(int argc, char** argv) {
   app.add_flag("--all_users", all_users, "those with little, too");
   if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
-  const auto tiers = configured_tiers();
-  if (!tiers && tiers.error().message != kNoTiers) return fail("diskusage_report", tiers.error().message);
-  if (!tiers) {
+  const auto cluster = cluster_with_tiers();
+  if (!cluster && cluster.error().message != kNoTiers)
+    return fail("diskusage_report", cluster.error().message);
+  if (!cluster) {
     write_out("ERROR: Did not find any supported filesystems. Exiting.\n");
     return 1;
   }
   const Person person = whoever_runs_this();
-  const auto counted = count_tiers(*tiers, person, wanted, per_user_wanted);
+  const auto counted = count_tiers(*cluster, person, wanted, per_user_wanted);
   std::string text = fmt::format("{:>39} {:>20} {:>18}\n", "Description", "Space", "# of files");
   for (const Counted& one : counted) {
     const std::string what = fmt::format("/{} ({})", one.tier.name, owner_of(one, person));
@@ -268,8 +270,8 @@ int diskusage_report_main(int argc, char** argv) {
 int shownicerquota_main(int argc, char**) {
   if (argc > 1) return fail("shownicerquota.pl", "it takes no arguments");
   os::raise_descriptor_limit();
-  const auto tiers = configured_tiers();
-  if (!tiers) return fail("shownicerquota.pl", tiers.error().message);
+  const auto cluster = cluster_with_tiers();
+  if (!cluster) return fail("shownicerquota.pl", cluster.error().message);
   std::string text =
       "    Path                 Used     SoftQ    HardQ    Gracetime  Filec    FileQ    FiHaQ    FileGrace   "
       " \n";
@@ -279,7 +281,7 @@ int shownicerquota_main(int argc, char**) {
   const auto files = [](uint64_t count) {
     return count == 0 ? std::string("N/A") : storage::nicer_files(count);
   };
-  for (const Counted& one : count_tiers(*tiers, whoever_runs_this(), {})) {
+  for (const Counted& one : count_tiers(*cluster, whoever_runs_this(), {})) {
     if (!one.there) continue;
     text += fmt::format("    {:<19}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}{:>11}    \n",
                         storage::shown_path(one.path), storage::nicer_size(one.usage.total.space),
