@@ -1,5 +1,6 @@
 """What must hold whatever happens: names of any bytes, full disks, kills, files that change, trees that move."""
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -154,23 +155,27 @@ def test_a_full_disk_leaves_no_half_archive(tmp_path, kind):
 
 def test_memory_does_not_grow_with_the_tree(tmp_path):
     """Eight times the files, and about the same memory."""
-    def most(count: int, *command) -> int:
+    def made(count: int) -> pathlib.Path:
         tree = tmp_path / str(count)
         for number in range(count):
             if number % 500 == 0:
                 (tree / str(number // 500)).mkdir(parents=True)
-            (tree / str(number // 500) / str(number)).touch()
+            os.close(os.open(tree / str(number // 500) / str(number), os.O_CREAT | os.O_WRONLY))
+        return tree
+
+    def most(tree: pathlib.Path, *command) -> int:
         child = os.fork()
         if child == 0:
             os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
             os.execve(MINKE, [MINKE, *(str(word).format(tree=tree) for word in command)], plain_environment())
         _, status, usage = os.wait4(child, 0)
         assert status == 0
-        shutil.rmtree(tree)
         return usage.ru_maxrss
+
+    trees = made(5_000), made(40_000)
 
     for command in (("storage", "scan", "{tree}"), ("storage", "scan", "--top", 5, "{tree}"),
                     ("cp", "{tree}", "{tree}.copy"), ("pack", "--format", "tar", "{tree}", "--to", "{tree}.tar"),
                     ("storage", "purge", "{tree}")):
-        few, many = (most(count, *command) for count in (5_000, 40_000))
+        few, many = (most(tree, *command) for tree in trees)
         assert many < few + 24_000, (command, few, many)  # KiB; what threads hand on to each other is some
