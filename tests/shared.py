@@ -18,6 +18,16 @@ NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can serve o
 NAMES = itertools.count()
 
 
+def make_account(*command: str) -> None:
+    """By useradd or groupadd: one of tests beside this one may hold the lock, and a killed test have left the name."""
+    def made() -> bool:
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == 9:
+            subprocess.run([command[0].replace("add", "del"), "-f", command[-1]], capture_output=True)
+        return done.returncode == 0
+    poll(made, 60, " ".join(map(str, command)))
+
+
 class User(Commands):
     """A user of the machine, with a directory of his own, who drives the cluster by its commands."""
 
@@ -69,7 +79,7 @@ class Shared:
         self.directory = passable_directory(parent)
         self.accounts: list[str] = []
         self.group = f"mkops{os.getpid()}{next(NAMES)}"
-        subprocess.run(["groupadd", self.group], check=True)
+        make_account("groupadd", self.group)
         self.home = self.directory / "home"
         config = self.directory / "minke.toml"
         config.write_text(f'operators = "{self.group}"\n' + extra +
@@ -87,8 +97,8 @@ class Shared:
 
     def user(self, directory, name: str, *groups: str) -> User:
         account = f"mk{name}{os.getpid()}{next(NAMES)}"
-        subprocess.run(["useradd", "--no-create-home", "--home-dir", directory / account, "--shell", "/bin/bash",
-                        *(["--groups", ",".join(groups)] if groups else []), account], check=True)
+        make_account("useradd", "--no-create-home", "--home-dir", directory / account, "--shell", "/bin/bash",
+                     *(["--groups", ",".join(groups)] if groups else []), account)
         self.accounts.append(account)
         return User(directory, account, groups, self.environment)
 

@@ -350,8 +350,8 @@ def test_users_reset_no_statistics(shared):
 def test_script_and_environment_are_the_users_alone(shared):
     job = shared.alice.submit("# secret words\necho $SECRET > seen; while sleep 0.1; do :; done",
                               env={"SECRET": "in the air"})
-    poll(lambda: (shared.alice.work / "seen").exists())
-    assert (shared.alice.work / "seen").read_text() == "in the air\n"
+    seen = shared.alice.work / "seen"
+    assert poll(lambda: seen.exists() and seen.read_text()) == "in the air\n"
     (shared.alice.work / "seen").unlink()
     for directory in ("", "spool", f"spool/{shared.alice.uid}", "tmp"):
         assert shared.bob.run("ls", shared.home / directory).returncode != 0, directory
@@ -549,9 +549,12 @@ def test_number_of_a_client_that_was_killed(shared):
     with subprocess.Popen(["srun", "sleep", "1000"], cwd=shared.alice.work, env=shared.alice.environment,
                           executable=shutil.which("srun", path=shared.alice.environment["PATH"]),
                           **shared.alice.rights()) as client:
-        job = poll(lambda: shared.alice.run("squeue", "-h", "--me", "-t", "R", "-o", "%A").stdout.strip(), 20, "the job")
-        poll(lambda: shared.alice.run("squeue", "-h", "-s", "-j", job).stdout.strip(), 20, "the step")
-        client.kill()
+        try:
+            job = poll(lambda: shared.alice.run("squeue", "-h", "--me", "-n", "sleep", "-t", "R", "-o", "%A").stdout.strip(),
+                       20, "the job")
+            poll(lambda: shared.alice.run("squeue", "-h", "-s", "-j", job).stdout.strip(), 20, "the step")
+        finally:
+            client.kill()
         client.wait()
         other = process_with(client.pid, shared.bob)
     try:

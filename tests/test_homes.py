@@ -37,7 +37,7 @@ def test_up_and_down(cluster):
     assert cluster.pid() == daemon
     cluster.run("minke", "down", check=0)
     poll(lambda: has_ended(daemon) and has_ended(launcher), 10, "the end of daemon and launcher")
-    assert cluster.processes() == []
+    poll(lambda: cluster.processes() == [], what="the end of all that they had started")
 
 
 def test_down_does_not_take_running_jobs_along(cluster):

@@ -37,7 +37,7 @@ def test_private_directories(with_private_tmp):
         assert one.bob.run("ls", hidden).returncode != 0
     (one.alice.work / "go").touch()
     assert one.alice.output(job).splitlines() == ["hers", "hers", f"{one.alice.name}:700"] * 2
-    assert not list((one.home / "tmp").glob("job*"))
+    poll(lambda: not list((one.home / "tmp").glob("job*")), what="the end of the job's directories")
     poll(lambda: not list((one.home / "shm").iterdir()), what="the end of what was kept for her next job")
     assert one.bob.run("srun", "bash", "-c", "umount /tmp 2>/dev/null && echo in; true", check=0).stdout == ""
 
@@ -48,7 +48,8 @@ def test_private_directories_are_removed_after_a_crash(with_private_tmp):
     poll(lambda: (one.alice.work / "there").exists())
     os.kill(one.pid("launcher"), signal.SIGKILL)
     assert one.alice.wait_end(job)["JobState"] == "NODE_FAIL"
-    assert not list((one.home / "tmp").glob("job*")) and not list((one.home / "shm").iterdir())
+    poll(lambda: not list((one.home / "tmp").glob("job*")) and not list((one.home / "shm").iterdir()),
+         what="the end of the job's directories")
     assert one.bob.run("srun", "ls", "-A", "/tmp", "/dev/shm", check=0).stdout == "/dev/shm:\n\n/tmp:\n"
 
 

@@ -92,8 +92,8 @@ def test_results_come_back_at_cancellation_and_time_limit(cluster, end):
     if end != "limit":
         cluster.run("scancel", job, check=0)
     assert cluster.wait_end(job, 100)["JobState"] == ("TIMEOUT" if end == "limit" else "CANCELLED")
-    poll(lambda: (cluster.work / "results/x").exists(), 15, "the result")
-    assert (cluster.work / "results/x").read_text() == "1\n"
+    result = cluster.work / "results/x"
+    assert poll(lambda: result.exists() and result.read_text(), 15, "the result") == "1\n"
 
 
 def test_signals_reach_the_script(cluster):

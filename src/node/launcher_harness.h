@@ -65,7 +65,7 @@ class LauncherHarness {
   void end_job(uint32_t job, const std::string& tmp_dir = "");
   void collect(const LaunchId& id);
 
-  std::optional<LauncherMessage> next(int timeout_ms = 20'000);
+  std::optional<LauncherMessage> next(int timeout_ms = 120'000);
   // Reads on until such an event has come; fails the test after 20 s. What is read is kept in `events`.
   Launch wait_started(const LaunchId& id);
   Launch wait_ended(const LaunchId& id);

@@ -25,7 +25,7 @@ TemporaryDirectory::TemporaryDirectory() {
 }
 TemporaryDirectory::~TemporaryDirectory() {
   // A process of the launcher's may still be removing what was set aside in it.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   auto status = remove_tmp_dir(path_);
   while (!status && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -46,7 +46,7 @@ void write_whole(const std::string& path, const std::string& content) {
 }
 
 bool eventually(const std::function<bool()>& condition) {
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -150,7 +150,7 @@ void LauncherHarness::start() {
   auto ready = start_launcher(client_options());
   ASSERT_TRUE(ready) << ready.error().message;
   pollfd readable{ready->get(), POLLIN, 0};
-  ASSERT_EQ(::poll(&readable, 1, 20'000), 1);
+  ASSERT_EQ(::poll(&readable, 1, 120'000), 1);
   char word[6];
   ASSERT_EQ(::read(ready->get(), word, sizeof word), 6) << read_whole(home / "launcher.log");
   connect();

@@ -78,9 +78,9 @@ TEST_F(Recovery, ANewDaemonReplacesTheOld) {
   first.set_inventory(true);
   ASSERT_TRUE(old->send(first));
   LauncherMessage message;
-  ASSERT_TRUE(old->receive(message, std::chrono::milliseconds(20'000)));
+  ASSERT_TRUE(old->receive(message, std::chrono::milliseconds(120'000)));
   launcher.connect();
-  auto lost = old->receive(message, std::chrono::milliseconds(20'000));
+  auto lost = old->receive(message, std::chrono::milliseconds(120'000));
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, ECONNRESET);
   EXPECT_EQ(launcher.run(batch_order(1, "true", work.path())).ended_tasks(0).status(), 0);
@@ -281,7 +281,7 @@ TEST(LauncherClientTest, StartsALauncherWhereNoneRunsAndFindsItAgain) {
     ADD_FAILURE() << "no answer";
     loop.stop();
   });
-  deadline->set_after(std::chrono::seconds(20));
+  deadline->set_after(std::chrono::seconds(120));
   std::unique_ptr<LauncherClient> client;
   std::vector<std::string> told;
   int starts = 0;

@@ -222,7 +222,7 @@ def test_reportseff_reports(site):
     done = site.run("reportseff", "--no-color", str(job), check=0)
     header, line = done.stdout.strip().splitlines()
     assert header.split() == ["JobID", "State", "Elapsed", "TimeEff", "CPUEff", "MemEff"]
-    assert re.match(rf"\s*{job}\s+COMPLETED\s+00:00:0\d\s", line), line
+    assert re.match(rf"\s*{job}\s+COMPLETED\s+00:0\d:\d\d\s", line), line
     done = site.run("reportseff", "--no-color", "--user", "root", "--since", "d=1", "--format", "+jobname,nnodes", check=0)
     assert "measured" in done.stdout
 
