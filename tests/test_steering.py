@@ -309,6 +309,34 @@ def test_more_cpus_are_not_more_tasks(cluster):
     assert (shown["NumCPUs"], shown["NumTasks"]) == ("2", "1")
 
 
+def test_the_end_of_a_running_job_can_be_moved(cluster):
+    job = cluster.submit("sleep 300", "--time=10")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "update", f"jobid={job}", "endtime=now+30minutes", check=0)
+    assert cluster.job(job)["TimeLimit"] in ("00:30:00", "00:31:00")
+    waits = cluster.submit("true", "--hold")
+    refused = cluster.run("scontrol", "update", f"jobid={waits}", "endtime=now+30minutes", check=1)
+    assert "Job is not running" in refused.stderr
+
+
+def test_all_of_a_waiting_job_s_request_can_be_changed(cluster):
+    job = cluster.submit("true", "--hold")
+    for change in ("reqsockets=1", "reqcores=1", "reqthreads=1", "tasksPerNode=2", "delayboot=5", "oversubscribe=yes",
+                   "switches=2@1"):
+        cluster.run("scontrol", "update", f"jobid={job}", change, check=0)
+    shown = cluster.job(job)
+    assert (shown["Socks/Node"], shown["ReqB:S:C:T"], shown["DelayBoot"], shown["OverSubscribe"], shown["Switches"]) == \
+        ("1", "0:0:1:1", "00:05:00", "YES", "2@00:01:00")
+    assert shown["NtasksPerN:B:S:C"].startswith("2:")
+
+
+def test_a_signal_no_time_before_the_end_is_none(cluster):
+    job = cluster.submit("trap 'echo told' USR1; sleep 300 & wait; wait", "--signal=B:USR1@", "--time=1",
+                         f"--output={cluster.work}/out")
+    cluster.wait_state(job, "TIMEOUT", seconds=130)
+    assert "told" not in (cluster.work / "out").read_text()
+
+
 @pytest.mark.minke_only  # Slurm looks once a minute at most
 def test_what_cannot_end_before_its_deadline_is_removed(cluster):
     job = cluster.submit("true", "--time=1", "--deadline=now+75", "--hold")

@@ -1,9 +1,11 @@
 #include "submit/update.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "model/error.h"
+#include "submit/job_request.h"
 #include "text/array_spec.h"
 #include "text/dependency.h"
 #include "text/duration.h"
@@ -21,6 +23,7 @@ struct Change {
   model::JobSpec& spec;
   std::string_view name, value;
   int64_t now;
+  int64_t start;  // of a job that runs; else 0
 
   tl::unexpected<Error> invalid(int code) const {
     return failure("Invalid " + std::string(name) + " value: " + std::string(value), code);
@@ -175,10 +178,134 @@ Status tmp_disk(const Change& change) {
   return {};
 }
 
+// "gpu:2", "gres:gpu:2". What listings told of the request as it was given is no longer so.
+Status gpu_list(const Change& change, google::protobuf::RepeatedPtrField<model::Gres>* field,
+                std::string* given) {
+  auto list = text::parse_gres_list(change.value);
+  if (!list) return change.of_slurm(model::kInvalidGres);
+  if (std::any_of(list->begin(), list->end(), [](const model::Gres& one) { return one.name() != "gpu"; }))
+    return change.of_slurm(model::kInvalidGres);  // by job, socket and task there are GPUs alone
+  field->Assign(list->begin(), list->end());
+  given->clear();
+  return {};
+}
 Status gres(const Change& change) {
   auto list = text::parse_gres_list(change.value);
   if (!list) return change.of_slurm(model::kInvalidGres);
   change.spec.mutable_gres_per_node()->Assign(list->begin(), list->end());
+  change.spec.clear_tres_per_node();
+  change.spec.clear_gpus_per_node();
+  return {};
+}
+
+Status gpus_of_job(const Change& change) {
+  return gpu_list(change, change.spec.mutable_gpus(), change.spec.mutable_tres_per_job());
+}
+Status gpus_per_socket(const Change& change) {
+  return gpu_list(change, change.spec.mutable_gpus_per_socket(), change.spec.mutable_tres_per_socket());
+}
+Status gpus_per_task(const Change& change) {
+  return gpu_list(change, change.spec.mutable_gpus_per_task(), change.spec.mutable_tres_per_task());
+}
+
+// "gpu:4", of CPUs or of memory: none where empty.
+Result<std::optional<uint64_t>> for_each_gpu(const Change& change) {
+  if (change.value.empty()) return std::optional<uint64_t>();
+  const auto list = text::parse_gres_list(change.value);
+  if (!list || list->size() != 1 || list->front().name() != "gpu" || !list->front().type().empty())
+    return change.of_slurm(model::kInvalidGres);
+  return std::optional<uint64_t>(list->front().count());
+}
+Status cpus_per_gpu(const Change& change) {
+  const auto count = for_each_gpu(change);
+  if (!count) return failure(count.error());
+  if (*count > kMaxNumber) return change.of_slurm(model::kInvalidGres);
+  change.spec.clear_cpus_per_gpu();
+  if (*count) change.spec.set_cpus_per_gpu(static_cast<uint32_t>(**count));
+  return {};
+}
+Status memory_per_gpu(const Change& change) {
+  const auto mebibytes = for_each_gpu(change);
+  if (!mebibytes) return failure(mebibytes.error());
+  change.spec.clear_mem_per_gpu_mib();
+  if (!*mebibytes) return {};
+  if (change.spec.has_mem_per_cpu_mib() || change.spec.has_mem_per_node_mib())
+    return change.of_slurm(model::kInvalidGres);  // there is one memory for each job
+  change.spec.set_mem_per_gpu_mib(**mebibytes);
+  return {};
+}
+
+// "gpu:low": what is not of GPUs is kept as it is given for bindings, and is no frequency.
+Status gpu_freq(const Change& change) {
+  constexpr std::string_view kOfGpus = "gpu:";
+  std::string_view value = change.value;
+  if (!value.empty() && !text::starts_with_ignoring_case(value, kOfGpus))
+    return change.invalid(model::kInvalidTres);
+  if (!value.empty()) value.remove_prefix(kOfGpus.size());
+  change.spec.set_gpu_freq(std::string(value));
+  return {};
+}
+
+// "2", "2@10" (minutes): the time to wait stays where it is not said. 0: any number.
+Status switches(const Change& change) {
+  const size_t at = change.value.find('@');
+  const auto count = text::parse_unsigned(change.value.substr(0, at), kMaxNumber);
+  const auto minutes =
+      at == std::string_view::npos ? Result<uint32_t>(0) : text::parse_minutes(change.value.substr(at + 1));
+  if (!count || !minutes) return change.invalid(model::kInvalidTres);
+  if (*count == 0) {
+    change.spec.clear_switches();
+    change.spec.clear_switches_wait_seconds();
+    return {};
+  }
+  if (!change.spec.has_switches_wait_seconds()) change.spec.set_switches_wait_seconds(kMaxSwitchWait);
+  change.spec.set_switches(static_cast<uint32_t>(*count));
+  if (at != std::string_view::npos)
+    change.spec.set_switches_wait_seconds(
+        static_cast<uint32_t>(std::min<uint64_t>(uint64_t{*minutes} * 60, kMaxSwitchWait)));
+  return {};
+}
+Status switches_wait(const Change& change) {
+  const auto seconds = text::parse_unsigned(change.value, kMaxNumber);
+  if (!seconds) return change.invalid(model::kInvalidTres);
+  change.spec.set_switches_wait_seconds(static_cast<uint32_t>(std::min<uint64_t>(*seconds, kMaxSwitchWait)));
+  return {};
+}
+
+Status delay_boot(const Change& change) {
+  const auto minutes = text::parse_minutes(change.value);
+  if (!minutes) return failure("Invalid DelayBoot value", model::kInvalidTimeValue);
+  change.spec.set_delay_boot_minutes(*minutes);
+  return {};
+}
+
+// The end of a job that runs is its time limit, counted from its start, which the caller knows.
+Status end_time(const Change& change) {
+  if (change.start == 0) return change.of_slurm(model::kJobNotRunning);
+  const auto time = text::parse_time(change.value, change.now);
+  if (!time) return failure(time.error().message, model::kInvalidTimeValue);
+  const int64_t seconds = std::max<int64_t>(1, *time - change.start);
+  change.spec.set_time_limit_minutes(
+      static_cast<uint32_t>(std::min<int64_t>((seconds + 59) / 60, text::kUnlimited - 1)));
+  return {};
+}
+
+Status denied(const Change& change) {
+  return change.of_slurm(model::kAccessDenied);
+}
+// Nothing here boots nodes, and no other cluster takes a job over.
+Status not_here(const Change& change) {
+  return change.of_slurm(model::kNotSupported);
+}
+
+// "yes", "no", a number; other than 1 it is as the partition has it.
+Status oversubscribe(const Change& change) {
+  const auto number = text::parse_unsigned(change.value, 0xffff);
+  const bool some = !change.value.empty();
+  const bool yes = some && text::starts_with_ignoring_case("yes", change.value);
+  const bool no = some && text::starts_with_ignoring_case("no", change.value);
+  if (!number && !yes && !no) return change.invalid(model::kInvalidTres);
+  change.spec.set_oversubscribe(yes || number == 1);
   return {};
 }
 
@@ -197,11 +324,12 @@ Status throttle(const Change& change) {
   return {};
 }
 
-// 0, 1, yes, no.
+// 0, 1, and what begins yes or no.
 template <void (model::JobSpec::*Field)(bool)>
 Status yes_or_no(const Change& change) {
-  bool yes = change.value == "1" || text::equals_ignoring_case(change.value, "yes");
-  bool no = change.value == "0" || text::equals_ignoring_case(change.value, "no");
+  const bool some = !change.value.empty();
+  bool yes = change.value == "1" || (some && text::starts_with_ignoring_case("yes", change.value));
+  bool no = change.value == "0" || (some && text::starts_with_ignoring_case("no", change.value));
   if (!yes && !no) return change.invalid(model::kInvalidTres);
   (change.spec.*Field)(yes);
   return {};
@@ -227,13 +355,20 @@ constexpr Field kFields[] = {
     {"Account", 3, Updated::kOther, text<&model::JobSpec::mutable_account>},
     {"AdminComment", 3, Updated::kOther, text<&model::JobSpec::mutable_admin_comment>},
     {"ArrayTaskThrottle", 10, Updated::kArrayThrottle, throttle},
+    {"BurstBuffer", 1, Updated::kOther, not_here},
+    {"ClusterFeatures", 8, Updated::kOther, not_here},
+    {"Clusters", 8, Updated::kOther, not_here},
     {"Comment", 3, Updated::kOther, text<&model::JobSpec::mutable_comment>},
     {"Contiguous", 3, Updated::kResources, yes_or_no<&model::JobSpec::set_contiguous>},
+    {"CoreSpec", 4, Updated::kResources, denied},
     {"CPUsPerTask", 9, Updated::kResources, number<&model::JobSpec::set_cpus_per_task>},
     {"CPUs/Task", 9, Updated::kResources, number<&model::JobSpec::set_cpus_per_task>},
+    {"CpusPerTres", 9, Updated::kResources, cpus_per_gpu},
     {"Deadline", 3, Updated::kOther, moment<&model::JobSpec::set_deadline>},
+    {"DelayBoot", 5, Updated::kOther, delay_boot},
     {"Dependency", 3, Updated::kDependency, dependency},
     {"EligibleTime", 3, Updated::kBeginTime, moment<&model::JobSpec::set_begin_time>},
+    {"EndTime", 2, Updated::kTimeLimit, end_time},
     {"ExcNodeList", 3, Updated::kResources, hosts<&model::JobSpec::mutable_exclude>},
     {"Features", 1, Updated::kResources, text<&model::JobSpec::mutable_constraint>},
     {"Gres", 2, Updated::kResources, gres},
@@ -241,6 +376,7 @@ constexpr Field kFields[] = {
     {"Licenses", 3, Updated::kResources, text<&model::JobSpec::mutable_licenses>},
     {"MailType", 5, Updated::kOther, mail_type},
     {"MailUser", 5, Updated::kOther, text<&model::JobSpec::mutable_mail_user>},
+    {"MemPerTres", 5, Updated::kResources, memory_per_gpu},
     {"MinCPUsNode", 4, Updated::kResources, number<&model::JobSpec::set_min_cpus>},
     {"MinMemoryCPU", 10, Updated::kResources, memory_per_cpu},
     {"MinMemoryNode", 10, Updated::kResources, memory_per_node},
@@ -251,25 +387,38 @@ constexpr Field kFields[] = {
     {"NumCPUs", 4, Updated::kResources, cpu_count},
     {"NumNodes", 4, Updated::kResources, node_count},
     {"NumTasks", 8, Updated::kResources, number<&model::JobSpec::set_ntasks>},
-    {"OverSubscribe", 3, Updated::kOther, yes_or_no<&model::JobSpec::set_oversubscribe>},
+    {"OverSubscribe", 3, Updated::kOther, oversubscribe},
     {"Partition", 2, Updated::kResources, text<&model::JobSpec::mutable_partition>},
+    {"Prefer", 3, Updated::kResources, text<&model::JobSpec::mutable_prefer>},
     {"Priority", 2, Updated::kPriority, priority},
     {"QOS", 3, Updated::kOther, text<&model::JobSpec::mutable_qos>},
+    {"Reboot", 3, Updated::kOther, not_here},
     {"ReqCPUs", 4, Updated::kResources, cpu_count},
+    {"ReqCores", 4, Updated::kResources, number<&model::JobSpec::set_cores_per_socket>},
     {"ReqNodeList", 8, Updated::kResources, hosts<&model::JobSpec::mutable_node_list>},
     {"ReqNodes", 8, Updated::kResources, node_count},
     {"ReqProcs", 8, Updated::kResources, cpu_count},
+    {"ReqSockets", 4, Updated::kResources, number<&model::JobSpec::set_sockets_per_node>},
+    {"ReqThreads", 4, Updated::kResources, number<&model::JobSpec::set_threads_per_core>},
     {"Requeue", 4, Updated::kOther, yes_or_no<&model::JobSpec::set_requeue>},
     {"ReservationName", 3, Updated::kResources, text<&model::JobSpec::mutable_reservation>},
-    {"Shared", 2, Updated::kOther, yes_or_no<&model::JobSpec::set_oversubscribe>},
+    {"Shared", 2, Updated::kOther, oversubscribe},
     {"StartTime", 2, Updated::kBeginTime, moment<&model::JobSpec::set_begin_time>},
     {"StdErr", 6, Updated::kOther, text<&model::JobSpec::mutable_stderr_path>},
     {"StdIn", 5, Updated::kOther, text<&model::JobSpec::mutable_stdin_path>},
     {"StdOut", 6, Updated::kOther, text<&model::JobSpec::mutable_stdout_path>},
+    {"Switches", 5, Updated::kOther, switches},
     {"TasksPerNode", 2, Updated::kResources, number<&model::JobSpec::set_ntasks_per_node>},
+    {"ThreadSpec", 4, Updated::kResources, denied},
     {"TimeLimit", 5, Updated::kTimeLimit, time_limit},
     {"TimeMin", 5, Updated::kOther, time_min},
-    {"TresPerNode", 11, Updated::kResources, gres},
+    {"TresBind", 5, Updated::kOther, text<&model::JobSpec::mutable_tres_bind>},
+    {"TresFreq", 5, Updated::kOther, gpu_freq},
+    {"TresPerJob", 8, Updated::kResources, gpus_of_job},
+    {"TresPerNode", 8, Updated::kResources, gres},
+    {"TresPerSocket", 8, Updated::kResources, gpus_per_socket},
+    {"TresPerTask", 8, Updated::kResources, gpus_per_task},
+    {"wait-for-switch", 5, Updated::kOther, switches_wait},
     {"WCKey", 1, Updated::kOther, text<&model::JobSpec::mutable_wckey>},
     {"WorkDir", 2, Updated::kOther, text<&model::JobSpec::mutable_work_dir>},
 };
@@ -287,14 +436,14 @@ const Field* find(std::string_view name) {
 
 }  // namespace
 
-Result<Updated> apply_update(model::JobSpec& spec, std::string_view name, std::string_view value,
-                             int64_t now) {
+Result<Updated> apply_update(model::JobSpec& spec, std::string_view name, std::string_view value, int64_t now,
+                             int64_t start) {
   const Field* field = find(name);
   if (field == nullptr) {
     std::string message = "Update of this parameter is not supported: " + std::string(name);
     return failure(message.append("=").append(value), model::kNotSupported);
   }
-  Status done = field->apply(Change{spec, field->name, value, now});
+  Status done = field->apply(Change{spec, field->name, value, now, start});
   if (!done) return failure(done.error());
   return field->updated;
 }

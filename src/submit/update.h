@@ -15,10 +15,11 @@ namespace minke::submit {
 enum class Updated { kTimeLimit, kArrayThrottle, kResources, kDependency, kBeginTime, kPriority, kOther };
 
 // Names as scontrol takes them: any case, and shortened as far as Slurm allows ("TimeLim", "Prio"). `now`: s
-// since the epoch. TimeLimit=+N and -N count from the spec's own limit. An empty value clears what can be
-// cleared. Fails, leaving the spec as it was, with Slurm's words and error number: on an unknown name
+// since the epoch. `start`: the same, of a job that runs, else 0; EndTime counts from it. TimeLimit=+N and -N
+// count from the spec's own limit. An empty value clears what can be cleared. Fails, leaving the spec as it
+// was, with Slurm's words and error number: on an unknown name
 // ("Update of this parameter is not supported: NAME=VALUE") and on a bad value.
-Result<Updated> apply_update(model::JobSpec& spec, std::string_view name, std::string_view value,
-                             int64_t now);
+Result<Updated> apply_update(model::JobSpec& spec, std::string_view name, std::string_view value, int64_t now,
+                             int64_t start = 0);
 
 }  // namespace minke::submit

@@ -4,6 +4,7 @@
 
 #include "model/error.h"
 #include "text/array_spec.h"
+#include "text/tres.h"
 
 namespace minke::submit {
 namespace {
@@ -122,6 +123,80 @@ TEST_F(Update, Others) {
   EXPECT_EQ(spec.stdout_path() + " " + spec.comment(), "/tmp/x hi there");
   EXPECT_EQ(update("OverSubscribe", "yes"), "");
   EXPECT_TRUE(spec.oversubscribe());
+}
+
+TEST_F(Update, SocketsCoresAndThreads) {
+  EXPECT_EQ(apply_update(spec, "ReqSockets", "2", kNow).value(), Updated::kResources);
+  EXPECT_EQ(update("ReqCores", "4"), "");
+  EXPECT_EQ(update("reqthr", "1"), "");
+  EXPECT_EQ(spec.sockets_per_node() * 100 + spec.cores_per_socket() * 10 + spec.threads_per_core(), 241u);
+  EXPECT_EQ(update("ReqCores", "x"), "Invalid ReqCores value: x");
+}
+
+TEST_F(Update, Switches) {
+  EXPECT_EQ(update("Switches", "2"), "");
+  EXPECT_EQ(spec.switches() * 1000 + spec.switches_wait_seconds(), 2300u);
+  EXPECT_EQ(update("wait-for-switch", "30"), "");
+  EXPECT_EQ(update("switch", "3"), "");
+  EXPECT_EQ(spec.switches() * 1000 + spec.switches_wait_seconds(), 3030u);
+  EXPECT_EQ(update("Switches", "1@2"), "");
+  EXPECT_EQ(spec.switches_wait_seconds(), 120u);
+  EXPECT_EQ(update("Switches", "1@10"), "");  // no longer than Slurm's default
+  EXPECT_EQ(spec.switches_wait_seconds(), 300u);
+  for (const char* bad : {"", "x", "2@x", "@5"})
+    EXPECT_EQ(update("Switches", bad), "Invalid Switches value: " + std::string(bad));
+  EXPECT_EQ(update("Switches", "0"), "");
+  EXPECT_FALSE(spec.has_switches());
+}
+
+TEST_F(Update, Gpus) {
+  const auto list = [](const auto& gres) {
+    return text::format_gres_list(std::vector<model::Gres>(gres.begin(), gres.end()));
+  };
+  spec.set_tres_per_job("gres:gpu");
+  EXPECT_EQ(update("TresPerJob", "gres:gpu:2"), "");
+  EXPECT_EQ(list(spec.gpus()) + spec.tres_per_job(), "gpu:2");
+  EXPECT_EQ(update("TresPerTask", "gres/gpu:a100=1"), "");
+  EXPECT_EQ(list(spec.gpus_per_task()), "gpu:a100:1");
+  EXPECT_EQ(update("TresPerSocket", "gpu:1"), "");
+  EXPECT_EQ(update("TresPerSocket", ""), "");
+  EXPECT_EQ(list(spec.gpus_per_socket()), "");
+  EXPECT_NE(update("TresPerJob", "fpga:1"), "");
+  EXPECT_EQ(update("CpusPerTres", "gpu:3"), "");
+  EXPECT_EQ(update("MemPerTres", "gpu:100"), "");
+  EXPECT_EQ(spec.cpus_per_gpu() * 1000 + spec.mem_per_gpu_mib(), 3100u);
+  spec.clear_mem_per_gpu_mib();
+  spec.set_mem_per_node_mib(5);
+  EXPECT_NE(update("MemPerTres", "gpu:100"), "");  // one memory for each job
+  EXPECT_EQ(update("TresFreq", "gpu:low"), "");
+  EXPECT_EQ(update("TresBind", "gpu:closest"), "");
+  EXPECT_EQ(spec.gpu_freq() + "," + spec.tres_bind(), "low,gpu:closest");
+}
+
+TEST_F(Update, TheEndOfAJobThatRuns) {
+  EXPECT_EQ(update("EndTime", "now+1hour"), "Job is not running");
+  EXPECT_EQ(apply_update(spec, "EndTime", "now+1hour", kNow, kNow - 90).value(), Updated::kTimeLimit);
+  EXPECT_EQ(spec.time_limit_minutes(), 62u);
+}
+
+TEST_F(Update, WordsThatBeginYesOrNo) {
+  EXPECT_EQ(update("Requeue", "y"), "");
+  EXPECT_TRUE(spec.requeue());
+  EXPECT_EQ(update("Requeue", "N"), "");
+  EXPECT_FALSE(spec.requeue());
+  EXPECT_EQ(update("OverSubscribe", "1"), "");
+  EXPECT_TRUE(spec.oversubscribe());
+  EXPECT_EQ(update("OverSubscribe", "2"), "");
+  EXPECT_FALSE(spec.oversubscribe());
+  EXPECT_EQ(update("OverSubscribe", "user"), "Invalid OverSubscribe value: user");
+  EXPECT_EQ(update("Contiguous", ""), "Invalid Contiguous value: ");
+}
+
+TEST_F(Update, WhatThereIsNot) {
+  for (const char* name : {"BurstBuffer", "Reboot", "Clusters"})
+    EXPECT_EQ(apply_update(spec, name, "1", kNow).error().code, model::kNotSupported) << name;
+  for (const char* name : {"CoreSpec", "ThreadSpec"})
+    EXPECT_EQ(apply_update(spec, name, "1", kNow).error().code, model::kAccessDenied) << name;
 }
 
 }  // namespace

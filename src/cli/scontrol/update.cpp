@@ -24,22 +24,74 @@ struct Name {
   size_t enough;
 };
 
-constexpr Name kJobNames[] = {{"Account", 3},        {"AdminComment", 3},   {"ArrayTaskThrottle", 10},
-                              {"Comment", 3},        {"Contiguous", 3},     {"CoreSpec", 4},
-                              {"CPUsPerTask", 9},    {"Deadline", 3},       {"DelayBoot", 5},
-                              {"Dependency", 3},     {"EligibleTime", 3},   {"EndTime", 2},
-                              {"ExcNodeList", 3},    {"Features", 1},       {"Gres", 2},
-                              {"JobName", 4},        {"Licenses", 1},       {"MailType", 5},
-                              {"MailUser", 5},       {"MinCPUsNode", 4},    {"MinMemoryCPU", 10},
-                              {"MinMemoryNode", 10}, {"MinTmpDiskNode", 5}, {"Name", 2},
-                              {"Nice", 2},           {"NodeList", 8},       {"NumCPUs", 6},
-                              {"NumNodes", 7},       {"NumTasks", 8},       {"OverSubscribe", 2},
-                              {"Partition", 2},      {"Priority", 2},       {"QOS", 2},
-                              {"ReqCores", 4},       {"ReqNodeList", 8},    {"ReqNodes", 8},
-                              {"ReqProcs", 4},       {"Requeue", 4},        {"ReservationName", 3},
-                              {"Shared", 2},         {"StartTime", 2},      {"StdOut", 2},
-                              {"TimeLimit", 5},      {"TimeMin", 5},        {"TresPerNode", 9},
-                              {"UserID", 3},         {"WCKey", 1},          {"WorkDir", 2}};
+// In Slurm's order: of several that a short form fits, the first is meant.
+constexpr Name kJobNames[] = {{"AdminComment", 6},
+                              {"SiteFactor", 5},
+                              {"ArrayTaskThrottle", 10},
+                              {"Comment", 3},
+                              {"Clusters", 8},
+                              {"ClusterFeatures", 8},
+                              {"DelayBoot", 5},
+                              {"TimeLimit", 5},
+                              {"TimeMin", 5},
+                              {"Priority", 2},
+                              {"Nice", 2},
+                              {"ResetAccrueTime", 5},
+                              {"CPUsPerTask", 9},
+                              {"CpusPerTres", 9},
+                              {"NumCPUs", 6},
+                              {"NumTasks", 8},
+                              {"ReqProcs", 8},
+                              {"Requeue", 4},
+                              {"ReqNodes", 8},
+                              {"NumNodes", 7},
+                              {"ReqSockets", 4},
+                              {"ReqCores", 4},
+                              {"TasksPerNode", 2},
+                              {"ReqThreads", 4},
+                              {"MinCPUsNode", 4},
+                              {"MinMemoryNode", 10},
+                              {"MinMemoryCPU", 10},
+                              {"MinTmpDiskNode", 5},
+                              {"Partition", 2},
+                              {"QOS", 2},
+                              {"ReservationName", 3},
+                              {"Name", 2},
+                              {"JobName", 4},
+                              {"WCKey", 1},
+                              {"StdOut", 6},
+                              {"Switches", 5},
+                              {"wait-for-switch", 5},
+                              {"OverSubscribe", 2},
+                              {"Shared", 2},
+                              {"Contiguous", 3},
+                              {"CoreSpec", 4},
+                              {"MemPerTres", 5},
+                              {"ThreadSpec", 4},
+                              {"TresBind", 5},
+                              {"TresFreq", 5},
+                              {"TresPerJob", 8},
+                              {"TresPerNode", 8},
+                              {"TresPerSocket", 8},
+                              {"TresPerTask", 8},
+                              {"ExcNodeList", 3},
+                              {"NodeList", 8},
+                              {"ReqNodeList", 8},
+                              {"Features", 1},
+                              {"Prefer", 3},
+                              {"Gres", 2},
+                              {"Account", 1},
+                              {"BurstBuffer", 1},
+                              {"Dependency", 1},
+                              {"Licenses", 1},
+                              {"EligibleTime", 2},
+                              {"StartTime", 2},
+                              {"EndTime", 2},
+                              {"Reboot", 3},
+                              {"Deadline", 3},
+                              {"WorkDir", 2},
+                              {"MailType", 5},
+                              {"MailUser", 5}};
 constexpr Name kNodeNames[] = {{"ActiveFeatures", 3}, {"AvailableFeatures", 3},
                                {"Comment", 1},        {"CpuBind", 7},
                                {"Extra", 1},          {"Features", 1},
@@ -140,8 +192,12 @@ Status add_fields(const std::vector<Word>& words, std::span<const Name> names, b
 Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bool by_name) {
   rpc::UpdateJobRequest update;
   UpdateRequests result;
-  for (auto word = words.begin(); by_name && word != words.end(); ++word) {
+  for (auto word = words.begin(); word != words.end(); ++word) {
     if (!means(word->name, {"UserID", 3})) continue;
+    if (!by_name) {  // whose job it is, its number says
+      words.erase(word);
+      break;
+    }
     const auto uid = text::parse_unsigned(word->value, 0xfffffffe);
     if (!uid) return failure("Invalid UserID value: " + word->value);
     result.uid = static_cast<uint32_t>(*uid);

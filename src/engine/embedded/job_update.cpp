@@ -77,8 +77,9 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
   }
   bool time_limit = false, throttle = false, placement = false, dependencies = false, begin = false,
        priority = false;
+  const int64_t started = job.holds_nodes() ? job.start_time : 0;
   for (const rpc::Field& field : request.fields()) {
-    const auto changed = submit::apply_update(spec, field.name(), field.value(), core_.now());
+    const auto changed = submit::apply_update(spec, field.name(), field.value(), core_.now(), started);
     if (!changed) return failure(changed.error());
     switch (*changed) {
       case submit::Updated::kTimeLimit:
