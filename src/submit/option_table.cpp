@@ -228,7 +228,7 @@ constexpr Option kOptions[] = {
     {"overlap", '\0', kOptional, R, "OVERLAP", kHonoured, "", "share the resources of other steps", "",
      set::overlap},
     {"oversubscribe", 's', kNone, B | A | R, "", kAccepted, "", "share nodes with other jobs",
-     "nodes are shared by their resources already", set::spec_flag<&model::JobSpec::set_oversubscribe>},
+     "nodes are shared by their resources already", set::oversubscribe},
     {"pack-group", '\0', kRequired, R, "", kHonoured, "number", "as --het-group", "", set::het_group},
     {"parsable", '\0', kNone, B, "", kHonoured, "", "print the job id alone", "",
      set::flag<&JobRequest::parsable>},

@@ -80,6 +80,7 @@ Status dependency(const Assignment& to);
 Status distribution(const Assignment& to);
 Status exclude(const Assignment& to);
 Status exclusive(const Assignment& to);
+Status oversubscribe(const Assignment& to);
 Status export_file(const Assignment& to);
 Status export_list(const Assignment& to);
 Status external_launcher(const Assignment& to);

@@ -177,6 +177,14 @@ Status exclusive(const Assignment& to) {
   bool against_others = !value.empty() && !text::equals_ignoring_case(value, "exclusive");
   to.request.spec.set_exclusive(!against_others);
   to.request.spec.set_exclusive_mode(against_others ? text::lower_case(value) : std::string());
+  to.request.spec.clear_oversubscribe();
+  return {};
+}
+// The later of the two counts.
+Status oversubscribe(const Assignment& to) {
+  to.request.spec.set_oversubscribe(true);
+  to.request.spec.set_exclusive(false);
+  to.request.spec.clear_exclusive_mode();
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "cli/display/job_fields.h"
 
+#include "cli/display/sharing.h"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -174,12 +176,7 @@ void tasks_per_node(const JobLine& line, const Context&, std::string& out) {
   append_number(out, line.job->spec().ntasks_per_node());
 }
 void oversubscribe(const JobLine& line, const Context&, std::string& out) {
-  const JobSpec& spec = line.job->spec();
-  out += spec.exclusive_mode() == "user"  ? "USER"
-         : spec.exclusive_mode() == "mcs" ? "MCS"
-         : spec.exclusive()               ? "NO"
-         : spec.oversubscribe()           ? "YES"
-                                          : "OK";
+  out += sharing_text(line.job->spec());
 }
 void partition(const JobLine& line, const Context&, std::string& out) {
   out += line.partition;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/display/sharing.h"
 #include "cli/scontrol/block.h"
 #include "cli/scontrol/show.h"
 #include "engine/embedded/job_paths.h"
@@ -181,12 +182,7 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
   if (!spec.prefer().empty()) block.put("Prefer={}", spec.prefer()).end();
   if (!spec.reservation().empty()) block.put("Reservation={}", spec.reservation()).end();
   block
-      .put("OverSubscribe={} Contiguous={} Licenses={} Network={}",
-           spec.exclusive_mode() == "user"  ? "USER"
-           : spec.exclusive_mode() == "mcs" ? "MCS"
-           : spec.exclusive()               ? "NO"
-           : spec.oversubscribe()           ? "YES"
-                                            : "OK",
+      .put("OverSubscribe={} Contiguous={} Licenses={} Network={}", sharing_text(spec),
            spec.contiguous() ? 1 : 0, or_null(spec.licenses()), or_null(spec.network()))
       .end();
 }
