@@ -69,7 +69,8 @@ Result<model::WarningSignal> parse_warning_signal(std::string_view text) {
   warning.set_number(*number);
   warning.set_seconds_before_end(kDefaultSeconds);
   if (at != std::string_view::npos) {
-    auto seconds = parse_unsigned(rest.substr(at + 1), kMaxSeconds);
+    const std::string_view given = rest.substr(at + 1);
+    const auto seconds = given.empty() ? std::optional<uint64_t>(0) : parse_unsigned(given, kMaxSeconds);
     if (!seconds) return invalid();
     warning.set_seconds_before_end(static_cast<uint32_t>(*seconds));
   }

@@ -19,7 +19,8 @@ std::optional<uint32_t> parse_signal(std::string_view text);
 // Without SIG: "USR1"; a number without a name of its own as digits.
 std::string signal_name(uint32_t number);
 
-// [{R|B|RB}:]<signal>[@<seconds>]; 60 seconds where none are given, at most 65535.
+// [{R|B|RB}:]<signal>[@<seconds>]; 60 seconds where none are given, 0 after a bare @,
+// at most 65535.
 Result<model::WarningSignal> parse_warning_signal(std::string_view text);
 std::string format_warning_signal(const model::WarningSignal& warning);  // "B:USR1@90"
 

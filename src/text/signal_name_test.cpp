@@ -23,13 +23,14 @@ TEST(SignalName, WarningSignals) {
     auto warning = parse_warning_signal(text);
     return warning ? format_warning_signal(*warning) : warning.error().message;
   };
+  EXPECT_EQ(shown("USR1@"), "USR1@0");
   EXPECT_EQ(shown("USR1"), "USR1@60");
   EXPECT_EQ(shown("B:USR1@90"), "B:USR1@90");
   EXPECT_EQ(shown("b:usr1@0"), "B:USR1@0");
   EXPECT_EQ(shown("R:10@5"), "R:USR1@5");
   EXPECT_EQ(shown("BR:USR2@65535"), "RB:USR2@65535");
-  for (const char* text : {"", "foo", "B:", "@90", "USR1@", "USR1@x", "USR1@70000", "USR1@-1", "X:USR1",
-                           "USR1@90x", "B:R:USR1", ":USR1", "0"}) {
+  for (const char* text : {"", "foo", "B:", "@90", "USR1@x", "USR1@70000", "USR1@-1", "X:USR1", "USR1@90x",
+                           "B:R:USR1", ":USR1", "0"}) {
     EXPECT_EQ(shown(text), "Invalid --signal specification") << text;
   }
 }

@@ -20,6 +20,11 @@ using namespace model;
 
 namespace {
 
+// --signal=USR1@0, and USR1@: no time before the end, and no signal, as in Slurm.
+bool wants_warning(const Submission& submission) {
+  return submission.warning_signal != 0 && submission.warning_seconds != 0;
+}
+
 // When --signal is due. Not as soon as the job has begun, however early it is asked for: the signal would end
 // a script that has not set its trap yet. (Slurm looks for what is due every half a minute.)
 int64_t warning_time(const Job& job) {
@@ -66,7 +71,7 @@ void Lifecycle::set_alarm(Job& job) {
     const int64_t end = job.limit_end();
     consider(end > core_.now() ? end : end + tolerated_seconds(job));
     const Submission& submission = *job.submission;
-    if (submission.warning_signal != 0 && !job.details->warned) {
+    if (wants_warning(submission) && !job.details->warned) {
       consider(warning_time(job));
     }
     consider(core_.mail->next_mark(job));
@@ -110,7 +115,7 @@ void Lifecycle::alarm(uint32_t job_id) {
   const int64_t end = job->limit_end();
   if (now >= end + tolerated_seconds(*job)) return time_out(*job);
   const Submission& submission = *job->submission;
-  if (submission.warning_signal != 0 && !job->details->warned && now >= warning_time(*job)) {
+  if (wants_warning(submission) && !job->details->warned && now >= warning_time(*job)) {
     job->details->warned = true;
     signal(*job, submission.warning_signal, submission.warning_batch_only, false,
            !submission.warning_batch_only);
