@@ -247,7 +247,9 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   if (on_command_line(request, "gres") && asked.gres_per_node().empty()) spec.set_no_gres(true);
   if (on_command_line(request, "gpus")) *spec.mutable_gpus() = asked.gpus();
   if (on_command_line(request, "gpus-per-socket")) *spec.mutable_gpus_per_socket() = asked.gpus_per_socket();
-  *spec.mutable_gpus_per_task() = asked.gpus_per_task();
+  // --gres=none is stronger than what the job's variables say of its tasks' GPUs.
+  if (!spec.no_gres() || on_command_line(request, "gpus-per-task"))
+    *spec.mutable_gpus_per_task() = asked.gpus_per_task();
   if (asked.has_ntasks_per_gpu()) spec.set_ntasks_per_gpu(asked.ntasks_per_gpu());
   spec.set_gpu_bind(asked.gpu_bind());
   spec.set_cpu_bind(asked.cpu_bind());
