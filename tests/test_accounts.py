@@ -92,11 +92,26 @@ def test_changes_last(shared):
 def test_dump_and_load(shared, tmp_path):
     file = tmp_path / "accounts.cfg"
     cluster = shared.run("sacctmgr", "-nP", "show", "cluster", "format=cluster").stdout.strip()
-    assert shared.run("sacctmgr", "dump", cluster, f"file={file}").returncode == 0
+    dumped = shared.run("sacctmgr", "dump", cluster, f"file={file}", check=0)
+    assert f"sacctmgr: Cluster - '{cluster}':" in dumped.stderr
+    assert sacctmgr(shared, "load", f"file={file}").stdout.startswith(f"For cluster {cluster}\n ")
+    again = sacctmgr(shared, "load", f"file={file}")
+    assert (again.returncode, again.stdout) == (0, f"For cluster {cluster}\n Nothing new added.\n")
+    other = shared.run("sacctmgr", "dump", "nosuch", f"file={file}.other")
+    assert (other.returncode, other.stderr) == (1, " Cluster nosuch doesn't exist.\n")
     before = shared.run("sacctmgr", "-P", "show", "assoc").stdout
     assert sacctmgr(shared, "delete", "account", "physics").returncode == 0
     assert sacctmgr(shared, "load", f"file={file}").returncode == 0
     assert shared.run("sacctmgr", "-P", "show", "assoc").stdout == before
+
+
+@pytest.mark.parametrize("words, reason", [
+    (("archive", "dump"), "minke accounting export"), (("show", "transactions"), "is not kept"),
+    (("show", "events"), "sinfo -R"), (("show", "stats"), "sdiag"), (("clear", "stats"), "no slurmdbd"),
+    (("shutdown",), "no slurmdbd")])
+def test_what_only_a_slurmdbd_has(shared, words, reason):
+    refused = sacctmgr(shared, *words)
+    assert refused.returncode == 1 and reason in refused.stderr and not refused.stdout
 
 
 def test_who_may_charge_what(shared):

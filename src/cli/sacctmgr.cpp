@@ -153,6 +153,17 @@ int sacctmgr_main(int argc, char** argv) {
   const bool add = is("add", 3) || is("create", 1), remove = is("delete", 2) || is("remove", 3),
              modify = is("modify", 1);
   const bool dump = is("dump", 2), load = is("load", 2);
+  // What only a slurmdbd of its own has.
+  if (is("archive", 1)) {
+    print_error("sacctmgr", "nothing is archived here: minke accounting export and purge do its work");
+    return 1;
+  }
+  if (is("clear", 2) || is("shutdown", 4) || is("reconfigure", 3)) {
+    print_error(
+        "sacctmgr",
+        "there is no slurmdbd here: the daemon keeps the accounts; scontrol ping and sdiag tell of it");
+    return 1;
+  }
   if (!show && !add && !remove && !modify && !dump && !load) {
     std::fprintf(stderr, "invalid keyword: %s\n", argv[optind - 1]);
     return 1;

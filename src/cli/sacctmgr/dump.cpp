@@ -136,7 +136,11 @@ std::string unquoted(std::string_view text) {
 
 class Loader {
  public:
-  explicit Loader(AccountingSession& session) : session_(session) {}
+  // `clean`: nothing of before counts.
+  Loader(AccountingSession& session, bool clean) : session_(session), clean_(clean) {}
+
+  const std::string& cluster() const { return cluster_; }  // of the Cluster line; empty before it
+  const std::string& classification() const { return classification_; }
 
   Status line(std::string_view text) {
     const size_t dash = text.find(" - ");
@@ -158,6 +162,7 @@ class Loader {
         if (!known(name)) return failure("the account " + name + " has had no line before it is a parent");
         return {};
       }
+      if (kind == "cluster" || kind == "machine") cluster_ = name;
       return kind == "account" ? account(name, words) : kind == "user" ? user(name, words) : root(words);
     }
     return failure("'" + kind + "' is none of Cluster, Parent, Account and User");
@@ -181,19 +186,29 @@ class Loader {
     return {};
   }
 
+  // What the file does not say of one that is there stays, as in Slurm.
+  model::AssociationRecord start_from(const model::AssociationRecord* before) const {
+    if (before != nullptr && !clean_) return *before;
+    model::AssociationRecord record;
+    if (before != nullptr) record.set_id(before->id());
+    record.set_shares(1);
+    return record;
+  }
+
   Status root(const std::vector<Word>& words) {
     model::AssociationRecord record = *session_.book().association(sched::kRootAssociation);
-    const Status done = apply(record, words, [](const Word& word) { return word.name == "classification"; });
+    const Status done = apply(record, words, [&](const Word& word) {
+      if (word.name == "classification") classification_ = unquoted(word.value);
+      return word.name == "classification";
+    });
     if (done) session_.change.associations.push_back(std::move(record));
     return done;
   }
 
   Status account(const std::string& name, const std::vector<Word>& words) {
     const auto* before = session_.book().find(name);
-    model::AssociationRecord record;
-    if (before != nullptr) record.set_id(before->id());
+    model::AssociationRecord record = start_from(before);
     record.set_account(name);
-    record.set_shares(1);
     if (name != sched::kRootAccount) record.set_parent_account(parent_);
     const auto* known = session_.book().account(name);
     model::AccountRecord about = known != nullptr ? *known : model::AccountRecord();
@@ -215,10 +230,14 @@ class Loader {
     std::string partition, default_account;
     std::optional<model::AdminLevel> level;
     std::vector<std::string> coordinates;
-    model::AssociationRecord record;
+    std::string_view named_partition;
+    for (const Word& word : words) {
+      if (word.name == "partition") named_partition = word.value;
+    }
+    model::AssociationRecord record =
+        start_from(session_.book().find(parent_, name, unquoted(named_partition)));
     record.set_account(parent_);
     record.set_user(name);
-    record.set_shares(1);
     const Status done = apply(record, words, [&](const Word& word) {
       if (word.name == "partition") partition = unquoted(word.value);
       if (word.name == "defaultaccount") default_account = unquoted(word.value);
@@ -229,7 +248,6 @@ class Loader {
     });
     if (!done) return done;
     record.set_partition(partition);
-    if (const auto* before = session_.book().find(parent_, name, partition)) record.set_id(before->id());
     model::UserRecord about;
     for (const auto& one : session_.change.users) {
       if (one.name() == name) about = one;
@@ -252,7 +270,18 @@ class Loader {
 
   AccountingSession& session_;
   std::string parent_ = std::string(sched::kRootAccount);
+  std::string cluster_, classification_;
+  bool clean_;
 };
+
+// Leaves what is new: not what the book has like this already.
+template <typename Record, typename Known>
+void keep_new(std::vector<Record>& records, Known known) {
+  std::erase_if(records, [&](const Record& one) {
+    const Record* before = known(one);
+    return before != nullptr && before->SerializeAsString() == one.SerializeAsString();
+  });
+}
 
 }  // namespace
 
@@ -269,12 +298,17 @@ int dump_accounts(AccountingSession& session, std::span<char* const> words) {
   }
   if (cluster.empty()) return refuse(" We need a cluster to dump.");
   if (!text::equals_ignoring_case(cluster, session.cluster()))
-    return refuse(" This cluster '" + cluster + "' is not here");
+    return refuse(" Cluster " + cluster + " doesn't exist.");
   if (path.empty()) path = "./" + session.cluster() + ".cfg";
+  const std::string text = dump_text(session);
   std::ofstream file(path, std::ios::trunc);
-  file << dump_text(session);
+  file << text;
   file.close();
   if (!file) return refuse("sacctmgr: error: " + path + ": " + std::strerror(errno));
+  for (const std::string_view line : text::split(text, '\n')) {  // as Slurm does, it is also told
+    if (line.empty() || line.front() == '#') continue;
+    std::fprintf(stderr, "sacctmgr: %.*s\n", static_cast<int>(line.size()), line.data());
+  }
   return 0;
 }
 
@@ -299,7 +333,7 @@ int load_accounts(AccountingSession& session, std::span<char* const> words) {
       if (one.user().empty()) session.change.removed_associations.push_back(id);
     }
   }
-  Loader loader(session);
+  Loader loader(session, clean);
   int number = 0;
   for (const std::string_view line : text::split(*text, '\n')) {
     ++number;
@@ -314,6 +348,19 @@ int load_accounts(AccountingSession& session, std::span<char* const> words) {
       for (const uint32_t id : session.change.removed_associations) {
         if (one.id() != 0 && session.book().below(one.id(), id)) one.set_id(0);
       }
+    }
+  }
+  const sched::AccountBook& book = session.book();
+  if (!loader.cluster().empty()) session.say("For cluster " + loader.cluster() + "\n");
+  if (!loader.classification().empty()) session.say("Classification: " + loader.classification() + "\n");
+  if (!clean) {
+    keep_new(session.change.associations, [&](const auto& one) { return book.association(one.id()); });
+    keep_new(session.change.accounts, [&](const auto& one) { return book.account(one.name()); });
+    keep_new(session.change.users, [&](const auto& one) { return book.user(one.name()); });
+    if (session.change.associations.empty() && session.change.accounts.empty() &&
+        session.change.users.empty()) {
+      session.say(" Nothing new added.\n");
+      return 0;
     }
   }
   const size_t count = session.change.associations.size();

@@ -339,9 +339,16 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
     return 0;
   }
   if (name == "configuration") return show_configuration(session);
-  if (name == "stats" || name == "transactions" || name == "events" || name == "reservations")
-    return refuse("sacctmgr: error: there is no list of " + std::string(name) +
-                  " here; see sdiag, sinfo -R and scontrol show reservation");
+  // What a slurmdbd would keep beside the accounts.
+  constexpr std::pair<std::string_view, std::string_view> kNotKept[] = {
+      {"stats", "there is no slurmdbd here; sdiag has the statistics of the daemon"},
+      {"transactions", "who changed what is not kept"},
+      {"events", "no past events are kept; sinfo -R tells what is now"},
+      {"reservations", "no past ones are kept; scontrol show reservation tells the present ones"}};
+  for (const auto& [entity_name, reason] : kNotKept) {
+    if (name == entity_name)
+      return refuse("sacctmgr: error: " + std::string(name) + ": " + std::string(reason));
+  }
   Question question;
   for (Word& word : split_words(words).where) {
     if (word.name == "format") {
