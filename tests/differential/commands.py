@@ -143,6 +143,21 @@ echo '#!/bin/sh' | sbatch --hold
 echo 'no shebang' | sbatch --hold
 printf '' | sbatch --hold
 printf '#!/bin/sh\\r\\ntrue\\r\\n' | sbatch --hold
+salloc -Q -n 2 -c 2 -w n1 srun -Q -n 1 sh -c 'scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | grep -o " CPUs=[0-9]*"; echo $SLURM_CPUS_PER_TASK'
+salloc -Q -c 4 -w n1 srun -Q sh -c 'scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | grep -o " CPUs=[0-9]*"; echo $SLURM_CPUS_PER_TASK'
+salloc -Q -c 4 -w n1 env SRUN_CPUS_PER_TASK=2 srun -Q -n 1 sh -c 'scontrol show step $SLURM_JOB_ID.$SLURM_STEP_ID | grep -o " CPUs=[0-9]*"'
+salloc -Q --gres=gpu:1 -n 2 -w n1 srun -Q -n 1 --gres=none sh -c 'echo $CUDA_VISIBLE_DEVICES.'
+salloc -Q --gpus-per-task=1 -n 2 -w n1 srun -Q -n 1 --gres=none sh -c 'echo $CUDA_VISIBLE_DEVICES.'
+sbatch --parsable -s --exclusive --hold --wrap=true | xargs scontrol show job | grep -o 'OverSubscribe=[A-Z]*'
+sbatch --parsable --exclusive -s --hold --wrap=true | xargs scontrol show job | grep -o 'OverSubscribe=[A-Z]*'
+sbatch --hold --signal=USR1@ --wrap=true
+J=$(sbatch --parsable --hold -N 1 --wrap=true); for to in reqsockets=1 reqcores=2 reqthreads=1 switches=2@1 wait-for-switch=30 delayboot=5 prefer=fast prefer= tasksPerNode=2 oversubscribe=yes oversubscribe=x tresbind=gpu:closest corespec=1 endtime=now userid=0 burstbuffer=x; do scontrol update jobid=$J $to 2>/dev/null; echo $to $?; scontrol show job $J | grep -oE 'Socks/Node=[^ ]*|ReqB:S:C:T=[^ ]*|NtasksPerN:B:S:C=[^ ]*|DelayBoot=[^ ]*|Prefer=[^ ]*|Switches=[^ ]*|OverSubscribe=[A-Z]*|TresBind=.*'; done
+sacctmgr dump nosuch
+sinfo -h -N -o '%N %P %G' | sort
+squeue -h -j 99999999,99999998
+squeue -j 99999999; squeue -u nosuchuser; squeue -p nosuch; squeue -t nosuch
+scontrol show hostlistsorted n3,n1,n2; scontrol show hostnames n[1-3,5] | paste -sd, -
+for j in 99999999; do scontrol hold $j; scontrol release $j; scontrol requeue $j; scontrol update jobid=$j timelimit=5; scancel $j; done
 """.strip().splitlines()
 
 # Where tasks go: the job's options, and those of a step within it (none: srun alone).
