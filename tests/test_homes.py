@@ -48,6 +48,14 @@ def test_down_does_not_take_running_jobs_along(cluster):
     assert cluster.state(job) == "RUNNING"
 
 
+def test_down_waits_for_what_is_on_its_way_out(cluster):
+    job = cluster.submit("trap '' TERM\ntouch started\nwhile :; do sleep 0.1; done")
+    poll((cluster.work / "started").exists)
+    cluster.run("scancel", job, check=0)
+    assert "the cluster is down" in cluster.run("minke", "down", check=0).stdout
+    assert [row[:2] for row in cluster.sacct("-X", "-j", job)] == [[str(job), f"CANCELLED by {os.getuid()}"]]
+
+
 def test_the_queue_survives_a_restart(cluster):
     waiting = cluster.submit("echo later", "--hold")
     ended = cluster.submit("exit 3")

@@ -79,8 +79,8 @@ const Command* find(std::string_view name) {
 [[noreturn]] void run(const Command& command, int argc, char** argv) {
   const int exit_code = command.run(argc, argv);
   std::fflush(nullptr);
-#if defined(__SANITIZE_ADDRESS__)
-  std::exit(exit_code);  // leaks are looked for there
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  std::exit(exit_code);  // they tell what they have found there
 #else
   std::quick_exit(exit_code);
 #endif

@@ -409,18 +409,24 @@ Status Daemon::reconfigure() {
 }
 
 void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
-  const uint64_t running = running_jobs();
+  // What is on its way out is waited for; a command that has just come back may have left it so.
+  const auto is_leaving = [](const Job& job) {
+    return job.completing && !(job.details && job.details->requeue_when_ended);
+  };
+  std::vector<uint32_t> ids;
+  uint64_t running = 0;
+  for (const auto& [id, job] : core_->state.jobs()) {
+    if (!job->holds_nodes()) continue;
+    ids.push_back(id);
+    running += !is_leaving(*job);
+  }
   if (mode == rpc::ShutdownRequest::IF_IDLE && running > 0) {
     reply(failure(std::to_string(running) + (running == 1 ? " job is" : " jobs are") +
                   " running: --keep-jobs lets them go on without the daemon, --cancel-jobs stops them"));
     return;
   }
-  if (mode == rpc::ShutdownRequest::CANCEL_JOBS && running > 0) {
+  if (mode != rpc::ShutdownRequest::KEEP_JOBS && !ids.empty()) {
     core_->scheduling->pause(true);
-    std::vector<uint32_t> ids;
-    for (const auto& [id, job] : core_->state.jobs()) {
-      if (job->holds_nodes()) ids.push_back(id);
-    }
     const auto left = std::make_shared<size_t>(ids.size());
     for (const uint32_t id : ids) {
       core_->waiting->for_end(id, [this, left, reply](const JobRecord&) {
