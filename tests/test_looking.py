@@ -400,3 +400,12 @@ def test_sacct_fields_as_people_write_them(cluster):
     refused = cluster.run("sacct", "-l", "-o", "jobid", check=1).stderr
     assert "Options -o(--format) and -l(--long) are mutually exclusive" in refused
     assert cluster.run("sacct", "-B", "-j", "99999").stdout == ""
+
+
+@pytest.mark.minke_only  # the nodes of the reference share their host's name
+def test_a_declared_node_is_its_own_host(cluster):
+    names = cluster.run("sinfo", "-ho", "%n", check=0).stdout.split()
+    assert sorted(names) == ["n1", "n2"]
+    shown = cluster.run("scontrol", "show", "node", "n1", check=0).stdout
+    assert " NodeHostName=n1 " in shown
+    assert cluster.run("srun", "-Q", "-w", names[0], "printenv", "SLURMD_NODENAME", check=0).stdout == f"{names[0]}\n"

@@ -135,10 +135,7 @@ void default_time(const NodeLine& line, const Context&, std::string& out) {
                                        : text::format_minutes_short(minutes);
 }
 void host_name(const NodeLine& line, const Context&, std::string& out) {
-  if (!line.nodes.empty()) {
-    const NodeRecord& node = *line.nodes.front();
-    out += node.host_name().empty() ? node.name() : node.host_name();
-  }
+  if (!line.nodes.empty()) out += host_name_of(*line.nodes.front());
 }
 void address(const NodeLine& line, const Context&, std::string& out) {
   if (!line.nodes.empty()) {

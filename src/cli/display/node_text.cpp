@@ -105,6 +105,10 @@ void append_shards_used(std::string& out, const model::NodeRecord& node, const m
 
 }  // namespace
 
+const std::string& host_name_of(const model::NodeRecord& node) {
+  return node.is_virtual() || node.host_name().empty() ? node.name() : node.host_name();
+}
+
 void append_gres_used(std::string& out, const model::NodeRecord& node) {
   if (node.gres().empty()) {
     out += "gpu:0";

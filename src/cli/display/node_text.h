@@ -36,6 +36,9 @@ std::string_view state_long(ShownNodeState state);   // idle, mixed, allocated, 
 std::string state_complete(ShownNodeState state);    // allocated+drain
 int state_order(ShownNodeState state);               // what `sinfo -S t` sorts by
 
+// What `hostname` says in the node's jobs: a declared node's own name, else the machine's.
+const std::string& host_name_of(const model::NodeRecord& node);
+
 // gpu:a100:1(IDX:N/A) for each kind the node offers; gpu:0 where it offers none.
 void append_gres_used(std::string& out, const model::NodeRecord& node);
 

@@ -110,7 +110,7 @@ void describe_node(Document& document, const NodeRecord& node, const DisplayCont
   document.text("name", node.name());
   empty_array(document, "next_state_after_reboot");
   document.text("address", node.address().empty() ? node.name() : node.address());
-  document.text("hostname", node.host_name().empty() ? node.name() : node.host_name());
+  document.text("hostname", host_name_of(node));
   describe_node_states(document, node);
   document.text("operating_system", node.os());
   document.text("owner", "");
@@ -176,7 +176,7 @@ void describe_node_line(Document& document, const NodeLine& line, const DisplayC
   document.end();
   document.begin_object("nodes");
   counts(count_nodes(line));
-  texts("hostnames", [](const NodeRecord& node) { return node.host_name(); });
+  texts("hostnames", [](const NodeRecord& node) { return host_name_of(node); });
   texts("addresses", [](const NodeRecord& node) { return node.address(); });
   texts("nodes", [](const NodeRecord& node) { return node.name(); });
   document.end();

@@ -107,7 +107,7 @@ void append_node_block(std::string& out, const NodeRecord& node, const DisplayCo
   }
   block
       .put("NodeAddr={} NodeHostName={} Version={}", node.address().empty() ? node.name() : node.address(),
-           node.host_name().empty() ? node.name() : node.host_name(), node.version())
+           host_name_of(node), node.version())
       .end();
   block.put("OS={} ", node.os()).end();
   block
