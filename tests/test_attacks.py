@@ -337,7 +337,8 @@ def test_fork_bomb_leaves_room(shared):
     shared.bob.wait_state(job, "RUNNING")
     pid = shared.bob.run("scontrol", "listpids", job, check=0).stdout.split("\n")[1].split()[0]
     own = re.search(r"(?:pids|0:):(\S*/minke\+[^/\n]+/[^/\n]+)", pathlib.Path(f"/proc/{pid}/cgroup").read_text())[1]
-    limits = [path for path in pathlib.Path("/sys/fs/cgroup").rglob(f"{own.lstrip('/')}/pids.max")]
+    limits = [pathlib.Path(above) / "pids.max" for above, _, files in os.walk("/sys/fs/cgroup")
+              if "pids.max" in files and above.endswith(own)]
     assert [path.read_text().strip() for path in limits] == ["16384"]
     shared.bob.run("scancel", job, check=0)
 
@@ -345,6 +346,12 @@ def test_fork_bomb_leaves_room(shared):
 def test_users_reset_no_statistics(shared):
     assert shared.bob.run("sdiag", "--reset").returncode != 0
     assert shared.bob.run("sdiag", check=0).stdout
+
+
+def spooled(shared, user) -> list[pathlib.Path]:
+    """The scripts of this user's jobs. os.walk does not mind that one is removed meanwhile."""
+    return [pathlib.Path(above) / "slurm_script" for above, _, files in os.walk(shared.home / "spool" / str(user.uid))
+            if "slurm_script" in files]
 
 
 def test_script_and_environment_are_the_users_alone(shared):
@@ -355,7 +362,7 @@ def test_script_and_environment_are_the_users_alone(shared):
     (shared.alice.work / "seen").unlink()
     for directory in ("", "spool", f"spool/{shared.alice.uid}", "tmp"):
         assert shared.bob.run("ls", shared.home / directory).returncode != 0, directory
-    scripts = list((shared.home / "spool" / str(shared.alice.uid)).rglob("slurm_script"))
+    scripts = spooled(shared, shared.alice)
     assert scripts
     for script in scripts:
         assert shared.bob.run("cat", script).returncode != 0
@@ -373,7 +380,7 @@ def test_script_and_environment_are_the_users_alone(shared):
 def test_spooled_script_cannot_be_replaced(shared):
     job = shared.bob.submit("sleep 1000 # spooled")
     shared.bob.wait_state(job, "RUNNING")
-    directory = next(path.parent for path in (shared.home / "spool" / str(shared.bob.uid)).rglob("slurm_script"))
+    directory = spooled(shared, shared.bob)[0].parent
     assert shared.bob.run("ln", "-sf", "/etc/shadow", directory / "slurm_script").returncode != 0
     assert shared.bob.run("touch", directory / "more").returncode != 0
     assert shared.bob.run("mv", directory, str(directory) + "x").returncode != 0

@@ -278,8 +278,11 @@ def test_database_cut_off(cluster):
 
 def test_database_that_is_damaged_is_said_to_be(cluster):
     cluster.submit("true", "--hold")
+    daemon = cluster.pid()
     cluster.run("minke", "down", check=0)
-    database, = [path for path in cluster.home.rglob("*") if path.is_file() and path.read_bytes()[:15] == b"SQLite format 3"]
+    poll(lambda: has_ended(daemon), what="the daemon's end, with its last write")
+    database = cluster.home / "minke.db"
+    assert database.read_bytes()[:15] == b"SQLite format 3"
     database.write_bytes(os.urandom(10000))
     done = cluster.run("squeue")
     assert done.returncode == 1 and str(database) in done.stderr, done.stderr

@@ -1,4 +1,5 @@
 """Data on the node's own disk: minke stage, #MINKE stage= and collect=."""
+import fnmatch
 import os
 import pathlib
 import subprocess
@@ -29,7 +30,8 @@ def archive(cluster) -> pathlib.Path:
 
 
 def cache_entries(cluster) -> list[str]:
-    return [path for path in cluster.directory.glob("**/stage-cache-*/*/content")]
+    return [pathlib.Path(above) / "content" for above, below, files in os.walk(cluster.directory)
+            if "content" in below + files and fnmatch.fnmatch(above, "*/stage-cache-*/*")]
 
 
 def kept(cluster) -> set[str]:
