@@ -97,6 +97,8 @@ def test_dump_and_load(shared, tmp_path):
     assert sacctmgr(shared, "load", f"file={file}").stdout.startswith(f"For cluster {cluster}\n ")
     again = sacctmgr(shared, "load", f"file={file}")
     assert (again.returncode, again.stdout) == (0, f"For cluster {cluster}\n Nothing new added.\n")
+    (tmp_path / "one.cfg").write_text(f"Cluster - '{cluster}':Classification=capacity\n")
+    assert "\nClassification: Capacity\n" in sacctmgr(shared, "load", f"file={tmp_path}/one.cfg").stdout
     other = shared.run("sacctmgr", "dump", "nosuch", f"file={file}.other")
     assert (other.returncode, other.stderr) == (1, " Cluster nosuch doesn't exist.\n")
     before = shared.run("sacctmgr", "-P", "show", "assoc").stdout

@@ -409,3 +409,12 @@ def test_a_declared_node_is_its_own_host(cluster):
     shown = cluster.run("scontrol", "show", "node", "n1", check=0).stdout
     assert " NodeHostName=n1 " in shown
     assert cluster.run("srun", "-Q", "-w", names[0], "printenv", "SLURMD_NODENAME", check=0).stdout == f"{names[0]}\n"
+
+
+def test_all_partitions_and_some_contradict_each_other(cluster):
+    told = "Conflicting options, {} and {}, specified. Please choose one or the other.\n"
+    refused = cluster.run("sinfo", "-a", "-p", "main", check=1)
+    assert refused.stderr == "sinfo: error: " + told.format("-a", "-p") and not refused.stdout
+    both = {"SINFO_ALL": "1", "SINFO_PARTITION": "main"}
+    assert cluster.run("sinfo", env=both, check=1).stderr.endswith(told.format("SINFO_ALL", "SINFO_PARTITION"))
+    assert cluster.run("sinfo", "-h", "-p", "main", env={"SINFO_ALL": "1"}, check=0).stdout

@@ -114,6 +114,15 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
   if (const char* value = std::getenv("SINFO_PARTITION")) options.partitions = split_list(value);
   options.all = std::getenv("SINFO_ALL") != nullptr;
   options.clusters = clusters_from_environment();
+  const auto conflict = [](std::string_view all, std::string_view partition) {
+    print_error("sinfo",
+                fmt::format("Conflicting options, {} and {}, specified. Please choose one or the other.", all,
+                            partition));
+    return 1;
+  };
+  if (options.all && std::getenv("SINFO_PARTITION") != nullptr)
+    return conflict("SINFO_ALL", "SINFO_PARTITION");
+  bool given_all = false, given_partition = false;  // by options: those that a variable says give way
   Status status;
   optind = 0;
   int letter;
@@ -121,7 +130,7 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
          (letter = getopt_long(argc, argv, "adeFhi:lM:n:No:O:p:rRsS:t:TvV", kLongOptions, nullptr)) != -1) {
     switch (letter) {
       case 'a':
-        options.all = true;
+        options.all = given_all = true;
         break;
       case 'd':
         options.dead = true;
@@ -170,6 +179,7 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
         options.format.reset();
         break;
       case 'p':
+        given_partition = true;
         options.partitions = split_list(optarg);
         break;
       case 'r':
@@ -215,6 +225,7 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
     }
   }
   if (!status) return print_error("sinfo", status.error().message), 1;
+  if (given_all && given_partition) return conflict("-a", "-p");
   return std::nullopt;
 }
 

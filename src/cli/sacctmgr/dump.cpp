@@ -352,7 +352,10 @@ int load_accounts(AccountingSession& session, std::span<char* const> words) {
   }
   const sched::AccountBook& book = session.book();
   if (!loader.cluster().empty()) session.say("For cluster " + loader.cluster() + "\n");
-  if (!loader.classification().empty()) session.say("Classification: " + loader.classification() + "\n");
+  if (std::string kind = loader.classification(); !kind.empty()) {
+    kind[0] = text::to_upper(kind[0]);
+    session.say("Classification: " + kind + "\n");
+  }
   if (!clean) {
     keep_new(session.change.associations, [&](const auto& one) { return book.association(one.id()); });
     keep_new(session.change.accounts, [&](const auto& one) { return book.account(one.name()); });
