@@ -44,7 +44,7 @@ def test_jobs_share_a_gpu(shared):
     whole = shared.submit("sleep 1000\n", "--gpus=1")
     assert shared.job(whole)["JobState"] == "PENDING"
     assert shared.run("squeue", "-h", "-j", one, "-O", "tres-per-node:20").stdout.strip() in ("gres:shard", "gres:shard:1")
-    waiting = shared.submit("sleep 1000\n", "--gres=shard:3")
+    waiting = shared.submit("sleep 1000\n", "--gres=shard:3", "--time=60")  # it does not delay the one before it
     shared.run("scancel", three, check=0)
     shared.wait_end(three)
     shared.wait_state(waiting, "RUNNING")

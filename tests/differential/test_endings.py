@@ -135,6 +135,7 @@ COMMANDS = {
 def test_command(systems, name):
     answers = []
     for system in systems:
+        poll(lambda system=system: not system.queue(), 60, "idle nodes")  # the tasks are on the first of them
         done = system.run(*COMMANDS[name])
         answers.append((done.returncode, done.stdout, plain(done.stderr)))
     assert answers[0] == answers[1]
