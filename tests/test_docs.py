@@ -107,7 +107,7 @@ def test_examples(page, new_cluster):
         for line, words, content in blocks(page):
             where = f"{page.name}:{line}"
             assert words, f"{where}: a block must say what it is"
-            if words[0] in ("bash", "toml") and len(words) == 2:
+            if words[0] in ("bash", "toml", "ini") and len(words) == 2:
                 path = cluster.work / words[1].removeprefix("~/")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(content)

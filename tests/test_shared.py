@@ -142,14 +142,15 @@ def test_temporary_directory_is_private(shared):
     poll(lambda: not pathlib.Path(path).exists(), what="the end of the job's directory")
 
 
+@pytest.mark.parametrize("name", ["minke.toml", "slurm.conf"])
 @pytest.mark.parametrize("mode, owner", [(0o666, 0), (0o644, 65534)])
-def test_configuration_that_others_may_write_to(mode, owner):
+def test_configuration_that_others_may_write_to(mode, owner, name):
     directory = passable_directory()
-    (directory / "minke.toml").write_text("")
-    (directory / "minke.toml").chmod(mode)
-    os.chown(directory / "minke.toml", owner, 0)
+    (directory / name).write_text("")
+    (directory / name).chmod(mode)
+    os.chown(directory / name, owner, 0)
     environment = plain_environment() | {"MINKE_HOME": str(directory / "home"),
-                                         "MINKE_CONFIG": str(directory / "minke.toml")}
+                                         "MINKE_CONFIG": str(directory / name)}
     program = os.environ.get("MINKE", ROOT / "build/minke")
     done = subprocess.run([program, "up", "--shared"], env=environment, capture_output=True, text=True)
     assert done.returncode == 1 and "nobody else may write" in done.stderr

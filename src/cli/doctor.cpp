@@ -6,6 +6,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -71,8 +74,12 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
     return;
   }
   findings.push_back({Level::kGood,
-                      path.empty() ? "no configuration: this machine as one node" : "configuration " + path,
+                      config->files.empty() ? "no configuration: this machine as one node"
+                                            : fmt::format("configuration {}", fmt::join(config->files, ", ")),
                       ""});
+  if (!config->unused.empty()) {
+    findings.push_back({Level::kNote, fmt::format("not used here: {}", fmt::join(config->unused, ", ")), ""});
+  }
   uint32_t cpus = 0;
   bool virtual_gpus = false;
   std::string gpus;

@@ -248,7 +248,7 @@ class Cluster {
       return failure(options.trace +
                      " does not say how many processors there are: give --processors or --config");
     }
-    auto config = engine::load_configuration("/", options.config, node::discover_machine());
+    auto config = engine::load_configuration("", options.config, node::discover_machine());
     if (!config) return failure(config.error());
     machine_.emplace(engine::build_machine(config->nodes, config->partitions, config->licenses));
     processors_ = 0;

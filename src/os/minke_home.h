@@ -27,6 +27,10 @@ Result<std::string> minke_home();
 // $MINKE_CONFIG, or minke.toml in the home (kSharedHome: kSharedConfiguration) where there is one, or empty.
 std::string configuration_path(const std::string& home);
 
+// A configuration in Slurm's words, read besides where it is there.
+inline std::string slurm_conf_path(const std::string& home) {
+  return home + "/slurm.conf";
+}
 inline std::string socket_path(const std::string& home) {
   return (home == kSharedHome ? std::string(kSharedSocketDirectory) : home) + "/minked.sock";
 }

@@ -27,7 +27,7 @@ constexpr std::string_view kNoParameters[] = {"BOOT_TIME",   "HASH_VAL",   "MULT
 // "120 sec" is 120 in the file.
 std::string without_unit(const std::string& value) {
   const size_t space = value.find(' ');
-  for (std::string_view unit : {" sec", " min", " nodes/min"})
+  for (std::string_view unit : {" sec", " usec", " min", " nodes/min", " percent"})
     if (space != std::string::npos && value.substr(space) == unit) return value.substr(0, space);
   return value;
 }
@@ -35,9 +35,12 @@ std::string without_unit(const std::string& value) {
 void append_parameter(std::string& out, const rpc::Field& field) {
   const bool derived =
       std::find(std::begin(kNoParameters), std::end(kNoParameters), field.name()) != std::end(kNoParameters);
-  const bool unset = field.value().empty() || field.value() == "(null)";
+  const bool unset = field.value().empty() || field.value().starts_with("(null");
+  const std::string value = unset ? "" : without_unit(field.value());
   out += derived || unset ? "#" : "";
-  out += field.name() + "=" + (unset ? "" : without_unit(field.value())) + "\n";
+  // "SlurmctldHost[0]" is SlurmctldHost in the file.
+  out += field.name().substr(0, field.name().find('[')) + "=";
+  out += (value.find(' ') == std::string::npos ? value : '"' + value + '"') + "\n";
 }
 
 std::string joined(const google::protobuf::RepeatedPtrField<std::string>& words) {
@@ -88,6 +91,20 @@ void append_partition(std::string& out, const PartitionRecord& partition) {
     fmt::format_to(line, " DefMemPerCPU={}", partition.default_mem_per_cpu_mib());
   if (partition.has_default_mem_per_node_mib())
     fmt::format_to(line, " DefMemPerNode={}", partition.default_mem_per_node_mib());
+  if (partition.has_max_mem_per_cpu_mib())
+    fmt::format_to(line, " MaxMemPerCPU={}", partition.max_mem_per_cpu_mib());
+  if (partition.has_max_mem_per_node_mib())
+    fmt::format_to(line, " MaxMemPerNode={}", partition.max_mem_per_node_mib());
+  if (partition.has_over_time_limit_minutes())
+    fmt::format_to(line, " OverTimeLimit={}",
+                   partition.over_time_limit_minutes() == text::kUnlimited
+                       ? "UNLIMITED"
+                       : std::to_string(partition.over_time_limit_minutes()));
+  if (partition.grace_time_seconds() != 0)
+    fmt::format_to(line, " GraceTime={}", partition.grace_time_seconds());
+  if (!partition.preempt_mode().empty()) fmt::format_to(line, " PreemptMode={}", partition.preempt_mode());
+  if (!partition.billing_weights().empty())
+    fmt::format_to(line, " TRESBillingWeights={}", partition.billing_weights());
   if (partition.priority_tier() != 1) fmt::format_to(line, " PriorityTier={}", partition.priority_tier());
   if (partition.priority_job_factor() != 1)
     fmt::format_to(line, " PriorityJobFactor={}", partition.priority_job_factor());

@@ -1,6 +1,7 @@
-// The configuration of one cluster: minke.toml, with defaults for all of it, so that none is needed.
+// The configuration of one cluster: minke.toml and slurm.conf, with defaults for all of it, so that neither
+// is needed.
 //
-// docs/configuration.md describes the file. Read once at start (and by `scontrol reconfigure`); immutable
+// docs/configuration.md describes both. Read once at start (and by `scontrol reconfigure`); immutable
 // after.
 #pragma once
 
@@ -35,9 +36,15 @@ struct GpuConfiguration {
   node::GpuOptions driver;
 };
 
+// All nodes, no limits.
+model::PartitionRecord default_partition();
+
 struct Configuration {
-  std::string home;         // absolute
-  std::string source_path;  // of the file read; empty: none
+  std::string home;                 // absolute
+  std::string source_path;          // of minke.toml, or of a slurm.conf in its place; empty: none
+  std::string slurm_conf;           // where a slurm.conf is, or would be
+  std::vector<std::string> files;   // that were read
+  std::vector<std::string> unused;  // what slurm.conf sets, and nothing here answers to: "FILE:LINE: Prolog"
   std::string cluster_name = "minke";
   std::string tmp_root;    // where each job's $SLURM_TMPDIR is made
   uint64_t tmp_bytes = 0;  // how large it may be; 0: as large as there is room
@@ -60,9 +67,10 @@ struct Configuration {
   bool private_tmp = false;   // each job has a /tmp and a /dev/shm of its own
   bool private_jobs = false;  // users see their own only
   uint32_t max_pids = 0;      // processes and threads of a job at a time; 0: any number
-  std::vector<std::pair<std::string, uint32_t>> licenses;  // by name: how many there are
-  std::vector<model::NodeRecord> nodes;                    // at least one
-  std::vector<model::PartitionRecord> partitions;          // at least one, one of them default
+  std::vector<std::pair<std::string, uint32_t>> licenses;           // by name: how many there are
+  std::vector<model::NodeRecord> nodes;                             // at least one
+  std::vector<model::PartitionRecord> partitions;                   // at least one, one of them default
+  model::PartitionRecord partition_defaults = default_partition();  // of one that says nothing of itself
   std::string metrics;  // HOST:PORT where /metrics is served; empty: nowhere
   StorageConfiguration storage;
   uint32_t measuring_interval = 10;  // seconds between samples of running jobs; 0: none
@@ -83,6 +91,8 @@ struct Configuration {
 // `machine` is what this machine offers: the node where the file declares none, and the defaults of those
 // that it does declare. Errors name file, line and what was expected.
 // Asks the machine for its GPUs, in a process of its own, where the file does not forbid that.
+// `path`: minke.toml, or a slurm.conf, by its ending ".conf"; empty: there is none. In `home` there may be a
+// slurm.conf besides; empty: what `path` names is all.
 Result<Configuration> load_configuration(const std::string& home, const std::string& path,
                                          const model::NodeRecord& machine);
 // The same from text, without GPUs; `path` only for messages.

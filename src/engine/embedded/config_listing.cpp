@@ -1,9 +1,12 @@
 #include "engine/embedded/config_listing.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/version.h"
 #include "text/duration.h"
+#include "text/number.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
@@ -56,6 +59,12 @@ std::string enforced(const AccountingPolicy& policy) {
     if (is_set) list.append(list.empty() ? "" : ",").append(word);
   }
   return list.empty() ? "none" : list;
+}
+
+// Of each CPU, or of each node.
+std::string memory(bool per_cpu, uint64_t of_cpu, uint64_t of_node) {
+  const uint64_t mib = per_cpu ? of_cpu : of_node;
+  return mib == 0 ? "UNLIMITED" : std::to_string(mib);
 }
 
 std::string usage_reset(UsageReset reset) {
@@ -114,9 +123,17 @@ constexpr Parameter kParameters[] = {
     {"CpuFreqGovernors", "OnDemand,Performance,UserSpace"},
     {"CredType", "cred/none"},
     {"DebugFlags", ""},
-    {"DefMemPerNode", "UNLIMITED"},
+    {"DefMemPerNode", nullptr,
+     [](const ListingFacts& f) {
+       const model::PartitionRecord& all = f.config.partition_defaults;
+       return memory(all.has_default_mem_per_cpu_mib(), all.default_mem_per_cpu_mib(),
+                     all.default_mem_per_node_mib());
+     }},
     {"DependencyParameters", ""},
-    {"DisableRootJobs", "No"},
+    {"DisableRootJobs", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.partition_defaults.disable_root_jobs() ? "Yes" : "No";
+     }},
     {"EioTimeout", "60"},
     {"EnforcePartLimits", nullptr,
      [](const ListingFacts& f) -> std::string { return f.config.all_partitions_must_fit ? "ALL" : "ANY"; }},
@@ -140,7 +157,8 @@ constexpr Parameter kParameters[] = {
     {"HealthCheckProgram", ""},
     {"InactiveLimit", "0 sec"},
     {"InteractiveStepOptions", ""},
-    {"JobAcctGatherFrequency", "30"},
+    {"JobAcctGatherFrequency", nullptr,
+     [](const ListingFacts& f) -> std::string { return std::to_string(f.config.measuring_interval); }},
     {"JobAcctGatherType", "jobacct_gather/linux"},
     {"JobAcctGatherParams", ""},
     {"JobCompHost", ""},
@@ -172,7 +190,11 @@ constexpr Parameter kParameters[] = {
     {"MaxJobCount", nullptr,
      [](const ListingFacts& f) -> std::string { return std::to_string(f.config.max_job_count); }},
     {"MaxJobId", "4294901759"},
-    {"MaxMemPerNode", "UNLIMITED"},
+    {"MaxMemPerNode", nullptr,
+     [](const ListingFacts& f) {
+       const model::PartitionRecord& all = f.config.partition_defaults;
+       return memory(all.has_max_mem_per_cpu_mib(), all.max_mem_per_cpu_mib(), all.max_mem_per_node_mib());
+     }},
     {"MaxNodeCount", nullptr,
      [](const ListingFacts& f) -> std::string { return std::to_string(f.config.nodes.size()); }},
     {"MaxStepCount", "4294967295"},
@@ -189,7 +211,11 @@ constexpr Parameter kParameters[] = {
     {"NEXT_JOB_ID", nullptr,
      [](const ListingFacts& f) -> std::string { return std::to_string(f.next_job_id); }},
     {"NodeFeaturesPlugins", ""},
-    {"OverTimeLimit", "0 min"},
+    {"OverTimeLimit", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       const uint32_t minutes = f.config.partition_defaults.over_time_limit_minutes();
+       return minutes == text::kUnlimited ? "UNLIMITED" : std::to_string(minutes) + " min";
+     }},
     {"PluginDir", ""},
     {"PlugStackConfig", ""},
     {"PowerParameters", ""},
@@ -216,7 +242,8 @@ constexpr Parameter kParameters[] = {
        return f.config.priority.weights.favor_small ? "Yes" : "No";
      },
      true},
-    {"PriorityFlags", "", nullptr, true},
+    {"PriorityFlags", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.config.priority.max_tres ? "MAX_TRES" : ""; }, true},
     {"PriorityMaxAge", nullptr,
      [](const ListingFacts& f) { return text::format_seconds(f.config.priority.weights.max_age); }, true},
     {"PriorityUsageResetPeriod", nullptr,
@@ -291,10 +318,7 @@ constexpr Parameter kParameters[] = {
     {"SlurmSchedLogLevel", "0"},
     {"SlurmctldPidFile", ""},
     {"SlurmctldPlugstack", ""},
-    {"SLURM_CONF", nullptr,
-     [](const ListingFacts& f) -> std::string {
-       return f.config.source_path.empty() ? "(none)" : f.config.source_path;
-     }},
+    {"SLURM_CONF", nullptr, [](const ListingFacts& f) -> std::string { return f.config.slurm_conf; }},
     {"SLURM_VERSION", kSlurmVersion},
     {"SrunEpilog", ""},
     {"SrunPortRange", "0-0"},
@@ -309,7 +333,8 @@ constexpr Parameter kParameters[] = {
     {"SwitchParameters", ""},
     {"SwitchType", "switch/none"},
     {"TaskEpilog", ""},
-    {"TaskPlugin", "task/affinity"},
+    {"TaskPlugin", nullptr,
+     [](const ListingFacts& f) -> std::string { return f.config.bind_cpus ? "task/affinity" : "task/none"; }},
     {"TaskPluginParam", "(null type)"},
     {"TaskProlog", ""},
     {"TCPTimeout", "2 sec"},
@@ -332,10 +357,20 @@ std::vector<std::pair<std::string, std::string>> list_configuration(const Listin
   std::vector<std::pair<std::string, std::string>> list;
   for (const Parameter& parameter : kParameters) {
     if (parameter.multifactor && !facts.config.priority.multifactor) continue;
-    list.emplace_back(parameter.name,
+    std::string name = parameter.name;
+    const model::PartitionRecord& all = facts.config.partition_defaults;
+    if (name == "DefMemPerNode" && all.has_default_mem_per_cpu_mib()) name = "DefMemPerCPU";
+    if (name == "MaxMemPerNode" && all.has_max_mem_per_cpu_mib()) name = "MaxMemPerCPU";
+    list.emplace_back(std::move(name),
                       parameter.compute != nullptr ? parameter.compute(facts) : parameter.value);
   }
   return list;
+}
+
+bool is_listed_parameter(std::string_view name) {
+  return std::any_of(std::begin(kParameters), std::end(kParameters), [&](const Parameter& parameter) {
+    return text::equals_ignoring_case(name, parameter.name);
+  });
 }
 
 }  // namespace minke::engine

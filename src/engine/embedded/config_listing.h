@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,5 +28,8 @@ struct ListingFacts {
 
 // Names and values; an empty value is shown as (null).
 std::vector<std::pair<std::string, std::string>> list_configuration(const ListingFacts& facts);
+
+// Whether the list has a parameter of that name, in any case.
+bool is_listed_parameter(std::string_view name);
 
 }  // namespace minke::engine

@@ -40,21 +40,23 @@ void read_preemption(Table& table, PreemptionPolicy& policy) {
     table.fail(table.table(), "mode", "must be cancel, requeue or suspend where jobs may be preempted");
 }
 
+Status enforce(const std::string& word, AccountingPolicy& policy) {
+  if (word == "associations") {
+    policy.associations = true;
+  } else if (word == "limits") {
+    policy.associations = policy.limits = true;
+  } else if (word == "qos") {
+    policy.associations = policy.qos = true;
+  } else if (word == "safe") {
+    policy.associations = policy.limits = policy.safe = true;
+  } else {
+    return failure("must be of associations, limits, qos and safe");
+  }
+  return {};
+}
+
 void read_accounting(Table& table, AccountingPolicy& policy) {
-  table.texts("enforce", [&](const std::string& word) -> Status {
-    if (word == "associations") {
-      policy.associations = true;
-    } else if (word == "limits") {
-      policy.associations = policy.limits = true;
-    } else if (word == "qos") {
-      policy.associations = policy.qos = true;
-    } else if (word == "safe") {
-      policy.associations = policy.limits = policy.safe = true;
-    } else {
-      return failure("must be of associations, limits, qos and safe");
-    }
-    return {};
-  });
+  table.texts("enforce", [&](const std::string& word) { return enforce(word, policy); });
   table.boolean("ask_account", [&](bool value) { policy.ask_account = value; });
   table.text("shares", [&](const std::string& word) -> Status {
     if (word != "given" && word != "allocations") return failure("must be given or allocations");

@@ -39,6 +39,7 @@ struct PriorityPolicy {
   int64_t half_life = int64_t{7} * 86400;  // s, of usage; 0: it does not decay
   int64_t calc_period = 300;               // s between two calculations
   UsageReset reset = UsageReset::kNone;
+  bool max_tres = false;  // PriorityFlags=MAX_TRES: partitions of slurm.conf bill by the largest term
 };
 
 enum class PreemptType { kNone, kQos, kPartition };
@@ -52,6 +53,9 @@ struct PreemptionPolicy {
 // "cancel", in any case; nothing where it is not one.
 std::optional<PreemptMode> parse_preempt_mode(std::string word);
 std::string preempt_mode_name(PreemptMode mode);  // as Slurm writes it
+
+// One word of AccountingStorageEnforce.
+Status enforce(const std::string& word, AccountingPolicy& policy);
 
 void read_accounting(Table& table, AccountingPolicy& policy);
 void read_priority(Table& table, PriorityPolicy& policy);

@@ -62,6 +62,17 @@ std::string boot_id() {
   return id ? *id : std::string();
 }
 
+// Who looks for the file that Slurm has finds one, and in it what it is good for.
+void offer_slurm_conf(const std::string& path) {
+  constexpr std::string_view kText =
+      "# Parameters, nodes and partitions in the words of slurm.conf(5). What is set here comes before "
+      "minke.toml.\n"
+      "# Read when Minke starts, and, but for nodes and ClusterName, by `scontrol reconfigure`.\n";
+  constexpr mode_t kMode = 0644;
+  const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  [[maybe_unused]] const ssize_t written = file ? ::write(file.get(), kText.data(), kText.size()) : 0;
+}
+
 void say(const std::string& line) {
   const std::string text = line + "\n";
   [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -123,12 +134,9 @@ class Daemon {
 
 Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
   const bool shared = os::is_shared(options_.home);
-  struct stat info {};
-  if (shared && !options_.config_path.empty() && ::stat(options_.config_path.c_str(), &info) == 0 &&
-      (info.st_uid != 0 || (info.st_mode & 0022) != 0))
-    return failure(options_.config_path + " must be root's, and nobody else may write to it", EPERM);
   auto config = load_configuration(options_.home, options_.config_path, machine);
   if (!config) return config;
+  for (const std::string& unused : config->unused) os::log_info(unused + " is not used here");
   config->shared = shared;
   constexpr uint32_t kSharedPids = 16384;  // a fork bomb must leave room for the others
   if (shared && config->private_tmp &&
@@ -145,6 +153,7 @@ Status Daemon::start() {
   start_time_ = std::time(nullptr);
   NodeRecord machine = node::discover_machine();
   machine.set_version(kVersion);
+  offer_slurm_conf(os::slurm_conf_path(options_.home));
   auto config = read_configuration(machine);
   if (!config) return failure(config.error());
   if (config->shared && ::geteuid() != 0)

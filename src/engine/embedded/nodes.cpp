@@ -298,13 +298,9 @@ Status Nodes::change_partition(const rpc::UpdatePartitionRequest& request) {
   } else {
     if (request.name().empty() || request.name().find_first_of(", \t\n=") != std::string::npos)
       return failure("'" + request.name() + "' cannot be a partition's name", kInvalidPartitionName);
+    next = core_.config.partition_defaults;
     next.set_name(request.name());
-    next.set_state("UP");
-    next.set_max_time_minutes(kNoBound);
-    next.set_max_nodes(kNoBound);
-    next.set_priority_tier(1);
-    next.set_priority_job_factor(1);
-    next.set_oversubscribe("NO");
+    next.clear_nodes();
     next.set_created(true);
   }
   for (const rpc::Field& field : request.fields()) {

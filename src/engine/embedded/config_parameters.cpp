@@ -1,0 +1,332 @@
+#include "engine/embedded/config_parameters.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "engine/embedded/config_listing.h"
+#include "engine/embedded/nodes.h"
+#include "sched/tres_weights.h"
+#include "text/duration.h"
+#include "text/licenses.h"
+#include "text/number.h"
+
+namespace minke::engine {
+namespace {
+
+using Value = const std::string&;
+
+bool is(std::string_view given, std::string_view name) {
+  return text::equals_ignoring_case(given, name);
+}
+
+// ---- values ---------------------------------------------------------------------------------------
+
+template <typename Target>
+Status number(Value value, uint64_t least, uint64_t most, Target& target) {
+  const auto parsed = text::parse_unsigned(value, most);
+  if (!parsed || *parsed < least)
+    return failure("must be a number from " + std::to_string(least) + " to " + std::to_string(most));
+  target = static_cast<Target>(*parsed);
+  return {};
+}
+
+Status flag(Value value, bool& target) {
+  const bool yes = is(value, "YES") || is(value, "TRUE") || is(value, "UP") || value == "1";
+  if (!yes && !is(value, "NO") && !is(value, "FALSE") && !is(value, "DOWN") && value != "0")
+    return failure("must be YES or NO");
+  target = yes;
+  return {};
+}
+
+// A time, of which a plain number is minutes; in seconds.
+Status time(Value value, int64_t& seconds) {
+  const auto minutes = text::parse_minutes(value);
+  if (!minutes) return failure(minutes.error());
+  if (*minutes == text::kUnlimited) return failure("must be a time");
+  seconds = int64_t{*minutes} * 60;
+  return {};
+}
+
+template <typename Use>
+Status each_word(Value value, Use use) {
+  for (const std::string_view word : text::split(value, ',')) {
+    if (text::trim(word).empty()) continue;
+    if (const Status used = use(text::lower_case(text::trim(word))); !used) return used;
+  }
+  return {};
+}
+
+// ---- parameters -----------------------------------------------------------------------------------
+
+template <uint32_t sched::PriorityWeights::*kWeight>
+Status weight(Configuration& config, Value value) {
+  return number(value, 0, 0xfffffffe, config.priority.weights.*kWeight);
+}
+
+template <uint32_t Configuration::*kNumber, uint32_t kLeast, uint32_t kMost>
+Status whole(Configuration& config, Value value) {
+  return number(value, kLeast, kMost, config.*kNumber);
+}
+
+// What holds for all partitions that do not say themselves.
+Status of_partitions(Configuration& config, const char* name, Value value) {
+  rpc::Field field;
+  field.set_name(name);
+  field.set_value(value);
+  return apply_partition_field(config.partition_defaults, field, config.nodes);
+}
+
+Status set_enforcement(Configuration& config, Value value) {
+  AccountingPolicy& policy = config.accounting;
+  policy.associations = policy.limits = policy.qos = policy.safe = false;
+  return each_word(value, [&](const std::string& word) -> Status {
+    if (word == "none" || word == "0" || word == "nojobs" || word == "nosteps" || word == "wckeys") return {};
+    if (word == "all" || word == "1") {
+      policy.associations = policy.limits = policy.qos = policy.safe = true;
+      return {};
+    }
+    return enforce(word, policy);
+  });
+}
+
+Status set_preempt_type(Configuration& config, Value value) {
+  const std::string type = text::lower_case(value);
+  if (type == "preempt/none") {
+    config.preemption.type = PreemptType::kNone;
+  } else if (type == "preempt/qos") {
+    config.preemption.type = PreemptType::kQos;
+  } else if (type == "preempt/partition_prio") {
+    config.preemption.type = PreemptType::kPartition;
+  } else {
+    return failure("must be preempt/none, preempt/qos or preempt/partition_prio");
+  }
+  return {};
+}
+
+Status set_preempt_mode(Configuration& config, Value value) {
+  const auto mode = parse_preempt_mode(preempt_mode_without_gang(value));
+  if (!mode) return failure("must be OFF, CANCEL, REQUEUE or SUSPEND");
+  config.preemption.mode = *mode;
+  return {};
+}
+
+Status set_usage_reset(Configuration& config, Value value) {
+  constexpr std::array<std::string_view, 7> kWords = {"none",      "daily",  "weekly", "monthly",
+                                                      "quarterly", "yearly", "now"};
+  const auto* found = std::find(kWords.begin(), kWords.end(), text::lower_case(value));
+  if (found == kWords.end() || *found == "now")
+    return failure("must be NONE, DAILY, WEEKLY, MONTHLY, QUARTERLY or YEARLY");
+  config.priority.reset = static_cast<UsageReset>(found - kWords.begin());
+  return {};
+}
+
+Status set_licenses(Configuration& config, Value value) {
+  auto licenses = text::parse_licenses(value);
+  if (!licenses) return failure(licenses.error());
+  config.licenses = std::move(*licenses);
+  return {};
+}
+
+struct Parameter {
+  std::string_view name;
+  Status (*set)(Configuration& config, Value value);
+};
+
+constexpr Parameter kUsed[] = {
+    {"AccountingStorageEnforce", set_enforcement},
+    {"ClusterName",
+     [](Configuration& config, Value value) -> Status {
+       if (value.empty()) return failure("must be a name");
+       config.cluster_name = text::lower_case(value);
+       return {};
+     }},
+    {"DefMemPerCPU", [](Configuration& c, Value v) { return of_partitions(c, "DefMemPerCPU", v); }},
+    {"DefMemPerNode", [](Configuration& c, Value v) { return of_partitions(c, "DefMemPerNode", v); }},
+    {"DisableRootJobs", [](Configuration& c, Value v) { return of_partitions(c, "DisableRootJobs", v); }},
+    {"EnforcePartLimits",
+     [](Configuration& config, Value value) -> Status {
+       if (!is(value, "ALL") && !is(value, "ANY") && !is(value, "NO") && !is(value, "YES"))
+         return failure("must be ALL, ANY or NO");
+       config.all_partitions_must_fit = is(value, "ALL") || is(value, "YES");
+       return {};
+     }},
+    {"FirstJobId", whole<&Configuration::first_job_id, 1, 0x03ffffff>},
+    {"JobAcctGatherFrequency",
+     [](Configuration& config, Value value) {
+       const size_t task = value.find("task=");
+       const std::string seconds = task == std::string::npos ? value : value.substr(task + 5);
+       return number(seconds.substr(0, seconds.find(',')), 0, 3600, config.measuring_interval);
+     }},
+    {"JobRequeue", [](Configuration& config, Value value) { return flag(value, config.requeue_by_default); }},
+    {"KillWait", whole<&Configuration::kill_wait_seconds, 0, 65533>},
+    {"Licenses", set_licenses},
+    {"MaxArraySize", whole<&Configuration::max_array_size, 0, 4000002>},
+    {"MaxJobCount", whole<&Configuration::max_job_count, 1, 100000000>},
+    {"MaxMemPerCPU", [](Configuration& c, Value v) { return of_partitions(c, "MaxMemPerCPU", v); }},
+    {"MaxMemPerNode", [](Configuration& c, Value v) { return of_partitions(c, "MaxMemPerNode", v); }},
+    {"MinJobAge", whole<&Configuration::min_job_age_seconds, 2, 1U << 30>},
+    {"MpiDefault",
+     [](Configuration& config, Value value) -> Status {
+       if (value != "auto" && value != "none" && value != "pmi2" && !value.starts_with("pmix"))
+         return failure("must be none, pmi2 or pmix");
+       config.mpi_default = value.starts_with("pmix") ? "pmix" : value;
+       return {};
+     }},
+    {"OverTimeLimit", [](Configuration& c, Value v) { return of_partitions(c, "OverTimeLimit", v); }},
+    {"PreemptMode", set_preempt_mode},
+    {"PreemptType", set_preempt_type},
+    {"PriorityCalcPeriod",
+     [](Configuration& config, Value value) { return time(value, config.priority.calc_period); }},
+    {"PriorityDecayHalfLife",
+     [](Configuration& config, Value value) { return time(value, config.priority.half_life); }},
+    {"PriorityFavorSmall",
+     [](Configuration& config, Value value) { return flag(value, config.priority.weights.favor_small); }},
+    {"PriorityMaxAge",
+     [](Configuration& config, Value value) -> Status {
+       if (const Status read = time(value, config.priority.weights.max_age); !read) return read;
+       if (config.priority.weights.max_age == 0) return failure("must be longer than that");
+       return {};
+     }},
+    {"PriorityType",
+     [](Configuration& config, Value value) -> Status {
+       if (!is(value, "priority/basic") && !is(value, "priority/multifactor"))
+         return failure("must be priority/basic or priority/multifactor");
+       config.priority.multifactor = is(value, "priority/multifactor");
+       return {};
+     }},
+    {"PriorityUsageResetPeriod", set_usage_reset},
+    {"PriorityWeightAge", weight<&sched::PriorityWeights::age>},
+    {"PriorityWeightAssoc", weight<&sched::PriorityWeights::association>},
+    {"PriorityWeightFairshare", weight<&sched::PriorityWeights::fair_share>},
+    {"PriorityWeightJobSize", weight<&sched::PriorityWeights::job_size>},
+    {"PriorityWeightPartition", weight<&sched::PriorityWeights::partition>},
+    {"PriorityWeightQOS", weight<&sched::PriorityWeights::qos>},
+    {"PriorityWeightTRES",
+     [](Configuration& config, Value value) -> Status {
+       auto weights = sched::parse_tres_weights(value);
+       if (!weights) return failure(weights.error());
+       config.priority.tres = std::move(*weights);
+       config.priority.tres_text = value;
+       return {};
+     }},
+    {"PrivateData",
+     [](Configuration& config, Value value) {
+       config.private_jobs = false;
+       return each_word(value, [&](const std::string& word) -> Status {
+         config.private_jobs |= word == "jobs" || word == "all";
+         return {};
+       });
+     }},
+    {"SelectType",
+     [](Configuration& config, Value value) -> Status {
+       if (!is(value, "select/linear")) return {};
+       return of_partitions(config, "OverSubscribe", "EXCLUSIVE");
+     }},
+    {"TaskPlugin",
+     [](Configuration& config, Value value) -> Status {
+       const std::string plugins = text::lower_case(value);
+       config.bind_cpus =
+           plugins.find("affinity") != std::string::npos || plugins.find("cgroup") != std::string::npos;
+       return {};
+     }},
+};
+
+// What Slurm knows, from 20.11 to 25.11, beside what `scontrol show config` lists here.
+constexpr std::string_view kKnown[] = {"AccountingStorageLoc",
+                                       "AccountingStoragePass",
+                                       "AcctGatherInfinibandType",
+                                       "AuthAltParameters",
+                                       "BackupAddr",
+                                       "BackupController",
+                                       "CertgenParameters",
+                                       "CertgenType",
+                                       "CertmgrParameters",
+                                       "CertmgrType",
+                                       "CheckpointType",
+                                       "ControlAddr",
+                                       "ControlMachine",
+                                       "CryptoType",
+                                       "DataParserParameters",
+                                       "DefCPUPerGPU",
+                                       "DefMemPerGPU",
+                                       "EpilogTimeout",
+                                       "FastSchedule",
+                                       "HashPlugin",
+                                       "HttpParserType",
+                                       "JobCheckpointDir",
+                                       "JobCompParams",
+                                       "JobCompPass",
+                                       "JobCompPassScript",
+                                       "JobCredentialPublicKey",
+                                       "MaxBatchRequeue",
+                                       "MemLimitEnforce",
+                                       "MetricsType",
+                                       "NamespaceType",
+                                       "PreemptParameters",
+                                       "PrologTimeout",
+                                       "SallocDefaultCommand",
+                                       "SbcastParameters",
+                                       "SchedulerAuth",
+                                       "SchedulerPort",
+                                       "SchedulerRootFilter",
+                                       "SlurmctldHost",
+                                       "SlurmdSyslogDebug",
+                                       "SuspendExcStates",
+                                       "TLSParameters",
+                                       "TLSType",
+                                       "UrlParserType"};
+
+}  // namespace
+
+std::string preempt_mode_without_gang(std::string_view value) {
+  std::string modes;
+  for (const std::string_view word : text::split(value, ',')) {
+    if (is(text::trim(word), "GANG")) continue;
+    modes.append(modes.empty() ? "" : ",").append(text::trim(word));
+  }
+  return modes;
+}
+
+Result<bool> set_parameter(Configuration& config, const std::string& name, const std::string& value) {
+  const auto* const used = std::find_if(std::begin(kUsed), std::end(kUsed),
+                                        [&](const Parameter& parameter) { return is(name, parameter.name); });
+  if (used != std::end(kUsed)) {
+    if (const Status set = used->set(config, value); !set) return failure(set.error());
+    return true;
+  }
+  if (is(name, "PriorityFlags")) {
+    config.priority.max_tres = text::upper_case(value).find("MAX_TRES") != std::string::npos;
+    return is(value, "MAX_TRES") || is(value, "FAIR_TREE");
+  }
+  const bool known = is_listed_parameter(name) ||
+                     std::any_of(std::begin(kKnown), std::end(kKnown),
+                                 [&](std::string_view parameter) { return is(name, parameter); });
+  if (!known) return failure("no parameter of slurm.conf");
+  return false;
+}
+
+void inherit_partition_defaults(Configuration& config) {
+  const model::PartitionRecord& all = config.partition_defaults;
+  for (model::PartitionRecord& partition : config.partitions) {
+    if (all.has_over_time_limit_minutes() && !partition.has_over_time_limit_minutes())
+      partition.set_over_time_limit_minutes(all.over_time_limit_minutes());
+    if (!partition.has_default_mem_per_cpu_mib() && !partition.has_default_mem_per_node_mib()) {
+      if (all.has_default_mem_per_cpu_mib())
+        partition.set_default_mem_per_cpu_mib(all.default_mem_per_cpu_mib());
+      if (all.has_default_mem_per_node_mib())
+        partition.set_default_mem_per_node_mib(all.default_mem_per_node_mib());
+    }
+    if (!partition.has_max_mem_per_cpu_mib() && !partition.has_max_mem_per_node_mib()) {
+      if (all.has_max_mem_per_cpu_mib()) partition.set_max_mem_per_cpu_mib(all.max_mem_per_cpu_mib());
+      if (all.has_max_mem_per_node_mib()) partition.set_max_mem_per_node_mib(all.max_mem_per_node_mib());
+    }
+    partition.set_disable_root_jobs(partition.disable_root_jobs() || all.disable_root_jobs());
+    if (all.exclusive()) {
+      partition.set_exclusive(true);
+      partition.set_oversubscribe(all.oversubscribe());
+    }
+  }
+}
+
+}  // namespace minke::engine

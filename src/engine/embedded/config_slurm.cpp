@@ -1,0 +1,374 @@
+#include "engine/embedded/config_slurm.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "engine/embedded/config_machine.h"
+#include "engine/embedded/config_parameters.h"
+#include "engine/embedded/nodes.h"
+#include "model/error.h"
+#include "sched/tres_weights.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+#include "text/slurm_conf.h"
+#include "text/tres.h"
+
+namespace minke::engine {
+namespace {
+
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+constexpr uint64_t kMaxCpus = 65536;
+constexpr int kMaxIncludes = 8;  // one within another
+
+bool is(std::string_view given, std::string_view name) {
+  return text::equals_ignoring_case(given, name);
+}
+
+template <size_t kCount>
+bool is_of(std::string_view name, const std::string_view (&known)[kCount]) {
+  return std::any_of(std::begin(known), std::end(known), [&](std::string_view one) { return is(name, one); });
+}
+
+// What is said of nodes that changes nothing, or is read elsewhere here.
+constexpr std::string_view kNodeWords[] = {
+    "BcastAddr",       "Boards",       "CoresPerSocket", "CpuBind",  "CPUs",       "Gres",
+    "NodeAddr",        "NodeHostname", "Port",           "Procs",    "Reason",     "Sockets",
+    "SocketsPerBoard", "State",        "ThreadsPerCore", "Topology", "TRESWeights"};
+// What Slurm knows of partitions, beside what can be set here.
+constexpr std::string_view kPartitionWords[] = {
+    "AllocNodes",       "Alternate",       "CpuBind",       "DefCpuPerGPU",
+    "DefMemPerGPU",     "ExclusiveTopo",   "JobDefaults",   "LLN",
+    "MaxCPUsPerSocket", "PowerDownOnIdle", "ResumeTimeout", "SelectTypeParameters",
+    "SuspendTime",      "SuspendTimeout",  "Topology"};
+
+// The value of the last word of that name; nullptr: there is none.
+const std::string* find(const Words& words, std::string_view known) {
+  const std::string* found = nullptr;
+  for (const auto& [name, value] : words) {
+    if (is(name, known)) found = &value;
+  }
+  return found;
+}
+
+class Reader {
+ public:
+  Reader(std::string path, const model::NodeRecord& machine, const ReadFile& read, Configuration& config)
+      : path_(std::move(path)), machine_(machine), read_(read), config_(config) {}
+
+  Status file(const SlurmConfFile& given, int depth);
+  Status finish();
+
+ private:
+  Status line(const text::SlurmConfLine& line, const SlurmConfFile& of, int depth);
+  Status include(const std::string& path, const SlurmConfFile& from, int depth);
+  Status node(const Words& words);
+  Status node_layout(const Words& words, model::NodeRecord& node);
+  Status node_gres(const std::string& value, model::NodeRecord& node);
+  Status partition(const Words& words);
+  Status partition_nodes(const std::string& value, model::PartitionRecord& partition);
+  Status node_set(const Words& words);
+
+  // Each name once for each kind of line: a thousand nodes may say the same.
+  void note_unused(const std::string& name) {
+    if (noted_.insert(text::lower_case(name)).second) config_.unused.push_back(where_ + name);
+  }
+
+  std::string path_;
+  const model::NodeRecord& machine_;
+  const ReadFile& read_;
+  Configuration& config_;
+  std::string where_;  // "FILE:LINE: ", of the line that is read
+  std::set<std::string> noted_;
+  Words node_defaults_, partition_defaults_;  // of NodeName=DEFAULT, PartitionName=DEFAULT
+  std::vector<model::NodeRecord> nodes_;
+  std::map<std::string, size_t> node_names_;  // positions in nodes_
+  std::set<std::string> future_nodes_;
+  // What names nodes is read when all of them are known; with its where_.
+  std::vector<std::pair<std::string, Words>> node_sets_, partitions_;
+  std::map<std::string, std::vector<std::string>> members_;  // of node sets
+};
+
+Status Reader::file(const SlurmConfFile& given, int depth) {
+  auto lines = text::parse_slurm_conf(given.text);
+  if (!lines) return failure(given.path + ":" + lines.error().message);
+  for (const auto& one : *lines) {
+    where_ = given.path + ":" + std::to_string(one.number) + ": ";
+    if (const Status read = line(one, given, depth); !read) return failure(where_ + read.error().message);
+  }
+  return {};
+}
+
+Status Reader::line(const text::SlurmConfLine& line, const SlurmConfFile& of, int depth) {
+  const auto& [name, value] = line.words.front();
+  if (is(name, "NodeName")) return node(line.words);
+  if (is(name, "NodeSet")) {
+    node_sets_.emplace_back(where_, line.words);
+    return {};
+  }
+  if (is(name, "PartitionName")) {
+    if (is(value, "DEFAULT")) {
+      partition_defaults_.insert(partition_defaults_.end(), line.words.begin() + 1, line.words.end());
+    } else {
+      Words words = partition_defaults_;
+      words.insert(words.end(), line.words.begin(), line.words.end());
+      partitions_.emplace_back(where_, std::move(words));
+    }
+    return {};
+  }
+  if (is(name, "DownNodes") || is(name, "FrontendName")) {
+    note_unused(name);
+    return {};
+  }
+  if (is(name, "Include")) return include(value, of, depth);
+  for (const auto& [parameter, setting] : line.words) {
+    const auto used = set_parameter(config_, parameter, setting);
+    if (!used) return failure(parameter + "=" + setting + ": " + used.error().message);
+    if (!*used) note_unused(parameter);
+  }
+  return {};
+}
+
+Status Reader::include(const std::string& path, const SlurmConfFile& from, int depth) {
+  if (depth >= kMaxIncludes) return failure("files that include one another");
+  const std::string found =
+      path.starts_with('/') ? path : from.path.substr(0, from.path.rfind('/') + 1) + path;
+  auto text = read_(found);
+  if (!text) return failure(text.error());
+  const std::string here = where_;
+  // The message of what is wrong in it names that file.
+  if (const Status read = file({.path = found, .text = std::move(*text)}, depth + 1); !read) {
+    where_.clear();
+    return read;
+  }
+  where_ = here;
+  return {};
+}
+
+Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
+  uint32_t cpus = 0, boards = 1, sockets = 1, each = 0, cores = 1, threads = 1;
+  bool any = false, some_cpus = false;
+  for (const auto& [name, value] : words) {
+    uint32_t* const target = is(name, "Boards")                      ? &boards
+                             : is(name, "Sockets")                   ? &sockets
+                             : is(name, "SocketsPerBoard")           ? &each
+                             : is(name, "CoresPerSocket")            ? &cores
+                             : is(name, "ThreadsPerCore")            ? &threads
+                             : is(name, "CPUs") || is(name, "Procs") ? &cpus
+                                                                     : nullptr;
+    if (target == nullptr) continue;
+    const auto parsed = text::parse_unsigned(value, kMaxCpus);
+    if (!parsed || *parsed == 0) return failure(name + "=" + value + ": must be a number from 1 to 65536");
+    *target = static_cast<uint32_t>(*parsed);
+    (target == &cpus ? some_cpus : any) = true;
+  }
+  if (!any && !some_cpus) return {};  // as many as this machine has
+  if (!any) sockets = cpus;
+  if (each != 0 && uint64_t{boards} * each > kMaxCpus) return failure("more than 65536 sockets");
+  if (each != 0) sockets = boards * each;
+  const uint64_t in_cores = uint64_t{sockets} * cores, in_threads = in_cores * threads;
+  if (in_threads > kMaxCpus) return failure("more than 65536 CPUs");
+  // Where there are as many CPUs as cores, each core is one.
+  if (some_cpus && cpus == in_cores) threads = 1;
+  node.set_sockets(sockets);
+  node.set_cores_per_socket(cores);
+  node.set_threads_per_core(threads);
+  node.set_cpus(static_cast<uint32_t>(in_cores * threads));
+  return {};
+}
+
+Status Reader::node_gres(const std::string& value, model::NodeRecord& node) {
+  if (node.name() == machine_.name()) return {};  // its GPUs are those that the driver tells of
+  auto parsed = text::parse_gres_list(value);
+  if (!parsed) return failure("Gres=" + value + ": " + parsed.error().message);
+  std::vector<model::Gres> offered;
+  for (const model::Gres& gres : *parsed) {
+    if (gres.name() == "gpu" || gres.name() == "shard") {
+      offered.push_back(gres);
+    } else {
+      note_unused("Gres=" + gres.name());
+    }
+  }
+  node.clear_gres();
+  return add_virtual_gres(node, offered);
+}
+
+Status Reader::node(const Words& words) {
+  if (is(words.front().second, "DEFAULT")) {
+    node_defaults_.insert(node_defaults_.end(), words.begin() + 1, words.end());
+    return {};
+  }
+  auto names = text::expand_hostlist(words.front().second);
+  if (!names) return failure(names.error());
+  Words all = node_defaults_;
+  all.insert(all.end(), words.begin() + 1, words.end());
+  model::NodeRecord node = machine_;
+  node.set_weight(1);
+  node.clear_features();
+  if (const Status set = node_layout(all, node); !set) return set;
+  for (const auto& [name, value] : all) {
+    const bool is_memory = is(name, "RealMemory"), is_disk = is(name, "TmpDisk");
+    if (is_memory || is_disk || is(name, "Weight")) {
+      const auto number = text::parse_unsigned(value, is(name, "Weight") ? 0xfffffffe : uint64_t{1} << 40);
+      if (!number) return failure(name + "=" + value + ": must be a number");
+      if (is_memory) node.set_memory_mib(*number);
+      if (is_disk) node.set_tmp_disk_mib(*number);
+      if (!is_memory && !is_disk) node.set_weight(static_cast<uint32_t>(*number));
+    } else if (is(name, "Feature") || is(name, "Features")) {
+      node.clear_features();
+      for (const std::string_view feature : text::split(value, ','))
+        if (!feature.empty()) node.add_features(std::string(feature));
+    } else if (is(name, "State") && !is(value, "UNKNOWN") && !is(value, "IDLE") && !is(value, "CLOUD") &&
+               !is(value, "FUTURE")) {
+      note_unused("State=" + value);
+    } else if (is(name, "CoreSpecCount") || is(name, "CpuSpecList") || is(name, "MemSpecLimit")) {
+      note_unused(name);
+    } else if (!is_of(name, kNodeWords)) {
+      return failure(name + " is not known of nodes");
+    }
+  }
+  if (const std::string* state = find(all, "State"); state != nullptr && is(*state, "FUTURE")) {
+    future_nodes_.insert(names->begin(), names->end());
+    return {};
+  }
+  const std::string* gres = find(all, "Gres");
+  for (const std::string& name : *names) {
+    node.set_name(name);
+    node.set_address(name);
+    node.set_is_virtual(name != machine_.name());
+    if (!node_names_.emplace(name, nodes_.size()).second) return failure("there are two nodes " + name);
+    nodes_.push_back(node);
+    if (gres == nullptr) continue;
+    if (const Status given = node_gres(*gres, nodes_.back()); !given) return given;
+  }
+  if (nodes_.size() > text::kMaxHosts) return failure("more than 65536 nodes");
+  return {};
+}
+
+Status Reader::node_set(const Words& words) {
+  std::vector<std::string>& members = members_[words.front().second];
+  const std::string* nodes = find(words, "Nodes");
+  const std::string* feature = find(words, "Feature");
+  if (nodes == nullptr && feature == nullptr) return failure("a NodeSet needs Nodes or Feature");
+  if (nodes != nullptr) {
+    auto expanded = text::expand_hostlist(*nodes);
+    if (!expanded) return failure(expanded.error());
+    members.insert(members.end(), expanded->begin(), expanded->end());
+  }
+  if (feature == nullptr) return {};
+  for (const model::NodeRecord& node : config_.nodes) {
+    if (std::find(node.features().begin(), node.features().end(), *feature) != node.features().end())
+      members.push_back(node.name());
+  }
+  return {};
+}
+
+Status Reader::partition_nodes(const std::string& value, model::PartitionRecord& partition) {
+  std::vector<std::string> members;
+  std::string hosts;  // what names no set
+  if (is(value, "ALL")) {
+    for (const model::NodeRecord& node : config_.nodes) members.push_back(node.name());
+  } else {
+    auto expanded = text::expand_hostlist(value);
+    if (!expanded) return failure("Nodes=" + value + ": " + expanded.error().message);
+    for (std::string& member : *expanded) {
+      if (const auto set = members_.find(member); set != members_.end()) {
+        members.insert(members.end(), set->second.begin(), set->second.end());
+      } else {
+        members.push_back(std::move(member));
+      }
+    }
+  }
+  std::erase_if(members, [&](const std::string& member) { return future_nodes_.contains(member); });
+  for (const std::string& member : members) {
+    if (!node_names_.contains(member))
+      return failure("partition " + partition.name() + " names node " + member +
+                     ", which no NodeName declares");
+  }
+  partition.set_nodes(text::compress_hostlist_sorted(std::move(members)));
+  return {};
+}
+
+Status Reader::partition(const Words& words) {
+  model::PartitionRecord record = config_.partition_defaults;
+  record.set_name(*find(words, "PartitionName"));
+  if (record.name().empty() || record.name().find_first_of(", \t") != std::string::npos)
+    return failure("a partition needs a name without commas and spaces");
+  for (const auto& other : config_.partitions) {
+    if (other.name() == record.name()) return failure("there are two partitions " + record.name());
+  }
+  for (const auto& [name, value] : words) {
+    if (is(name, "PartitionName") || is(name, "Nodes")) continue;
+    // Processors belong to one job: to share them is not refused here, as a whole configuration would be with
+    // it.
+    if ((is(name, "OverSubscribe") || is(name, "Shared")) && !is(value, "NO") && !is(value, "EXCLUSIVE")) {
+      note_unused(name + "=" + value);
+      continue;
+    }
+    rpc::Field field;
+    field.set_name(name);
+    field.set_value(is(name, "PreemptMode") ? preempt_mode_without_gang(value) : value);
+    const Status applied = apply_partition_field(record, field, config_.nodes);
+    if (!applied && applied.error().code == model::kNotSupported && is_of(name, kPartitionWords)) {
+      note_unused(name);
+    } else if (!applied) {
+      return applied;
+    }
+  }
+  const std::string* nodes = find(words, "Nodes");
+  if (const Status set = partition_nodes(nodes == nullptr ? "" : *nodes, record); !set) return set;
+  if (record.is_default()) {
+    for (auto& other : config_.partitions) other.clear_is_default();  // the last one is
+  }
+  if (auto weights = sched::parse_tres_weights(record.billing_weights()); weights && !weights->empty()) {
+    weights->maximum = config_.priority.max_tres;
+    config_.billing.emplace_back(record.name(), std::move(*weights));
+  }
+  config_.partitions.push_back(std::move(record));
+  return {};
+}
+
+Status Reader::finish() {
+  if (!nodes_.empty()) {
+    config_.nodes = std::move(nodes_);
+    if (partitions_.empty()) partitions_.push_back({"", {{"PartitionName", "main"}, {"Nodes", "ALL"}}});
+  } else {
+    for (const auto& node : config_.nodes) node_names_.emplace(node.name(), node_names_.size());
+  }
+  for (const auto& [where, words] : node_sets_) {
+    where_ = where;
+    if (const Status read = node_set(words); !read) return failure(where_ + read.error().message);
+  }
+  if (partitions_.empty()) {
+    inherit_partition_defaults(config_);
+  } else {
+    config_.partitions.clear();
+    config_.billing.clear();
+    config_.serves.clear();
+  }
+  for (const auto& [where, words] : partitions_) {
+    where_ = where;
+    if (const Status read = partition(words); !read) return failure(where_ + read.error().message);
+  }
+  if (std::none_of(config_.partitions.begin(), config_.partitions.end(),
+                   [](const auto& partition) { return partition.is_default(); }))
+    config_.partitions.front().set_is_default(true);
+  const PreemptionPolicy& preemption = config_.preemption;
+  if (preemption.type != PreemptType::kNone && preemption.mode == PreemptMode::kOff)
+    return failure(
+        path_ + ": PreemptMode must be CANCEL, REQUEUE or SUSPEND where PreemptType lets jobs be preempted");
+  return {};
+}
+
+}  // namespace
+
+Status apply_slurm_conf(const SlurmConfFile& file, const model::NodeRecord& machine, const ReadFile& read,
+                        Configuration& config) {
+  Reader reader(file.path, machine, read, config);
+  if (const Status done = reader.file(file, 0); !done) return done;
+  return reader.finish();
+}
+
+}  // namespace minke::engine

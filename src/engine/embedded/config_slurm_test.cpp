@@ -1,0 +1,196 @@
+#include "engine/embedded/config_slurm.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace minke::engine {
+namespace {
+
+model::NodeRecord machine() {
+  model::NodeRecord node;
+  node.set_name("here");
+  node.set_cpus(8);
+  node.set_sockets(1);
+  node.set_cores_per_socket(4);
+  node.set_threads_per_core(2);
+  node.set_memory_mib(16000);
+  return node;
+}
+
+struct Applied {
+  Configuration config;
+  Status status;
+};
+
+Applied apply(const std::string& text, const std::string& toml = "",
+              const std::map<std::string, std::string>& files = {}) {
+  Applied applied{.config = parse_configuration(toml, "minke.toml", machine()).value(), .status = {}};
+  applied.status = apply_slurm_conf(
+      {.path = "/etc/slurm/slurm.conf", .text = text}, machine(),
+      [&](const std::string& path) -> Result<std::string> {
+        const auto file = files.find(path);
+        if (file == files.end()) return failure("there is no " + path);
+        return file->second;
+      },
+      applied.config);
+  return applied;
+}
+
+const model::PartitionRecord& partition(const Configuration& config, const std::string& name) {
+  for (const auto& one : config.partitions) {
+    if (one.name() == name) return one;
+  }
+  static const model::PartitionRecord kNone;
+  return kNone;
+}
+
+TEST(SlurmConfiguration, DeclaresNodesAndPartitions) {
+  const auto [config, status] = apply(R"(
+ClusterName=Lab
+NodeName=DEFAULT RealMemory=64000 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 State=UNKNOWN
+NodeName=cn[01-03] Feature=icelake,ib NodeAddr=10.0.0.[1-3] Weight=5
+NodeName=gpu1 Gres=gpu:a100:4,gpu:h100:2,shard:6,nvme:1T CPUs=32 TmpDisk=900000
+NodeName=later State=FUTURE
+NodeSet=fast Feature=icelake
+NodeSet=one Nodes=cn02
+PartitionName=DEFAULT MaxTime=7-0 State=UP OverSubscribe=YES:4
+PartitionName=cpu Nodes=fast,later Default=YES DefaultTime=1:00:00 AllowAccounts=a,b
+PartitionName=gpu Nodes=gpu1 MaxTime=1-0 OverSubscribe=EXCLUSIVE LLN=YES PreemptMode=SUSPEND,GANG
+PartitionName=some Nodes=one Default=YES
+PartitionName=none
+)");
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(config.cluster_name, "lab");
+  ASSERT_EQ(config.nodes.size(), 4u);
+  const auto& first = config.nodes[0];
+  EXPECT_EQ(first.name(), "cn01");
+  EXPECT_EQ(first.cpus(), 32u);
+  EXPECT_EQ(first.sockets(), 2u);
+  EXPECT_EQ(first.memory_mib(), 64000u);
+  EXPECT_EQ(first.weight(), 5u);
+  EXPECT_TRUE(first.is_virtual());
+  ASSERT_EQ(first.features_size(), 2);
+  const auto& gpus = config.nodes[3];
+  EXPECT_EQ(gpus.tmp_disk_mib(), 900000u);
+  ASSERT_EQ(gpus.gres_size(), 3);
+  EXPECT_EQ(gpus.gres(0).type(), "a100");
+  EXPECT_EQ(gpus.gres(0).count(), 4u);
+  EXPECT_TRUE(gpus.virtual_gres());
+  ASSERT_EQ(config.partitions.size(), 4u);
+  EXPECT_EQ(partition(config, "cpu").nodes(), "cn[01-03]");
+  EXPECT_EQ(partition(config, "cpu").max_time_minutes(), 7u * 24 * 60);
+  EXPECT_EQ(partition(config, "cpu").allow_accounts_size(), 2);
+  EXPECT_EQ(partition(config, "gpu").max_time_minutes(), 24u * 60);
+  EXPECT_TRUE(partition(config, "gpu").exclusive());
+  EXPECT_EQ(partition(config, "gpu").preempt_mode(), "SUSPEND");
+  EXPECT_FALSE(partition(config, "cpu").is_default());
+  EXPECT_TRUE(partition(config, "some").is_default());
+  EXPECT_EQ(partition(config, "some").nodes(), "cn02");
+  EXPECT_EQ(partition(config, "none").nodes(), "");
+  EXPECT_EQ(config.unused, (std::vector<std::string>{"/etc/slurm/slurm.conf:5: Gres=nvme",
+                                                     "/etc/slurm/slurm.conf:10: OverSubscribe=YES:4",
+                                                     "/etc/slurm/slurm.conf:11: LLN"}));
+}
+
+TEST(SlurmConfiguration, CountsCpusAsSlurmDoes) {
+  struct Case {
+    const char* words;
+    uint32_t cpus, sockets, cores, threads;
+  };
+  for (const Case& one : {Case{"", 8, 1, 4, 2}, Case{"CPUs=6", 6, 6, 1, 1},
+                          Case{"Sockets=2 CoresPerSocket=4 ThreadsPerCore=2", 16, 2, 4, 2},
+                          Case{"CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2", 8, 2, 4, 1},
+                          Case{"Boards=2 SocketsPerBoard=2 CoresPerSocket=4", 16, 4, 4, 1},
+                          Case{"Procs=4 CoresPerSocket=4", 4, 1, 4, 1}}) {
+    const auto [config, status] = apply(std::string("NodeName=a ") + one.words);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(config.nodes[0].cpus(), one.cpus) << one.words;
+    EXPECT_EQ(config.nodes[0].sockets(), one.sockets) << one.words;
+    EXPECT_EQ(config.nodes[0].cores_per_socket(), one.cores) << one.words;
+    EXPECT_EQ(config.nodes[0].threads_per_core(), one.threads) << one.words;
+  }
+}
+
+TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
+  const auto [config, status] = apply(
+      "KillWait=7\nMinJobAge=10\nLicenses=matlab:3,ansys\nPriorityType=priority/multifactor\n"
+      "PriorityWeightAge=1000 PriorityMaxAge=1-0\nPriorityDecayHalfLife=0\nPriorityCalcPeriod=5\n"
+      "AccountingStorageEnforce=limits,qos\nPreemptType=preempt/qos\nPreemptMode=GANG,SUSPEND\n"
+      "PrivateData=jobs,usage\nEnforcePartLimits=ALL\nOverTimeLimit=2\nDefMemPerCPU=100\n"
+      "JobAcctGatherFrequency=task=5,energy=3\nMpiDefault=pmix_v4\nJobRequeue=0\nTaskPlugin=task/none\n",
+      "kill_wait = 3\nfirst_job_id = 50\n[[partition]]\nname = \"p\"\n[[partition]]\nname = \"q\"\n"
+      "over_time_limit = 9\ndefault_mem_per_node = \"1G\"\n");
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(config.kill_wait_seconds, 7u);
+  EXPECT_EQ(config.first_job_id, 50u);
+  EXPECT_EQ(config.min_job_age_seconds, 10u);
+  EXPECT_EQ(config.licenses, (std::vector<std::pair<std::string, uint32_t>>{{"matlab", 3}, {"ansys", 1}}));
+  EXPECT_TRUE(config.priority.multifactor);
+  EXPECT_EQ(config.priority.weights.age, 1000u);
+  EXPECT_EQ(config.priority.weights.max_age, 86400);
+  EXPECT_EQ(config.priority.half_life, 0);
+  EXPECT_EQ(config.priority.calc_period, 300);
+  EXPECT_TRUE(config.accounting.limits && config.accounting.qos && config.accounting.associations);
+  EXPECT_FALSE(config.accounting.safe);
+  EXPECT_EQ(config.preemption.type, PreemptType::kQos);
+  EXPECT_EQ(config.preemption.mode, PreemptMode::kSuspend);
+  EXPECT_TRUE(config.private_jobs);
+  EXPECT_TRUE(config.all_partitions_must_fit);
+  EXPECT_EQ(config.measuring_interval, 5u);
+  EXPECT_EQ(config.mpi_default, "pmix");
+  EXPECT_FALSE(config.requeue_by_default);
+  EXPECT_FALSE(config.bind_cpus);
+  EXPECT_EQ(partition(config, "p").over_time_limit_minutes(), 2u);
+  EXPECT_EQ(partition(config, "p").default_mem_per_cpu_mib(), 100u);
+  EXPECT_EQ(partition(config, "q").over_time_limit_minutes(), 9u);
+  EXPECT_FALSE(partition(config, "q").has_default_mem_per_cpu_mib());
+}
+
+TEST(SlurmConfiguration, ReadsWhatItIncludes) {
+  const auto [config, status] =
+      apply("Include nodes.conf\nInclude /srv/more.conf\nKillWait=x\n", "",
+            {{"/etc/slurm/nodes.conf", "NodeName=a\nMinJobAge=4\n"}, {"/srv/more.conf", "NodeName=b\n"}});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "/etc/slurm/slurm.conf:3: KillWait=x: must be a number from 0 to 65533");
+  const auto [good, read] = apply("Include nodes.conf\n", "", {{"/etc/slurm/nodes.conf", "NodeName=a\n"}});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(good.nodes[0].name(), "a");
+  EXPECT_EQ(good.partitions[0].nodes(), "a");
+}
+
+TEST(SlurmConfiguration, WhatItCannotReadItNames) {
+  for (const auto& [text, message] : {
+           std::pair{"KilWait=5", "1: KilWait=5: no parameter of slurm.conf"},
+           std::pair{"\nNodeName=a[1", "2: Invalid hostlist"},
+           std::pair{"NodeName=a Colour=red", "1: Colour is not known of nodes"},
+           std::pair{"NodeName=a\nNodeName=a", "2: there are two nodes a"},
+           std::pair{"NodeName=a CPUs=0", "1: CPUs=0: must be"},
+           std::pair{"NodeName=a Gres=gpu:65", "1: a node can have 64 GPUs at most"},
+           std::pair{"PartitionName=p Nodes=a", "1: partition p names node a, which no NodeName declares"},
+           std::pair{"PartitionName=p\nPartitionName=p", "2: there are two partitions p"},
+           std::pair{"PartitionName=p MaxTime=soon", "1: Invalid input MaxTime=soon"},
+           std::pair{"PartitionName=p Colour=red", "1: a partition's Colour"},
+           std::pair{"NodeSet=s", "1: a NodeSet needs"},
+           std::pair{"Include x", "1: there is no /etc/slurm/x"},
+           std::pair{"PreemptType=preempt/qos", " PreemptMode must be"},
+           std::pair{"PriorityWeightAge=-1", "1: PriorityWeightAge=-1: must be a number"},
+           std::pair{"KillWait", "1: \"KillWait\" is not"},
+       }) {
+    const auto [config, status] = apply(text);
+    ASSERT_FALSE(status) << text;
+    EXPECT_TRUE(status.error().message.starts_with("/etc/slurm/slurm.conf:" + std::string(message)))
+        << status.error().message;
+  }
+  EXPECT_FALSE(apply("Include slurm.conf\n", "", {{"/etc/slurm/slurm.conf", "Include slurm.conf\n"}}).status);
+}
+
+TEST(SlurmConfiguration, ThisMachinesNodeKeepsItsOwnGpus) {
+  const auto [config, status] = apply("NodeName=here Gres=gpu:8\n");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(config.nodes[0].gres_size(), 0);
+  EXPECT_FALSE(config.nodes[0].is_virtual());
+}
+
+}  // namespace
+}  // namespace minke::engine
