@@ -347,6 +347,28 @@ def test_sendmail(new_cluster, tmp_path):
     assert message["To"] == "me@example.org, you@b" and "| last" in message.get_content()
 
 
+def test_mailprog_of_slurm_conf(new_cluster, tmp_path):
+    """It is called as Slurm calls it, and told of the job by variables; no user's text is a command of mail(1)'s."""
+    program = tmp_path / "mailprog"
+    program.write_text(f'#!/bin/bash\nkind=$SLURM_JOB_MAIL_TYPE\n{{ printf "%s\\n" "$@"; env | grep ^SLURM_ | sort; cat; }} '
+                       f'> {tmp_path}/$kind.part && mv {tmp_path}/$kind.part {tmp_path}/$kind\n')
+    program.chmod(0o755)
+    cluster = new_cluster("c", Machine())
+    (cluster.home / "slurm.conf").write_text(f"MailProg={program}\nMailDomain=example.org\n")
+    shown = cluster.run("scontrol", "show", "config", check=0).stdout
+    assert f"MailProg                = {program}" in shown and "MailDomain              = example.org" in shown
+    job = cluster.submit("exit 3", "--mail-type=ALL", "-J", "train\n~!touch it")
+    user = cluster.run("id", "-un").stdout.strip()
+    assert f"MailUser={user}@example.org MailType=" in cluster.run("scontrol", "show", "job", job, check=0).stdout
+    poll(lambda: (tmp_path / "Began").exists() and (tmp_path / "Failed").exists(), 30)
+    began, failed = ((tmp_path / kind).read_text().splitlines() for kind in ("Began", "Failed"))
+    assert began[0] == "-s" and began[1].startswith(f"Slurm Job_id={job} Name=train") and began[2] == f"{user}@example.org"
+    assert f"SLURM_JOB_ID={job}" in began and any(line.startswith("SLURM_JOB_QUEUED_TIME=") for line in began)
+    assert "Failed, Run time 00:00:0" in failed[1] and failed[1].endswith("FAILED, ExitCode 3")
+    assert "SLURM_JOB_EXIT_CODE_MAX=3" in failed and "SLURM_JOB_STATE=FAILED" in failed
+    assert not any(line.startswith("~") for line in began[3:] + failed[3:])
+
+
 @pytest.mark.parametrize("text, problem", [
     ("server = 'smtp://a'\nprogram = '/b'", "program or server"), ("", "program or server"),
     ("server = 'http://a'", "smtp://HOST:PORT"), ("program = 'sendmail'", "absolute path"),

@@ -29,6 +29,11 @@ std::string job_name_of(const MailContents& mail) {
   return name.empty() ? "?" : name;
 }
 
+int64_t queued_seconds(const MailContents& mail) {
+  const int64_t submitted = mail.job.job().submit_time();
+  return submitted == 0 ? 0 : std::max<int64_t>(0, mail.message.time() - submitted);
+}
+
 std::string what_happened(const MailMessage& message) {
   switch (message.event()) {
     case model::MAIL_BEGIN:
@@ -144,8 +149,7 @@ std::string mail_subject(const MailContents& mail) {
   }
   std::string out = fmt::format("{} Name={} {}", id, job_name_of(mail), what_happened(message));
   if (message.event() == model::MAIL_BEGIN) {
-    const int64_t queued = std::max<int64_t>(0, message.time() - job.submit_time());
-    out += ", Queued time " + text::format_seconds(job.submit_time() == 0 ? 0 : queued);
+    out += ", Queued time " + text::format_seconds(queued_seconds(mail));
   } else if (message.event() != model::MAIL_INVALID_DEPEND) {
     out += ", Run time " + text::format_seconds(elapsed_seconds(job, message.time()));
   }
@@ -258,6 +262,47 @@ std::string last_lines(std::string_view log, size_t lines) {
   return clean_text(out);
 }
 
+namespace {
+
+// What slurm.conf(5) says of MailProg.
+std::vector<std::string> mail_environment(const MailContents& mail) {
+  const MailMessage& message = mail.message;
+  const JobRecord& job = mail.job.job();
+  std::vector<std::string> out;
+  const auto set = [&](std::string_view name, const std::string& value) {
+    if (value.find('\0') == std::string::npos) out.push_back("SLURM_" + std::string(name) + "=" + value);
+  };
+  set("CLUSTER_NAME", mail.settings.cluster_name());
+  set("JOB_ID", std::to_string(message.job_id()));
+  set("JOB_NAME", job_name_of(mail));
+  set("JOB_USER", message.user_name());
+  set("JOB_UID", std::to_string(message.uid()));
+  set("JOB_GID", std::to_string(message.gid()));
+  set("JOB_ACCOUNT", job.spec().account());
+  set("JOB_PARTITION", job.partition());
+  set("JOB_NODELIST", job.node_list());
+  set("JOB_WORK_DIR", job.spec().work_dir());
+  set("JOB_STATE", std::string(text::job_state_name(job.state())));
+  set("JOB_MAIL_TYPE", what_happened(message));
+  if (job.array_job_id() != 0) {
+    set("ARRAY_JOB_ID", std::to_string(job.array_job_id()));
+    set("ARRAY_TASK_ID", std::to_string(job.array_task_id()));
+  }
+  if (message.event() == model::MAIL_BEGIN)
+    set("JOB_QUEUED_TIME", text::format_seconds(queued_seconds(mail)));
+  if (message.event() != model::MAIL_BEGIN && message.event() != model::MAIL_INVALID_DEPEND)
+    set("JOB_RUN_TIME", text::format_seconds(elapsed_seconds(job, message.time())));
+  if (!is_end(message)) return out;
+  const int highest = message.whole_array() ? message.highest_exit() : job.exit_code();
+  const int lowest = message.whole_array() ? message.lowest_exit() : job.exit_code();
+  set("JOB_EXIT_CODE_MAX", std::to_string(WEXITSTATUS(highest)));
+  set("JOB_EXIT_CODE_MIN", std::to_string(WEXITSTATUS(lowest)));
+  if (WIFSIGNALED(highest)) set("JOB_TERM_SIGNAL_MAX", std::to_string(WTERMSIG(highest)));
+  return out;
+}
+
+}  // namespace
+
 Result<ReadyMail> compose_mail(const MailContents& mail) {
   const MailMessage& message = mail.message;
   auto to = recipients(message.to(), mail.settings.domain());
@@ -268,6 +313,7 @@ Result<ReadyMail> compose_mail(const MailContents& mail) {
   ReadyMail ready;
   ready.from = from->front();
   ready.to = *to;
+  ready.subject = header_text(mail_subject(mail));
   std::string receivers;
   for (const std::string& one : *to) receivers.append(receivers.empty() ? "" : ", ").append(one);
   const std::string cluster = header_text(mail.settings.cluster_name());
@@ -277,7 +323,7 @@ Result<ReadyMail> compose_mail(const MailContents& mail) {
   field("Date", header_date(mail.now));
   field("From", fmt::format("{} <{}>", "Minke", ready.from));
   field("To", receivers);
-  field("Subject", header_text(mail_subject(mail)));
+  field("Subject", ready.subject);
   // The same message keeps its name however often it is tried, so that one that arrives twice shows once.
   field("Message-ID",
         fmt::format("<{}.{}.{}@{}>", message.id(), message.job_id(), message.time(), mail.host));
@@ -289,7 +335,9 @@ Result<ReadyMail> compose_mail(const MailContents& mail) {
   field("MIME-Version", "1.0");
   field("Content-Type", "text/plain; charset=utf-8");
   field("Content-Transfer-Encoding", "quoted-printable");
-  ready.text += "\r\n" + quoted_printable(mail_body(mail));
+  ready.body = mail_body(mail);
+  ready.environment = mail_environment(mail);
+  ready.text += "\r\n" + quoted_printable(ready.body);
   return ready;
 }
 

@@ -30,7 +30,9 @@ std::string mail_body(const MailContents& contents);
 struct ReadyMail {
   std::string from;  // an address
   std::vector<std::string> to;
-  std::string text;  // head and body, lines ended by CRLF
+  std::string text;                      // head and body, lines ended by CRLF
+  std::string subject, body;             // the same, for a program that makes its own head
+  std::vector<std::string> environment;  // and what Slurm tells such a program: "SLURM_JOB_ID=12"
 };
 // Errors: an address that is none.
 Result<ReadyMail> compose_mail(const MailContents& contents);

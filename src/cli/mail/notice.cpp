@@ -21,6 +21,8 @@ Result<ReadyMail> compose_notice(const Notice& notice, const model::MailSettings
       header_date(notice.now), ready.from, fmt::join(ready.to, ", "), header_text(notice.subject),
       header_text(notice.id), header_text(notice.host));
   ready.text += quoted_printable(notice.body);
+  ready.subject = header_text(notice.subject);
+  ready.body = notice.body;
   return ready;
 }
 

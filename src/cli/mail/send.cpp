@@ -39,7 +39,8 @@ DeliveryOutcome refused(const std::string& reason) {
   return {Delivery::kRefused, header_text(reason)};
 }
 
-// ---- the system's sendmail ------------------------------------------------------------------------
+// ---- programs: the system's sendmail, Slurm's MailProg
+// ------------------------------------------------------------------------
 
 // What the reader does not take, it does not want: its exit code says why.
 void write_all(int fd, std::string_view text, Clock::time_point deadline) {
@@ -57,52 +58,88 @@ void write_all(int fd, std::string_view text, Clock::time_point deadline) {
   }
 }
 
-class ProgramSender : public MailSender {
+// Its exit code says what became of the message.
+DeliveryOutcome run_program(std::vector<std::string> words, std::vector<std::string> environment,
+                            std::string_view input, std::chrono::seconds timeout) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return later("pipe: " + std::string(std::strerror(errno)));
+  os::UniqueFd reader(ends[0]), writer(ends[1]);
+  const std::string program = words.front();
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> found;
+    for (std::string& text : texts) found.push_back(text.data());
+    found.push_back(nullptr);
+    return found;
+  };
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, reader.get(), 0);
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(words).data(),
+                                  pointers(environment).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return later(program + ": " + std::strerror(error));
+  reader.reset();
+
+  const auto deadline = Clock::now() + timeout;
+  write_all(writer.get(), input, deadline);
+  writer.reset();
+  int status = 0;
+  while (::waitpid(pid, &status, WNOHANG) == 0) {
+    if (Clock::now() > deadline) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, &status, 0);
+      return later(program + " took too long");
+    }
+    ::poll(nullptr, 0, 10);
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {Delivery::kSent, {}};
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  const std::string reason =
+      program + " ended with " + (code < 0 ? "a signal" : "code " + std::to_string(code));
+  const bool for_good = code == EX_NOUSER || code == EX_NOHOST || code == EX_DATAERR;
+  return for_good ? refused(reason) : later(reason);
+}
+
+class SendmailSender : public MailSender {
  public:
-  explicit ProgramSender(const model::MailSettings& settings)
+  explicit SendmailSender(const model::MailSettings& settings)
       : program_(settings.program()), timeout_(settings.timeout_seconds()) {}
 
   DeliveryOutcome send(const ReadyMail& mail) override {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return later("pipe: " + std::string(std::strerror(errno)));
-    os::UniqueFd reader(ends[0]), writer(ends[1]);
     // -oi: a line with a dot alone ends nothing. No address is taken from the message's head.
     std::vector<std::string> words = {program_, "-oi", "-f", mail.from, "--"};
     words.insert(words.end(), mail.to.begin(), mail.to.end());
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, reader.get(), 0);
-    pid_t pid = 0;
-    const int error = ::posix_spawn(&pid, program_.c_str(), &actions, nullptr, arguments.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    if (error != 0) return later(program_ + ": " + std::strerror(error));
-    reader.reset();
-
     std::string text;  // a program reads its system's line ends
     for (const char c : mail.text) {
       if (c != '\r') text += c;
     }
-    const auto deadline = Clock::now() + timeout_;
-    write_all(writer.get(), text, deadline);
-    writer.reset();
-    int status = 0;
-    while (::waitpid(pid, &status, WNOHANG) == 0) {
-      if (Clock::now() > deadline) {
-        ::kill(pid, SIGKILL);
-        ::waitpid(pid, &status, 0);
-        return later(program_ + " took too long");
-      }
-      ::poll(nullptr, 0, 10);
+    return run_program(std::move(words), {}, text, timeout_);
+  }
+
+ private:
+  std::string program_;
+  std::chrono::seconds timeout_;
+};
+
+// MailProg, called as Slurm calls it and mail(1) understands it.
+class MailProgSender : public MailSender {
+ public:
+  explicit MailProgSender(const model::MailSettings& settings)
+      : program_(settings.mail_program()), timeout_(settings.timeout_seconds()) {}
+
+  DeliveryOutcome send(const ReadyMail& mail) override {
+    std::vector<std::string> words = {program_, "-s", mail.subject};
+    // None of them begins with a dash: recipients() sees to that.
+    words.insert(words.end(), mail.to.begin(), mail.to.end());
+    // To some mail(1) a tilde at a line's begin is a command.
+    std::string body;
+    for (const char c : mail.body) {
+      if (c == '~' && (body.empty() || body.back() == '\n')) body += ' ';
+      body += c;
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {Delivery::kSent, {}};
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    const std::string reason =
-        program_ + " ended with " + (code < 0 ? "a signal" : "code " + std::to_string(code));
-    const bool for_good = code == EX_NOUSER || code == EX_NOHOST || code == EX_DATAERR;
-    return for_good ? refused(reason) : later(reason);
+    return run_program(std::move(words), mail.environment, body, timeout_);
   }
 
  private:
@@ -250,7 +287,8 @@ class SmtpSender : public MailSender {
 }  // namespace
 
 std::unique_ptr<MailSender> make_mail_sender(const model::MailSettings& settings) {
-  if (!settings.program().empty()) return std::make_unique<ProgramSender>(settings);
+  if (!settings.mail_program().empty()) return std::make_unique<MailProgSender>(settings);
+  if (!settings.program().empty()) return std::make_unique<SendmailSender>(settings);
   return std::make_unique<SmtpSender>(settings);
 }
 

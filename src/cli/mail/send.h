@@ -1,4 +1,5 @@
-// Hands a message to a mail server (SMTP, with or without TLS) or to the system's sendmail.
+// Hands a message to a mail server (SMTP, with or without TLS) to the system's sendmail, or to a MailProg as
+// Slurm has it.
 //
 // Blocks until the other side has answered, up to the timeout. libcurl speaks SMTP; it is opened at run time,
 // so that no other command pays for its loading. One thread.

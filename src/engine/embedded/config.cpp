@@ -37,9 +37,6 @@ constexpr std::chrono::seconds kGpuPatience{60};  // a driver that nobody has us
 void read_mail(Table& table, Configuration& config) {
   MailConfiguration mail;
   model::MailSettings& settings = mail.settings;
-  settings.set_log_lines(20);
-  settings.set_timeout_seconds(60);
-  settings.set_from("minke");
   const auto file = [&](std::string_view key, std::string* value) {
     table.text(key, [value](const std::string& given) -> Status {
       if (given.empty() || given.front() != '/') return failure("must be an absolute path");
@@ -75,6 +72,7 @@ void read_mail(Table& table, Configuration& config) {
   table.number("give_up", 1, 720, [&](int64_t v) { mail.give_up_hours = static_cast<uint32_t>(v); });
   if (table.finish() && settings.program().empty() == settings.server().empty())
     table.fail(table.table(), "[mail]", "needs program or server, one of them");
+  config.mail_domain = settings.domain();
   config.mail = std::move(mail);
 }
 
@@ -115,6 +113,14 @@ void read_proxy(Table& table, model::ProxySettings& proxy) {
 }
 
 }  // namespace
+
+model::MailSettings default_mail_settings() {
+  model::MailSettings settings;
+  settings.set_log_lines(20);
+  settings.set_timeout_seconds(60);
+  settings.set_from("minke");
+  return settings;
+}
 
 Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
                                           const model::NodeRecord& machine) {

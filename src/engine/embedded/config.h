@@ -22,9 +22,11 @@
 
 namespace minke::engine {
 
+model::MailSettings default_mail_settings();
+
 // [mail]
 struct MailConfiguration {
-  model::MailSettings settings;
+  model::MailSettings settings = default_mail_settings();
   uint32_t max_per_hour = 100;  // messages to one user
   uint32_t retry_seconds = 60;  // before the second try; each further one waits twice as long
   uint32_t give_up_hours = 72;
@@ -79,6 +81,7 @@ struct Configuration {
   std::map<std::string, std::vector<uint32_t>> gpus_of_nodes;
   std::string gpu_problem;  // why the machine's GPUs cannot be used; empty: they can, or there are none
   std::optional<MailConfiguration> mail;  // absent: no mail is sent
+  std::string mail_domain;                // of users who gave no address
   model::ProxySettings proxy;             // of offline partitions
   AccountingPolicy accounting;
   PriorityPolicy priority;

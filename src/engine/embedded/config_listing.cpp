@@ -48,6 +48,7 @@ std::string licenses(const Configuration& config) {
 std::string mail_program(const Configuration& config) {
   if (!config.mail) return {};
   const model::MailSettings& mail = config.mail->settings;
+  if (!mail.mail_program().empty()) return mail.mail_program();
   return mail.program().empty() ? mail.server() : mail.program();
 }
 
@@ -181,8 +182,7 @@ constexpr Parameter kParameters[] = {
     {"LaunchType", "launch/slurm"},
     {"Licenses", nullptr, [](const ListingFacts& f) -> std::string { return licenses(f.config); }},
     {"LogTimeFormat", "iso8601_ms"},
-    {"MailDomain", nullptr,
-     [](const ListingFacts& f) { return f.config.mail ? f.config.mail->settings.domain() : std::string(); }},
+    {"MailDomain", nullptr, [](const ListingFacts& f) -> std::string { return f.config.mail_domain; }},
     {"MailProg", nullptr, [](const ListingFacts& f) { return mail_program(f.config); }},
     {"MaxArraySize", nullptr,
      [](const ListingFacts& f) -> std::string { return std::to_string(f.config.max_array_size); }},

@@ -161,6 +161,20 @@ constexpr Parameter kUsed[] = {
     {"JobRequeue", [](Configuration& config, Value value) { return flag(value, config.requeue_by_default); }},
     {"KillWait", whole<&Configuration::kill_wait_seconds, 0, 65533>},
     {"Licenses", set_licenses},
+    {"MailDomain",
+     [](Configuration& config, Value value) -> Status {
+       config.mail_domain = value;
+       if (config.mail) config.mail->settings.set_domain(value);
+       return {};
+     }},
+    {"MailProg",
+     [](Configuration& config, Value value) -> Status {
+       if (!value.starts_with('/')) return failure("must be an absolute path");
+       if (!config.mail) config.mail.emplace();
+       config.mail->settings.set_mail_program(value);
+       config.mail->settings.set_domain(config.mail_domain);
+       return {};
+     }},
     {"MaxArraySize", whole<&Configuration::max_array_size, 0, 4000002>},
     {"MaxJobCount", whole<&Configuration::max_job_count, 1, 100000000>},
     {"MaxMemPerCPU", [](Configuration& c, Value v) { return of_partitions(c, "MaxMemPerCPU", v); }},

@@ -147,6 +147,18 @@ TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
   EXPECT_FALSE(partition(config, "q").has_default_mem_per_cpu_mib());
 }
 
+TEST(SlurmConfiguration, MailProgTakesThePlaceOfMail) {
+  const auto [config, status] = apply("MailDomain=b.org\nMailProg=/bin/mail\n",
+                                      "[mail]\nserver = \"smtp://x\"\ndomain = \"a.org\"\nlog_lines = 3\n");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(config.mail->settings.mail_program(), "/bin/mail");
+  EXPECT_EQ(config.mail->settings.domain(), "b.org");
+  EXPECT_EQ(config.mail->settings.log_lines(), 3u);
+  EXPECT_FALSE(apply("MailDomain=b.org\n").config.mail);
+  EXPECT_EQ(apply("MailProg=/bin/mail\nMailDomain=b.org\n").config.mail->settings.domain(), "b.org");
+  EXPECT_FALSE(apply("MailProg=mail\n").status);
+}
+
 TEST(SlurmConfiguration, ReadsWhatItIncludes) {
   const auto [config, status] =
       apply("Include nodes.conf\nInclude /srv/more.conf\nKillWait=x\n", "",

@@ -10,6 +10,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
@@ -124,6 +125,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
   }
   if (const Status charged = charge_anew(job, spec); !charged) return charged;
   core_.scheduling->remove(job);
+  core_.mail->complete_address(spec, job.uid);
   change_spec(core_, job, spec);
   if (time_limit) {
     job.time_limit_minutes = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0

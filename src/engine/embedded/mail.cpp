@@ -67,6 +67,12 @@ Mail::Mail(Core& core) : core_(core), timer_(core.loop.make_timer([this] { send(
 
 Mail::~Mail() = default;
 
+void Mail::complete_address(JobSpec& spec, uint32_t uid) const {
+  const std::string& domain = core_.config.mail_domain;
+  if (domain.empty() || !spec.mail_user().empty() || spec.mail_type().empty()) return;
+  spec.set_mail_user(core_.state.user_name(uid) + "@" + domain);
+}
+
 bool Mail::configured() const {
   return core_.config.mail.has_value();
 }

@@ -51,6 +51,9 @@ class Mail {
   int64_t next_mark(const Job& job) const;
   void tell_mark(Job& job);
 
+  // Whom the job's mail is for where it does not say, and there is a domain for such: as scontrol shows it.
+  void complete_address(model::JobSpec& spec, uint32_t uid) const;
+
   bool configured() const;
   size_t waiting() const { return waiting_.size(); }
 

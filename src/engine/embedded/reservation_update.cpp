@@ -48,6 +48,7 @@ Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
     return is(flag, word) || (word.size() >= 4 && text::starts_with_ignoring_case(flag, word));
   });
   if (is(word, "STATIC_ALLOC")) return set_flag(record, "STATIC", set);
+  if (is(word, "LICENSE_ONLY")) return set_flag(record, "ANY_NODES", set);
   if (found == kFlags.end())
     return failure("Flags=" + std::string(word) + " is not done here", kNotSupported);
   std::vector<std::string> flags;

@@ -91,6 +91,7 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
                          std::to_string(most) + " are allowed",
                      kPathnameTooLong);
   }
+  core_.mail->complete_address(spec, uid);
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time()) {
     return failure("the deadline is before the begin time", kInvalidTimeValue);
   }
