@@ -210,7 +210,7 @@ def test_marks_of_the_time_limit(new_cluster, post):
     half, *more, reached, failed = {one["Message-ID"]: one for one in server.messages}.values()
     assert [f"Reached {percent}% of time limit" in one["Subject"] for one, percent in zip(more, (80, 90))] == [True, True]
     assert "has used 50% of its time limit" in body(half) and "| so far" in body(half)
-    assert "Reached time limit" in reached["Subject"] and "TIMEOUT" in failed["Subject"]
+    assert "Reached time limit" in reached["Subject"] and failed["Subject"].endswith(", TIMEOUT, ExitCode 0")
     assert "minke chain" in body(failed) and f"Job_id={job} " in failed["Subject"]
 
 

@@ -58,6 +58,14 @@ bool is_end(const MailMessage& message) {
   return message.event() == model::MAIL_END || message.event() == model::MAIL_FAIL;
 }
 
+// The wait(2) status that the job's mail tells. Who was stopped has none of his own: Slurm's mail says 0
+// then.
+int own_status(const JobRecord& job) {
+  const bool stopped = job.state() == model::JOB_TIMEOUT || job.state() == model::JOB_CANCELLED ||
+                       job.state() == model::JOB_DEADLINE || job.state() == model::JOB_PREEMPTED;
+  return stopped ? 0 : job.exit_code();
+}
+
 std::string how_ended(const MailContents& mail) {
   const MailMessage& message = mail.message;
   if (message.whole_array()) {
@@ -72,8 +80,9 @@ std::string how_ended(const MailContents& mail) {
   }
   const JobRecord& job = mail.job.job();
   const std::string_view state = text::job_state_name(job.state());
-  return WIFSIGNALED(job.exit_code()) ? fmt::format(", {}, Signal {}", state, WTERMSIG(job.exit_code()))
-                                      : fmt::format(", {}, ExitCode {}", state, WEXITSTATUS(job.exit_code()));
+  const int status = own_status(job);
+  return WIFSIGNALED(status) ? fmt::format(", {}, Signal {}", state, WTERMSIG(status))
+                             : fmt::format(", {}, ExitCode {}", state, WEXITSTATUS(status));
 }
 
 // In words, for the first line of the body.
@@ -293,8 +302,8 @@ std::vector<std::string> mail_environment(const MailContents& mail) {
   if (message.event() != model::MAIL_BEGIN && message.event() != model::MAIL_INVALID_DEPEND)
     set("JOB_RUN_TIME", text::format_seconds(elapsed_seconds(job, message.time())));
   if (!is_end(message)) return out;
-  const int highest = message.whole_array() ? message.highest_exit() : job.exit_code();
-  const int lowest = message.whole_array() ? message.lowest_exit() : job.exit_code();
+  const int highest = message.whole_array() ? message.highest_exit() : own_status(job);
+  const int lowest = message.whole_array() ? message.lowest_exit() : own_status(job);
   set("JOB_EXIT_CODE_MAX", std::to_string(WEXITSTATUS(highest)));
   set("JOB_EXIT_CODE_MIN", std::to_string(WEXITSTATUS(lowest)));
   if (WIFSIGNALED(highest)) set("JOB_TERM_SIGNAL_MAX", std::to_string(WTERMSIG(highest)));
