@@ -86,6 +86,16 @@ def test_it_comes_before_minke_toml_and_is_read_again(make):
     assert "read at start" in cluster.run("scontrol", "reconfigure", check=1).stderr
 
 
+def test_wckeys_are_shown_where_they_are_tracked(make):
+    cluster = make("", machine=Machine())
+    job = cluster.submit("sleep 1000", "--wckey=thesis")
+    assert "WCKey" not in cluster.run("scontrol", "show", "job", job, check=0).stdout
+    (cluster.home / "slurm.conf").write_text("TrackWCKey=Yes\n")
+    cluster.run("scontrol", "reconfigure", check=0)
+    assert shown(cluster, "TrackWCKey") == "Yes"
+    assert " WCKey=thesis\n" in cluster.run("scontrol", "show", "job", job, check=0).stdout
+
+
 def test_there_is_one_to_write_in(make, tmp_path):
     cluster = Cluster(tmp_path / "fresh", Machine())
     try:

@@ -237,7 +237,8 @@ int minke_main(int argc, char** argv) {
       ->check(CLI::IsMember({"fcfs", "easy", "easy-sjbf", "conservative"}));
   simulate_command->add_option("--processors", replay.processors, "of the machine, if not as the trace says")
       ->check(CLI::Range(1, 0x7fffffff));
-  simulate_command->add_option("--config", replay.config, "place the jobs on the nodes of this minke.toml");
+  simulate_command->add_option("--config", replay.config,
+                               "place the jobs on the nodes of this minke.toml, or slurm.conf");
   simulate_command->add_option(
       "--accounts", replay.accounts,
       "accounts and their shares, as sacctmgr dump wrote them; cluster: those of the "

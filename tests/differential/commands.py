@@ -201,6 +201,7 @@ def plain(system, text: str) -> str:
     text = text.replace(str(system.work), "/work")
     text = text.replace("slurm-wlm", "slurm")  # Debian's name for its version
     text = re.sub(r"salloc: Job allocation \d+ has been revoked\.\n", "", text)  # said or not, as it happens
+    text = re.sub(r"srun: error: IO: Hey, you told me node \d+ was down!\n", "", text)  # the same
     text = re.sub(r"slurmstepd-n\d:", "slurmstepd:", text)  # Slurm's name for one of several nodes on a host
     text = re.sub(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d", "TIME", text)
     text = re.sub(r"\b1\d{3}(?!\d)", "JOB", text)

@@ -152,7 +152,10 @@ def test_time_limit(systems):
         of_system = {}
         for name, job in zip(scripts, numbers):
             fields = system.wait_end(job, seconds=150)
-            # Who of several processes gets its signal first, and what is still said, differs from run to run.
+            # Who of several processes gets its signal first, and what is still said, differs from run to run: a script
+            # may itself be ended, or still tell how its step was.
+            if name == "step" and fields["ExitCode"] == "143:0":
+                fields["ExitCode"] = "0:15"
             of_system[name] = how(fields), plain(system.output(job)) if name == "plain" else None
         seen.append(of_system)
     assert seen[0] == seen[1]

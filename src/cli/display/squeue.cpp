@@ -131,7 +131,11 @@ struct SortKey {
   bool descending;
 };
 
+// Slurm's squeue sorts by these, not by all that it shows, and looks at the last one first.
 Result<std::vector<SortKey>> parse_sort(std::string_view text) {
+  constexpr std::string_view kLetters = ",+-BcCdDefgGhHiIjJlLmMnNOpPQStTuUvVz";
+  if (const size_t wrong = text.find_last_not_of(kLetters); wrong != std::string_view::npos)
+    return failure(std::string("Invalid sort specification: ") + text[wrong]);
   std::vector<SortKey> keys;
   bool descending = false;
   for (char c : text) {

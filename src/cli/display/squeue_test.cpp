@@ -205,6 +205,8 @@ TEST_F(Squeue, SortsAsAsked) {
   EXPECT_EQ(listing(options), "23\n48_5\n47\n48_[7-9%2]\n49_[1,3,5,7,9,11,20,22-30]\n29\n50\n");
   options.sort = "o!";
   EXPECT_EQ(listing(options), "Invalid sort specification: !");
+  options.sort = "o,i";  // shown, but nothing to sort by
+  EXPECT_EQ(listing(options), "Invalid sort specification: o");
 }
 
 TEST_F(Squeue, PartitionListsMatchEachOfTheirNames) {

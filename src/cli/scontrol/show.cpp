@@ -26,6 +26,16 @@ bool is_entity(std::string_view word, std::string_view entity, size_t enough) {
   return word.size() >= enough && text::starts_with_ignoring_case(entity, word);
 }
 
+bool tracks_wckeys(Client& daemon) {
+  rpc::ClientMessage request;
+  request.mutable_query_config();
+  const auto answer = daemon.call(std::move(request));
+  return answer && std::any_of(answer->config().values().begin(), answer->config().values().end(),
+                               [](const rpc::Field& field) {
+                                 return field.name() == "TrackWCKey" && field.value() == "Yes";
+                               });
+}
+
 }  // namespace
 
 int Scontrol::show(const Words& words) {
@@ -106,6 +116,9 @@ int Scontrol::show_jobs(const std::string& id) {
   if (jobs) records = jobs->records;
   std::stable_sort(records.begin(), records.end(),
                    [](const auto* left, const auto* right) { return left->job_id() < right->job_id(); });
+  options_.wckeys = std::any_of(records.begin(), records.end(),
+                                [](const auto* job) { return !job->spec().wckey().empty(); }) &&
+                    tracks_wckeys(*daemon);
   for (const model::JobRecord* job : records) {
     if (!of_task || (job->has_array_task_id() && text::contains_index(wanted->tasks, job->array_task_id()))) {
       if (wanted && !of_task && job->job_id() != wanted->job_id && job->array_job_id() != wanted->job_id &&

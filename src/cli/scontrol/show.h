@@ -14,6 +14,7 @@ namespace minke::cli {
 struct ShowOptions {
   bool one_line = false;  // --oneliner
   bool details = false;   // --details
+  bool wckeys = false;    // of jobs: TrackWCKey
 };
 
 // `waiting_task`: only that one of the tasks of an array that wait; nullptr: the record as it is.

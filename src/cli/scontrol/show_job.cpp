@@ -74,7 +74,7 @@ void put_details(Block& block, const JobRecord& job) {
 }
 
 void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_task,
-                  const DisplayContext& context) {
+                  const DisplayContext& context, ShowOptions options) {
   block.put("JobId={}", job.job_id());
   if (job.array_job_id() != 0) {
     std::string tasks;
@@ -95,10 +95,10 @@ void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_ta
       .put("UserId={}({}) GroupId={}({}) MCS_label={}", job.user_name(), job.uid(), job.group_name(),
            job.gid(), job.spec().mcs_label().empty() ? "N/A" : job.spec().mcs_label())
       .end();
-  block
-      .put("Priority={} Nice={} Account={} QOS={}", job.priority(), job.spec().nice(), or_null(job.account()),
-           or_null(job.qos()))
-      .end();
+  block.put("Priority={} Nice={} Account={} QOS={}", job.priority(), job.spec().nice(),
+            or_null(job.account()), or_null(job.qos()));
+  if (options.wckeys) block.put(" WCKey={}", job.spec().wckey());
+  block.end();
 }
 
 void put_state(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
@@ -331,7 +331,7 @@ void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
 void append_job_block(std::string& out, const JobRecord& job, const uint32_t* waiting_task,
                       const DisplayContext& context, ShowOptions options) {
   Block block(out, options);
-  put_identity(block, job, waiting_task, context);
+  put_identity(block, job, waiting_task, context, options);
   put_state(block, job, context, options);
   put_placement(block, job, context, options);
   put_files(block, job, waiting_task);

@@ -244,6 +244,8 @@ constexpr Parameter kUsed[] = {
            plugins.find("affinity") != std::string::npos || plugins.find("cgroup") != std::string::npos;
        return {};
      }},
+    {"TrackWCKey",
+     [](Configuration& config, Value value) { return flag(value, config.accounting.track_wckey); }},
 };
 
 // What Slurm knows, from 20.11 to 25.11, beside what `scontrol show config` lists here.

@@ -57,6 +57,7 @@ Status enforce(const std::string& word, AccountingPolicy& policy) {
 
 void read_accounting(Table& table, AccountingPolicy& policy) {
   table.texts("enforce", [&](const std::string& word) { return enforce(word, policy); });
+  table.boolean("track_wckey", [&](bool value) { policy.track_wckey = value; });
   table.boolean("ask_account", [&](bool value) { policy.ask_account = value; });
   table.text("shares", [&](const std::string& word) -> Status {
     if (word != "given" && word != "allocations") return failure("must be given or allocations");

@@ -23,6 +23,7 @@ struct AccountingPolicy {
   bool limits = false;
   bool qos = false;
   bool safe = false;
+  bool track_wckey = false;        // TrackWCKey: scontrol shows the wckey of jobs
   bool ask_account = false;        // who has several accounts must name one
   bool allocation_shares = false;  // shares follow from core-years and RGU-years
   int64_t purge_jobs_after = 0;    // s after its end that a job's record is kept; 0: for ever

@@ -84,8 +84,7 @@ class Reader {
   std::set<std::string> noted_;
   Words node_defaults_, partition_defaults_;  // of NodeName=DEFAULT, PartitionName=DEFAULT
   std::vector<model::NodeRecord> nodes_;
-  std::map<std::string, size_t> node_names_;  // positions in nodes_
-  std::set<std::string> future_nodes_;
+  std::set<std::string> node_names_, future_nodes_;
   // What names nodes is read when all of them are known; with its where_.
   std::vector<std::pair<std::string, Words>> node_sets_, partitions_;
   std::map<std::string, std::vector<std::string>> members_;  // of node sets
@@ -180,7 +179,11 @@ Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
 }
 
 Status Reader::node_gres(const std::string& value, model::NodeRecord& node) {
-  if (node.name() == machine_.name()) return {};  // its GPUs are those that the driver tells of
+  // This machine's GPUs are those that its driver tells of.
+  if (node.name() == machine_.name() || node.name() == "localhost") {
+    note_unused("Gres");
+    return {};
+  }
   auto parsed = text::parse_gres_list(value);
   if (!parsed) return failure("Gres=" + value + ": " + parsed.error().message);
   std::vector<model::Gres> offered;
@@ -233,17 +236,17 @@ Status Reader::node(const Words& words) {
     future_nodes_.insert(names->begin(), names->end());
     return {};
   }
+  if (nodes_.size() + names->size() > text::kMaxHosts) return failure("more than 65536 nodes");
   const std::string* gres = find(all, "Gres");
   for (const std::string& name : *names) {
     node.set_name(name);
     node.set_address(name);
     node.set_is_virtual(name != machine_.name());
-    if (!node_names_.emplace(name, nodes_.size()).second) return failure("there are two nodes " + name);
+    if (!node_names_.insert(name).second) return failure("there are two nodes " + name);
     nodes_.push_back(node);
     if (gres == nullptr) continue;
     if (const Status given = node_gres(*gres, nodes_.back()); !given) return given;
   }
-  if (nodes_.size() > text::kMaxHosts) return failure("more than 65536 nodes");
   return {};
 }
 
@@ -267,7 +270,6 @@ Status Reader::node_set(const Words& words) {
 
 Status Reader::partition_nodes(const std::string& value, model::PartitionRecord& partition) {
   std::vector<std::string> members;
-  std::string hosts;  // what names no set
   if (is(value, "ALL")) {
     for (const model::NodeRecord& node : config_.nodes) members.push_back(node.name());
   } else {
@@ -335,7 +337,7 @@ Status Reader::finish() {
     config_.nodes = std::move(nodes_);
     if (partitions_.empty()) partitions_.push_back({"", {{"PartitionName", "main"}, {"Nodes", "ALL"}}});
   } else {
-    for (const auto& node : config_.nodes) node_names_.emplace(node.name(), node_names_.size());
+    for (const auto& node : config_.nodes) node_names_.insert(node.name());
   }
   for (const auto& [where, words] : node_sets_) {
     where_ = where;

@@ -118,7 +118,8 @@ TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
       "PriorityWeightAge=1000 PriorityMaxAge=1-0\nPriorityDecayHalfLife=0\nPriorityCalcPeriod=5\n"
       "AccountingStorageEnforce=limits,qos\nPreemptType=preempt/qos\nPreemptMode=GANG,SUSPEND\n"
       "PrivateData=jobs,usage\nEnforcePartLimits=ALL\nOverTimeLimit=2\nDefMemPerCPU=100\n"
-      "JobAcctGatherFrequency=task=5,energy=3\nMpiDefault=pmix_v4\nJobRequeue=0\nTaskPlugin=task/none\n",
+      "JobAcctGatherFrequency=task=5,energy=3\nTrackWCKey=yes\nMpiDefault=pmix_v4\nJobRequeue=0\nTaskPlugin="
+      "task/none\n",
       "kill_wait = 3\nfirst_job_id = 50\n[[partition]]\nname = \"p\"\n[[partition]]\nname = \"q\"\n"
       "over_time_limit = 9\ndefault_mem_per_node = \"1G\"\n");
   ASSERT_TRUE(status) << status.error().message;
@@ -141,6 +142,7 @@ TEST(SlurmConfiguration, ComesBeforeMinkeToml) {
   EXPECT_EQ(config.mpi_default, "pmix");
   EXPECT_FALSE(config.requeue_by_default);
   EXPECT_FALSE(config.bind_cpus);
+  EXPECT_TRUE(config.accounting.track_wckey);
   EXPECT_EQ(partition(config, "p").over_time_limit_minutes(), 2u);
   EXPECT_EQ(partition(config, "p").default_mem_per_cpu_mib(), 100u);
   EXPECT_EQ(partition(config, "q").over_time_limit_minutes(), 9u);
@@ -198,10 +200,12 @@ TEST(SlurmConfiguration, WhatItCannotReadItNames) {
 }
 
 TEST(SlurmConfiguration, ThisMachinesNodeKeepsItsOwnGpus) {
-  const auto [config, status] = apply("NodeName=here Gres=gpu:8\n");
+  const auto [config, status] = apply("NodeName=here Gres=gpu:8\nNodeName=localhost Gres=gpu:8\n");
   ASSERT_TRUE(status);
   EXPECT_EQ(config.nodes[0].gres_size(), 0);
   EXPECT_FALSE(config.nodes[0].is_virtual());
+  EXPECT_EQ(config.nodes[1].gres_size(), 0);
+  EXPECT_EQ(config.unused, std::vector<std::string>{"/etc/slurm/slurm.conf:1: Gres"});
 }
 
 }  // namespace
