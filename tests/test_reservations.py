@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from cluster import poll
+from cluster import Machine, poll
 
 
 def create(cluster, *words, check=0):
@@ -252,7 +252,6 @@ def test_cores_of_several_nodes_are_taken_evenly(cluster):
 
 
 def test_nodes_that_are_taken_or_drained_are_replaced(new_cluster):
-    from cluster import Machine
     cluster = new_cluster("replace", Machine(nodes=4, cpus=2))
     create(cluster, "reservationname=spare", "starttime=now", "duration=30", f"users={user()}", "nodecnt=1", "flags=replace")
     first = shown(cluster, "spare")
@@ -333,6 +332,21 @@ def test_a_magnetic_one_lets_go_of_what_is_requeued(cluster):
 
 
 @pytest.mark.minke_only
+def test_what_cannot_fit_is_refused_once_it_has_begun(cluster):
+    create(cluster, "reservationname=r", "starttime=now", "duration=60", f"users={user()}", "nodes=n1")
+    for options in ["-N2"], ["-n3"], ["-n1", "-c3"], ["-w", "n2"]:
+        refused = cluster.run("sbatch", "--reservation=r", *options, "--wrap", "true", check=1).stderr
+        assert "Requested node configuration is not available" in refused, options
+    # What does not start at once may be changed before it does.
+    cluster.run("sbatch", "--hold", "--reservation=r", "-N2", "--wrap", "true", check=0)
+    cluster.run("sbatch", "--begin=now+3600", "--reservation=r", "-N2", "--wrap", "true", check=0)
+    cluster.wait_end(cluster.sbatch("--reservation=r", "-n2", "-w", "n1", "--wrap", "true"))
+    create(cluster, "reservationname=later", "starttime=now+3600", "duration=60", f"users={user()}", "nodes=n2")
+    cluster.run("sbatch", "--reservation=later", "-N2", "--wrap", "true", check=0)
+    create(cluster, "reservationname=flexible", "starttime=now", "duration=60", f"users={user()}", "nodes=n2", "flags=flex")
+    cluster.run("sbatch", "--reservation=flexible", "-N2", "--wrap", "true", check=0)
+
+
 def test_of_several_whichever_is_free(cluster):
     when = ("starttime=now", "duration=60", f"users={user()}")
     create(cluster, "reservationname=a", *when, "nodes=n1")
@@ -410,8 +424,13 @@ def test_all_nodes_of_a_partition(cluster):
     cluster.run("scontrol", "delete", "reservationname=p", check=0)
 
 
+def test_license_only_is_any_nodes(new_cluster):
+    cluster = new_cluster("licenses", Machine(settings="licenses = {matlab = 3}"))
+    create(cluster, "reservationname=l", "starttime=now", "duration=60", f"users={user()}", "licenses=matlab:2", "flags=license_only")
+    assert shown(cluster, "l")["Flags"] == "ANY_NODES"
+
+
 def test_licenses_are_reserved(new_cluster):
-    from cluster import Machine
     cluster = new_cluster("licenses", Machine(nodes=2, cpus=2, settings="[licenses]\nmatlab = 3\n"))
     many = create(cluster, "reservationname=x", "starttime=now", "duration=60", f"users={user()}", "licenses=matlab:4", check=1)
     assert many.stderr.startswith("Error creating the reservation: Invalid license specification")

@@ -1,10 +1,14 @@
 // What jobs and the scheduler have of reservations: which of them a job may run in, which it is in, and what
 // they hold. State's thread.
 #include <algorithm>
+#include <set>
 
 #include "engine/embedded/core.h"
+#include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/spec_change.h"
+#include "model/error.h"
+#include "text/hostlist.h"
 #include "text/licenses.h"
 #include "text/number.h"
 
@@ -30,6 +34,31 @@ std::vector<sched::HoldId> Reservations::choices(const JobSpec& spec, uint32_t u
       ids.push_back(record.id());
   }
   return ids;
+}
+
+Status Reservations::has_room(const JobSpec& spec) const {
+  const ReservationRecord* record = find(spec.reservation());
+  if (spec.reservation().find(',') != std::string::npos || record == nullptr || !is_active(*record) ||
+      record->shares().empty() || has_flag(*record, "FLEX") || has_flag(*record, "ANY_NODES") ||
+      spec.hold() || spec.begin_time() > core_.now() || spec.dependencies_size() > 0)
+    return {};
+  const auto lacks = [&](const std::string& what) {
+    return failure("reservation " + record->name() + " has " + what, kNodeConfigUnavailable);
+  };
+  std::set<std::string> names;
+  uint64_t cpus = 0;
+  for (const ReservationRecord::Share& share : record->shares()) {
+    const NodeRecord* node = core_.nodes->find_node(share.node());
+    names.insert(share.node());
+    cpus += share.cpus() != 0 ? share.cpus() : node != nullptr ? node->cpus() : 0;
+  }
+  if (spec.min_nodes() > names.size()) return lacks("fewer nodes");
+  if (uint64_t{spec.ntasks()} * std::max(1U, spec.cpus_per_task()) > cpus && !spec.overcommit())
+    return lacks("fewer processors");
+  const auto wanted = text::expand_hostlist(spec.node_list());
+  for (size_t i = 0; wanted && i < wanted->size(); ++i)
+    if (!names.contains((*wanted)[i])) return lacks("no node " + (*wanted)[i]);
+  return {};
 }
 
 void Reservations::set_reservation(Job& job, const std::string& name) {

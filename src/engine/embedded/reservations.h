@@ -47,6 +47,9 @@ class Reservations {
 
   // Whether the job may name the reservation that it names.
   Status admits(const model::JobSpec& spec, uint32_t uid) const;
+  // Whether the one that the job names has room for it, as Slurm sees it: it is asked of a reservation that
+  // has begun, and of a job that could start at once.
+  Status has_room(const model::JobSpec& spec) const;
   // As the scheduler knows the job's reservation; 0: it names none.
   Result<sched::HoldId> hold_id(const model::JobSpec& spec) const;
   // Those that the job may run in, at least one: what it names, or 0 for none and then all that draw it in

@@ -104,6 +104,7 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   }
   if (const Status admitted = core_.rights->admits(uid, spec); !admitted) return admitted;
   if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
+  if (const Status room = core_.reservations->has_room(spec); !room) return room;
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     for (const IndexRange& range : spec.array().ranges()) {
       if (range.last() < range.first() || range.last() >= core_.config.max_array_size) {
