@@ -224,8 +224,7 @@ def copies(context, report, minke, tree, work, cold) -> None:
 
 
 def packs(context, report, minke, tree, work, cold) -> None:
-    """Into one archive on the disk, Minke's with an index and read back; and what the disk allows: so many bytes
-    written one after the other, and read back."""
+    """Into one archive on the disk, Minke's with an index and read back; and what the disk allows."""
     name = "cold" if cold else "warm"
     archive = work / "set.tar"
     for _ in range(context.options.repeats):
@@ -236,17 +235,22 @@ def packs(context, report, minke, tree, work, cold) -> None:
         plain = ["sh", "-c", f"tar -C '{tree}' -cf '{archive}' . && sync '{archive}'"]
         report.sample(f"pack {name}: tar", seconds(plain, cold))
         archive.unlink()
-        report.sample(f"pack {name}: disk", seconds(
-            ["dd", "if=/dev/zero", f"of={archive}", "bs=1M", f"count={mebibytes}", "conv=fsync", "status=none"], cold))
-        report.sample(f"pack {name}: disk, back", report.samples[f"pack {name}: disk"][-1] + seconds(
-            ["dd", f"if={archive}", "of=/dev/null", "bs=4M", "iflag=direct", "status=none"]))
-        archive.unlink()
+        disk_alone(report, f"pack {name}", archive, mebibytes, cold)
     report.compare(f"pack a tree, {name}", f"pack {name}: minke", f"pack {name}: tar", "tar, sync", "s",
                    3.5 if cold else None, smaller_is_better=True)
     report.compare(f"pack a tree, {name}", f"pack {name}: minke", f"pack {name}: disk", "writing as much", "s",
                    0.7, smaller_is_better=True)
     report.compare(f"pack a tree, {name}", f"pack {name}: minke", f"pack {name}: disk, back",
                    "writing and reading back as much", "s", smaller_is_better=True)
+
+
+def disk_alone(report, name, file, mebibytes, cold) -> None:
+    """What the disk allows: so many bytes written one after the other, and read back."""
+    report.sample(f"{name}: disk", seconds(
+        ["dd", "if=/dev/zero", f"of={file}", "bs=1M", f"count={mebibytes}", "conv=fsync", "status=none"], cold))
+    report.sample(f"{name}: disk, back", report.samples[f"{name}: disk"][-1] + seconds(
+        ["dd", f"if={file}", "of=/dev/null", "bs=4M", "iflag=direct", "status=none"]))
+    file.unlink()
 
 
 def compressed(context, report, minke, tree, work, cold) -> None:
@@ -260,10 +264,14 @@ def compressed(context, report, minke, tree, work, cold) -> None:
         archive.unlink()
         report.sample(f"compress {name}: tar", seconds(
             ["sh", "-c", f"tar -C '{tree}' -cf - . | zstd -q -T0 -1 -o '{archive}' && sync '{archive}'"], cold))
-        report.sample(f"compress {name}: tar, MiB", archive.stat().st_size / (1 << 20))
+        mebibytes = archive.stat().st_size / (1 << 20)
+        report.sample(f"compress {name}: tar, MiB", mebibytes)
         archive.unlink()
+        disk_alone(report, f"compress {name}", archive, int(mebibytes) + 1, cold)
     report.compare(f"pack a tree compressed, {name}", f"compress {name}: minke", f"compress {name}: tar",
                    "tar, zstd -T0 -1, sync", "s", 2.5, smaller_is_better=True)
+    report.compare(f"pack a tree compressed, {name}", f"compress {name}: minke", f"compress {name}: disk, back",
+                   "writing and reading back as much", "s", smaller_is_better=True)
     report.compare(f"its size, {name}", f"compress {name}: minke, MiB", f"compress {name}: tar, MiB",
                    "tar, zstd -T0 -1", "MiB", 0.98, smaller_is_better=True)
 
