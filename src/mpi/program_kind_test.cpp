@@ -2,10 +2,14 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <string>
+
+#include "base/result.h"
+#include "os/fd.h"
 
 namespace minke::mpi {
 namespace {
@@ -45,9 +49,9 @@ std::string program(const std::string& library) {
 }
 
 std::optional<Kind> kind_of(const std::string& content) {
-  const std::string path = testing::TempDir() + "program_kind";
-  std::ofstream(path, std::ios::binary) << content;
-  return kind_of_program(path);
+  const os::UniqueFd file(::memfd_create("program", MFD_CLOEXEC));
+  MINKE_CHECK(file && ::write(file.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+  return kind_of_program("/proc/self/fd/" + std::to_string(file.get()));
 }
 
 TEST(ProgramKind, ByTheLibrary) {
