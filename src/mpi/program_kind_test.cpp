@@ -50,7 +50,8 @@ std::string program(const std::string& library) {
 
 std::optional<Kind> kind_of(const std::string& content) {
   const os::UniqueFd file(::memfd_create("program", MFD_CLOEXEC));
-  MINKE_CHECK(file && ::write(file.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+  MINKE_CHECK(file &&
+              ::write(file.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
   return kind_of_program("/proc/self/fd/" + std::to_string(file.get()));
 }
 
