@@ -6,6 +6,7 @@
 
 #include "engine/embedded/config_listing.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/word.h"
 #include "sched/tres_weights.h"
 #include "text/duration.h"
 #include "text/licenses.h"
@@ -15,10 +16,6 @@ namespace minke::engine {
 namespace {
 
 using Value = const std::string&;
-
-bool is(std::string_view given, std::string_view name) {
-  return text::equals_ignoring_case(given, name);
-}
 
 // ---- values ---------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 #include "engine/embedded/config_machine.h"
 #include "engine/embedded/config_parameters.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/word.h"
 #include "model/error.h"
 #include "sched/tres_weights.h"
 #include "text/hostlist.h"
@@ -22,10 +23,6 @@ using Words = std::vector<std::pair<std::string, std::string>>;
 
 constexpr uint64_t kMaxCpus = 65536;
 constexpr int kMaxIncludes = 8;  // one within another
-
-bool is(std::string_view given, std::string_view name) {
-  return text::equals_ignoring_case(given, name);
-}
 
 template <size_t kCount>
 bool is_of(std::string_view name, const std::string_view (&known)[kCount]) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/word.h"
 #include "model/error.h"
 #include "text/number.h"
 
@@ -10,10 +11,6 @@ namespace minke::engine {
 using namespace model;
 
 namespace {
-
-bool is(std::string_view given, std::string_view name) {
-  return text::equals_ignoring_case(given, name);
-}
 
 // The state that a node of state `from` has after State=`word`; an error where Slurm has none.
 Result<NodeState> next_state(NodeState from, const std::string& word, bool busy) {

@@ -7,6 +7,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/users.h"
+#include "engine/embedded/word.h"
 #include "model/error.h"
 #include "sched/tres_weights.h"
 #include "text/duration.h"
@@ -21,10 +22,6 @@ using namespace model;
 namespace {
 
 constexpr uint32_t kNoBound = 0xffffffff;
-
-bool is(std::string_view given, std::string_view name) {
-  return text::equals_ignoring_case(given, name);
-}
 
 tl::unexpected<Error> invalid(const rpc::Field& field) {
   return failure("Invalid input " + field.name() + "=" + field.value(), kInvalidTres);

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/word.h"
 #include "model/error.h"
 #include "text/duration.h"
 #include "text/number.h"
@@ -28,10 +29,6 @@ constexpr std::array<std::string_view, 20> kFlags = {
     "MAINT",   "FLEX",         "OVERLAP",     "IGNORE_JOBS", "HOURLY",    "DAILY",     "WEEKDAY",
     "WEEKEND", "WEEKLY",       "SPEC_NODES",  "ALL_NODES",   "ANY_NODES", "STATIC",    "PART_NODES",
     "REPLACE", "REPLACE_DOWN", "FIRST_CORES", "TIME_FLOAT",  "MAGNETIC",  "PURGE_COMP"};
-
-bool is(std::string_view given, std::string_view name) {
-  return text::equals_ignoring_case(given, name);
-}
 
 Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
   if (const size_t equals = word.find('='); equals != std::string_view::npos) {

@@ -1,0 +1,13 @@
+// Slurm compares the names and words of fields and parameters in any case: `is(field.name(), "State")`.
+// Pure; any thread.
+#pragma once
+
+#include <string_view>
+
+#include "text/number.h"
+
+namespace minke::engine {
+
+inline bool is(std::string_view given, std::string_view name) { return text::equals_ignoring_case(given, name); }
+
+}  // namespace minke::engine
