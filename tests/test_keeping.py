@@ -82,6 +82,44 @@ def test_purge_tells_twice_and_removes_what_is_still_not_used(cluster):
     assert new.exists()
 
 
+@pytest.fixture
+def saved(cluster):
+    """A directory that has changed since the last snapshot."""
+    work = next((cluster.directory / "disks/project").iterdir()) / USER / "work"
+    work.mkdir()
+    (work / "file").write_text("before")
+    keep(cluster, int(time.time()))
+    (work / "file").write_text("after")
+    return work
+
+
+def test_what_a_killed_restore_left_is_not_in_the_next_one(cluster, saved):
+    left = saved.parent / ".work.minke-partial"
+    left.mkdir()
+    (left / "stale").write_text("of another version")
+    cluster.run("minke", "restore", saved, "--latest", "--replace", check=0)
+    assert [path.name for path in saved.iterdir()] == ["file"] and (saved / "file").read_text() == "before"
+    assert [path.name for path in saved.parent.iterdir()] == ["work"]
+    cluster.run("minke", "restore", saved / "file", "--latest", "--to", f"{saved}/sub/again/", check=0)
+    assert (saved / "sub/again").read_text() == "before"
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+@pytest.mark.parametrize("what", ["work", "work/file"])
+def test_a_killed_restore_leaves_the_old_or_the_new(cluster, saved, what):
+    path, ends = saved.parent / what, set()
+    for rename in range(1, 9):
+        (saved / "file").write_text("after")
+        done = cluster.run("strace", "-f", "-o", "/dev/null", "-e", "trace=rename,renameat,renameat2",
+                           "-e", f"inject=rename,renameat,renameat2:signal=KILL:when={rename}",
+                           cluster.program, "restore", path, "--latest", "--replace")
+        ends.add((saved / "file").read_text())
+        if done.returncode == 0:
+            break
+    assert done.returncode == 0 and rename > 1 and (saved / "file").read_text() == "before"
+    assert "before" in ends
+
+
 def test_nothing_goes_without_notices(cluster):
     old = aged(cluster.directory / "disks/scratch" / USER / "old", 9)
     wait = keep(cluster, local(11, 20))

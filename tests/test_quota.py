@@ -1,11 +1,15 @@
 """Tiers of storage, and the commands that say what one has in them."""
 import getpass
 import json
+import os
+import pathlib
 import sqlite3
+import subprocess
 
 import pytest
 
-from cluster import Cluster, Machine, poll
+from cluster import Cluster, Machine, plain_environment, poll
+from test_storage import MINKE
 
 
 @pytest.fixture
@@ -192,3 +196,28 @@ def test_doctor_finds_and_mends_what_does_not_hand_down_the_group(cluster):
     assert "mended: 1 of 1" in cluster.run("minke", "storage", "doctor", "--mend", check=0).stdout
     assert copied.stat().st_mode & 0o7777 == 0o2755
     assert json.loads(cluster.run("minke", "storage", "doctor", "--json", check=0).stdout)[0]["without_setgid"] == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
+def test_doctor_says_what_it_could_not_look_at(tmp_path):
+    for path in (tmp_path, *tmp_path.parents):
+        if path not in (pathlib.Path("/"), pathlib.Path("/tmp")):
+            path.chmod(path.stat().st_mode | 0o055)
+    disks = tmp_path / "disks"
+    disks.mkdir()
+    os.chown(disks, 65534, 65534)
+    (tmp_path / "minke.toml").write_text(f'[storage]\nprofile = "narval"\nroot = "{disks}"\n')
+    environment = plain_environment() | {"MINKE_CONFIG": str(tmp_path / "minke.toml"), "MINKE_HOME": str(disks / "home")}
+
+    def storage(*words):
+        return subprocess.run([MINKE, "storage", *words], env=environment, capture_output=True, text=True, timeout=60,
+                              user=65534, group=65534, extra_groups=[])
+    assert storage("init").returncode == 0
+    project, = (disks / "project").iterdir()
+    assert storage("doctor").returncode == 0
+    (project / "closed").mkdir(mode=0o2700)
+    os.chmod(project / "closed", 0o2700)
+    os.chown(project / "closed", 0, 65534)
+    for option in ((), ("--json",), ("--mend",)):
+        done = storage("doctor", *option)
+        assert done.returncode == 1 and f"{project}/closed: Permission denied" in done.stderr, (done.stdout, done.stderr)

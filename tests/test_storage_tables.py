@@ -104,6 +104,8 @@ def test_the_list_is_that_of_a_walk(disk, tmp_path):
     time.sleep(1.1)  # --days 0: what nobody used in this second
     tables, walk = (old_list(disk, tmp_path / "list", *option) for option in ((), ("--walk",)))
     assert len(tables) > 2100 and tables == walk
+    said = {minke("storage", "purge", disk, "--days", 0, *option).stdout for option in ((), ("--walk",))}
+    assert len(said) == 1, said  # its space, too
     # Of a directory in it, too.
     tables, walk = (old_list(disk / "d1", tmp_path / "list", *option) for option in ((), ("--walk",)))
     assert len(tables) > 80 and tables == walk

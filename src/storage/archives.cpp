@@ -43,11 +43,30 @@ bool holds_only(int directory, const std::string& name) {
          S_ISDIR(status.st_mode);
 }
 
+bool is_zero(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
+
+// Of a tar archive that is not compressed: tar takes one that was cut off between two files for all of it.
+// Checksums would notice that of the others.
+bool is_cut_off(const std::string& archive) {
+  constexpr off_t kEnd = 1024;  // two blocks of zeros
+  const os::UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char bytes[kEnd];
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || status.st_size < kEnd ||
+      ::pread(file.get(), bytes, 512, 0) != 512 || std::string_view(bytes, 512).substr(257, 5) != "ustar")
+    return false;
+  return ::pread(file.get(), bytes, kEnd, status.st_size - kEnd) == kEnd && !is_zero({bytes, kEnd});
+}
+
 // Of minke pack's own archives: each file's checksum. Frames of zstd have their own, which tar's reading
 // notices.
 Status verify(ArchiveKind kind, const std::string& archive, const std::atomic<bool>* stop) {
-  const auto index =
-      kind == ArchiveKind::kTar ? TarIndex::open(archive) : Result<TarIndex>(failure("no index"));
+  if (kind != ArchiveKind::kTar) return {};
+  const auto index = TarIndex::open(archive);
+  if (!index && is_cut_off(archive))
+    return failure(archive + ": it has no end, and may have been cut off: it is not unpacked", EIO);
   if (!index || index->is_compressed()) return {};
   std::atomic<uint64_t> verified{0};
   return verify_archive(index->fd(), archive, verified, stop);
@@ -63,7 +82,7 @@ Status extract(ArchiveKind kind, const std::string& archive, const std::string& 
                           "--delay-directory-restore", "--preserve-permissions"},
                          stop);
     case ArchiveKind::kZip:
-      return run_program({"unzip", "-q", "-n", path, "-d", to}, stop);
+      return run_program({"unzip", "-q", "-o", path, "-d", to}, stop);
     case ArchiveKind::kSquashfs:
       return run_program({"unsquashfs", "-quiet", "-no-progress", "-force", "-dest", to, path}, stop);
   }
@@ -82,6 +101,8 @@ std::optional<ArchiveKind> archive_kind(const std::string& path) {
   if (bytes.starts_with("hsqs")) return ArchiveKind::kSquashfs;
   if (bytes.starts_with("PK\003\004") || bytes.starts_with("PK\005\006")) return ArchiveKind::kZip;
   if (bytes.size() == 512 && bytes.substr(257, 5) == "ustar") return ArchiveKind::kTar;
+  if (bytes.size() == 512 && is_zero(bytes) && path.ends_with(".tar"))
+    return ArchiveKind::kTar;  // an empty one
   // Compressed: what is in it is only known by the name.
   const std::string_view magics[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd",
                                      "\xfd"
@@ -92,6 +113,7 @@ std::optional<ArchiveKind> archive_kind(const std::string& path) {
                        path.ends_with(".txz") || path.ends_with(".tbz2") || path.ends_with(".tzst");
     if (bytes.starts_with(magic) && named) return ArchiveKind::kTar;
   }
+  if (bytes.starts_with(magics[1]) && TarIndex::open(path)) return ArchiveKind::kTar;  // minke pack's
   return std::nullopt;
 }
 

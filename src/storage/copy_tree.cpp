@@ -33,6 +33,23 @@ std::optional<struct statx> look(int directory, const char* name, int flags = AT
   return status;
 }
 
+bool same_file(const struct statx& a, const struct statx& b) {
+  return a.stx_ino == b.stx_ino && a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
+}
+
+// Whether an open directory is `above`, or lies in it.
+bool lies_in(int directory, const struct statx& above) {
+  os::UniqueFd at(::openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  auto status = at ? look(at.get(), "", AT_EMPTY_PATH) : std::nullopt;
+  while (status && !same_file(*status, above)) {
+    at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto next = at ? look(at.get(), "", AT_EMPTY_PATH) : std::nullopt;
+    if (!next || same_file(*next, *status)) return false;  // above the root is the root
+    status = next;
+  }
+  return status.has_value();
+}
+
 bool same_content(const struct statx& a, const struct statx& b) {
   return (a.stx_mode & S_IFMT) == (b.stx_mode & S_IFMT) && a.stx_size == b.stx_size &&
          same_time(a.stx_mtime, b.stx_mtime);
@@ -188,8 +205,7 @@ class Copier : public Visitor {
     const int root = destination_root(in);
     if (current) {
       const auto other = look(root, first.c_str());
-      if (other && other->stx_ino == current->stx_ino && other->stx_dev_minor == current->stx_dev_minor &&
-          other->stx_dev_major == current->stx_dev_major) {
+      if (other && same_file(*other, *current)) {
         ++progress_.same;
         return;
       }
@@ -366,6 +382,14 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
   const bool is_tree = S_ISDIR(source->stx_mode);
   if (current && is_tree != S_ISDIR(current->stx_mode))
     return failure(to + ": it is there already, and " + (is_tree ? "no directory" : "a directory"), EEXIST);
+  // A copy would find itself in its source, or change its source, and never end or lose what it is to keep.
+  if (is_tree && lies_in(parent.get(), *source))
+    return failure(to + ": it lies in " + from + ", which would be copied into itself", EINVAL);
+  if (is_tree && current && !same_file(*source, *current)) {
+    const os::UniqueFd there(::open(from.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (there && lies_in(there.get(), *current))
+      return failure(from + ": it lies in " + to + ", where it would be changed itself", EINVAL);
+  }
   // A tree that is not there yet grows under another name.
   const bool appears = is_tree && !current;
   const std::string& made = appears ? place->partial : name;

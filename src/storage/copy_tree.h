@@ -37,8 +37,8 @@ struct CopyProgress {
   Failures failures;
 };
 
-// Makes `to` what `from` is. Errors: nothing could be begun, or (code ECANCELED) it was stopped, or EIO: see
-// the failures; what was to appear in one step has not appeared then.
+// Makes `to` what `from` is. Errors: nothing could be begun (EINVAL: one lies in the other), or (code
+// ECANCELED) it was stopped, or EIO: see the failures; what was to appear in one step has not appeared then.
 Status copy_tree(const std::string& from, const std::string& to, const CopyOptions& options,
                  CopyProgress& progress);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "os/fd.h"
+#include "storage/inode_set.h"
 #include "storage/purge_tables.h"
 #include "storage/tree_walk.h"
 #include "storage/words.h"
@@ -47,7 +48,12 @@ class Purger : public Visitor {
   void visit(unsigned, Directory& in, const char* name, const struct statx& seen) override {
     if (!is_old(seen)) return;
     const std::string path = in.path_of(name);
-    const OldFile file{seen.stx_ino, last_use(seen), seen.stx_uid, seen.stx_size, seen.stx_blocks * 512};
+    const OldFile file{.inode = seen.stx_ino,
+                       .last_use = last_use(seen),
+                       .uid = seen.stx_uid,
+                       .links = seen.stx_nlink,
+                       .size = seen.stx_size,
+                       .space = seen.stx_blocks * 512};
     // One write, so that lines of several threads do not mix; before the removal, so that none is missing.
     if (!record(line(file, path))) return;
     if (!options_.remove || remove(in.fd(), name, file, path)) count(file);
@@ -101,7 +107,7 @@ class Purger : public Visitor {
 
   void count(const OldFile& file) {
     ++files;
-    space += file.space;
+    if (file.links < 2 || met_.insert(0, file.inode)) space += file.space;
   }
 
   bool remove(int directory, const char* name, const OldFile& seen, const std::string& path) {
@@ -170,6 +176,7 @@ class Purger : public Visitor {
   const PurgeOptions& options_;
   PurgeResult& result_;
   os::UniqueFd top_;
+  InodeSet met_;  // with several names: their space is counted once. All of one file system
 };
 
 }  // namespace

@@ -81,7 +81,12 @@ bool is_old(const TableInode& inode, int64_t before) {
 }
 
 OldFile old_file(const TableInode& inode) {
-  return {inode.number, std::max(inode.atime, inode.ctime), inode.uid, inode.size, inode.space};
+  return {.inode = inode.number,
+          .last_use = std::max(inode.atime, inode.ctime),
+          .uid = inode.uid,
+          .links = inode.links,
+          .size = inode.size,
+          .space = inode.space};
 }
 
 // An OldFile as it is kept: few bytes, because there are millions.
@@ -93,13 +98,20 @@ struct Detail {
   bool set(const OldFile& file) {
     constexpr auto kMost = std::numeric_limits<uint32_t>::max();
     if (file.inode > kMost || file.last_use < 0 || file.last_use > kMost || file.space / 512 > kMost ||
-        file.space % 512 != 0)
+        file.space % 512 != 0 || file.links > 1)
       return false;
     *this = {static_cast<uint32_t>(file.inode), static_cast<uint32_t>(file.last_use), file.uid,
              static_cast<uint32_t>(file.space / 512), file.size};
     return true;
   }
-  OldFile file() const { return {inode, last_use, uid, size, uint64_t{blocks} * 512}; }
+  OldFile file() const {
+    return {.inode = inode,
+            .last_use = last_use,
+            .uid = uid,
+            .links = 1,
+            .size = size,
+            .space = uint64_t{blocks} * 512};
+  }
 };
 
 // What one worker has met, in pieces that can be given back one by one.

@@ -16,7 +16,7 @@ namespace minke::storage {
 struct OldFile {
   uint64_t inode = 0;
   int64_t last_use = 0;  // s since the epoch
-  uint32_t uid = 0;
+  uint32_t uid = 0, links = 1;
   uint64_t size = 0, space = 0;  // bytes
 };
 

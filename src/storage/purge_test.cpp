@@ -47,6 +47,19 @@ TEST(Purge, a_file_that_was_just_read_stays) {
   EXPECT_EQ(tree.read("used"), "x");
 }
 
+TEST(Purge, space_of_a_file_with_two_names_counts_once) {
+  const TempTree tree;
+  tree.write("d/a", std::string(1 << 20, 'x'));
+  PurgeResult one, two;
+  const int64_t later = std::time(nullptr) + 60;
+  ASSERT_TRUE(purge_tree(tree.path(), {.before = later}, one));
+  std::filesystem::create_hard_link(tree / "d/a", tree / "b");
+  ASSERT_TRUE(purge_tree(tree.path(), {.before = later}, two));
+  EXPECT_EQ(two.files, 2u);
+  EXPECT_GE(one.space, 1u << 20);
+  EXPECT_EQ(two.space, one.space);
+}
+
 TEST(Purge, nothing_is_removed_that_cannot_be_recorded) {
   const TempTree tree;
   for (int i = 0; i < 50; ++i) tree.write(std::to_string(i), "x");

@@ -17,9 +17,26 @@ namespace minke::storage {
 
 namespace {
 
-std::string last_line(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
+// What a program says last is why it failed, but for what says no more than that it did; in one line.
+std::string last_words(const std::string& program, const std::string& said) {
+  constexpr size_t kLines = 3;
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < said.size();) {
+    const size_t end = std::min(said.find('\n', at), said.size());
+    std::string line = said.substr(at, end - at);
+    at = end + 1;
+    if (line.starts_with(program + ": ")) line.erase(0, program.size() + 2);
+    line.erase(0, line.find_first_not_of(" \t"));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (line.empty() || line == "Exiting with failure status due to previous errors" ||
+        line == "Error is not recoverable: exiting now")
+      continue;
+    lines.push_back(std::move(line));
+  }
+  std::string words;
+  for (size_t at = lines.size() > kLines ? lines.size() - kLines : 0; at < lines.size(); ++at)
+    words += (words.empty() ? "" : "; ") + lines[at];
+  return lines.size() > kLines ? "… " + words : words;
 }
 
 // In the child: only what is safe where other threads of the parent may have held locks.
@@ -105,7 +122,7 @@ Status run_program(const std::vector<std::string>& words, const std::atomic<bool
   }
   if (stopped) return failure("stopped", ECANCELED);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  const std::string line = last_line(said);
+  const std::string line = last_words(words[0], said);
   return failure(words[0] + ": " +
                  (!line.empty()       ? line
                   : WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))

@@ -10,7 +10,7 @@
 namespace minke::storage {
 
 // Standard output is thrown away. Errors: ENOENT (not installed), ECANCELED (`stop`: it was ended), or code 0
-// with the last line that it wrote to standard error.
+// with the last lines that it wrote to standard error, as one.
 Status run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop = nullptr);
 
 // Whether it is on PATH.

@@ -237,7 +237,31 @@ Amount& Amount::operator+=(const Amount& other) {
   return *this;
 }
 
-Result<Usage> scan_usage(const std::vector<std::string>& roots, const UsageOptions& options) {
+namespace {
+
+// Without those that are counted with another: the same again, or what lies in it.
+std::vector<std::string> without_parts(const std::vector<std::string>& roots, bool one_file_system) {
+  const auto holds = [&](const std::string& root, const std::string& part) {
+    if (!part.starts_with(root.ends_with('/') ? root : root + "/")) return false;
+    struct stat above {
+    }, below{};
+    return !one_file_system || (::lstat(root.c_str(), &above) == 0 && ::lstat(part.c_str(), &below) == 0 &&
+                                above.st_dev == below.st_dev);
+  };
+  std::vector<std::string> kept;
+  for (size_t at = 0; at < roots.size(); ++at) {
+    bool counted = false;
+    for (size_t other = 0; other < roots.size() && !counted; ++other)
+      counted = roots[other] == roots[at] ? other < at : holds(roots[other], roots[at]);
+    if (!counted) kept.push_back(roots[at]);
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<Usage> scan_usage(const std::vector<std::string>& given, const UsageOptions& options) {
+  const std::vector<std::string> roots = without_parts(given, options.one_file_system);
   if (roots.size() == 1)
     if (auto usage = scan_tables(roots[0], options)) return std::move(*usage);
   const WalkOptions walk{.threads = options.threads,

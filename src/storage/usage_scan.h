@@ -52,7 +52,8 @@ struct UsageOptions {
   bool tables = true;
 };
 
-// Blocking; uses threads of its own. Errors: a root cannot be opened. What cannot be read within is counted
+// Blocking; uses threads of its own. A root that lies in another is not counted twice. Errors: a root cannot
+// be opened. What cannot be read within is counted
 // and goes on.
 Result<Usage> scan_usage(const std::vector<std::string>& roots, const UsageOptions& options);
 

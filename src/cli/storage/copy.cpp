@@ -8,7 +8,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/fetch.h"
@@ -73,6 +76,15 @@ std::string last_component(std::string path) {
   return last == "." || last == ".." || last.empty() ? last_component(following(path)) : last;
 }
 
+// Two of which one would take the other's place, or be taken for a copy of it.
+std::optional<std::pair<std::string, std::string>> of_the_same_name(const std::vector<std::string>& sources) {
+  std::map<std::string, std::string> names;
+  for (const std::string& source : sources)
+    if (const auto [at, fresh] = names.try_emplace(last_component(source), source); !fresh)
+      return std::pair{at->second, source};
+  return std::nullopt;
+}
+
 int copy(const Options& options) {
   for (const std::string& path : options.paths)
     if (path.empty()) return fail(options, "a path is empty");
@@ -83,6 +95,13 @@ int copy(const Options& options) {
   const bool into = !options.sync && is_directory(destination);
   if (sources.size() > 1 && !into)
     return fail(options, destination + ": it must be a directory for several sources");
+  struct stat first {};
+  if (destination.back() == '/' && !is_directory(destination) &&
+      (::lstat(sources.front().c_str(), &first) != 0 || !S_ISDIR(first.st_mode)))
+    return fail(options, destination + ": there is no such directory");
+  if (const auto both = of_the_same_name(sources); into && both)
+    return fail(options,
+                both->first + " and " + both->second + " would have the same place in " + destination);
   const auto& stop = stop_on_signals();
   storage::CopyProgress progress;
   const ProgressLine line([&] {
@@ -98,6 +117,7 @@ int copy(const Options& options) {
     const std::string to = into ? destination + "/" + last_component(source)
                            : options.sync && is_directory(destination) ? following(destination)
                                                                        : destination;
+    const uint64_t failed = progress.failures.count();
     const Status copied = storage::copy_tree(source, to,
                                              {.threads = options.threads,
                                               .keep_owner = ::geteuid() == 0,
@@ -111,8 +131,7 @@ int copy(const Options& options) {
     }
     if (!copied) {
       complete = false;
-      if (progress.failures.count() == 0)
-        progress.failures.add(source, copied.error().message, copied.error().code);
+      if (progress.failures.count() == failed) fail(options, copied.error().message);
     } else if (options.verify) {
       if (Status compared = storage::compare_trees(source, to, options.threads, progress.failures); !compared)
         progress.failures.add(source, compared.error().message);

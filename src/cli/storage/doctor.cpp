@@ -31,7 +31,9 @@ int storage_doctor(const std::string& user, bool mend, bool json) {
       continue;
     }
     const uint64_t causes = found.other_group + found.not_handed_down;
-    wrong |= causes > found.mended;
+    wrong |= causes > found.mended || found.failures.count() > 0;
+    // What belongs to others, only they can mend; and what cannot be read is not known to be right.
+    report_errors("minke storage", found.failures.kept(), found.failures.count());
     if (json) {
       out.push_back({{"tier", tier.name},
                      {"path", shown},
@@ -57,8 +59,6 @@ int storage_doctor(const std::string& user, bool mend, bool json) {
                           storage::number_text(causes));
     if (!mend && causes > 0) text += "  to mend it: minke storage doctor --mend\n";
     write_out(text);
-    // What belongs to others, only they can mend.
-    report_errors("minke storage", found.failures.kept(), found.failures.count());
   }
   if (json) write_out(out.dump(2) + "\n");
   return wrong ? 1 : 0;

@@ -67,6 +67,7 @@ int pack(PackChoice choice) {
   const uint64_t shard_bytes = storage::parse_bytes(choice.shard_size);
   if (shards && shard_bytes == 0) return fail(name, {EINVAL, "invalid --shard-size: " + choice.shard_size});
   if (base_name(choice.to).empty()) return fail(name, {EINVAL, choice.to + ": a name is needed"});
+  if (!shards && choice.to.back() == '/') return fail(name, {EINVAL, choice.to + ": an archive is a file"});
   // An archive within what it is made of would have to hold itself.
   const size_t slash = choice.to.rfind('/');
   const std::string parent = following(slash == std::string::npos ? "." : choice.to.substr(0, slash + 1));

@@ -1,10 +1,13 @@
 // minke restore: what a file or directory was in the snapshots above it, and one of its versions back in its
 // place, or beside it.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,7 +19,9 @@
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
 #include "os/files.h"
+#include "storage/beside.h"
 #include "storage/copy_tree.h"
+#include "storage/remove_tree.h"
 #include "storage/snapshots.h"
 #include "storage/words.h"
 #include "text/timestamp.h"
@@ -68,32 +73,44 @@ int list(const std::vector<storage::Version>& versions, bool json) {
   return 0;
 }
 
-// What is there now steps aside for the moment in which the version takes its place.
-Status exchange(const std::string& made, const std::string& path) {
-  const std::string aside = made + ".before";
-  if (::rename(path.c_str(), aside.c_str()) != 0) return failure_from_errno(path, errno);
-  if (::rename(made.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    (void)::rename(aside.c_str(), path.c_str());
-    return failure_from_errno(path, error);
+// Takes the place of what is there, in one step where the file system can do that; that goes then.
+Status exchange(const storage::Beside& place) {
+  const int parent = place.parent.get();
+  const char *made = place.partial.c_str(), *name = place.name.c_str();
+  if (::renameat2(parent, made, parent, name, RENAME_EXCHANGE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) return failure_from_errno(place.directory + "/" + name, errno);
+    const std::string aside = place.name + ".before-" + std::to_string(::getpid());
+    if (::renameat(parent, name, parent, aside.c_str()) != 0)
+      return failure_from_errno(place.directory + "/" + name, errno);
+    if (::renameat(parent, made, parent, name) != 0 || ::renameat(parent, aside.c_str(), parent, made) != 0)
+      return failure(place.directory + "/" + name + ": what was there is " + aside +
+                     " now: " + std::strerror(errno));
   }
-  std::error_code left;
-  std::filesystem::remove_all(aside, left);
+  if (::fsync(parent) != 0) return failure_from_errno(place.directory, errno);
+  storage::Failures failures;
+  if (Status removed = storage::remove_tree(parent, place.partial, failures); !removed)
+    return failure("it is back; what was there before is still in " + place.directory + "/" + place.partial +
+                   ": " + removed.error().message);
   return {};
 }
 
 int bring_back(const Options& options, const storage::Version& version, const std::string& path) {
-  const std::string to = options.to.empty() ? path : options.to;
+  std::string to = options.to.empty() ? path : options.to;
+  while (to.size() > 1 && to.back() == '/') to.pop_back();
   struct stat status {};
   const bool there = ::lstat(to.c_str(), &status) == 0;
   if (there && !options.replace)
     return fail(storage::shown_path(to) +
                 " is there: --replace puts the version in its place, --to PATH beside it");
-  if (const Status made =
-          os::make_directories(to.substr(0, to.rfind('/') == std::string::npos ? 0 : to.rfind('/')), 0777);
-      !made && to.find('/') != std::string::npos)
-    return fail(made.error().message);
-  const std::string aside = to + ".minke-restored";
+  if (const size_t slash = to.rfind('/'); slash != std::string::npos && slash > 0)
+    if (const Status made = os::make_directories(to.substr(0, slash), 0777); !made)
+      return fail(made.error().message);
+  const auto place = storage::beside(to);
+  if (!place) return fail(storage::shown_path(place.error().message));
+  const std::string aside = place->directory + "/" + place->partial;
+  storage::Failures ignored;
+  // What a killed one has left may be of another version.
+  if (there) (void)storage::remove_tree(place->parent.get(), place->partial, ignored);
   storage::CopyProgress progress;
   const Status copied = storage::copy_tree(
       version.path, there ? aside : to,
@@ -103,7 +120,7 @@ int bring_back(const Options& options, const storage::Version& version, const st
     return fail(storage::shown_path(copied.error().message));
   }
   if (there) {
-    if (const Status exchanged = exchange(aside, to); !exchanged)
+    if (const Status exchanged = exchange(*place); !exchanged)
       return fail(storage::shown_path(exchanged.error().message));
   }
   write_out(fmt::format("{}: as it was in {}\n", storage::shown_path(to),

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "cli/storage/staging_service.h"
 #include "cli/storage/storage.h"
 #include "os/files.h"
+#include "storage/archives.h"
 #include "storage/copy_tree.h"
 #include "storage/staging.h"
 #include "storage/words.h"
@@ -56,10 +58,37 @@ std::string cache_of(const std::string& directory) {
   return own ? cache : "";
 }
 
+std::string last_component(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+// What a source is called in the directory; of an archive without its suffix.
+std::string staged_name(const std::string& source) {
+  const std::string name = last_component(source);
+  struct stat status {};
+  const bool file = ::stat(source.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return file ? storage::without_suffix(name) : name;
+}
+
+// Two sources that would be called the same, and become one.
+bool have_names_of_their_own(const char* command, const std::vector<std::string>& sources) {
+  std::map<std::string, std::string> names;
+  for (const std::string& source : sources) {
+    const auto [at, fresh] = names.try_emplace(staged_name(following(source)), source);
+    if (fresh || following(at->second) == following(source)) continue;
+    print_error(command, storage::shown_path(at->second + " and " + source + " would have the same name, " +
+                                             at->first));
+    return false;
+  }
+  return true;
+}
+
 // All of them at the same time. False: at least one failed, which has been said.
 // `shared`: the directory is a job's own, which may have links into the cache that all users share.
 bool stage_all(const char* command, const std::vector<std::string>& sources, const std::string& directory,
                const std::string& cache, bool shared, bool quiet, const std::atomic<bool>* stop) {
+  if (!have_names_of_their_own(command, sources)) return false;
   std::atomic<bool> all{true};
   std::vector<std::thread> threads;
   for (const std::string& source : sources) {
@@ -103,11 +132,6 @@ std::string expanded(const std::string& path) {
   values.user_name = user != nullptr ? user->pw_name : std::to_string(::geteuid());
   values.job_name = variable("SLURM_JOB_NAME");
   return text::expand_file_pattern(path, values);
-}
-
-std::string last_component(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path.substr(path.rfind('/') + 1);
 }
 
 // What the job left in its own directory under the destination's name.
