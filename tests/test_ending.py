@@ -84,6 +84,31 @@ def test_scancel_with_a_signal(cluster):
     assert "got it" in cluster.output(job)
 
 
+def test_a_script_that_is_sent_sigterm_is_told_once(cluster):
+    """Whatever it makes of the signal, and whatever ends it later."""
+    job = cluster.submit("trap 'touch caught' TERM\ntouch started\nwhile :; do sleep 0.1; done")
+    started(cluster, job)
+    cluster.run("scancel", "--batch", "--signal=TERM", job)
+    poll(lambda: (cluster.work / "caught").exists(), 10, "the signal")
+    line = re.compile(rf"error: \*\*\* JOB {job} ON n1 CANCELLED AT \S+ \*\*\*\n")
+    output = cluster.work / f"slurm-{job}.out"
+    poll(lambda: line.search(output.read_text()), 10, "the line in the job's output")
+    cluster.run("scancel", job)
+    cluster.wait_state(job, "CANCELLED")
+    poll(lambda: cluster.queue() == [], 20, "the end of the job's processes")
+    assert len(line.findall(output.read_text())) == 1
+
+
+def test_steps_that_are_sent_sigterm_are_told(cluster):
+    job = cluster.submit("srun bash -c 'touch started; exec sleep 100'; exit 0")
+    started(cluster, job)
+    cluster.run("scancel", "--signal=TERM", job)
+    text = cluster.output(job)
+    assert "*** JOB" not in text and "task 0: Terminated" in text
+    if not cluster.is_reference:  # there, whichever of its processes is first decides
+        assert f"error: *** STEP {job}.0 ON n1 CANCELLED AT " in text
+
+
 def test_signal_alone_leaves_the_batch_shell_in_peace(cluster):
     job = cluster.submit("trap 'echo shell' USR2\n"
                          "srun bash -c \"trap 'echo step; exit 0' USR2; touch started; while :; do sleep 0.1; done\"\nexit 0")

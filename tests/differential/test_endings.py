@@ -111,6 +111,8 @@ SCRIPTS = {
     "cancelled, with a trap": ("trap 'echo trapped; exit 7' TERM; echo begun; while :; do :; done", [],
                                scancel("--full")),
     "killed": ("echo begun; exec sleep 100", [], scancel("--signal=KILL", "--batch")),
+    "told to end": ("trap 'echo trapped; exit 7' TERM; echo begun; while :; do :; done", [],
+                    scancel("--signal=TERM", "--batch")),
     "a signal that it dies of": ("echo begun; exec sleep 100", [], scancel("--signal=USR1", "--batch")),
     "cancelled step": ("srun bash -c 'echo begun; exec sleep 100'; echo $?", [],
                        lambda system, job: system.run("scancel", f"{job}.0", check=0)),

@@ -273,8 +273,8 @@ void Launching::say(const Job& job, const std::string& message) {
   core_.launcher->signal(std::move(order));
 }
 
-void Launching::announce(const Job& job, const std::string& why) {
-  if (job.details->nodes.empty()) return;
+void Launching::announce(Job& job, const std::string& why) {
+  if (job.details->nodes.empty() || std::exchange(job.details->announced, true)) return;
   say(job, "*** JOB " + std::to_string(job.id) + " ON " +
                job.details->nodes.Get(job.details->script_node).node() + " CANCELLED AT " +
                text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***");

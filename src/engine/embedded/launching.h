@@ -45,7 +45,7 @@ class Launching {
   // A line on the standard error of a batch job that runs.
   void say(const Job& job, const std::string& message);
   // The line that Slurm writes to a job's standard error when it stops it.
-  void announce(const Job& job, const std::string& why);
+  void announce(Job& job, const std::string& why);
 
   // Removes the spooled scripts that no job in memory needs; they are written again from the store where one
   // does.

@@ -323,7 +323,11 @@ void Lifecycle::signal(Job& job, uint32_t signal, bool batch_only, bool full, bo
   if (batch_only) target = SignalOrder::BATCH_SHELL;
   if (full) target = SignalOrder::BATCH_SESSION;
   if (steps_only) target = SignalOrder::STEPS;
-  if (batch_only && signal == SIGKILL) core_.launching->announce(job, "");
+  // Slurm's supervisors take both for the end, whatever the job makes of it.
+  if (signal == SIGTERM || (signal == SIGKILL && batch_only)) {
+    if (target != SignalOrder::STEPS && job.has_script()) core_.launching->announce(job, "");
+    if (target != SignalOrder::BATCH_SHELL) core_.steps->announce(job);
+  }
   core_.launching->signal(job, signal, target);
   if (full) core_.launching->signal(job, signal, SignalOrder::STEPS);
 }

@@ -55,6 +55,7 @@ class Steps {
   // the caller; when the last step has ended, an allocation without a script ends. False where no step runs.
   bool abort(const Job& job, const std::string& why);
   void job_ended(Job& job);  // its steps end with it, whatever the launcher still has to say
+  void announce(const Job& job);  // to their sruns: its steps are told to end
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
   // Ends it: SIGCONT and SIGTERM now, SIGKILL after KillWait.
   void cancel(const Job& job, uint32_t step_id);

@@ -65,6 +65,12 @@ void Steps::announce(Step& step, const std::string& why) {
   report(step, event);
 }
 
+void Steps::announce(const Job& job) {
+  const auto steps = jobs_.find(job.id);
+  if (steps == jobs_.end()) return;
+  for (auto& [id, step] : steps->second.running) announce(step);
+}
+
 void Steps::signal(const Job& job, uint32_t step_id, uint32_t signal) {
   const auto steps = jobs_.find(job.id);
   if (steps != jobs_.end() && (signal == SIGKILL || signal == SIGTERM)) {
