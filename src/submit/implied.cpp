@@ -173,12 +173,13 @@ Status from_gpus(model::JobSpec& spec) {
   return {};
 }
 
-// Sockets, cores and threads that are asked for of a known number of nodes, or together, without -n: a task
+// Sockets, cores and threads that are asked for of a known number of nodes, or at once, without -n: a task
 // for each of them.
-Status from_geometry(model::JobSpec& spec) {
-  const bool nodes = spec.has_max_nodes() && spec.min_nodes() == spec.max_nodes();
-  const bool together = !spec.has_max_nodes() && spec.has_sockets_per_node() && spec.has_cores_per_socket();
-  if (spec.has_ntasks() || !(nodes || together)) return {};
+Status from_geometry(model::JobSpec& spec, Geometry geometry) {
+  const bool one_number = !spec.has_max_nodes() || spec.min_nodes() == spec.max_nodes();
+  if (spec.has_ntasks() || !one_number || !(spec.has_min_nodes() || geometry.at_once)) return {};
+  const bool all = spec.has_sockets_per_node() && spec.has_cores_per_socket() && spec.has_threads_per_core();
+  if (geometry.needs_all && !all) return {};
   uint64_t tasks = std::max(spec.min_nodes(), 1u);
   const uint64_t alone = tasks;
   for (const uint64_t factor : {spec.sockets_per_node(), spec.cores_per_socket(), spec.threads_per_core()}) {
@@ -216,15 +217,16 @@ Status check_batch_features(model::JobSpec& spec) {
 
 }  // namespace
 
-Status imply_amounts(model::JobSpec& spec) {
+Status imply_amounts(model::JobSpec& spec, Geometry geometry) {
   if (text::starts_with_ignoring_case(spec.distribution(), "arbitrary") && spec.node_list().empty()) {
     return refused(
         "With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option");
   }
-  for (Status (*rule)(model::JobSpec&) :
-       {check_batch_features, check_gres_types, from_node_list, from_geometry, from_gpus}) {
+  for (Status (*rule)(model::JobSpec&) : {check_batch_features, check_gres_types, from_node_list}) {
     if (Status done = rule(spec); !done) return done;
   }
+  if (Status done = from_geometry(spec, geometry); !done) return done;
+  if (Status done = from_gpus(spec); !done) return done;
   from_hint(spec);
   return {};
 }

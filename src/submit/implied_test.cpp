@@ -87,20 +87,28 @@ TEST(Implied, GpusThatContradict) {
 }
 
 TEST(Implied, TasksFromSocketsAndCores) {
-  const auto tasks = [](uint32_t nodes, uint32_t sockets, uint32_t cores) {
+  const auto tasks = [](uint32_t nodes, uint32_t sockets, uint32_t cores, Geometry geometry = {},
+                        uint32_t threads = 0) {
     model::JobSpec spec;
     if (nodes != 0) spec.set_min_nodes(nodes);
     if (nodes != 0) spec.set_max_nodes(nodes);
     if (sockets != 0) spec.set_sockets_per_node(sockets);
     if (cores != 0) spec.set_cores_per_socket(cores);
-    EXPECT_TRUE(imply_amounts(spec));
+    if (threads != 0) spec.set_threads_per_core(threads);
+    EXPECT_TRUE(imply_amounts(spec, geometry));
     return spec.ntasks();
   };
   EXPECT_EQ(tasks(2, 0, 4), 8);
   EXPECT_EQ(tasks(2, 1, 2), 4);
   EXPECT_EQ(tasks(1, 2, 0), 2);
-  EXPECT_EQ(tasks(0, 1, 2), 2);
+  EXPECT_EQ(tasks(0, 1, 2), 0);
   EXPECT_EQ(tasks(0, 0, 4), 0);
+  constexpr Geometry kAtOnce{.at_once = true}, kOfSrun{.at_once = true, .needs_all = true};
+  EXPECT_EQ(tasks(0, 2, 0, kAtOnce), 2);
+  EXPECT_EQ(tasks(0, 2, 4, kAtOnce, 2), 16);
+  EXPECT_EQ(tasks(2, 2, 4, kOfSrun), 0);
+  EXPECT_EQ(tasks(2, 0, 0, kOfSrun, 2), 0);
+  EXPECT_EQ(tasks(0, 2, 4, kOfSrun, 2), 16);
   EXPECT_EQ(tasks(0, 2, 0), 0);
   EXPECT_EQ(tasks(2, 1, 1), 0);
 }

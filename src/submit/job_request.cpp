@@ -113,7 +113,8 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
       if (Status read = set::node_file(Assignment{request, invocation, *option, *hosts}); !read)
         return refuse(invocation, read.error().message, read.error().code);
     }
-    if (Status implied = imply_amounts(spec); !implied)
+    const Geometry geometry{is_given("extra-node-info"), request.command == Command::kSrun};
+    if (Status implied = imply_amounts(spec, geometry); !implied)
       return refuse(invocation, implied.error().message, implied.error().code);
   }
   if (spec.has_time_min_minutes() && spec.has_time_limit_minutes() &&

@@ -24,6 +24,10 @@ srun -n 0 true
 srun -n x true
 srun -N 0 true
 srun -N 9 true
+srun -N 2 --cores-per-socket=2 sh -c 'echo $SLURM_NTASKS'
+srun -B 1:2 sh -c 'echo $SLURM_NTASKS'
+srun -B 1:2:1 sh -c 'echo $SLURM_NTASKS'
+salloc -Q -B *:2 sh -c 'echo $SLURM_NTASKS'
 srun -N 2-1 true
 srun -n 100 true
 srun -c 100 true

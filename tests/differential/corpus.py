@@ -135,6 +135,9 @@ SIZE = lines("size", """
 -B *:*:*
 -B 1:2
 -B 1:2 -N 2
+-B *:2
+-B *:2:1
+--sockets-per-node=1 --cores-per-socket=2
 -B *:2 -N 2
 -B 2:4 -N 1
 -B 1:2 -N 1 -n 3
