@@ -2,6 +2,7 @@
 import fnmatch
 import os
 import pathlib
+import shutil
 import subprocess
 
 
@@ -134,3 +135,40 @@ def test_what_a_job_uses_is_not_evicted(cluster, archive):
     assert kept(cluster) == {"images.tar", "huge"}
     (cluster.work / "end").touch()
     assert cluster.output(user) == "image 1"
+
+
+def can_mount(image, place) -> bool:
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "squashfs", "-o", "loop,ro", image, place], capture_output=True).returncode != 0:
+        return False
+    subprocess.run(["umount", place], check=True)
+    return True
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mksquashfs"), reason="needs root, and squashfs-tools")
+def test_roots_images_are_mounted_for_the_script_and_all_steps(cluster, archive):
+    """Whoever stages them, though the script and each step have their own mounts; until the job's end."""
+    cluster.run("minke", "pack", "-q", "--format", "squashfs", "images", check=0)
+    if not can_mount(cluster.work / "images.sqfs", cluster.work / "place"):
+        pytest.skip("no image can be mounted here")
+    look = "stat -f -c %T $SLURM_TMPDIR/images/; cat $SLURM_TMPDIR/images/7.png; echo"
+    ways = [f"#MINKE stage=images.sqfs\n{look}\nsrun sh -c '{look}'", f"minke stage -q images.sqfs\n{look}\nsrun sh -c '{look}'",
+            f"srun minke stage -q images.sqfs\n{look}\nsrun sh -c '{look}'",
+            # A step that runs already.
+            f"srun --overlap sh -c 'touch up; until [ -e end ]; do sleep 0.1; done; {look}' &\n"
+            f"until [ -e up ]; do sleep 0.1; done\nminke stage -q images.sqfs\n{look}\ntouch end; wait"]
+    for script in ways:
+        assert cluster.output(cluster.submit(script)) == "squashfs\nimage 7\n" * 2
+    assert not cache_entries(cluster)  # nothing was unpacked
+    poll(lambda: str(cluster.directory) not in pathlib.Path("/proc/self/mounts").read_text(), what="mounts to go")
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mksquashfs"), reason="needs root, and squashfs-tools")
+def test_what_cannot_be_mounted_is_unpacked(cluster, archive):
+    cluster.run("minke", "pack", "-q", "--format", "squashfs", "images", check=0)
+    tools = cluster.work / "tools"
+    tools.mkdir()
+    (tools / "mount").write_text("#!/bin/sh\necho no >&2\nexit 32\n")
+    (tools / "mount").chmod(0o755)
+    script = f"PATH={tools}:$PATH minke stage -q images.sqfs\ncat $SLURM_TMPDIR/images/7.png; stat -f -c %T $SLURM_TMPDIR/images/"
+    assert cluster.output(cluster.submit(script)).startswith("image 7") and len(cache_entries(cluster)) == 1

@@ -1,10 +1,117 @@
 #include "storage/mounted_image.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "os/fd.h"
+#include "os/files.h"
 #include "storage/run_program.h"
 
 namespace minke::storage {
+
+namespace {
+
+bool same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+std::string in_proc(pid_t process, const char* what) {
+  return "/proc/" + std::to_string(process) + "/" + what;
+}
+
+pid_t parent_of(pid_t process) {
+  const auto text = os::read_file(in_proc(process, "stat"), 4096);
+  const size_t name = text ? text->rfind(") ") : std::string::npos;  // "PID (NAME) STATE PARENT …"
+  return name != std::string::npos && text->size() > name + 4 ? std::atoi(text->c_str() + name + 4) : 0;
+}
+
+// The mounts of the farthest process above this one that runs this program: the launcher, or who started it.
+os::UniqueFd mounts_of_launcher() {
+  struct stat own {
+  }, other{};
+  if (::stat("/proc/self/exe", &own) != 0) return {};
+  pid_t launcher = 0;
+  for (pid_t process = ::getppid(); process > 0; process = parent_of(process))
+    if (::stat(in_proc(process, "exe").c_str(), &other) == 0 && same(own, other)) launcher = process;
+  if (launcher == 0) return {};
+  return os::UniqueFd(::open(in_proc(launcher, "ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+// Those of the job's processes: its script and each step have their own.
+std::vector<os::UniqueFd> mounts_of_job() {
+  std::vector<os::UniqueFd> found;
+  std::set<ino_t> known;
+  const auto add = [&](const std::string& path) {
+    os::UniqueFd mounts(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status {};
+    if (mounts && ::fstat(mounts.get(), &status) == 0 && known.insert(status.st_ino).second)
+      found.push_back(std::move(mounts));
+  };
+  const char* job = std::getenv("SLURM_JOB_ID");
+  const std::string variable = std::string("\0SLURM_JOB_ID=", 14) + (job != nullptr ? job : "") + '\0';
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
+  while (const dirent* entry = job != nullptr && all ? ::readdir(all.get()) : nullptr) {
+    const pid_t process = std::atoi(entry->d_name);
+    if (process <= 0) continue;
+    const auto environment = os::read_file(in_proc(process, "environ"), 8 << 20);
+    if (environment && (std::string(1, '\0') + *environment).find(variable) != std::string::npos)
+      add(in_proc(process, "ns/mnt"));
+  }
+  return found;
+}
+
+// Into mounts that are not handed on by themselves. `there`: where it is mounted.
+Status hand_on(int there, int to, const std::string& directory, const struct stat& meant) {
+  struct stat seen {};
+  if (::setns(there, CLONE_NEWNS) != 0) return failure_from_errno(directory, errno);
+  const os::UniqueFd tree(static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, directory.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)));
+  if (!tree || ::setns(to, CLONE_NEWNS) != 0) return failure_from_errno(directory, errno);
+  if (is_mounted(directory)) return {};
+  if (::stat(directory.c_str(), &seen) != 0 || !same(seen, meant) ||
+      ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, directory.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    return failure(directory + ": it cannot be mounted for all of the job", EPERM);
+  return {};
+}
+
+// In a thread of its own, which shares neither its working directory nor its mounts with others.
+Status mount_for_all(const std::string& image, const std::string& directory) {
+  const os::UniqueFd there = mounts_of_launcher();
+  struct stat seen {
+  }, meant{};
+  if (!there) return failure(directory + ": this is no job of a launcher of the same program", EPERM);
+  const os::UniqueFd here(::open("/proc/thread-self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  if (!here || ::stat(directory.c_str(), &meant) != 0 || ::unshare(CLONE_FS) != 0 ||
+      ::setns(there.get(), CLONE_NEWNS) != 0)
+    return failure_from_errno(directory, errno);
+  if (::stat(directory.c_str(), &seen) != 0 || !same(seen, meant))
+    return failure(directory + ": it is another directory where the launcher is", EPERM);
+  Status done = mount_by_kernel(image, directory);
+  if (!done) return done;
+  // What starts from now on has it; and the others get it.
+  for (const os::UniqueFd& mounts : mounts_of_job())
+    if (done) done = hand_on(there.get(), mounts.get(), directory, meant);
+  if (done) done = hand_on(there.get(), here.get(), directory, meant);
+  if (!done && ::setns(there.get(), CLONE_NEWNS) == 0)
+    (void)::umount2(directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+  return done;
+}
+
+}  // namespace
 
 bool is_mounted(const std::string& directory) {
   struct stat above {
@@ -15,6 +122,12 @@ bool is_mounted(const std::string& directory) {
 
 Status mount_by_kernel(const std::string& image, const std::string& directory) {
   return run_program({"mount", "-t", "squashfs", "-o", "loop,ro,nosuid,nodev", image, directory});
+}
+
+Status mount_for_job(const std::string& image, const std::string& directory) {
+  Status done;
+  std::thread([&] { done = mount_for_all(image, directory); }).join();
+  return done;
 }
 
 Status mount_by_squashfuse(const std::string& image, const std::string& directory) {

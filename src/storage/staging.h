@@ -26,7 +26,8 @@ struct Staged {
 
 struct StageOptions {
   std::string cache = {};  // empty: only for this directory, and writable; else from the cache
-  bool mount = false;      // squashfs images, where that is possible; as long as the caller's processes live
+  bool mount =
+      false;  // squashfs images, where that is possible; as long as the job, or the caller's processes
   const std::atomic<bool>* stop = nullptr;
 };
 

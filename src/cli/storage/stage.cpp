@@ -96,8 +96,8 @@ bool stage_all(const char* command, const std::vector<std::string>& sources, con
       storage::Failures failures;
       const auto begin = steady_clock::now();
       auto served = shared ? stage_by_server(source, directory) : std::nullopt;
-      // squashfuse would end with the step that starts it; and steps of root's have mounts of their own.
-      const bool mount = shared && ::geteuid() != 0 && variable("SLURM_STEP_ID").empty();
+      // squashfuse would end with the step that starts it; root's are the kernel's.
+      const bool mount = shared && (::geteuid() == 0 || variable("SLURM_STEP_ID").empty());
       const storage::StageOptions options{.cache = cache, .mount = mount, .stop = stop};
       const auto staged = served ? Result<storage::Staged>(std::move(*served))
                                  : storage::stage(source, directory, options, failures);
