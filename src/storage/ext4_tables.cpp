@@ -173,7 +173,7 @@ uint64_t Ext4Tables::most_inodes() const {
   return library_->fs->super->s_inodes_count;
 }
 
-Status Ext4Tables::scan(const TakeInode& take, std::vector<DirectoryBlocks>* directories) const {
+Status Ext4Tables::scan(const TakeInode& take, std::vector<DirectoryBlocks>* directories, size_t most) const {
   ext2_filsys fs = library_->fs;
   const uint32_t per_group = fs->super->s_inodes_per_group, bytes = EXT2_INODE_SIZE(fs->super);
   const uint32_t per_piece = static_cast<uint32_t>(kPieceBytes) / bytes;
@@ -194,6 +194,7 @@ Status Ext4Tables::scan(const TakeInode& take, std::vector<DirectoryBlocks>* dir
   const uint64_t first_usual = EXT2_FIRST_INODE(fs->super);
   std::atomic<size_t> next{0};
   std::atomic<bool> failed{false};
+  std::atomic<size_t> count{0};     // of directories
   std::mutex mutex;                 // what follows
   std::vector<uint64_t> elsewhere;  // directories whose inode does not tell where they are
   const auto work = [&](unsigned worker) {
@@ -221,6 +222,10 @@ Status Ext4Tables::scan(const TakeInode& take, std::vector<DirectoryBlocks>* dir
           continue;
         take(worker, decode(raw, number, bytes > EXT2_GOOD_OLD_INODE_SIZE, fs->blocksize));
         if (directories == nullptr || !S_ISDIR(raw.i_mode)) continue;
+        if (count.fetch_add(1, std::memory_order_relaxed) >= most) {
+          failed = true;
+          break;
+        }
         if (auto extents = extents_within(raw)) {
           met.push_back({number, std::move(*extents)});
         } else {
@@ -235,6 +240,7 @@ Status Ext4Tables::scan(const TakeInode& take, std::vector<DirectoryBlocks>* dir
   };
   const auto place = [&](size_t at) { return Stretch{pieces[at].place, pieces[at].count * bytes}; };
   read_by(workers_, device_.get(), pieces.size(), next, place, work);
+  if (count > most) return failure("there are too many directories", E2BIG);
   if (failed) return failure("the inode tables cannot be read", EIO);
   for (const uint64_t number : elsewhere) {
     DirectoryBlocks found{number, {}};

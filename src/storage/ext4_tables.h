@@ -42,8 +42,10 @@ class Ext4Tables {
   uint64_t root() const { return root_; }  // the inode of the directory that it was opened by
 
   // Every file, directory … that has a name, in any order, from `workers` threads: `worker` is 0 … workers-1.
-  // `directories`: where not null, gets those that were met. Errors: the device cannot be read.
-  Status scan(const TakeInode& take, std::vector<DirectoryBlocks>* directories = nullptr) const;
+  // `directories`: where not null, gets those that were met. Errors: the device cannot be read; E2BIG: there
+  // are more than `most` directories.
+  Status scan(const TakeInode& take, std::vector<DirectoryBlocks>* directories = nullptr,
+              size_t most = SIZE_MAX) const;
   // One, as it is now.
   std::optional<TableInode> inode(uint64_t number) const;
 

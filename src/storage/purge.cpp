@@ -14,7 +14,6 @@
 
 #include "os/fd.h"
 #include "storage/inode_set.h"
-#include "storage/purge_tables.h"
 #include "storage/tree_walk.h"
 #include "storage/words.h"
 
@@ -71,7 +70,7 @@ class Purger : public Visitor {
     if (::fstat(top_.get(), &status) != 0 || status.st_ino != kExt4Root) return false;
     bool begun = false;
     const Status done = each_old_by_tables(
-        root_, options_.before,
+        root_, options_.before, options_.limits,
         [&](unsigned workers) {
           hands = std::vector<Hand>(workers);
           begun = true;

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "storage/failures.h"
+#include "storage/purge_tables.h"
 
 namespace minke::storage {
 
@@ -19,6 +20,7 @@ struct PurgeOptions {
   int record = -1;      // a descriptor: a line for each is appended, before it is removed; -1: none
   bool sync = true;     // the record is on the disk in the end; what is removed should be
   bool tables = true;   // as root, of a whole ext4 from its own tables (purge_tables.h); else by a walk
+  TableLimits limits = {};
 };
 
 struct PurgeResult {

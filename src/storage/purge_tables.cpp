@@ -19,7 +19,6 @@ namespace minke::storage {
 
 namespace {
 
-constexpr size_t kDetailsKept = 4 << 20;
 constexpr unsigned kDeepest = 65536;  // what leads further goes round in a circle: it was moved meanwhile
 
 // A bit for each inode; where it is among those that are set.
@@ -140,15 +139,14 @@ class alignas(128) Met {
 
 }  // namespace
 
-Status each_old_by_tables(const std::string& root, int64_t before, const std::function<void(unsigned)>& begin,
-                          const TakeOldFile& take) {
+Status each_old_by_tables(const std::string& root, int64_t before, const TableLimits& limits,
+                          const std::function<void(unsigned)>& begin, const TakeOldFile& take) {
   const auto tables = Ext4Tables::open(root, true);
   if (!tables) return failure(tables.error());
-  begin(tables->workers());
   InodeBits old(tables->most_inodes()), directories(tables->most_inodes());
   std::vector<Met> met(tables->workers());
   std::vector<Ext4Tables::DirectoryBlocks> blocks;
-  const size_t most_met = kDetailsKept / tables->workers();
+  const size_t most_met = limits.files / tables->workers();
   const Status scanned = tables->scan(
       [&](unsigned worker, const TableInode& inode) {
         if (S_ISDIR(inode.mode)) directories.set(inode.number);
@@ -156,15 +154,16 @@ Status each_old_by_tables(const std::string& root, int64_t before, const std::fu
         old.set(inode.number);
         met[worker].add(old_file(inode), most_met);
       },
-      &blocks);
+      &blocks, limits.directories);
   if (!scanned) return scanned;
+  begin(tables->workers());
   const size_t count = old.count_all();
   if (count == 0) return {};
   // Zeroed by the kernel, and only where something is put: what has been met is given back meanwhile.
   struct Freed {
     void operator()(Detail* memory) const { std::free(memory); }
   };
-  const size_t kept = std::min(count, kDetailsKept);
+  const size_t kept = std::min(count, limits.files);
   const std::unique_ptr<Detail[], Freed> details(static_cast<Detail*>(std::calloc(kept, sizeof(Detail))));
   if (!details) return failure("there is no memory for the list", ENOMEM);
   for (Met& some : met)

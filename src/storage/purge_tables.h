@@ -25,11 +25,17 @@ struct OldFile {
 using TakeOldFile = std::function<void(unsigned worker, const std::string& directory, std::string_view name,
                                        const OldFile& file)>;
 
+// What may be in memory, whatever the size of the file system: beyond `files` (24 bytes each), what is known
+// of a file is looked up once more; with more than `directories` (some 300 bytes each) it is not done at all.
+// And a third of a byte for each inode that there may be.
+struct TableLimits {
+  size_t files = 4 << 20, directories = 1 << 20;
+};
+
 // Regular files and symbolic links below `root` whose times of access and of change are both before `before`.
-// Memory: 24 bytes for each of four million files, and the names of all directories. Code EOPNOTSUPP or
-// EACCES: not possible here. `begin` is told of how many workers there
-// will be.
-Status each_old_by_tables(const std::string& root, int64_t before, const std::function<void(unsigned)>& begin,
-                          const TakeOldFile& take);
+// `begin` is told of how many workers there will be, before the first file. Errors before that: not possible
+// here (EOPNOTSUPP, EACCES), or not within the limits (E2BIG): a walk is (tree_walk.h).
+Status each_old_by_tables(const std::string& root, int64_t before, const TableLimits& limits,
+                          const std::function<void(unsigned)>& begin, const TakeOldFile& take);
 
 }  // namespace minke::storage

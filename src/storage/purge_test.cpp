@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <ctime>
+#include <set>
+#include <sstream>
+#include <string>
 #include <thread>
 
 #include "os/fd.h"
@@ -58,6 +62,74 @@ TEST(Purge, space_of_a_file_with_two_names_counts_once) {
   EXPECT_EQ(two.files, 2u);
   EXPECT_GE(one.space, 1u << 20);
   EXPECT_EQ(two.space, one.space);
+}
+
+// An ext4 of its own, as long as it lives; root's.
+class Ext4 {
+ public:
+  Ext4() {
+    std::filesystem::create_directory(place());
+    const std::string image = directory_ / "image";
+    mounted_ = std::system(("truncate -s 64M " + image + " && mkfs.ext4 -q " + image + " && mount -o loop " +
+                            image + " " + place() + " 2>/dev/null")
+                               .c_str()) == 0;
+  }
+  ~Ext4() {
+    if (mounted_) EXPECT_EQ(std::system(("umount -l " + place()).c_str()), 0);
+  }
+  bool mounted() const { return mounted_; }
+  std::string place() const { return directory_ / "place"; }
+  void write(const std::string& name, const std::string& text) const {
+    directory_.write("place/" + name, text);
+  }
+
+ private:
+  TempTree directory_;
+  bool mounted_ = false;
+};
+
+std::multiset<std::string> listed(const std::string& root, PurgeOptions options) {
+  const TempTree work;
+  const os::UniqueFd record(::open((work / "record").c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600));
+  options.before = std::time(nullptr) + 60;
+  options.record = record.get();
+  PurgeResult result;
+  EXPECT_TRUE(purge_tree(root, options, result));
+  std::istringstream text(work.read("record"));
+  std::multiset<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.insert(line);
+  EXPECT_EQ(lines.size(), result.files);
+  return lines;
+}
+
+TEST(Purge, lists_are_the_same_within_any_limits_of_memory) {
+  const Ext4 disk;
+  if (!disk.mounted()) GTEST_SKIP() << "nothing can be mounted here";
+  for (int i = 0; i < 400; ++i)
+    disk.write("d" + std::to_string(i % 20) + "/e" + std::to_string(i % 3) + "/" + std::to_string(i),
+               std::string(static_cast<size_t>(i), 'x'));
+  const auto walked = listed(disk.place(), {.tables = false});
+  EXPECT_EQ(walked.size(), 400u);
+  EXPECT_EQ(listed(disk.place(), {}), walked);
+  for (const TableLimits limits :
+       {TableLimits{.files = 0}, TableLimits{.files = 150}, TableLimits{.directories = 5}})
+    EXPECT_EQ(listed(disk.place(), {.limits = limits}), walked) << limits.files;
+}
+
+TEST(Purge, tables_with_too_many_directories_are_left_alone) {
+  const Ext4 disk;
+  if (!disk.mounted()) GTEST_SKIP() << "nothing can be mounted here";
+  for (int i = 0; i < 100; ++i) disk.write(std::to_string(i) + "/file", "x");
+  for (const size_t most : {5, 101, 102, 1000}) {  // with the root, and lost+found
+    bool begun = false;
+    std::atomic<int> taken{0};
+    const Status done = each_old_by_tables(
+        disk.place(), std::time(nullptr) + 60, {.directories = most}, [&](unsigned) { begun = true; },
+        [&](unsigned, const std::string&, std::string_view, const OldFile&) { ++taken; });
+    EXPECT_EQ(done ? 0 : done.error().code, most < 102 ? E2BIG : 0) << most;
+    EXPECT_EQ(begun, most >= 102);
+    EXPECT_EQ(taken, most < 102 ? 0 : 100);
+  }
 }
 
 TEST(Purge, nothing_is_removed_that_cannot_be_recorded) {
