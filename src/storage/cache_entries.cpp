@@ -46,10 +46,18 @@ std::string state_of(const struct statx& status) {
 }
 
 os::UniqueFd locked(const std::string& path) {
-  os::UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  while (lock && ::flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
+  for (;;) {
+    os::UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    while (lock && ::flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+    struct stat status {};
+    // Whoever had it removed it: others may have another one by now.
+    if (!lock || ::fstat(lock.get(), &status) != 0 || status.st_nlink > 0) return lock;
   }
-  return lock;
+}
+
+Filling::~Filling() {
+  if (lock_) (void)::unlink(path_.c_str());
 }
 
 std::vector<std::string> names_in(const std::string& directory) {

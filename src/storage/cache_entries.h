@@ -43,6 +43,22 @@ class Summary : public Visitor {
 
 // Waits for it: an exclusive lock on a file that is made where need be.
 os::UniqueFd locked(const std::string& path);
+
+// Of several that want an entry, one makes it: the others wait for it here. The lock's file goes with it, as
+// there would be one for each state of each source.
+class Filling {
+ public:
+  Filling(const std::string& cache, const std::string& entry)
+      : path_(cache + "/lock-" + entry), lock_(locked(path_)) {}
+  Filling(const Filling&) = delete;
+  Filling& operator=(const Filling&) = delete;
+  ~Filling();
+
+ private:
+  std::string path_;
+  os::UniqueFd lock_;
+};
+
 std::vector<std::string> names_in(const std::string& directory);  // but hidden ones
 // "INODE PATH" of a job's directory; empty: it is not there.
 std::string user_text(const std::string& directory);

@@ -332,8 +332,7 @@ Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedReques
   auto used = use(cache, entry, source->key, *job, request);
   if (!used) return failure(used.error());
   if (*used) return SharedEntry{entry + "/content", true};
-  // Of several jobs that want it, one brings it.
-  const os::UniqueFd filling = locked(cache + "/lock-" + name);
+  const Filling filling(cache, name);
   used = use(cache, entry, source->key, *job, request);
   if (!used) return failure(used.error());
   if (*used) return SharedEntry{entry + "/content", true};

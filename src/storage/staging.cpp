@@ -154,8 +154,7 @@ Result<Staged> stage(const std::string& given, const std::string& directory, con
   auto used = use(cache, entry, *source, directory, to, options.mount);
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};
-  // Of several jobs that want it, one brings it.
-  const os::UniqueFd filling = locked(cache + "/lock-" + name);
+  const Filling filling(cache, name);
   used = use(cache, entry, *source, directory, to, options.mount);
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};

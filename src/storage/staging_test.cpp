@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "storage/testing.h"
 
@@ -61,6 +64,36 @@ TEST(Staging, a_step_that_cannot_mount_an_image_leaves_it_for_those_who_can) {
   EXPECT_EQ(directory.read("third/set/deep/file"), "text");
   for (const char* name : {"content/deep", "content"})
     fs::permissions(entry + "/" + name, fs::perms::owner_all);
+}
+
+TEST(Staging, of_many_that_want_it_one_brings_it_and_no_lock_stays) {
+  const TempTree directory;
+  directory.write("set/file", std::string(1 << 20, 'x'));
+  const std::string cache = directory / "cache";
+  fs::create_directory(cache);
+  constexpr int kJobs = 12;
+  std::atomic<int> brought{0}, wrong{0};
+  for (int round = 0; round < 10; ++round) {
+    directory.write("set/" + std::to_string(round), "another state");
+    std::vector<std::thread> jobs;
+    for (int job = 0; job < kJobs; ++job) {
+      const std::string name = "job" + std::to_string(round) + "-" + std::to_string(job);
+      fs::create_directory(directory / name);
+      jobs.emplace_back([&, name] {
+        Failures failures;
+        const auto staged = stage(directory / "set", directory / name, {.cache = cache}, failures);
+        if (!staged || directory.read(name + "/set/file").size() != 1 << 20) ++wrong;
+        brought += staged && !staged->cached;
+      });
+    }
+    for (std::thread& job : jobs) job.join();
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(brought, 10);
+  for (const auto& one : fs::directory_iterator(cache)) {
+    EXPECT_FALSE(one.path().filename().string().starts_with("lock-")) << one.path();
+    if (one.is_directory()) fs::permissions(one.path() / "content", fs::perms::owner_all);
+  }
 }
 
 TEST(Staging, a_mount_whose_place_is_taken_leaves_nothing_half_made) {
