@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sched/inherited_limits.h"
+
 namespace minke::sched {
 namespace {
 
@@ -402,26 +404,8 @@ std::string AccountBook::default_qos(std::uint32_t association) const {
 
 model::Limits AccountBook::effective_limits(std::uint32_t association) const {
   model::Limits limits = associations_.at(association).limits();
-  const auto inherit = [](auto* own, const auto& above) {
-    for (const model::Tres& limit : above) {
-      const bool known =
-          std::any_of(own->begin(), own->end(), [&](const auto& one) { return one.name() == limit.name(); });
-      if (!known) *own->Add() = limit;
-    }
-  };
-  for (std::uint32_t above = parent(association); above != 0; above = parent(above)) {
-    const model::Limits& from = associations_.at(above).limits();
-    if (!limits.has_max_jobs() && from.has_max_jobs()) limits.set_max_jobs(from.max_jobs());
-    if (!limits.has_max_jobs_accrue() && from.has_max_jobs_accrue())
-      limits.set_max_jobs_accrue(from.max_jobs_accrue());
-    if (!limits.has_max_submit_jobs() && from.has_max_submit_jobs())
-      limits.set_max_submit_jobs(from.max_submit_jobs());
-    if (!limits.has_max_wall() && from.has_max_wall()) limits.set_max_wall(from.max_wall());
-    if (!limits.has_min_priority() && from.has_min_priority()) limits.set_min_priority(from.min_priority());
-    inherit(limits.mutable_max_tres(), from.max_tres());
-    inherit(limits.mutable_max_tres_per_node(), from.max_tres_per_node());
-    inherit(limits.mutable_max_tres_mins(), from.max_tres_mins());
-  }
+  for (std::uint32_t above = parent(association); above != 0; above = parent(above))
+    inherit_limits(limits, associations_.at(above).limits());
   return limits;
 }
 

@@ -7,9 +7,11 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "cli/display/sshare.h"
 #include "cli/fetch.h"
+#include "sched/inherited_limits.h"
 #include "text/number.h"
 #include "text/tres.h"
 
@@ -63,6 +65,26 @@ void count(Use& use, const model::JobRecord& job, int64_t now) {
   }
 }
 
+// Of each association the one above it; root's has none.
+using Above = std::unordered_map<uint32_t, const AssociationRecord*>;
+
+Above find_above(const rpc::AccountsReply& tree) {
+  std::unordered_map<std::string, const AssociationRecord*> account_of;
+  for (const AssociationRecord& one : tree.associations())
+    if (one.user().empty()) account_of[one.account()] = &one;
+  Above all;
+  for (const AssociationRecord& one : tree.associations()) {
+    const auto above = account_of.find(one.user().empty() ? one.parent_account() : one.account());
+    if (above != account_of.end() && above->second != &one) all[one.id()] = above->second;
+  }
+  return all;
+}
+
+const AssociationRecord* above(const Above& all, const AssociationRecord& one) {
+  const auto found = all.find(one.id());
+  return found == all.end() ? nullptr : found->second;
+}
+
 // Counts each job at its association and at all above, at its QOS, and there at its user and account.
 struct Uses {
   std::unordered_map<uint32_t, Use> associations;
@@ -70,20 +92,15 @@ struct Uses {
   std::map<std::pair<std::string, uint32_t>, Use> users;
   std::map<std::pair<std::string, std::string>, Use> accounts;
 
-  Uses(const rpc::AccountsReply& tree, std::span<const model::JobRecord* const> jobs) {
-    std::unordered_map<std::string, const AssociationRecord*> account_of;
+  Uses(const rpc::AccountsReply& tree, const Above& tree_above,
+       std::span<const model::JobRecord* const> jobs) {
     std::unordered_map<uint32_t, const AssociationRecord*> by_id;
-    for (const AssociationRecord& one : tree.associations()) {
-      by_id[one.id()] = &one;
-      if (one.user().empty()) account_of[one.account()] = &one;
-    }
+    for (const AssociationRecord& one : tree.associations()) by_id[one.id()] = &one;
     for (const model::JobRecord* job : jobs) {
       const auto own = by_id.find(job->association_id());
-      for (const AssociationRecord* at = own == by_id.end() ? nullptr : own->second; at != nullptr;) {
+      for (const AssociationRecord* at = own == by_id.end() ? nullptr : own->second; at != nullptr;
+           at = above(tree_above, *at))
         count(associations[at->id()], *job, tree.now());
-        const auto above = account_of.find(at->user().empty() ? at->parent_account() : at->account());
-        at = above == account_of.end() || above->second == at ? nullptr : above->second;
-      }
       const std::string& name = job->qos().empty() ? job->spec().qos() : job->qos();
       count(qos[name], *job, tree.now());
       count(users[{name, job->uid()}], *job, tree.now());
@@ -136,8 +153,15 @@ std::string tres_with_use(const TresList& limits, const Amounts& used, const std
 }
 
 std::string tres_alone(const TresList& limits) {
+  // Some may be inherited, and come last in the list.
+  const auto place = [](const model::Tres& tres) {
+    return std::find(std::begin(kTres), std::end(kTres), tres.name()) - std::begin(kTres);
+  };
+  TresList sorted = limits;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const auto& left, const auto& right) { return place(left) < place(right); });
   std::string text;
-  for (const model::Tres& tres : limits)
+  for (const model::Tres& tres : sorted)
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", tres.name(), tres.count());
   return text;
 }
@@ -158,6 +182,7 @@ const model::UsageRecord* find_usage(const google::protobuf::RepeatedPtrField<mo
 
 struct Told {
   const rpc::AccountsReply& tree;
+  const Above& above;
   const Uses& uses;
   const std::set<std::string>& gres;  // "gres/gpu" …
 };
@@ -189,7 +214,14 @@ void put_association(Writer& writer, const Told& told, const ShareLine& share, c
   const auto found = told.uses.associations.find(one.id());
   const Use& use = found == told.uses.associations.end() ? kNothing : found->second;
   const model::UsageRecord* usage = find_usage(told.tree.usage(), one.id());
-  const Limits& limits = one.limits();
+  // As they hold for its jobs, which is what Slurm has in memory.
+  Limits limits = one.limits();
+  uint32_t priority = one.priority();
+  bool has_priority = one.has_priority();
+  for (const AssociationRecord* at = above(told.above, one); at != nullptr; at = above(told.above, *at)) {
+    sched::inherit_limits(limits, at->limits());
+    if (!std::exchange(has_priority, has_priority || at->has_priority())) priority = at->priority();
+  }
   uint64_t level = 0;  // shares of all that have the same parent
   uint32_t parent = 0, place = 0;
   bool is_default = false;
@@ -210,8 +242,7 @@ void put_association(Writer& writer, const Told& told, const ShareLine& share, c
     is_default = record.default_account() == one.account() && one.partition().empty();
   }
   writer.line(fmt::format("ClusterName={} Account={} UserName={} Partition={} Priority={} ID={}",
-                          context.cluster_name, one.account(), user, one.partition(), one.priority(),
-                          one.id()));
+                          context.cluster_name, one.account(), user, one.partition(), priority, one.id()));
   writer.line(fmt::format("SharesRaw/Norm/Level/Factor={}/{:.2f}/{}/{:.2f}", one.shares(), share.norm_shares,
                           level, share.rank && share.rank->factor ? *share.rank->factor : 0.0));
   writer.line(fmt::format("UsageRaw/Norm/Efctv={:.2f}/{:.2f}/{:.2f}", usage == nullptr ? 0 : usage->raw(),
@@ -319,7 +350,8 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 void append_limits(std::string& out, const rpc::AccountsReply& accounts,
                    std::span<const model::JobRecord* const> jobs, const LimitsWanted& wanted,
                    const DisplayContext& context, ShowOptions options) {
-  const Uses uses(accounts, jobs);
+  const Above tree_above = find_above(accounts);
+  const Uses uses(accounts, tree_above, jobs);
   std::set<std::string> gres = {"gres/gpu"};
   const auto add_gres = [&](const auto& list) {
     for (const auto& tres : list)
@@ -330,7 +362,7 @@ void append_limits(std::string& out, const rpc::AccountsReply& accounts,
   for (const auto& [name, use] : uses.qos)
     for (const auto& [tres, amount] : use.tres)
       if (tres.starts_with("gres/")) gres.insert(tres);
-  const Told told{accounts, uses, gres};
+  const Told told{accounts, tree_above, uses, gres};
   std::deque<ShareUsage> usages;
   const std::vector<ShareLine> shares = share_tree_lines(accounts, {}, usages);
   Writer writer(out, options.one_line);

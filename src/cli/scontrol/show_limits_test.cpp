@@ -40,10 +40,23 @@ TEST(ShowLimits, EachLimitWithWhatIsUsedOfIt) {
     return &one;
   };
   add(1, "root", "", "");
-  model::Tres& cpus = *add(2, "physics", "", "root")->mutable_limits()->add_grp_tres();
+  model::AssociationRecord& physics = *add(2, "physics", "", "root");
+  physics.set_priority(7);
+  physics.mutable_limits()->set_max_jobs(9);
+  physics.mutable_limits()->set_max_submit_jobs(5);
+  model::Tres& cpus = *physics.mutable_limits()->add_grp_tres();
   cpus.set_name("cpu");
   cpus.set_count(3);
-  add(3, "physics", "nobody-here", "")->mutable_limits()->set_max_jobs(2);
+  const auto set_max = [](model::AssociationRecord& one, const char* tres, uint64_t count) {
+    model::Tres& limit = *one.mutable_limits()->add_max_tres();
+    limit.set_name(tres);
+    limit.set_count(count);
+  };
+  set_max(physics, "cpu", 6);
+  set_max(physics, "node", 5);
+  model::AssociationRecord& user = *add(3, "physics", "nobody-here", "");
+  user.mutable_limits()->set_max_jobs(2);
+  set_max(user, "node", 4);
   model::QosRecord& qos = *accounts.add_qos();
   qos.set_id(1);
   qos.set_name("normal");
@@ -60,13 +73,19 @@ TEST(ShowLimits, EachLimitWithWhatIsUsedOfIt) {
   const model::JobRecord* jobs[] = {&job};
   std::string out;
   append_limits(out, accounts, jobs, {}, {}, {.one_line = true, .details = false});
-  EXPECT_NE(out.find("Account=physics UserName= Partition= Priority=0 ID=2 "), std::string::npos) << out;
+  EXPECT_NE(out.find("Account=physics UserName= Partition= Priority=7 ID=2 "), std::string::npos) << out;
   EXPECT_NE(
       out.find(" ParentAccount=root(1) Lft=2 DefAssoc=No GrpJobs=N(1) GrpJobsAccrue=N(0) GrpSubmitJobs=N(1) "
                "GrpWall=N(0.00) GrpTRES=cpu=3(2),mem=N(0),"),
       std::string::npos)
       << out;
-  EXPECT_NE(out.find(" MaxJobs=2(1) MaxJobsAccrue= MaxSubmitJobs= MaxWallPJ= "), std::string::npos) << out;
+  EXPECT_NE(out.find(" MaxJobs=9(1) MaxJobsAccrue= MaxSubmitJobs=5(1) MaxWallPJ= "), std::string::npos)
+      << out;
+  // The user's own, and its account's.
+  EXPECT_NE(out.find(" Priority=7 ID=3 "), std::string::npos) << out;
+  EXPECT_NE(out.find(" MaxJobs=2(1) MaxJobsAccrue= MaxSubmitJobs=5(1) MaxWallPJ= MaxTRESPJ=cpu=6,node=4 "),
+            std::string::npos)
+      << out;
   EXPECT_NE(out.find(" GrpTRESRunMins=cpu=N(40),"), std::string::npos) << out;  // 2 CPUs x 10 min x 2
   EXPECT_NE(out.find(" MaxTRESPA=cpu=N(2),"), std::string::npos) << out;
   EXPECT_NE(out.find("No users currently cached in Slurm.\n"), std::string::npos) << out;

@@ -162,10 +162,11 @@ std::vector<std::string> allocation_environment(const model::JobRecord& record,
   environment.set_if("SLURM_JOB_ACCOUNT", spec.account());
   environment.set_if("SLURM_JOB_QOS", spec.qos());
   environment.set("SLURM_JOB_PARTITION", record.partition());
-  environment.set("SLURM_JOB_NODELIST", record.node_list());
-  environment.set("SLURM_NODELIST", record.node_list());
-  environment.set("SLURM_JOB_NUM_NODES", static_cast<uint64_t>(record.nodes_size()));
+  // In Slurm's order: there are readers of printenv that look for the number first.
   environment.set("SLURM_NNODES", static_cast<uint64_t>(record.nodes_size()));
+  environment.set("SLURM_JOB_NUM_NODES", static_cast<uint64_t>(record.nodes_size()));
+  environment.set("SLURM_NODELIST", record.node_list());
+  environment.set("SLURM_JOB_NODELIST", record.node_list());
   environment.set("SLURM_JOB_CPUS_PER_NODE", counts_per_node(cpus));
   environment.set("SLURM_TASKS_PER_NODE", counts_per_node(tasks));
   environment.set("SLURM_JOB_START_TIME", static_cast<uint64_t>(record.start_time()));
