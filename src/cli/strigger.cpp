@@ -29,9 +29,9 @@ using model::TriggerEvent;
 
 constexpr const char* kHelp =
     "Usage: strigger [--set | --get | --clear] [OPTIONS]\n"
-    "      --set             have a program run once something happens\n"
-    "      --get             show the triggers\n"
-    "      --clear           remove triggers: by --id, --jobid or --user\n"
+    "      --set             create a trigger: a program is run once something happens\n"
+    "      --get             get trigger information: those that there are\n"
+    "      --clear           delete a trigger, by --id, --jobid or --user\n"
     "\nEvents:\n"
     "  -f, --fini            the job has ended\n"
     "  -t, --time            the job's time limit is reached\n"
@@ -52,7 +52,7 @@ constexpr const char* kHelp =
     "  -p, --program=path    what is run, with arguments if need be; the job or the nodes are added to them\n"
     "  -Q, --quiet           no complaint where there is nothing to clear\n"
     "      --user=name       triggers of this user\n"
-    "  -v, --verbose         say what has been done\n"
+    "  -v, --verbose         print detailed messages: what has been done\n"
     "  -V, --version         print version information and exit\n"
     "\nHelp options:\n"
     "  --help                show this help message\n"
