@@ -2,6 +2,8 @@
 cut off. Each is refused before anything is lost. Needs no cluster."""
 import io
 import os
+import pathlib
+import shutil
 import subprocess
 import tarfile
 import zipfile
@@ -37,9 +39,67 @@ def test_nothing_is_made_what_a_part_of_it_is(place, option):
     before = contents(place)
     assert "it lies in" in minke("sync", *option, "one/sub", "one", cwd=place, code=1).stderr
     assert contents(place) == before
-    minke("sync", "--delete", "one", "one/.", cwd=place)  # there is nothing to do
-    minke("cp", "one", ".", cwd=place)
+    for words in (("sync", *option, "one", "one/."), ("cp", "one", ".")):
+        assert "itself" in minke(*words, cwd=place, code=1).stderr
     assert contents(place) == before
+
+
+@pytest.fixture
+def mounted(place):
+    """one/there is `two`, by a mount that another directory has, too."""
+    (place / "one/there").mkdir()
+    if subprocess.run(["mount", "--bind", place / "two", place / "one/there"], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    yield place / "one/there"
+    subprocess.run(["umount", place / "one/there"], check=True)
+
+
+def test_a_copy_does_not_find_itself_behind_a_mount(place, mounted):
+    before = contents(place / "two")
+    assert "the copy itself is there" in minke("cp", "one", "two/copy", cwd=place, code=1).stderr
+    assert not (place / "two/copy").exists()
+    shutil.rmtree(place / "two/.copy.minke-partial")
+    done = minke("pack", "--format", "tar", "one/there", "--to", "two/x.tar", cwd=place, code=1)
+    assert "it would lie in the directory" in done.stderr and contents(place / "two") == before
+
+
+def test_what_is_mounted_below_a_copy_is_not_removed(place, mounted):
+    before = contents(place / "two")
+    (place / "empty").mkdir()
+    done = minke("sync", "--delete", "empty", "one", cwd=place, code=1)
+    assert "there: something is mounted there" in done.stderr
+    assert contents(place / "two") == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for files that cannot be removed")
+def test_what_stays_of_what_is_to_go_is_said(place):
+    (place / "empty").mkdir()
+    if subprocess.run(["chattr", "+i", place / "one/file"], capture_output=True).returncode != 0:
+        pytest.skip("no file can be made immutable here")
+    try:
+        done = minke("sync", "--delete", "empty", "one", cwd=place, code=1)
+        assert "file: its copy cannot be removed: Operation not permitted" in done.stderr
+        assert contents(place / "one") == {"file": b"1"}
+    finally:
+        subprocess.run(["chattr", "-i", place / "one/file"], check=True)
+
+
+def test_files_that_say_they_are_empty(tmp_path):
+    """As the kernel's do."""
+    minke("cp", "/proc/version", tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == pathlib.Path("/proc/version").read_bytes() != b""
+    done = minke("pack", "--format", "tar", "/proc/sys/kernel/random", "--to", tmp_path / "x.tar", code=1)
+    assert "it does not tell how large it is" in done.stderr and not (tmp_path / "x.tar").exists()
+
+
+def test_what_fails_in_staging_is_named_and_counted(place):
+    for number in range(30):
+        os.symlink("x" * 100, place / f"one/{number}")
+    (place / "into/one").mkdir(parents=True)
+    for number in range(30):
+        (place / f"into/one/{number}").mkdir()
+    done = minke("stage", "one", "--to", "into", cwd=place, code=1)
+    assert "error: : " not in done.stderr and "30 paths failed" in done.stderr
 
 
 def test_sources_of_one_name_are_refused(place):

@@ -32,4 +32,24 @@ Result<Beside> beside(std::string path) {
   return place;
 }
 
+bool same_inode(const struct statx& a, const struct statx& b) {
+  return a.stx_ino == b.stx_ino && a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
+}
+
+bool lies_in(int directory, const struct statx& above) {
+  const auto look = [](int at, struct statx& status) {
+    return at >= 0 && ::statx(at, "", AT_EMPTY_PATH, STATX_INO, &status) == 0;
+  };
+  struct statx status {
+  }, next{};
+  os::UniqueFd at(::openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!look(at.get(), status)) return false;
+  while (!same_inode(status, above)) {
+    at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!look(at.get(), next) || same_inode(next, status)) return false;  // above the root is the root
+    status = next;
+  }
+  return true;
+}
+
 }  // namespace minke::storage

@@ -1,6 +1,8 @@
 // What is made beside its place, and takes it by a rename when it is complete.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 
 #include "base/result.h"
@@ -19,5 +21,9 @@ struct Beside {
 
 // Errors: errno of the directory that `path` is in; EINVAL: `path` has no name at its end.
 Result<Beside> beside(std::string path);
+
+bool same_inode(const struct statx& a, const struct statx& b);
+// Whether an open directory is `above`, or lies in it.
+bool lies_in(int directory, const struct statx& above);
 
 }  // namespace minke::storage

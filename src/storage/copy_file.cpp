@@ -105,11 +105,29 @@ bool is_copied(std::string_view name) {
           (name.starts_with("trusted.") && name != "trusted.lov" && !name.starts_with("trusted.overlay.")));
 }
 
+// Files of the kernel's say that they are empty, and are not.
+Status copy_unsized(int from, int to, std::vector<char>& buffer, std::atomic<uint64_t>& copied) {
+  if (buffer.empty()) buffer.resize(kCopyBuffer);
+  for (;;) {
+    const ssize_t got = ::read(from, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure_from_errno("reading", errno);
+    if (got == 0) return {};
+    for (ssize_t at = 0; at < got;) {
+      const ssize_t put = ::write(to, buffer.data() + at, static_cast<size_t>(got - at));
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return failure_from_errno("writing", put < 0 ? errno : ENOSPC);
+      at += put;
+    }
+    copied.fetch_add(static_cast<uint64_t>(got), std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
 
 Status copy_content(int from, int to, uint64_t size, bool sparse, unsigned threads, std::vector<char>& buffer,
                     std::atomic<uint64_t>& copied) {
-  if (size == 0) return {};
+  if (size == 0) return copy_unsized(from, to, buffer, copied);
   static std::atomic<bool> clones{true};  // until the file system has said that it cannot
   if (size >= 64 << 10 && clones.load(std::memory_order_relaxed)) {
     if (::ioctl(to, FICLONE, from) == 0) {

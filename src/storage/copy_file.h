@@ -16,8 +16,9 @@ namespace minke::storage {
 inline constexpr size_t kCopyBuffer = 256 << 10;
 inline constexpr uint64_t kLargeFile = 64 << 20;  // copied by several threads
 
-// The first `size` bytes; holes stay holes. Shares the blocks where the file system can (reflinks).
-// `copied` grows as bytes are. Errors: errno; EIO with words of its own where the source is shorter by now.
+// The first `size` bytes (0: as many as there are); holes stay holes. Shares the blocks where the file system
+// can (reflinks). `copied` grows as bytes are. Errors: errno; EIO with words of its own where the source is
+// shorter by now.
 Status copy_content(int from, int to, uint64_t size, bool sparse, unsigned threads, std::vector<char>& buffer,
                     std::atomic<uint64_t>& copied);
 

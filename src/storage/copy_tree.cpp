@@ -33,23 +33,6 @@ std::optional<struct statx> look(int directory, const char* name, int flags = AT
   return status;
 }
 
-bool same_file(const struct statx& a, const struct statx& b) {
-  return a.stx_ino == b.stx_ino && a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
-}
-
-// Whether an open directory is `above`, or lies in it.
-bool lies_in(int directory, const struct statx& above) {
-  os::UniqueFd at(::openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  auto status = at ? look(at.get(), "", AT_EMPTY_PATH) : std::nullopt;
-  while (status && !same_file(*status, above)) {
-    at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto next = at ? look(at.get(), "", AT_EMPTY_PATH) : std::nullopt;
-    if (!next || same_file(*next, *status)) return false;  // above the root is the root
-    status = next;
-  }
-  return status.has_value();
-}
-
 bool same_content(const struct statx& a, const struct statx& b) {
   return (a.stx_mode & S_IFMT) == (b.stx_mode & S_IFMT) && a.stx_size == b.stx_size &&
          same_time(a.stx_mtime, b.stx_mtime);
@@ -88,6 +71,11 @@ class Copier : public Visitor {
     auto target = std::make_unique<Target>();
     target->source = status;
     const bool is_root = directory.parent() == nullptr;
+    // By another way than lies_in() sees, as where something is mounted below the source.
+    if (!is_root && made_ && same_inode(status, *made_)) {
+      progress_.failures.add(directory.path(), "the copy itself is there", EINVAL);
+      return false;
+    }
     const int parent = is_root ? parent_ : note(*directory.parent()).fd.get();
     const std::string& name = is_root ? root_ : directory.name();
     if (::mkdirat(parent, name.c_str(), 0700) == 0) {
@@ -109,6 +97,7 @@ class Copier : public Visitor {
       return false;
     }
     if (!target->empty) target->current = look(target->fd.get(), "", AT_EMPTY_PATH);
+    if (is_root) made_ = look(target->fd.get(), "", AT_EMPTY_PATH);
     if (target->current && (target->current->stx_mode & 0700) != 0700) (void)::fchmod(target->fd.get(), 0700);
     target->inside = inside(target->fd.get());
     directory.note = std::move(target);
@@ -147,7 +136,7 @@ class Copier : public Visitor {
     if (current && S_ISDIR(current->stx_mode)) {
       Failures& failures = progress_.failures;
       if (!remove_others_) return failures.add(in.path_of(name), "there is a directory of that name");
-      if (Status removed = remove_tree(target, to, failures); !removed) return;
+      if (!remove(target, to, in.path_of(name), failures)) return;
     }
     if (status.stx_nlink > 1 && !S_ISLNK(status.stx_mode)) {
       const auto first = links_.first_path(status);
@@ -188,6 +177,15 @@ class Copier : public Visitor {
     return false;
   }
 
+  // What of the copy is in the way.
+  static bool remove(int parent, const char* name, const std::string& path, Failures& failures) {
+    const uint64_t before = failures.count();
+    const Status removed = remove_tree(parent, name, failures);
+    if (!removed && failures.count() == before)
+      failures.add(path, removed.error().code, "its copy cannot be removed");
+    return removed.has_value();
+  }
+
   bool is_stopped() const {
     return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
   }
@@ -205,7 +203,7 @@ class Copier : public Visitor {
     const int root = destination_root(in);
     if (current) {
       const auto other = look(root, first.c_str());
-      if (other && same_file(*other, *current)) {
+      if (other && same_inode(*other, *current)) {
         ++progress_.same;
         return;
       }
@@ -341,7 +339,7 @@ class Copier : public Visitor {
           : source(from), target(to), progress(told), counted(count) {}
       void check(Directory& in, const char* name) {
         if (look(source, name) || errno != ENOENT) return;
-        if (remove_tree(in.fd(), name, progress.failures) && counted) ++progress.removed;
+        if (remove(in.fd(), name, in.path_of(name), progress.failures) && counted) ++progress.removed;
       }
       void visit(unsigned, Directory& in, const char* name, const struct statx&) override { check(in, name); }
       bool enter(unsigned, Directory& entered, const struct statx&) override {
@@ -364,6 +362,7 @@ class Copier : public Visitor {
   bool in_place_, root_is_new_;
   bool remove_others_;  // also what a killed copy, perhaps of something else, has left where this one grows
   unsigned large_threads_;  // for one large file: each moves much at once
+  std::optional<struct statx> made_;  // the copy's root
   Inside above_;
   Links links_;
 };
@@ -385,7 +384,8 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
   // A copy would find itself in its source, or change its source, and never end or lose what it is to keep.
   if (is_tree && lies_in(parent.get(), *source))
     return failure(to + ": it lies in " + from + ", which would be copied into itself", EINVAL);
-  if (is_tree && current && !same_file(*source, *current)) {
+  if (is_tree && current) {
+    if (same_inode(*source, *current)) return failure(to + ": it is " + from + " itself", EINVAL);
     const os::UniqueFd there(::open(from.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (there && lies_in(there.get(), *current))
       return failure(from + ": it lies in " + to + ", where it would be changed itself", EINVAL);

@@ -26,6 +26,13 @@ class Failures {
     ++count_;
     if (kept_.size() < kKept) kept_.push_back({code, path + ": " + words});
   }
+  void add_all(const Failures& others) {
+    const std::vector<Error> kept = others.kept();
+    const std::lock_guard lock(mutex_);
+    count_ += others.count();
+    for (const Error& error : kept)
+      if (kept_.size() < kKept) kept_.push_back(error);
+  }
   uint64_t count() const {
     const std::lock_guard lock(mutex_);
     return count_;

@@ -119,6 +119,11 @@ bool ItemReader::read_regular(PackItem& item, int directory, const char* name, C
     have += static_cast<size_t>(got);
   }
   if (!unchanged(item)) return false;
+  // A file of the kernel's says that it is empty.
+  if (char byte; size == 0 && ::pread(item.file.get(), &byte, 1, 0) > 0) {
+    failures_.add(shown(item), "it does not tell how large it is", EIO);
+    return false;
+  }
   item.crc = tar_crc(0, content, size);
   item.file.reset();
   return true;

@@ -19,6 +19,10 @@ class Remover : public Visitor {
     if (::unlinkat(in.fd(), name, 0) != 0 && errno != ENOENT) failures_.add(in.path_of(name), errno);
   }
   bool enter(unsigned, Directory& directory, const struct statx& status) override {
+    if ((status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) {  // another's: it is not in this tree
+      failures_.add(directory.path(), EBUSY, "something is mounted there");
+      return false;
+    }
     if ((status.stx_mode & 0300) != 0300) (void)::fchmod(directory.fd(), 0700);
     return true;
   }

@@ -63,7 +63,7 @@ Result<Source> look_at(const std::string& given) {
 Status copy(const Source& source, const std::string& to, const std::atomic<bool>* stop, Failures& failures) {
   CopyProgress progress;
   const Status copied = copy_tree(source.path, to, {.sync = false, .stop = stop}, progress);
-  for (const Error& error : progress.failures.kept()) failures.add("", error.message, error.code);
+  failures.add_all(progress.failures);
   return copied;
 }
 

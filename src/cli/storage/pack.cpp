@@ -1,4 +1,5 @@
 // minke pack, minke unpack: many files in one, verified; and out of it again.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -10,9 +11,11 @@
 #include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
+#include "os/fd.h"
 #include "os/files.h"
 #include "storage/advice.h"
 #include "storage/archives.h"
+#include "storage/beside.h"
 #include "storage/pack_tar.h"
 #include "storage/run_program.h"
 #include "storage/words.h"
@@ -71,7 +74,10 @@ int pack(PackChoice choice) {
   // An archive within what it is made of would have to hold itself.
   const size_t slash = choice.to.rfind('/');
   const std::string parent = following(slash == std::string::npos ? "." : choice.to.substr(0, slash + 1));
-  if ((parent + "/").starts_with(choice.directory + "/"))
+  const os::UniqueFd place(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct statx packed_tree {};
+  if (place && ::statx(AT_FDCWD, choice.directory.c_str(), 0, STATX_INO, &packed_tree) == 0 &&
+      storage::lies_in(place.get(), packed_tree))
     return fail(
         name,
         {EINVAL, choice.to + ": it would lie in the directory that is packed; name another place with --to"});

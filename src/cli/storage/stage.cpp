@@ -103,7 +103,7 @@ bool stage_all(const char* command, const std::vector<std::string>& sources, con
                                  : storage::stage(source, directory, options, failures);
       const double seconds = std::chrono::duration<double>(steady_clock::now() - begin).count();
       if (!staged) {
-        for (const Error& error : failures.kept()) print_error(command, storage::shown_path(error.message));
+        report_errors(command, failures.kept(), failures.count());
         print_error(command, storage::shown_path(staged.error().message));
         all = false;
       } else if (!quiet) {
