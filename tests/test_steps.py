@@ -226,6 +226,11 @@ def test_multi_prog(cluster):
     done = cluster.run("srun", "-n2", "--multi-prog", "who.conf")
     assert done.returncode == 1
     assert "srun: error: Configuration file who.conf invalid, no record for task id 1\n" in done.stderr
+    (cluster.work / "who.conf").write_text("0-1 echo zero\n1 echo one\n")
+    done = cluster.run("srun", "-n2", "--multi-prog", "who.conf")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.endswith("srun: error: Duplicate record for task 1\n"
+                                "srun: error: Line 2 of configuration file who.conf invalid\n")
 
 
 def test_wait_for_the_others(cluster):

@@ -1,6 +1,7 @@
 #include "submit/multi_prog.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "text/number.h"
 
@@ -62,7 +63,8 @@ Result<std::vector<uint32_t>> parse_tasks(std::string_view text, uint32_t tasks)
     const auto first = text::parse_unsigned(part.substr(0, dash), UINT32_MAX);
     const auto last =
         dash == std::string_view::npos ? first : text::parse_unsigned(part.substr(dash + 1), UINT32_MAX);
-    if (!first || !last || *first > *last) return failure("");
+    if (!first || !last) return failure("Invalid task range specification (" + std::string(part) + ")");
+    if (*first > *last) return failure("Invalid task range, " + std::string(part));
     if (*last >= tasks) return failure("Invalid task id, " + std::to_string(*last) + " >= ntasks");
     for (uint64_t task = *first; task <= *last; ++task) numbers.push_back(static_cast<uint32_t>(task));
   }
@@ -88,28 +90,31 @@ std::string expand(std::string_view word, uint32_t task, size_t offset) {
 Result<std::vector<std::vector<std::string>>> parse_multi_prog(std::string_view content,
                                                                const std::string& name, uint32_t tasks) {
   std::vector<std::vector<std::string>> programs(tasks);
+  bool rest_is_named = false;
   for (const Line& line : logical_lines(content)) {
     const size_t start = line.text.find_first_not_of(" \t");
     if (start == std::string::npos || line.text[start] == '#') continue;
     const std::vector<std::string> words = split_words(line.text);
-    const auto invalid = [&] {
-      return failure("Line " + std::to_string(line.number) + " of configuration file " + name +
-                     " is invalid");
+    const auto invalid = [&](const std::string& why) {
+      return failure(why + (why.empty() ? "Line " : "\nLine ") + std::to_string(line.number) +
+                     " of configuration file " + name + " invalid");
     };
-    if (words.size() < 2) return invalid();
+    if (rest_is_named) return invalid("Task range specification with asterisk must be last");
+    if (words.size() < 2) return invalid("");
     std::vector<uint32_t> here;
-    if (words[0] == "*") {
-      for (uint32_t task = 0; task < tasks; ++task) {
-        if (programs[task].empty()) here.push_back(task);
-      }
+    rest_is_named = words[0] == "*";
+    if (rest_is_named) {
+      here.resize(tasks);
+      std::iota(here.begin(), here.end(), 0);
     } else {
       auto parsed = parse_tasks(words[0], tasks);
-      if (!parsed) return parsed.error().message.empty() ? invalid() : failure(parsed.error());
+      if (!parsed) return invalid(parsed.error().message);
       here = std::move(*parsed);
     }
     for (size_t offset = 0; offset < here.size(); ++offset) {
       std::vector<std::string>& program = programs[here[offset]];
-      program.clear();
+      if (!program.empty() && rest_is_named) continue;
+      if (!program.empty()) return invalid("Duplicate record for task " + std::to_string(here[offset]));
       for (size_t i = 1; i < words.size(); ++i) program.push_back(expand(words[i], here[offset], offset));
     }
   }

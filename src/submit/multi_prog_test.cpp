@@ -14,17 +14,24 @@ TEST(MultiProg, NamesEachTasksProgram) {
   EXPECT_EQ(*programs, (Programs{{"./first", "0"},
                                  {"second", "1:0", "two words", "more"},
                                  {"second", "2:1", "two words", "more"},
-                                 {"rest", "0"},
+                                 {"rest", "3"},
                                  {"second", "4:2", "two words", "more"},
-                                 {"rest", "1"}}));
+                                 {"rest", "5"}}));
 }
 
 TEST(MultiProg, SaysWhatIsWrong) {
   const auto error = [](const char* text) { return parse_multi_prog(text, "f", 2).error().message; };
   EXPECT_EQ(error("0 a\n"), "Configuration file f invalid, no record for task id 1");
-  EXPECT_EQ(error("0 a\n1-3 b\n"), "Invalid task id, 3 >= ntasks");
-  EXPECT_EQ(error("0 a\nx b\n"), "Line 2 of configuration file f is invalid");
-  EXPECT_EQ(error("0\n"), "Line 1 of configuration file f is invalid");
+  const auto in_line = [](int line, const std::string& why) {
+    return why + (why.empty() ? "" : "\n") + "Line " + std::to_string(line) +
+           " of configuration file f invalid";
+  };
+  EXPECT_EQ(error("0 a\n1-3 b\n"), in_line(2, "Invalid task id, 3 >= ntasks"));
+  EXPECT_EQ(error("0 a\nx b\n"), in_line(2, "Invalid task range specification (x)"));
+  EXPECT_EQ(error("1-0 a\n"), in_line(1, "Invalid task range, 1-0"));
+  EXPECT_EQ(error("0-1 a\n1 b\n"), in_line(2, "Duplicate record for task 1"));
+  EXPECT_EQ(error("* a\n1 b\n"), in_line(2, "Task range specification with asterisk must be last"));
+  EXPECT_EQ(error("0\n"), in_line(1, ""));
 }
 
 }  // namespace
