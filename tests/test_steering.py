@@ -135,6 +135,22 @@ def test_hold_by_name(cluster):
     assert done.returncode == 1 and "Invalid job id specified for job a" in done.stderr
 
 
+def test_jobs_named_with_their_key(cluster):
+    """As `scontrol show` and `update` have them."""
+    job = cluster.submit("sleep 1000", "--hold")
+    cluster.run("scontrol", "release", f"jobid={job}", check=0)
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "suspend", f"JobId={job}", check=0)
+    assert cluster.job(job)["JobState"] == "SUSPENDED"
+    cluster.run("scontrol", "resume", f"job={job}", check=0)
+    assert cluster.job(job)["JobState"] == "RUNNING"
+    other = cluster.submit("true", "--begin=now+1hour")
+    cluster.run("scontrol", "hold", f"JOB={other}", check=0)
+    assert cluster.job(other)["Priority"] == "0"
+    done = cluster.run("scontrol", "hold", "jobid=x")
+    assert done.returncode == 1 and "Invalid job id specified for job" in done.stderr
+
+
 @pytest.mark.minke_only
 def test_top(cluster):
     blocker = cluster.submit("sleep 1000", "-N2", "--exclusive")

@@ -10,6 +10,7 @@
 
 #include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
+#include "cli/scontrol/job_words.h"
 #include "model/error.h"
 #include "text/job_id.h"
 #include "text/licenses.h"
@@ -92,7 +93,7 @@ std::optional<int> Scontrol::run_action(const Words& words) {
 int Scontrol::suspend(const Words& words, bool resume) {
   int status = 0;
   for (size_t i = 1; i < words.size(); ++i) {
-    const auto references = text::parse_job_id_list(words[i]);
+    const auto references = parse_jobs(words[i]);
     if (!references) {
       status = complain(invalid_job_id() + " for job " + words[i]);
       continue;
@@ -111,7 +112,7 @@ int Scontrol::suspend(const Words& words, bool resume) {
 }
 
 int Scontrol::top(const Words& words) {
-  const auto references = text::parse_job_id_list(words[1]);
+  const auto references = parse_jobs(words[1]);
   if (!references || references->empty()) return complain(invalid_job_id() + " for job " + words[1]);
   rpc::ClientMessage request;
   for (const text::JobReference& job : *references) *request.mutable_top()->add_jobs() = selector_of(job);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/fetch.h"
+#include "cli/scontrol/job_words.h"
 #include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
 #include "model/error.h"
@@ -175,7 +176,7 @@ int Scontrol::change_hold(const Words& words, rpc::HoldRequest::Kind kind) {
       request.mutable_hold()->add_names(*name);
       continue;
     }
-    auto references = text::parse_job_id_list(words[i]);
+    auto references = parse_jobs(words[i]);
     if (!references) {
       const std::string invalid(model::slurm_error_text(model::kInvalidJobId));
       complain(invalid + " for job " + words[i]);
@@ -209,7 +210,7 @@ int Scontrol::requeue(const Words& words, bool hold) {
       incomplete = true;
       continue;
     }
-    auto references = text::parse_job_id_list(words[i]);
+    auto references = parse_jobs(words[i]);
     if (!references) {
       status = complain(std::string(model::slurm_error_text(model::kInvalidJobId)) + " for job " + words[i]);
       continue;
