@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "os/fd.h"
+#include "os/read_at.h"
 #include "storage/beside.h"
 #include "storage/copy_tree.h"
 #include "storage/remove_tree.h"
 #include "storage/run_program.h"
 #include "storage/tar_index.h"
+#include "storage/zstd_frames.h"
 
 namespace minke::storage {
 
@@ -47,29 +49,28 @@ bool is_zero(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
-// Of a tar archive that is not compressed: tar takes one that was cut off between two files for all of it.
-// Checksums would notice that of the others.
-bool is_cut_off(const std::string& archive) {
-  constexpr off_t kEnd = 1024;  // two blocks of zeros
-  const os::UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  char bytes[kEnd];
-  struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0 || status.st_size < kEnd ||
-      ::pread(file.get(), bytes, 512, 0) != 512 || std::string_view(bytes, 512).substr(257, 5) != "ustar")
-    return false;
-  return ::pread(file.get(), bytes, kEnd, status.st_size - kEnd) == kEnd && !is_zero({bytes, kEnd});
+bool is_tar(std::string_view bytes) {
+  return bytes.size() >= 512 && bytes.substr(257, 5) == "ustar";
 }
 
-// Of minke pack's own archives: each file's checksum. Frames of zstd have their own, which tar's reading
-// notices.
+// Of a tar that is not compressed (those that are have checksums, which their reading compares). Of minke
+// pack's own: each file's checksum. Of others their end: tar takes what was cut off between two files for a
+// whole one.
 Status verify(ArchiveKind kind, const std::string& archive, const std::atomic<bool>* stop) {
-  if (kind != ArchiveKind::kTar) return {};
-  const auto index = TarIndex::open(archive);
-  if (!index && is_cut_off(archive))
-    return failure(archive + ": it has no end, and may have been cut off: it is not unpacked", EIO);
-  if (!index || index->is_compressed()) return {};
-  std::atomic<uint64_t> verified{0};
-  return verify_archive(index->fd(), archive, verified, stop);
+  constexpr size_t kEnd = 1024;  // two blocks of zeros
+  const os::UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char bytes[kEnd] = {};
+  struct stat status {};
+  if (kind != ArchiveKind::kTar || !file || ::fstat(file.get(), &status) != 0 ||
+      !os::read_at(file.get(), bytes, 512, 0) || !is_tar({bytes, 512}))
+    return {};
+  if (const auto index = TarIndex::open(archive)) {
+    std::atomic<uint64_t> verified{0};
+    return verify_archive(index->fd(), archive, verified, stop);
+  }
+  const auto size = static_cast<uint64_t>(status.st_size);
+  if (size >= kEnd && os::read_at(file.get(), bytes, kEnd, size - kEnd) && is_zero({bytes, kEnd})) return {};
+  return failure(archive + ": it has no end, and may have been cut off: it is not unpacked", EIO);
 }
 
 Status extract(ArchiveKind kind, const std::string& archive, const std::string& to,
@@ -100,7 +101,7 @@ std::optional<ArchiveKind> archive_kind(const std::string& path) {
   const std::string_view bytes(start, static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (bytes.starts_with("hsqs")) return ArchiveKind::kSquashfs;
   if (bytes.starts_with("PK\003\004") || bytes.starts_with("PK\005\006")) return ArchiveKind::kZip;
-  if (bytes.size() == 512 && bytes.substr(257, 5) == "ustar") return ArchiveKind::kTar;
+  if (is_tar(bytes)) return ArchiveKind::kTar;
   if (bytes.size() == 512 && is_zero(bytes) && path.ends_with(".tar"))
     return ArchiveKind::kTar;  // an empty one
   // Compressed: what is in it is only known by the name.
@@ -113,7 +114,11 @@ std::optional<ArchiveKind> archive_kind(const std::string& path) {
                        path.ends_with(".txz") || path.ends_with(".tbz2") || path.ends_with(".tzst");
     if (bytes.starts_with(magic) && named) return ArchiveKind::kTar;
   }
-  if (bytes.starts_with(magics[1]) && TarIndex::open(path)) return ArchiveKind::kTar;  // minke pack's
+  // Those of minke pack tell it.
+  if (const auto frames = FrameReader::open(file.get())) {
+    FrameReader::Hand hand;
+    if (frames->read(0, start, sizeof start, hand) && is_tar({start, sizeof start})) return ArchiveKind::kTar;
+  }
   return std::nullopt;
 }
 

@@ -228,7 +228,8 @@ bool FrameReader::read(uint64_t at, char* to, size_t size, Hand& hand) const {
     const auto number = static_cast<size_t>(frame - frames_.begin());
     if (hand.frame != number) {
       hand.frame = SIZE_MAX;
-      if (frame->bytes > 64 << 20) return false;  // of others; ours are small
+      if (frame->bytes > 64 << 20 || frame->compressed > 128 << 20)
+        return false;  // of others; ours are small
       hand.compressed.resize(frame->compressed);
       hand.content.resize(frame->bytes);
       if (!os::read_at(file_, hand.compressed.data(), hand.compressed.size(), frame->place)) return false;
