@@ -199,7 +199,7 @@ def test_doctor_finds_and_mends_what_does_not_hand_down_the_group(cluster):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become somebody else")
-def test_doctor_says_what_it_could_not_look_at(tmp_path):
+def test_what_could_not_be_looked_at_is_said(tmp_path):
     for path in (tmp_path, *tmp_path.parents):
         if path not in (pathlib.Path("/"), pathlib.Path("/tmp")):
             path.chmod(path.stat().st_mode | 0o055)
@@ -209,8 +209,8 @@ def test_doctor_says_what_it_could_not_look_at(tmp_path):
     (tmp_path / "minke.toml").write_text(f'[storage]\nprofile = "narval"\nroot = "{disks}"\n')
     environment = plain_environment() | {"MINKE_CONFIG": str(tmp_path / "minke.toml"), "MINKE_HOME": str(disks / "home")}
 
-    def storage(*words):
-        return subprocess.run([MINKE, "storage", *words], env=environment, capture_output=True, text=True, timeout=60,
+    def storage(*words, program="storage"):
+        return subprocess.run([MINKE, program, *words], env=environment, capture_output=True, text=True, timeout=60,
                               user=65534, group=65534, extra_groups=[])
     assert storage("init").returncode == 0
     project, = (disks / "project").iterdir()
@@ -221,3 +221,11 @@ def test_doctor_says_what_it_could_not_look_at(tmp_path):
     for option in ((), ("--json",), ("--mend",)):
         done = storage("doctor", *option)
         assert done.returncode == 1 and f"{project}/closed: Permission denied" in done.stderr, (done.stdout, done.stderr)
+    # Nor do figures hide it.
+    for command in (("usage",), ("usage", "--json")):
+        done = storage(*command)
+        assert done.returncode == 1 and f"{project}/closed: Permission denied" in done.stderr, done.stderr
+    assert "closed: Permission denied" in storage("--project", program="diskusage_report").stderr
+    (disks / "scratch").chmod(0o700)
+    os.chown(disks / "scratch", 0, 0)
+    assert "(Permission denied)" in storage("usage").stdout

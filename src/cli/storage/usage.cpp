@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct Counted {
   storage::Tier tier;
   std::string path;
   bool there = false;
+  std::string problem;  // why it is not counted
   storage::Usage usage;
 };
 
@@ -44,21 +46,30 @@ std::vector<Counted> count_tiers(const TierConfiguration& cluster, const Person&
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), tier.name) == wanted.end()) continue;
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path) continue;
-    Counted one{tier, *path, false, {}};
+    Counted one{tier, *path, false, {}, {}};
     const std::string followed = following(*path);
     // Somebody may keep count of it.
     if (const auto known = owners ? std::nullopt : storage::live_amount(live, followed)) {
       one.there = true;
       one.usage.total = *known;
     } else if (::access(followed.c_str(), F_OK) != 0) {
-      one.there = false;
+      one.problem = errno == ENOENT ? "not there: minke storage init" : std::strerror(errno);
     } else if (auto usage = storage::scan_usage({followed}, {.snapshots = false})) {
       one.there = true;
       one.usage = std::move(*usage);
+    } else {
+      one.problem = std::strerror(usage.error().code);
     }
     all.push_back(std::move(one));
   }
   return all;
+}
+
+// What could not be looked at is in no figure. Returns 1 where there was something.
+int report_uncounted(const char* command, const std::vector<Counted>& counted) {
+  int code = 0;
+  for (const Counted& one : counted) code |= report_errors(command, one.usage.errors, one.usage.error_count);
+  return code;
 }
 
 std::string owner_of(const Counted& one, const Person& person) {
@@ -94,7 +105,8 @@ std::string per_user(const Counted& one, const Person& person, bool all_users) {
     return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
   };
   for (const auto& [uid, amount] : users)
-    if (all_users || amount.entries > 100'000 || amount.space > uint64_t{1} << 30)
+    if ((uid != 0 || person.uid == 0) &&  // root's there are the system's
+        (all_users || amount.entries > 100'000 || amount.space > uint64_t{1} << 30))
       row(names.user(uid), std::to_string(amount.entries), gib(amount.space), "On disk");
   row("Total", std::to_string(total.entries), gib(total.space), "On disk");
   if (!all_users) text += "Only heavy users are displayed. Add '--all_users' to see all of them.\n";
@@ -172,7 +184,8 @@ int storage_usage(bool json) {
   const Person person = whoever_runs_this();
   Json out = Json::array();
   std::string text;
-  for (const Counted& one : count_tiers(*cluster, person, {})) {
+  const std::vector<Counted> counted = count_tiers(*cluster, person, {});
+  for (const Counted& one : counted) {
     const storage::Amount& total = one.usage.total;
     if (json) {
       out.push_back({{"tier", one.tier.name},
@@ -182,12 +195,13 @@ int storage_usage(bool json) {
                      {"space_limit", one.tier.space},
                      {"files", total.entries},
                      {"files_limit", one.tier.files},
+                     {"errors", one.usage.error_count},
                      {"backup", one.tier.backed_up},
                      {"purge_days", one.tier.purge_days}});
       continue;
     }
     text += fmt::format("{:<9} {}{}\n", one.tier.name, storage::shown_path(one.path),
-                        one.there ? "" : "  (not there: minke storage init)");
+                        one.there ? "" : "  (" + one.problem + ")");
     text += "  " + rules_of(one.tier) + "\n";
     if (!one.there) continue;
     text += fmt::format("  space {} {}\n", bar(total.space, one.tier.space),
@@ -202,7 +216,7 @@ int storage_usage(bool json) {
               storage::shown_path(one.path) + "\n";
   }
   write_out(json ? out.dump(2) + "\n" : text);
-  return 0;
+  return report_uncounted("minke storage", counted);
 }
 
 int storage_init(const std::string& user) {
@@ -264,6 +278,7 @@ int diskusage_report_main(int argc, char** argv) {
         "--\nOn some clusters, a break down per user may be available by adding the option '--per_user'.\n";
   }
   write_out(text);
+  report_uncounted("diskusage_report", counted);
   return 0;
 }
 
@@ -281,7 +296,8 @@ int shownicerquota_main(int argc, char**) {
   const auto files = [](uint64_t count) {
     return count == 0 ? std::string("N/A") : storage::nicer_files(count);
   };
-  for (const Counted& one : count_tiers(*cluster, whoever_runs_this(), {})) {
+  const std::vector<Counted> counted = count_tiers(*cluster, whoever_runs_this(), {});
+  for (const Counted& one : counted) {
     if (!one.there) continue;
     text += fmt::format("    {:<19}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}{:>11}    \n",
                         storage::shown_path(one.path), storage::nicer_size(one.usage.total.space),
@@ -290,6 +306,7 @@ int shownicerquota_main(int argc, char**) {
                         files(one.tier.hard_files), "N/A");
   }
   write_out(text);
+  report_uncounted("shownicerquota.pl", counted);
   return 0;
 }
 
