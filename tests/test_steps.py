@@ -473,6 +473,14 @@ def test_hostfile_of_the_environment(cluster):
     assert sorted(done.stdout.splitlines()) == ["0: n2", "1: n1"]
 
 
+def test_hosts_named_once_per_task(cluster):
+    """Not in the nodes' order, and most often the last one."""
+    (cluster.work / "hosts").write_text("n2\nn1\nn2\n")
+    for options in (("-n3", "-m", "arbitrary", "-w", "n2,n1,n2"), ("-m", "arbitrary", "-w", "./hosts")):
+        done = cluster.run("srun", *options, "-l", "printenv", "SLURMD_NODENAME", check=0)
+        assert sorted(done.stdout.splitlines()) == ["0: n2", "1: n1", "2: n2"]
+
+
 @pytest.mark.parametrize("command, words", [
     ("salloc", "salloc: Job allocation {0} has been revoked.\nsalloc: Job aborted due to signal\n"),
     ("srun", "srun: Job allocation {0} has been revoked\nsrun: Force Terminated JobId={0}\n")])

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "model/error.h"
 #include "sched/constraint.h"
@@ -8,6 +10,7 @@
 #include "sched/request.h"
 #include "sched/request_gres.h"
 #include "text/licenses.h"
+#include "text/number.h"
 
 namespace minke::sched {
 namespace {
@@ -244,10 +247,24 @@ class Maker {
     return 0;
   }
 
+  // With -m arbitrary a node gets a task each time that it is named. Nodes have as many CPUs as the one that
+  // is named most often needs: by blocks, the tasks might lie elsewhere than the step then wants them.
+  std::uint64_t most_arbitrary_tasks() const {
+    if (!text::starts_with_ignoring_case(spec_.distribution(), "arbitrary")) return 1;
+    std::map<std::string_view, std::uint64_t> times;
+    std::uint64_t most = 1;
+    for (const std::string& name : names_.required) most = std::max(most, ++times[name]);
+    return most;
+  }
+
   Status cpus() {
     request_.cpus_per_task = spec_.has_cpus_per_task() ? spec_.cpus_per_task() : 1;
     request_.overcommit = spec_.overcommit() && !request_.exclusive;
     request_.min_cpus_per_node = std::max(1u, spec_.min_cpus());
+    if (const std::uint64_t tasks = most_arbitrary_tasks(); tasks > 1 && !request_.overcommit) {
+      const std::uint64_t cpus = std::min<std::uint64_t>(tasks * request_.cpus_per_task, kMaxCount);
+      request_.min_cpus_per_node = std::max(request_.min_cpus_per_node, static_cast<std::uint32_t>(cpus));
+    }
     request_.cpus_per_gpu = spec_.cpus_per_gpu();
     if (request_.cpus_per_task == 0) return failure("--cpus-per-task=0 is invalid", model::kInvalidCpuCount);
     for (const auto& [count, option] : {std::pair{request_.cpus_per_task, "--cpus-per-task="},

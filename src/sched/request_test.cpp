@@ -55,6 +55,17 @@ TEST_F(MakeRequest, AsksForOneCpuOnOneNodeWhereNothingIsSaid) {
   EXPECT_EQ(request, expected);
 }
 
+TEST_F(MakeRequest, NodesThatAreNamedOncePerTaskHaveTheCpusOfTheMost) {
+  spec_.set_ntasks(3);
+  spec_.set_cpus_per_task(2);
+  const NodeNames names{{"g0", "c0", "g0"}, {}};
+  EXPECT_EQ(made(names).min_cpus_per_node, 1u);
+  spec_.set_distribution("Arbitrary");
+  EXPECT_EQ(made(names).min_cpus_per_node, 4u);
+  spec_.set_overcommit(true);
+  EXPECT_EQ(made(names).min_cpus_per_node, 1u);
+}
+
 TEST_F(MakeRequest, MemoryBeyondEveryNode) {
   spec_.set_mem_per_node_mib(10ull * 1024 * 1024);
   expect_error(2014, "--mem=10T: the largest node of partition debug has 24000M");
