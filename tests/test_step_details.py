@@ -67,6 +67,12 @@ def test_distribution_in_full(cluster, asked, told):
     assert done.stdout == told + "\n"
 
 
+def test_the_default_distribution_is_told_within_a_job_only(cluster):
+    assert cluster.run("srun", "-n1", "printenv", "SLURM_DISTRIBUTION").stdout == ""
+    assert cluster.run("salloc", "-Q", "-n2", "srun", "printenv", "SLURM_DISTRIBUTION", check=0).stdout == "block\n" * 2
+    assert cluster.run("salloc", "-Q", "-n1", "srun", "printenv", "SLURM_DISTRIBUTION", check=0).stdout == "cyclic\n"
+
+
 @pytest.mark.machine(nodes=3, cpus=2)
 def test_host_file_alone_places_the_tasks(cluster):
     (cluster.work / "hosts").write_text("n3\nn1\nn2\n")

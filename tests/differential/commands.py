@@ -24,6 +24,10 @@ srun -n 0 true
 srun -n x true
 srun -N 0 true
 srun -N 9 true
+srun -N 2 sh -c 'echo $SLURM_DISTRIBUTION'
+srun -n 2 -m cyclic sh -c 'echo $SLURM_DISTRIBUTION'
+salloc -Q -n 2 srun sh -c 'echo $SLURM_DISTRIBUTION'
+srun -m arbitrary -w n2,n1,n2 sh -c 'echo $SLURM_NODEID'
 srun -N 2 --cores-per-socket=2 sh -c 'echo $SLURM_NTASKS'
 srun -B 1:2 sh -c 'echo $SLURM_NTASKS'
 srun -B 1:2:1 sh -c 'echo $SLURM_NTASKS'

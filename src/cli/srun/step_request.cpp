@@ -151,10 +151,11 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   if (!spec.name().empty()) add("SLURM_JOB_NAME", spec.name());
   if (!request.mpi.empty()) add("SLURM_MPI_TYPE", request.mpi);
   const std::string by_count = spec.ntasks() <= nodes ? "cyclic" : "block";
-  // Within a job the default is put in front; srun alone tells the bare word, as Slurm's does.
+  // Within a job the default is told, and put in front; srun alone tells what was asked for, as Slurm's does:
+  // the sruns of its tasks would take the default for a wish.
   const bool packing = request.job_id && (spec.distribution() == "pack" || spec.distribution() == "nopack");
   if (spec.distribution().empty()) {
-    add("SLURM_DISTRIBUTION", by_count);
+    if (request.job_id) add("SLURM_DISTRIBUTION", by_count);
   } else if (packing) {
     add("SLURM_DISTRIBUTION", by_count + "," + spec.distribution());
   } else {
