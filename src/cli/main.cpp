@@ -6,6 +6,7 @@
 
 #include "cli/chain.h"
 #include "cli/commands.h"
+#include "cli/prolog_program.h"
 #include "cli/software.h"
 #include "cli/storage/storage.h"
 #include "cli/wheels.h"
@@ -45,6 +46,7 @@ constexpr Command kCommands[] = {
     {"sqhosts", minke::cli::sqhosts_main},
     {"strigger", minke::cli::strigger_main},
     {"trigger-program", minke::cli::trigger_program_main},
+    {"prolog-program", minke::cli::prolog_program_main},
     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},
     {"chain-part", minke::cli::chain_part_main},

@@ -62,18 +62,37 @@ std::string cpu_counts(const model::JobRecord& job) {
   return text;
 }
 
-// --prolog and --epilog: beside srun itself, before and after the step, whatever they return.
-void run_beside(const std::string& program, const std::string& job_id) {
+// --prolog and --epilog, or SrunProlog and SrunEpilog: beside srun itself, before and after the step,
+// whatever they return. Their arguments are the step's program and its arguments.
+void run_beside(const std::string& program, const char* context, const std::string& job_id,
+                const std::vector<std::string>& command) {
   if (program.empty() || program == "none") return;
-  ::setenv("SLURM_JOB_ID", job_id.c_str(), 1);
+  std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::execlp(program.c_str(), program.c_str(), nullptr);
+    ::setenv("SLURM_JOB_ID", job_id.c_str(), 1);
+    ::setenv("SLURM_SCRIPT_CONTEXT", context, 1);
+    ::execvp(program.c_str(), arguments.data());
     std::fprintf(stderr, "srun: error: %s: %m\n", program.c_str());
     ::_exit(127);
   }
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// What the cluster's configuration says of srun, where the command line does not.
+void take_configured_programs(Client& client, submit::JobRequest& request) {
+  if (!request.prolog.empty() && !request.epilog.empty()) return;
+  rpc::ClientMessage ask;
+  ask.mutable_query_config();
+  const auto reply = client.call(std::move(ask));
+  if (!reply) return;
+  for (const rpc::Field& value : reply->config().values()) {
+    if (value.name() == "SrunProlog" && request.prolog.empty()) request.prolog = value.value();
+    if (value.name() == "SrunEpilog" && request.epilog.empty()) request.epilog = value.value();
   }
 }
 
@@ -153,6 +172,7 @@ StepEnd run_step(Client& client, const submit::Invocation& invocation, submit::J
   TaskOptions task{.mpi_address = mpi_address,
                    .cpu_bind = spec.cpu_bind(),
                    .mem_bind = request.spec.mem_bind(),
+                   .system = {},
                    .prolog = request.task_prolog,
                    .epilog = request.task_epilog,
                    .variables = {},
@@ -203,12 +223,16 @@ StepEnd run_step(Client& client, const submit::Invocation& invocation, submit::J
     if (const Status copied = broadcast_program(request.bcast, spec); !copied)
       return fail(copied.error().message);
   }
-  if (first) run_beside(request.prolog, std::to_string(job.job_id()));
+  const std::vector<std::string> command(spec.argv().begin(), spec.argv().end());
+  if (first) {
+    take_configured_programs(client, request);
+    run_beside(request.prolog, "prolog_srun", std::to_string(job.job_id()), command);
+  }
   StepRun run(client, request, invocation, job, tasks, std::move(mpi_server));
   run.tell_step_id(told);
   StepEnd end = as_step_end(run.run(std::move(spec), std::move(descriptors), io));
   if (run.out_of_memory()) end.wait_status = text::kOutOfMemory;
-  if (first) run_beside(request.epilog, std::to_string(job.job_id()));
+  if (first) run_beside(request.epilog, "epilog_srun", std::to_string(job.job_id()), command);
   return end;
 }
 

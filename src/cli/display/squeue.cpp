@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "model/prolog_reasons.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -30,7 +31,8 @@ bool contains(const auto& values, const auto& value) {
 bool state_selected(const model::JobRecord& job, const SqueueOptions& options) {
   if (options.all_states) return true;
   if (options.filter_states)
-    return contains(options.states, job.state()) || (options.completing_state && job.completing());
+    return contains(options.states, job.state()) || (options.completing_state && job.completing()) ||
+           (options.configuring_state && job.reason() == model::kConfiguring);
   if (options.start) return job.state() == model::JOB_PENDING;
   return !is_finished(job.state()) || job.completing();
 }
@@ -229,6 +231,8 @@ rpc::JobFilter job_filter(const SqueueOptions& options) {
         return is_finished(state) && state != model::JOB_REQUEUED;  // which no job in the queue is
       });
   filter.set_all_states(any_state);
+  if (!any_state && options.configuring_state && !options.states.empty())
+    filter.add_states(model::JOB_RUNNING);
   if (!any_state)
     for (model::JobState state : options.states) filter.add_states(state);
   return filter;

@@ -41,6 +41,7 @@ struct SqueueOptions {
   bool nothing = false;                 // a filter without a name in it: no job is meant
   bool all_states = false;
   bool completing_state = false;  // COMPLETING named among the states
+  bool configuring_state = false;
   bool filter_states = false;     // any named
   bool show_steps = false;
   bool array = false;

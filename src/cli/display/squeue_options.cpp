@@ -135,7 +135,7 @@ void set_names(std::string_view text, std::vector<std::string>& names, SqueueOpt
 
 Status set_states(std::string_view text, SqueueOptions& options) {
   options.states.clear();
-  options.completing_state = options.all_states = false;
+  options.completing_state = options.configuring_state = options.all_states = false;
   options.filter_states = true;
   if (text::equals_ignoring_case(text, "all")) {
     options.all_states = true;
@@ -152,6 +152,8 @@ Status set_states(std::string_view text, SqueueOptions& options) {
     }
     if (state->state) options.states.push_back(*state->state);
     options.completing_state = options.completing_state || state->completing;
+    options.configuring_state = options.configuring_state || text::equals_ignoring_case(word, "CF") ||
+                                text::equals_ignoring_case(word, "CONFIGURING");
   }
   return {};
 }

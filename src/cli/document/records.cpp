@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/version.h"
+#include "model/prolog_reasons.h"
 #include "text/dependency.h"
 #include "text/number.h"
 #include "text/signal_name.h"
@@ -212,7 +213,13 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   describe_resources(document, job);
   document.begin_array("job_size_str");
   document.end();
-  describe_states(document, "job_state", job.state(), job.completing());
+  if (job.state() == model::JOB_RUNNING && job.reason() == model::kConfiguring) {
+    document.begin_array("job_state");
+    for (const char* word : {"RUNNING", "CONFIGURING"}) document.text(word);
+    document.end();
+  } else {
+    describe_states(document, "job_state", job.state(), job.completing());
+  }
   describe_time(document, "last_sched_evaluation", 0);
   document.text("licenses", spec.licenses());
   document.text("licenses_allocated",

@@ -32,7 +32,8 @@ constexpr auto kEpilogTime = std::chrono::seconds(5);  // then it is killed
 constexpr size_t kMostPrologOutput = size_t{1} << 20;
 
 constexpr char kMpi[] = "--mpi=", kBind[] = "--cpu-bind=", kMemory[] = "--mem-bind=", kProlog[] = "--prolog=",
-               kEpilog[] = "--epilog=", kSet[] = "--set=", kStopped[] = "--stopped", kGpus[] = "--tell-gpus";
+               kEpilog[] = "--epilog=", kSet[] = "--set=", kStopped[] = "--stopped", kGpus[] = "--tell-gpus",
+               kSystem[] = "--system=";
 
 void say_error(const std::string& text) {
   std::fprintf(stderr, "slurmstepd: error: %s\n", text.c_str());
@@ -92,34 +93,38 @@ void bind_cpus(const std::string& text) {
                static_cast<int>(::getpid()), text::format_cpu_mask(now).c_str(), bound ? " set" : "");
 }
 
-// The prolog's words: "export NAME=value", "unset NAME", "print text"; other lines mean nothing.
+// The prolog's words: "export NAME=value", "unset NAME", "print text", each with any spaces behind the first
+// word; other lines mean nothing.
 void obey(std::string_view output) {
   while (!output.empty()) {
     std::string line(output.substr(0, output.find('\n')));
     output.remove_prefix(std::min(output.size(), line.size() + 1));
-    if (line.starts_with("export ")) {
-      const size_t equals = line.find('=');
-      if (equals == std::string::npos || equals <= 7) continue;
-      ::setenv(line.substr(7, equals - 7).c_str(), line.c_str() + equals + 1, 1);
-    } else if (line.starts_with("unset ")) {
-      ::unsetenv(line.c_str() + 6);
-    } else if (line.starts_with("print ")) {
-      std::printf("%s\n", line.c_str() + 6);
+    const size_t space = line.find(' ');
+    if (space == std::string::npos) continue;
+    const std::string word = line.substr(0, space);
+    const std::string rest = line.substr(std::min(line.find_first_not_of(' ', space), line.size()));
+    if (word == "export") {
+      const size_t equals = rest.find('=');
+      if (equals == std::string::npos || equals == 0) continue;
+      ::setenv(rest.substr(0, equals).c_str(), rest.c_str() + equals + 1, 1);
+    } else if (word == "unset") {
+      ::unsetenv(rest.c_str());
+    } else if (word == "print") {
+      std::printf("%s\n", rest.c_str());
     }
   }
   std::fflush(stdout);
 }
 
 // Slurm gives prolog and epilog no more than their path.
-Status check_program(const std::string& program, const char* what) {
+Status check_program(const std::string& program, const std::string& what) {
   if (program.front() != '/') {
-    say_error(std::string("run_command: user ") + what + " is not fully qualified pathname (" + program +
-              ")");
-    return failure(std::string(what) + " did not run");
+    say_error("run_command: " + what + " is not fully qualified pathname (" + program + ")");
+    return failure(what.substr(what.find(' ') + 1) + " did not run");
   }
   if (::access(program.c_str(), R_OK | X_OK) != 0) {
-    say_error("Could not run user " + std::string(what) + " [" + program + "]: " + std::strerror(errno));
-    return failure(std::string(what) + " did not run");
+    say_error("Could not run " + what + " [" + program + "]: " + std::strerror(errno));
+    return failure(what.substr(what.find(' ') + 1) + " did not run");
   }
   return {};
 }
@@ -130,8 +135,10 @@ Status check_program(const std::string& program, const char* what) {
   ::_exit(127);
 }
 
-Status run_prolog(const std::string& program) {
-  if (const Status fine = check_program(program, "task_prolog"); !fine) return fine;
+// `whose`: "user", or "slurm" of the cluster's own. The error's code is the program's exit status.
+Status run_prolog(const std::string& program, const std::string& whose) {
+  if (const Status fine = check_program(program, whose + " task_prolog"); !fine)
+    return failure(fine.error().message, 1);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
   os::UniqueFd reader(ends[0]), writer(ends[1]);
@@ -139,6 +146,8 @@ Status run_prolog(const std::string& program) {
   if (child < 0) return failure_from_errno("fork", errno);
   if (child == 0) {
     ::dup2(writer.get(), STDOUT_FILENO);
+    ::setenv("SLURM_SCRIPT_CONTEXT", "prolog_task", 1);
+    ::setenv("SLURM_TASK_PID", std::to_string(::getppid()).c_str(), 1);
     execute_alone(program);
   }
   writer.reset();
@@ -155,16 +164,18 @@ Status run_prolog(const std::string& program) {
   obey(output);
   if (status != 0) {
     return failure(WIFEXITED(status) ? "TaskProlog failed status=" + std::to_string(WEXITSTATUS(status))
-                                     : "TaskProlog ended by a signal");
+                                     : "TaskProlog ended by a signal",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
   return {};
 }
 
-void run_epilog(const std::string& program) {
-  if (!check_program(program, "task_epilog")) return say_error("TaskEpilog failed status=-1");
+void run_epilog(const std::string& program, const std::string& whose) {
+  if (!check_program(program, whose + " task_epilog")) return say_error("TaskEpilog failed status=-1");
   const pid_t child = ::fork();
   if (child == 0) {
     ::setpgid(0, 0);
+    ::setenv("SLURM_SCRIPT_CONTEXT", "epilog_task", 1);
     execute_alone(program);
   }
   if (child < 0) return;
@@ -192,8 +203,32 @@ void run_epilog(const std::string& program) {
   ::_exit(error);
 }
 
-// The program as a child, so that the epilog can follow it. Its end becomes ours.
-int run_with_epilog(char** argv, const std::string& epilog) {
+// A script's shell is signalled alone, by its process id, which is ours where an epilog follows. What ends a
+// job (SIGTERM, SIGCONT) comes to all of its processes anyway.
+pid_t forwarded_to = 0;
+
+void forward_signals() {
+  for (int number = 1; number < NSIG; ++number) {
+    if (number == SIGCHLD || number == SIGKILL || number == SIGSTOP || number == SIGTERM || number == SIGCONT)
+      continue;
+    std::signal(number, [](int signal_number) { ::kill(forwarded_to, signal_number); });
+  }
+}
+
+// Before the program, in its own process. False: it has been said why not, and the task ends with `status`.
+bool prepare(const std::string& prolog, bool system, int& status) {
+  if (prolog.empty()) return true;
+  const Status done = run_prolog(prolog, system ? "slurm" : "user");
+  if (done) return true;
+  say_error(done.error().message);
+  status = system ? done.error().code : 1;
+  return false;
+}
+
+// The program as a child, so that the epilog can follow it. Its end becomes ours. The cluster's own epilog
+// follows its prolog's failure, too, and knows nothing of what that exported.
+int run_with_epilog(char** argv, const TaskOptions& options) {
+  const bool system = !options.system.empty();
   const pid_t child = ::fork();
   if (child < 0) {
     say_error(std::string("fork: ") + std::strerror(errno));
@@ -201,17 +236,23 @@ int run_with_epilog(char** argv, const std::string& epilog) {
   }
   if (child == 0) {
     ::setenv("SLURM_TASK_PID", std::to_string(::getpid()).c_str(), 1);
+    int failed = 0;
+    if (system && !prepare(options.prolog, true, failed)) ::_exit(failed);
     execute(argv);
   }
   // Signals to the step are for the program; it is in our process group and gets them itself.
   for (int number = 1; number < NSIG; ++number) {
     if (number != SIGCHLD && number != SIGKILL && number != SIGSTOP) std::signal(number, SIG_IGN);
   }
+  if (options.system == "script") {
+    forwarded_to = child;
+    forward_signals();
+  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
-  run_epilog(epilog);
+  run_epilog(options.epilog, system ? "slurm" : "user");
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   const rlimit none{};
   ::setrlimit(RLIMIT_CORE, &none);  // one core is enough
@@ -254,6 +295,7 @@ int task_main(int argc, char** argv) {
     take(kMemory, options.mem_bind);
     take(kProlog, options.prolog);
     take(kEpilog, options.epilog);
+    take(kSystem, options.system);
     options.stopped = options.stopped || word == kStopped;
     options.tells_gpus = options.tells_gpus || word == kGpus;
     std::string variable;
@@ -277,18 +319,15 @@ int task_main(int argc, char** argv) {
     bind_memory(options.mem_bind, number_variable("SLURM_PROCID"), number_variable("SLURM_LOCALID"),
                 node == nullptr ? "" : node);
   }
-  if (const char* told = std::getenv(kGpuBindVariable); told != nullptr) {
+  if (const char* told = std::getenv(kGpuBindVariable); told != nullptr && options.system.empty()) {
     if (options.tells_gpus) std::fprintf(stderr, "gpu-bind: %s\n", told);
     ::unsetenv(kGpuBindVariable);
   }
-  if (!options.prolog.empty()) {
-    if (const Status done = run_prolog(options.prolog); !done) {
-      say_error(done.error().message);
-      return 1;
-    }
-  }
+  int status = 0;
+  const bool later = !options.system.empty() && !options.epilog.empty();
+  if (!later && !prepare(options.prolog, !options.system.empty(), status)) return status;
   if (options.stopped) std::raise(SIGSTOP);
-  if (!options.epilog.empty()) return run_with_epilog(argv + at + 1, options.epilog);
+  if (!options.epilog.empty()) return run_with_epilog(argv + at + 1, options);
   execute(argv + at + 1);
 }
 

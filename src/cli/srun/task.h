@@ -12,6 +12,7 @@ struct TaskOptions {
   std::string mpi_address;  // mpi::Server's; empty: none
   std::string cpu_bind;     // as given; empty: none
   std::string mem_bind;     // as given; empty: none
+  std::string system;       // "task" or "script": prolog and epilog are the cluster's own
   std::string prolog, epilog;
   std::vector<std::string> variables;  // NAME=VALUE that win over the step's own
   bool stopped = false;                // the program waits, stopped, for a debugger

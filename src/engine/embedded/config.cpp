@@ -183,6 +183,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     config.licenses.emplace_back(name, static_cast<uint32_t>(count));
   });
   table.sub_table("preemption", [&](Table& section) { read_preemption(section, config.preemption); });
+  table.sub_table("prolog", [&](Table& section) { read_prologs(section, config.prologs); });
   table.text("metrics", [&](const std::string& given) -> Status {
     if (given.find(':') == std::string::npos) return failure("must be HOST:PORT, as \"127.0.0.1:9798\"");
     config.metrics = given;
@@ -263,6 +264,7 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
   auto config = parse_configuration(text, files.empty() ? "(no configuration)" : path, machine);
   if (!config) return config;
   config->home = home;
+  config->shared = shared;
   config->source_path = path;
   config->slurm_conf = slurm_alone || home.empty() ? path : os::slurm_conf_path(home);
   if (slurm_alone || (!home.empty() && ::access(config->slurm_conf.c_str(), F_OK) == 0)) {
@@ -278,6 +280,8 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
       return failure(applied.error());
   }
   config->files = std::move(files);
+  if (const Status good = check_prologs(config->prologs, shared); !good)
+    return failure(good.error().message, good.error().code);
   if (config->tmp_root.empty()) config->tmp_root = home + "/tmp";
   if (config->gpus.discover && node::may_have_gpus(config->gpus.driver)) {
     node::GpuReport gpus;

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "engine/embedded/config_policy.h"
+#include "engine/embedded/config_prologs.h"
 #include "engine/embedded/config_storage.h"
 #include "model/cluster.pb.h"
 #include "model/mail.pb.h"
@@ -86,6 +87,7 @@ struct Configuration {
   AccountingPolicy accounting;
   PriorityPolicy priority;
   PreemptionPolicy preemption;
+  PrologConfiguration prologs;
   std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
   std::map<std::string, std::vector<std::string>> serves;  // by partition: kinds of jobs that name none
   uint32_t first_job_id = 1;                               // of a cluster that has had no job yet

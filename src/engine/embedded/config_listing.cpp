@@ -282,7 +282,10 @@ constexpr Parameter kParameters[] = {
     {"ResvProlog", ""},
     {"ReturnToService", "2"},
     {"RoutePlugin", "route/default"},
-    {"SchedulerParameters", ""},
+    {"SchedulerParameters", nullptr,
+     [](const ListingFacts& f) -> std::string {
+       return f.config.prologs.hold_when_failed ? "" : "nohold_on_prolog_fail";
+     }},
     {"SchedulerTimeSlice", "30 sec"},
     {"SchedulerType", "sched/backfill"},
     {"ScronParameters", ""},
@@ -362,6 +365,10 @@ std::vector<std::pair<std::string, std::string>> list_configuration(const Listin
     const model::PartitionRecord& all = facts.config.partition_defaults;
     if (name == "DefMemPerNode" && all.has_default_mem_per_cpu_mib()) name = "DefMemPerCPU";
     if (name == "MaxMemPerNode" && all.has_max_mem_per_cpu_mib()) name = "MaxMemPerCPU";
+    if (is_prolog_parameter(name)) {
+      list.emplace_back(name, prolog_parameter(facts.config.prologs, name));
+      continue;
+    }
     list.emplace_back(std::move(name),
                       parameter.compute != nullptr ? parameter.compute(facts) : parameter.value);
   }

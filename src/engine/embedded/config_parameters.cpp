@@ -308,6 +308,20 @@ Result<bool> set_parameter(Configuration& config, const std::string& name, const
     if (const Status set = used->set(config, value); !set) return failure(set.error());
     return true;
   }
+  if (is_prolog_parameter(name)) return set_prolog_parameter(config.prologs, name, value, config.shared);
+  if (is(name, "SchedulerParameters")) {
+    constexpr std::string_view kNoHold = "nohold_on_prolog_fail";
+    config.prologs.hold_when_failed = true;
+    bool others = false;
+    for (const std::string_view word : text::split(value, ',')) {
+      if (is(text::trim(word), kNoHold)) {
+        config.prologs.hold_when_failed = false;
+      } else if (!text::trim(word).empty()) {
+        others = true;
+      }
+    }
+    return !others;
+  }
   if (is(name, "PriorityFlags")) {
     config.priority.max_tres = text::upper_case(value).find("MAX_TRES") != std::string::npos;
     return is(value, "MAX_TRES") || is(value, "FAIR_TREE");

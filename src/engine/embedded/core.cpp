@@ -12,6 +12,7 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
+#include "engine/embedded/prologs.h"
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/retention.h"
@@ -43,6 +44,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       preemption(std::make_unique<Preemption>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       launching(std::make_unique<Launching>(*this)),
+      prologs(std::make_unique<Prologs>(*this)),
       lifecycle(std::make_unique<Lifecycle>(*this)),
       steps(std::make_unique<Steps>(*this)),
       dependencies(std::make_unique<Dependencies>(*this)),

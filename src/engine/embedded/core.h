@@ -32,6 +32,7 @@ class Measuring;
 class Nodes;
 class Preemption;
 class Priorities;
+class Prologs;
 class Quotas;
 class Reservations;
 class Retention;
@@ -69,6 +70,7 @@ struct Core {
   std::unique_ptr<Preemption> preemption;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Launching> launching;
+  std::unique_ptr<Prologs> prologs;
   std::unique_ptr<Lifecycle> lifecycle;
   std::unique_ptr<Steps> steps;
   std::unique_ptr<Dependencies> dependencies;

@@ -29,6 +29,7 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
+#include "engine/embedded/prologs.h"
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/retention.h"
@@ -234,6 +235,7 @@ Status Daemon::load() {
   if (!core_->accounts->book().resources().empty()) core_->scheduling->rebuild();
   core_->preemption->restore(loaded->settings);
   core_->quotas->restore(loaded->settings);
+  core_->prologs->restore(loaded->settings);
   const std::string boot = boot_id();
   std::string previous_boot;
   for (const auto& [name, value] : loaded->settings) {

@@ -148,6 +148,7 @@ struct Job {
   model::JobState state = model::JOB_PENDING;
   model::StateReason reason = model::WAIT_NO_REASON;
   bool completing = false;
+  bool configuring = false;  // it has its nodes, and PrologSlurmctld runs (engine/embedded/prologs.h)
   bool requeue_allowed = true;
   bool queued = false;          // in the scheduler's queue
   uint8_t choices = 1;          // at most so many entries there: its partitions, times its reservations

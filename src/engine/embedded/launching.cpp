@@ -22,6 +22,7 @@
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
+#include "engine/embedded/task_prologs.h"
 #include "node/tmp_dir.h"
 #include "os/files.h"
 #include "os/log.h"
@@ -184,6 +185,7 @@ void Launching::send(Job& job) {
     if (::mkdir(cache.c_str(), 0700) == 0 && ::lchown(cache.c_str(), job.uid, job.gid) != 0)
       (void)::rmdir(cache.c_str());
   }
+  for (const std::string& word : task_prolog_words(core_.config.prologs, true)) order.add_argv(word);
   if (staged)
     for (const std::string& word :
          {std::string("/proc/self/exe"), std::string("staged-script"), script->data_lines})

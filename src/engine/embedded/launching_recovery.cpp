@@ -9,6 +9,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/prologs.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
@@ -64,6 +65,9 @@ void Launching::recover_batch(const node::Launch& launch) {
 }
 
 void Launching::settle(Job& job) {
+  if (core_.prologs->ends(job)) return;  // its epilogs go on by themselves
+  const bool waits = !job.completing && !rebooted_ && core_.prologs->wants_start(job);
+  if (!waits) job.configuring = false;
   if (!job.has_script() && !job.submission->interactive) {
     // A further component of a heterogeneous job: it ends with the first.
     const Job* leader = core_.state.find(job.het_job_id);
@@ -72,6 +76,8 @@ void Launching::settle(Job& job) {
       end_allocation(job);
     } else if (rebooted_) {
       core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the machine was restarted", core_.now());
+    } else if (waits) {
+      core_.prologs->before_job(job);
     }
     return;
   }
@@ -80,6 +86,8 @@ void Launching::settle(Job& job) {
       end_allocation(job);
     } else if (rebooted_ || !owner_is_alive(job.details->owner)) {
       core_.lifecycle->cancel(job, job.uid);
+    } else if (waits) {
+      core_.prologs->before_job(job);
     }
     return;
   }
@@ -87,6 +95,9 @@ void Launching::settle(Job& job) {
     core_.lifecycle->ended(job, SIGKILL, core_.now());
   } else if (rebooted_) {
     core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the machine was restarted", core_.now());
+  } else if (waits) {
+    job.details->launched = false;
+    core_.prologs->before_job(job);
   } else {
     send(job);
   }
@@ -118,7 +129,7 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   // Those that are being stopped: the order may have been lost with the connection.
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == JOB_SUSPENDED && !job->completing) signal(*job, SIGSTOP, node::SignalOrder::ALL);
-    if (!job->completing) continue;
+    if (!job->completing || core_.prologs->ends(*job)) continue;
     if (!job->has_script() && !core_.steps->has_running(id)) {
       end_allocation(*job);
       continue;
@@ -129,6 +140,7 @@ void Launching::on_inventory(const node::Inventory& inventory) {
     core_.lifecycle->set_alarm(*job);
   }
   rebooted_ = false;
+  core_.prologs->go_on();
   core_.scheduling->pause(false);
   if (on_recovered_) std::exchange(on_recovered_, nullptr)();
 }

@@ -15,6 +15,7 @@
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/preemption.h"
+#include "engine/embedded/prologs.h"
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
@@ -30,7 +31,9 @@ using namespace model;
 
 namespace {
 
-constexpr char kRequeuedHeld[] = "job requeued in held state";  // Slurm's words
+// Slurm's words
+constexpr char kRequeuedHeld[] = "job requeued in held state";
+constexpr char kLaunchFailedHeld[] = "launch failed requeued held";
 // The command that requeues a job is often the job's own: it gets its answer before the processes are ended.
 constexpr std::chrono::milliseconds kRequeueGrace{200};
 
@@ -49,15 +52,41 @@ void Lifecycle::started(Job& job) {
   set_alarm(job);
   core_.history->started(job);
   core_.dependencies->started(job);
+  core_.prologs->before_job(job);
+  core_.mail->began(job);
+  core_.triggers->nodes_changed();
+  core_.measuring->job_started(job);
+}
+
+void Lifecycle::begin(Job& job) {
   if (job.has_script()) {
     core_.launching->launch(job);
   } else {
     core_.launching->begin_allocation(job);
   }
   core_.waiting->started(job);
-  core_.mail->began(job);
-  core_.triggers->nodes_changed();
-  core_.measuring->job_started(job);
+}
+
+void Lifecycle::prolog_failed(Job& job, bool launched, bool hold) {
+  if (job.completing || !job.holds_nodes()) return;
+  if (job.het_job_id != 0 && !job.is_het_leader()) {
+    if (Job* leader = core_.state.find(job.het_job_id))
+      return prolog_failed(*leader, !core_.prologs->holds_back(*leader), hold);
+  }
+  Details& details = job.need_details();
+  details.requeue_when_ended = job.has_script() && job.requeue_allowed;
+  if (details.requeue_when_ended && hold) job.priority = 0;
+  const JobState as = details.requeue_when_ended ? JOB_REQUEUED
+                      : job.has_script()         ? JOB_FAILED
+                                                 : JOB_CANCELLED;
+  if (launched) {
+    if (job.has_script()) core_.launching->announce(job, as == JOB_REQUEUED ? "DUE TO JOB REQUEUE" : "");
+    return stop(job, as, FAIL_LAUNCH, false);
+  }
+  job.state = details.ending_as = as;
+  details.ending_reason = FAIL_LAUNCH;
+  job.completing = true;
+  ended(job, as == JOB_FAILED ? 1 << 8 : 0, core_.now());
 }
 
 void Lifecycle::ended(Job& job, int32_t exit_code, int64_t end_time) {
@@ -135,6 +164,28 @@ void Lifecycle::count_in_array(const Job& job) {
 
 void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
   MINKE_CHECK(!job.ended() || job.completing);
+  if (job.start_time != 0 && job.holds_nodes()) {
+    if (core_.prologs->ends(job)) return;  // told once more: the launcher has not been told that we know
+    if (core_.prologs->before_end(job, state, reason, exit_code, end_time)) {
+      core_.alarms.cancel(job.id);
+      core_.steps->job_ended(job);
+      Details& details = job.need_details();
+      details.kill_time = 0;
+      details.terminate_timer.reset();
+      job.state = details.ending_as = state;
+      job.reason = details.ending_reason = reason;
+      job.exit_code = exit_code;
+      job.end_time = std::max(end_time, job.start_time);
+      job.completing = true;
+      job.configuring = false;
+      core_.committer.job_changed(job.id);
+      return;
+    }
+  }
+  conclude(job, state, reason, exit_code, end_time);
+}
+
+void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
   const bool was_running = job.start_time != 0 && job.holds_nodes();
   core_.alarms.cancel(job.id);
   core_.scheduling->remove(job);
@@ -148,7 +199,7 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
   }
   job.state = state;
   job.reason = reason;
-  job.completing = false;
+  job.completing = job.configuring = false;
   job.exit_code = exit_code;
   job.end_time = std::max(end_time, job.start_time);
   if (was_running) {
@@ -220,12 +271,13 @@ void Lifecycle::back_to_queue(Job& job) {
   core_.reservations->left(job);
   job.submit_time = core_.now();
   job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : int64_t{core_.config.requeue_delay_seconds});
+  const bool launch_failed = job.details && job.details->ending_reason == FAIL_LAUNCH;
   auto dependencies = job.details ? std::move(job.details->dependencies) : std::vector<Dependency>();
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
   if (job.priority == 0) {
     job.reason = WAIT_HELD_USER;
-    job.need_details().reason_detail = kRequeuedHeld;
+    job.need_details().reason_detail = launch_failed ? kLaunchFailedHeld : kRequeuedHeld;
   }
   core_.committer.job_changed(job.id);
   set_alarm(job);
@@ -238,6 +290,7 @@ void Lifecycle::cancel(Job& job, uint32_t by_uid) {
     if (!std::exchange(job.details->requeue_when_ended, false)) return;
     job.cancelled_by_uid = by_uid;
     job.state = job.details->ending_as = JOB_CANCELLED;
+    core_.prologs->cancelled(job);
     core_.committer.job_changed(job.id);
     return;
   }
@@ -291,6 +344,14 @@ void Lifecycle::stop(Job& job, JobState ending_as, StateReason reason, bool at_o
   details.ending_reason = reason;
   job.completing = true;
   core_.committer.job_changed(job.id);
+  if (core_.prologs->holds_back(job)) {
+    // Nothing of it has been launched.
+    core_.loop.post([this, id = job.id, run = job.restarts] {
+      Job* found = core_.state.find(id);
+      if (found != nullptr && found->restarts == run && found->completing) ended(*found, 0, core_.now());
+    });
+    return;
+  }
   const bool ends_steps = !at_once && core_.steps->abort(job, why_ended(ending_as));
   if (!job.has_script() && !ends_steps) {
     core_.launching->end_allocation(job);

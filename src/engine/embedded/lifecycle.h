@@ -20,6 +20,14 @@ class Lifecycle {
   explicit Lifecycle(Core& core) : core_(core) {}
 
   void started(Job& job);  // resources are booked, details.nodes and details.partition set
+  // Nothing holds it back any more (engine/embedded/prologs.h): its script runs, or its owner is told.
+  void begin(Job& job);
+  // A prolog failed: back to the queue, there to be held where `hold` says so; what cannot be requeued ends.
+  // `launched`: some of it may run.
+  void prolog_failed(Job& job, bool launched, bool hold);
+  // Its epilogs are over, too.
+  void conclude(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
+                int64_t end_time);
   // The batch script ended (or an allocation was given back) and nothing of the job is left.
   void ended(Job& job, int32_t exit_code, int64_t end_time);
   // It ended because its processes, or the means to run them, were lost.

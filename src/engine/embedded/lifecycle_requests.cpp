@@ -7,6 +7,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/priorities.h"
+#include "engine/embedded/prologs.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
 
@@ -82,6 +83,7 @@ Status Lifecycle::suspend(Job& job) {
   if (job.state == JOB_PENDING) return failure("", kJobPending);
   if (job.completing || job.ended()) return failure("", kAlreadyDone);
   if (job.state == JOB_SUSPENDED) return {};
+  if (core_.prologs->holds_back(job)) return failure("", kTransitionState);
   Details& details = job.need_details();
   details.pre_suspend_seconds = core_.now() - job.start_time - details.suspended_seconds;
   details.suspend_time = core_.now();

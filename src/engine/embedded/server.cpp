@@ -13,6 +13,7 @@
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/priorities.h"
+#include "engine/embedded/prologs.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/steps.h"
@@ -192,7 +193,8 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
   }
   const Job& shown = job != nullptr ? *job : *core_.state.find(*array->jobs.begin());
   const JobRecord record = queries_.full_record(shown);
-  const bool started = request.until() == rpc::WaitJobRequest::STARTED && shown.state != JOB_PENDING;
+  const bool started = request.until() == rpc::WaitJobRequest::STARTED && shown.state != JOB_PENDING &&
+                       !core_.prologs->holds_back(shown);
   answer(record, started);
   if (started) return;
   const auto tell = [answer](const JobRecord& ended) { answer(ended, true); };

@@ -8,6 +8,7 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/step_gpus.h"
 #include "engine/embedded/steps.h"
+#include "engine/embedded/task_prologs.h"
 #include "text/file_pattern.h"
 
 namespace minke::engine {
@@ -47,7 +48,9 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   order.mutable_id()->set_run(job.restarts);
   order.mutable_id()->set_kind(STEP_NORMAL);
   order.mutable_id()->set_step_id(record.step_id());
-  *order.mutable_argv() = spec.wrapper();
+  const std::vector<std::string> prologs = task_prolog_words(core_.config.prologs, false);
+  for (const std::string& word : prologs) order.add_argv(word);
+  order.mutable_argv()->MergeFrom(spec.wrapper());
   order.mutable_argv()->MergeFrom(spec.argv());
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());
@@ -126,7 +129,8 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     task.set_rank(static_cast<uint32_t>(rank));
     task.set_place(static_cast<uint32_t>(index));
     if (!spec.programs().empty()) {
-      *task.mutable_argv() = spec.wrapper();
+      for (const std::string& word : prologs) task.add_argv(word);
+      task.mutable_argv()->MergeFrom(spec.wrapper());
       task.mutable_argv()->MergeFrom(spec.programs(static_cast<int>(rank)).argv());
     }
     const auto add = [&](std::string_view name, const std::string& value) {

@@ -13,6 +13,7 @@
 #include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/measuring.h"
+#include "engine/embedded/prologs.h"
 #include "engine/embedded/step_gpus.h"
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/users.h"
@@ -240,7 +241,19 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   }
   watch_owner(step);
   watch_time_limit(step);
-  core_.launcher->launch(order_of(job, spec, step, layout), std::move(waiting.descriptors));
+  // Nothing is in it that could not wait until a Prolog has come to its end on nodes that had none.
+  auto order = std::make_shared<node::LaunchOrder>(order_of(job, spec, step, layout));
+  auto descriptors = std::make_shared<std::vector<os::UniqueFd>>(std::move(waiting.descriptors));
+  core_.prologs->before_step(job, names, [this, order, descriptors](bool ready) {
+    const Step* found = find(order->id());
+    if (found == nullptr) return;  // ended with its job
+    if (ready && !found->killed) return core_.launcher->launch(std::move(*order), std::move(*descriptors));
+    node::Launch never;
+    *never.mutable_id() = order->id();
+    never.set_launch_error(ready ? "killed while its nodes were made ready" : "Job prolog failed");
+    never.set_end_time(core_.now());
+    launch_ended(never);
+  });
 }
 
 void Steps::watch_owner(Step& step) {

@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/embedded/config_prologs.h"
+#include "engine/embedded/prolog_environment.h"
+#include "engine/embedded/task_prologs.h"
+
+namespace minke::engine {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+TEST(PrologConfiguration, InSlurmsWords) {
+  PrologConfiguration config;
+  const auto set = [&](const char* name, const char* value) {
+    return set_prolog_parameter(config, name, value, true);
+  };
+  EXPECT_TRUE(is_prolog_parameter("PROLOG") && is_prolog_parameter("srunepilog"));
+  EXPECT_FALSE(is_prolog_parameter("ResvProlog") || is_prolog_parameter("Prologue"));
+  EXPECT_EQ(*set("prolog", "/a, /b/*"), true);
+  EXPECT_EQ(*set("Prolog", "/c"), true);
+  EXPECT_EQ(config.prolog, (Paths{"/a", "/b/*", "/c"}));
+  EXPECT_EQ(prolog_parameter(config, "Prolog"), "/a,/b/*,/c");
+  EXPECT_FALSE(set("Epilog", "relative"));
+  EXPECT_FALSE(set("TaskProlog", "relative"));
+  EXPECT_EQ(*set("TaskProlog", "/t"), true);
+  EXPECT_EQ(*set("TaskProlog", "(null)"), true);
+  EXPECT_EQ(config.task_prolog, "");
+  EXPECT_EQ(*set("PrologFlags", "contain,SERIAL"), true);
+  EXPECT_TRUE(config.at_allocation && config.one_at_a_time);
+  EXPECT_EQ(prolog_parameter(config, "PrologFlags"), "Contain,Serial");
+  EXPECT_EQ(*set("PrologFlags", "NoHold"), true);
+  EXPECT_FALSE(config.at_allocation || config.one_at_a_time);
+  EXPECT_FALSE(set("PrologFlags", "Allok"));
+  EXPECT_EQ(prolog_parameter(config, "PrologEpilogTimeout"), "65534");
+  EXPECT_EQ(*set("PrologEpilogTimeout", "30"), true);
+  EXPECT_EQ(prolog_parameter(config, "PrologEpilogTimeout"), "30");
+  EXPECT_FALSE(set("PrologEpilogTimeout", "soon"));
+  EXPECT_FALSE(set("PrologEpilogTimeout", "65535"));
+}
+
+TEST(PrologConfiguration, WithoutWhatThisMachineLacks) {
+  PrologConfiguration config;
+  EXPECT_EQ(*set_prolog_parameter(config, "Prolog", "/bin/sh,/not/there", false), false);
+  EXPECT_EQ(config.prolog, Paths{"/bin/sh"});
+  EXPECT_EQ(*set_prolog_parameter(config, "Epilog", "/not/there/*", false), false);
+  EXPECT_EQ(*set_prolog_parameter(config, "Epilog", "/bin/*.none", false), true);
+  EXPECT_EQ(*set_prolog_parameter(config, "SrunProlog", "/not/there", false), false);
+  EXPECT_TRUE(check_prologs(config, false));
+  config.task_epilog = "/not/there";
+  EXPECT_FALSE(check_prologs(config, true));
+}
+
+TEST(PrologEnvironment, HoldsWhatTheContextHas) {
+  model::JobRecord record;
+  record.set_job_id(7);
+  record.set_array_job_id(5);
+  record.set_array_task_id(3);
+  record.set_user_name("ada");
+  record.set_node_list("n[1-2]");
+  record.set_exit_code(9);
+  record.mutable_spec()->set_interactive(true);
+  for (const char* name : {"n1", "n2"}) {
+    auto& node = *record.add_nodes();
+    node.set_node(name);
+    node.set_cpus(2);
+  }
+  auto& gpus = *record.mutable_nodes(1)->add_gres();
+  gpus.set_name("gpu");
+  gpus.add_indices(1);
+  gpus.add_indices(3);
+  const JobSurroundings around{.cluster_name = "c", .home = "/h", .config_path = "/etc/slurm.conf"};
+  const auto has = [](const Paths& environment, const std::string& line) {
+    return std::find(environment.begin(), environment.end(), line) != environment.end();
+  };
+  const auto named = [](const Paths& environment, const std::string& name) {
+    return std::count_if(environment.begin(), environment.end(),
+                         [&](const auto& line) { return line.starts_with(name + "="); });
+  };
+  const Paths before = prolog_environment(record, around, kProlog, "n2", {{"CUDA_VISIBLE_DEVICES", "1,3"}});
+  for (const char* line :
+       {"SLURM_JOB_ID=7", "SLURM_ARRAY_TASK_ID=3", "SLURM_JOB_CPUS_PER_NODE=2(x2)", "SLURM_JOB_GPUS=1,3",
+        "CUDA_VISIBLE_DEVICES=1,3", "SLURMD_NODENAME=n2", "SLURM_CONF=/etc/slurm.conf", "SLURM_JOB_USER=ada"})
+    EXPECT_TRUE(has(before, line)) << line;
+  EXPECT_EQ(named(before, "SLURM_JOB_EXIT_CODE") + named(before, "SLURM_JOB_STDOUT"), 0);
+  const Paths after = prolog_environment(record, around, kEpilogSlurmctld, "", {});
+  EXPECT_TRUE(has(after, "SLURM_JOB_EXIT_CODE=9") && has(after, "SLURM_JOB_EXIT_CODE2=0:9"));
+  EXPECT_EQ(named(after, "SLURMD_NODENAME") + named(after, "SLURM_JOB_GPUS") + named(after, "SLURM_CONF"), 0);
+  for (const Paths& one : {before, after})
+    for (const std::string& line : one) EXPECT_EQ(named(one, line.substr(0, line.find('='))), 1) << line;
+}
+
+TEST(TaskPrologs, NothingWhereNoneIsConfigured) {
+  PrologConfiguration config;
+  EXPECT_TRUE(task_prolog_words(config, true).empty());
+  config.task_epilog = "/e";
+  EXPECT_EQ(task_prolog_words(config, true),
+            (Paths{"/proc/self/exe", "task", "--system=script", "--epilog=/e", "--"}));
+}
+
+}  // namespace
+}  // namespace minke::engine

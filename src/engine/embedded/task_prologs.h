@@ -1,0 +1,21 @@
+// What stands in front of every task's program, a script's among them, where TaskProlog or TaskEpilog are
+// configured: `minke task --system` (cli/srun/task.h), as the job's user. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/embedded/config_prologs.h"
+
+namespace minke::engine {
+
+inline std::vector<std::string> task_prolog_words(const PrologConfiguration& config, bool script) {
+  if (config.task_prolog.empty() && config.task_epilog.empty()) return {};
+  std::vector<std::string> words = {"/proc/self/exe", "task", script ? "--system=script" : "--system=task"};
+  if (!config.task_prolog.empty()) words.push_back("--prolog=" + config.task_prolog);
+  if (!config.task_epilog.empty()) words.push_back("--epilog=" + config.task_epilog);
+  words.emplace_back("--");
+  return words;
+}
+
+}  // namespace minke::engine
