@@ -30,23 +30,25 @@ std::vector<Line> logical_lines(std::string_view content) {
   return lines;
 }
 
-std::vector<std::string> split_words(std::string_view line) {
+// The words of a command line as the task sees them. %t and %o stand for numbers outside single quotes alone;
+// a double quote is a character like any other.
+std::vector<std::string> words_of(std::string_view line, uint32_t task, size_t offset) {
   std::vector<std::string> words;
-  bool in_word = false;
-  char quote = '\0';
+  bool in_word = false, quoted = false;
   for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote == '\0' && (c == ' ' || c == '\t')) {
+    const char c = line[i], next = i + 1 < line.size() ? line[i + 1] : '\0';
+    if (!quoted && (c == ' ' || c == '\t')) {
       in_word = false;
       continue;
     }
     if (!std::exchange(in_word, true)) words.emplace_back();
-    if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (!quoted && c == '\\' && next != '\0') {
       words.back().push_back(line[++i]);
-    } else if (quote == '\0' && (c == '\'' || c == '"')) {
-      quote = c;
-    } else if (quote != '\0' && c == quote) {
-      quote = '\0';
+    } else if (!quoted && c == '%' && (next == 't' || next == 'o')) {
+      words.back() += std::to_string(next == 't' ? task : offset);
+      ++i;
     } else {
       words.back().push_back(c);
     }
@@ -71,20 +73,6 @@ Result<std::vector<uint32_t>> parse_tasks(std::string_view text, uint32_t tasks)
   return numbers;
 }
 
-std::string expand(std::string_view word, uint32_t task, size_t offset) {
-  std::string text;
-  for (size_t i = 0; i < word.size(); ++i) {
-    const char next = word[i] == '%' && i + 1 < word.size() ? word[i + 1] : '\0';
-    if (next == 't' || next == 'o') {
-      text += next == 't' ? std::to_string(task) : std::to_string(offset);
-      ++i;
-    } else {
-      text.push_back(word[i]);
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<std::vector<std::vector<std::string>>> parse_multi_prog(std::string_view content,
@@ -92,22 +80,24 @@ Result<std::vector<std::vector<std::string>>> parse_multi_prog(std::string_view 
   std::vector<std::vector<std::string>> programs(tasks);
   bool rest_is_named = false;
   for (const Line& line : logical_lines(content)) {
-    const size_t start = line.text.find_first_not_of(" \t");
-    if (start == std::string::npos || line.text[start] == '#') continue;
-    const std::vector<std::string> words = split_words(line.text);
+    std::string_view rest = line.text;
+    rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(" \t")));
+    if (rest.empty() || rest.front() == '#') continue;
+    const std::string_view set = rest.substr(0, rest.find_first_of(" \t"));
+    rest.remove_prefix(set.size());
     const auto invalid = [&](const std::string& why) {
       return failure(why + (why.empty() ? "Line " : "\nLine ") + std::to_string(line.number) +
                      " of configuration file " + name + " invalid");
     };
     if (rest_is_named) return invalid("Task range specification with asterisk must be last");
-    if (words.size() < 2) return invalid("");
+    if (rest.find_first_not_of(" \t") == std::string_view::npos) return invalid("");
     std::vector<uint32_t> here;
-    rest_is_named = words[0] == "*";
+    rest_is_named = set == "*";
     if (rest_is_named) {
       here.resize(tasks);
       std::iota(here.begin(), here.end(), 0);
     } else {
-      auto parsed = parse_tasks(words[0], tasks);
+      auto parsed = parse_tasks(set, tasks);
       if (!parsed) return invalid(parsed.error().message);
       here = std::move(*parsed);
     }
@@ -115,7 +105,7 @@ Result<std::vector<std::vector<std::string>>> parse_multi_prog(std::string_view 
       std::vector<std::string>& program = programs[here[offset]];
       if (!program.empty() && rest_is_named) continue;
       if (!program.empty()) return invalid("Duplicate record for task " + std::to_string(here[offset]));
-      for (size_t i = 1; i < words.size(); ++i) program.push_back(expand(words[i], here[offset], offset));
+      program = words_of(rest, here[offset], offset);
     }
   }
   for (uint32_t task = 0; task < tasks; ++task) {

@@ -2,8 +2,8 @@
 //
 // A line is a set of task numbers ("0", "1-3", "4,6", "*" for all that no earlier line names) and a command
 // line, in which %t is the task's number and %o its place within the line's set (of "*": all tasks). No task
-// is named twice, and nothing comes behind "*". '#' begins a comment line; a
-// '\' at the end of a line goes on with the next; quotes and '\' keep blanks. Pure; any thread.
+// is named twice, and nothing comes behind "*". '#' begins a comment line; a '\' at the end of a line goes on
+// with the next; single quotes keep what they hold as it is, '\' the next character. Pure; any thread.
 #pragma once
 
 #include <cstdint>

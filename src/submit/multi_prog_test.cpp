@@ -19,6 +19,13 @@ TEST(MultiProg, NamesEachTasksProgram) {
                                  {"rest", "5"}}));
 }
 
+TEST(MultiProg, KeepsWhatQuotesHold) {
+  const auto programs =
+      parse_multi_prog("0 sh -c 'echo %t \"x\"' --json {\"n\":%t} a\\ b \\%o 10%\n", "f", 1);
+  ASSERT_TRUE(programs);
+  EXPECT_EQ(*programs, (Programs{{"sh", "-c", "echo %t \"x\"", "--json", "{\"n\":0}", "a b", "%o", "10%"}}));
+}
+
 TEST(MultiProg, SaysWhatIsWrong) {
   const auto error = [](const char* text) { return parse_multi_prog(text, "f", 2).error().message; };
   EXPECT_EQ(error("0 a\n"), "Configuration file f invalid, no record for task id 1");
