@@ -405,6 +405,9 @@ int srun_main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   if (!request->job_id && request->is_given("relative"))
     return complain("fatal: --relative option invalid for job allocation request");
+  if (request->is_given("bcast") && !request->multi_prog &&
+      access(find_program(request->arguments.front(), request->spec.work_dir()).c_str(), X_OK) != 0)
+    return complain("fatal: Can not execute " + request->arguments.front());
 
   auto client = Client::connect();
   if (!client) return complain("Unable to allocate resources: " + client.error().message);

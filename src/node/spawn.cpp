@@ -79,7 +79,8 @@ void prepare_environment(TaskStart& task, const LaunchOrder& order, const TaskOr
 // at here: that is the child's business.
 void prepare_programs(TaskStart& task, const std::string& program, const std::string& work_dir) {
   if (program.empty() || program.find('/') != std::string::npos) {
-    task.path_list = program;
+    // "./a.out" is told the whole path, so that it finds itself from wherever it goes.
+    task.path_list = program.starts_with('.') ? work_dir + "/" + program : program;
     task.programs = {task.path_list.c_str(), nullptr};
     return;
   }

@@ -203,8 +203,11 @@ MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char
 
 [[noreturn]] MINKE_SHARED_MEMORY void execute(ChildBlock& child) {
   long error = ENOENT;
+  const char* const name = child.argv[0];
   const char* tried = child.programs[0];
   for (const char* const* program = child.programs; *program != nullptr; ++program) {
+    // Of a name without a directory, the program is told where it was found, as Slurm tells it.
+    if (child.programs[1] != nullptr || *name == '.') child.argv[0] = const_cast<char*>(*program);
     long result =
         -raw_syscall(SYS_execve, address(*program), address(child.argv), address(child.environment));
     bool not_there = result == ENOENT || result == ENOTDIR;
@@ -217,7 +220,7 @@ MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char
   }
   const char* reason = strerrordesc_np(static_cast<int>(error));
   if (error != ENOENT || !say_bad_interpreter(child, tried, reason)) {
-    say({child.error_prefix, "execve(): ", child.argv[0], ": ", reason, "\n"});
+    say({child.error_prefix, "execve(): ", name, ": ", reason, "\n"});
   }
   child.phase = static_cast<int>(StartPhase::kExecute);
   child.error = static_cast<int>(error);

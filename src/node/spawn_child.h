@@ -42,7 +42,7 @@ struct ChildBlock {
   const ChildLimit* limits = nullptr;
   size_t limit_count = 0;
   char* pid_digits = nullptr;  // where the digits of SLURM_TASK_PID go; room for 11
-  char* const* argv = nullptr;
+  char** argv = nullptr;       // the first becomes the path that is run
   char* const* environment = nullptr;
   const char* const* programs = nullptr;  // paths to try, in order; ends with a null pointer
   const char* error_prefix = nullptr;

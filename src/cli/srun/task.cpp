@@ -14,9 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "cli/commands.h"
+#include "cli/copy_file.h"
 #include "cli/srun/bind_memory.h"
 #include "mpi/server.h"
 #include "os/fd.h"
@@ -193,13 +195,20 @@ void run_epilog(const std::string& program, const std::string& whose) {
 }
 
 [[noreturn]] void execute(char** argv) {
+  const std::string name = argv[0];
+  // As the launcher does without us: the program is told where it was found.
+  std::string path = name;
+  std::error_code none;
+  if (name.starts_with('.') || name.find('/') == std::string::npos)
+    path = find_program(name, std::filesystem::current_path(none));
+  argv[0] = path.data();
   ::execvp(argv[0], argv);
   int error = errno;
-  if (error == ENOENT && std::strchr(argv[0], '/') == nullptr) {  // the working directory comes last
-    ::execv((std::string("./") + argv[0]).c_str(), argv);
+  if (error == ENOENT && path.find('/') == std::string::npos) {  // the working directory comes last
+    ::execv(("./" + name).c_str(), argv);
     error = errno;
   }
-  say_error(std::string("execve(): ") + argv[0] + ": " + std::strerror(error));
+  say_error("execve(): " + name + ": " + std::strerror(error));
   ::_exit(error);
 }
 
