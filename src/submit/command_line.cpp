@@ -23,8 +23,8 @@ struct Match {
 // goes on to mean that.
 bool is_later(const Option& option, Command command) {
   constexpr std::string_view kLater[] = {
-      "consolidate-segments", "container-id",     "container-type", "external-launcher", "extra", "segment",
-      "spread-segments",      "wait-for-children"};
+      "consolidate-segments", "container-id", "container-type", "external-launcher", "extra",
+      "mem-update",           "resources",    "segment",        "spread-segments",   "wait-for-children"};
   return std::find(std::begin(kLater), std::end(kLater), option.name) != std::end(kLater) ||
          (option.name == "resv-ports" && command != Command::kSrun);
 }
@@ -43,7 +43,8 @@ Match find_long(Command command, std::string_view name, std::string_view whole) 
                  [&](const Option* option) { return !is_later(*option, command); });
     if (earlier.size() == 1) return {earlier[0], ""};
     std::string problem = "option '--" + std::string(whole) + "' is ambiguous; possibilities:";
-    for (const Option* option : candidates) problem.append(" '--").append(option->name).append("'");
+    for (const Option* option : earlier.empty() ? candidates : earlier)
+      problem.append(" '--").append(option->name).append("'");
     return {nullptr, problem};
   }
   return {candidates[0], ""};

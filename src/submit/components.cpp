@@ -119,6 +119,8 @@ std::vector<Setting> environment_settings(const Invocation& invocation,
       if (!value || (name == "SLURM_STEP_GRES" && !in_allocation)) continue;
       if (option.argument == ArgumentKind::kNone) {
         if (says_yes(*value)) out.push_back({&option, std::string(*value), Source::kEnvironment});
+      } else if (option.name == "requeue" && *value != "expedite") {
+        if (says_yes(*value)) out.push_back({&option, std::nullopt, Source::kEnvironment});
       } else if (!value->empty()) {
         std::string text(*value);
         if (option.name == "distribution" && text == "plane")  // a job's variables tell its size apart

@@ -84,6 +84,9 @@ TEST(CurrentOptions, AreKeptWithTheJob) {
   EXPECT_TRUE(kept.overcommit() && kept.oom_kill_step() && kept.stepmgr() && kept.use_min_nodes() &&
               kept.wait_all_nodes());
   EXPECT_FALSE(spec({"--oom-kill-step=0"}).oom_kill_step());
+  EXPECT_TRUE(spec({"--requeue=expedite", "--mem-update=20@1:00"}).requeue());
+  EXPECT_EQ(refusal({"--requeue=x"}), "255: sbatch: error: Invalid --requeue specification\n");
+  EXPECT_THAT(refusal({"--resources=power"}), testing::HasSubstr("--resources cannot be used here"));
 }
 
 TEST(CurrentOptions, NodeGeometry) {
@@ -210,6 +213,8 @@ TEST(CurrentOptions, Variables) {
   for (const char* no : {"0", "no", "true", "on", "x", "00"}) {
     EXPECT_FALSE(with({std::string("SBATCH_WAIT=") + no}).wait) << no;
   }
+  EXPECT_TRUE(with({"SBATCH_REQUEUE=1"}).spec.requeue() && with({"SBATCH_REQUEUE=expedite"}).spec.requeue());
+  EXPECT_FALSE(with({"SBATCH_REQUEUE=0"}).spec.has_requeue());
   EXPECT_EQ(with({"SBATCH_DEBUG=2"}).verbose, 2u);
   EXPECT_EQ(with({}, {"-vvv"}).verbose, 3u);
   EXPECT_EQ(with({"SBATCH_REQ_SWITCH=1", "SBATCH_WAIT4SWITCH=2"}).spec.switches_wait_seconds(), 120u);

@@ -327,6 +327,12 @@ Status no_kill(const Assignment& to) {
   return {};
 }
 
+Status requeue(const Assignment& to) {
+  if (!to.text().empty() && to.text() != "expedite") return invalid(to);
+  to.request.spec.set_requeue(true);
+  return {};
+}
+
 Status oom_kill_step(const Assignment& to) {
   auto value = to.text().empty() ? std::optional<uint64_t>(1) : text::parse_unsigned(to.text(), 1);
   if (!value) return invalid(to);

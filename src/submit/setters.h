@@ -115,6 +115,7 @@ Status no_kill(const Assignment& to);
 Status node_file(const Assignment& to);
 Status node_list(const Assignment& to);
 Status nodes(const Assignment& to);
+Status requeue(const Assignment& to);
 Status oom_kill_step(const Assignment& to);
 Status open_mode(const Assignment& to);
 Status own_group(const Assignment& to);
