@@ -135,6 +135,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
   constexpr int kMe = 1000, kSibling = 1001, kShort = 1002;
   const option kLong[] = {{"account", required_argument, nullptr, 'A'},
                           {"batch", no_argument, nullptr, 'b'},
+                          {"cron", no_argument, nullptr, 'H'},
                           {"ctld", no_argument, nullptr, 'c'},
                           {"full", no_argument, nullptr, 'f'},
                           {"hurry", no_argument, nullptr, 'H'},

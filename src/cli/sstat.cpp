@@ -187,7 +187,9 @@ int sstat_main(int argc, char** argv) {
     }
     context.now = answer->step_usage().now();
     const auto steps = choose(answer->step_usage(), job, arguments.all_steps);
-    if (steps.empty()) print_error("sstat", "No steps running for job " + name_of(job));
+    // A job whose batch script alone runs has steps, though none that is listed unasked.
+    if (answer->step_usage().steps().empty() || (job.step && steps.empty()))
+      print_error("sstat", "No steps running for job " + name_of(job));
     out.clear();
     for (const rpc::StepUsage* step : steps)
       append_print_line<StepUsageField>(*columns, arguments.layout, "|", *step, context, out);

@@ -1,6 +1,9 @@
 #include "text/dependency.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "text/array_spec.h"
 #include "text/number.h"
@@ -86,6 +89,14 @@ bool parse_term(std::string_view text, std::vector<model::Dependency>& terms) {
   return true;
 }
 
+// A job that is named twice is waited for once, as the first time says.
+void forget_repeated(std::vector<model::Dependency>& terms) {
+  std::set<std::tuple<int, uint32_t, bool, uint32_t>> known;
+  std::erase_if(terms, [&](const model::Dependency& term) {
+    return !known.emplace(term.type(), term.job_id(), term.has_array_task_id(), term.array_task_id()).second;
+  });
+}
+
 void append_job(std::string& out, const model::Dependency& term, bool whole_array) {
   out += type_name(term.type());
   if (term.type() == model::SINGLETON) return;
@@ -107,7 +118,10 @@ Result<DependencyList> parse_dependencies(std::string_view text) {
   while (true) {
     size_t at = text.find_first_of(",?");
     if (!parse_term(text.substr(0, at), list.terms)) return failure("Job dependency problem");
-    if (at == std::string_view::npos) return list;
+    if (at == std::string_view::npos) {
+      forget_repeated(list.terms);
+      return list;
+    }
     if (text[at] == '?') list.any = true;
     text.remove_prefix(at + 1);
   }

@@ -49,6 +49,13 @@ TEST(Dependency, Refuses) {
   }
 }
 
+TEST(Dependency, WhatIsNamedTwiceCountsOnce) {
+  const auto list = parse_dependencies("afterok:5:6:5,after:5+1:5,afterok:6_1");
+  ASSERT_TRUE(list);
+  EXPECT_EQ(format_dependencies(*list),
+            "afterok:5(unfulfilled),afterok:6(unfulfilled),after:5+1(unfulfilled),afterok:6_1(unfulfilled)");
+}
+
 TEST(Dependency, StatesAreShown) {
   auto list = *parse_dependencies("afterok:1,afterany:2,afternotok:3");
   list.terms[0].set_status(model::DEPENDENCY_FULFILLED);

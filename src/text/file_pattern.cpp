@@ -82,7 +82,7 @@ std::string expand_file_pattern(std::string_view pattern, const FilePatternValue
         number(values.job_id);
         break;
       case 'N':
-        out += values.host_name.substr(0, values.host_name.find('.'));
+        out += values.host_name.empty() ? "%N" : values.host_name.substr(0, values.host_name.find('.'));
         break;
       case 'n':
         number(values.node_index);

@@ -26,7 +26,7 @@ struct FilePatternValues {
   std::string step;  // "0", "batch"; %J adds it behind the job id only when it is a number
   uint32_t node_index = 0;
   uint32_t task_rank = 0;
-  std::string host_name;
+  std::string host_name;  // empty: of a job that has no node yet; %N stays
   std::string user_name;
   std::string job_name;
 };

@@ -42,6 +42,7 @@ TEST(FilePattern, OddPatterns) {
   FilePatternValues values;
   values.job_id = 5;
   EXPECT_EQ(expand_file_pattern("", values), "");
+  EXPECT_EQ(expand_file_pattern("%N.%j", values), "%N.5");  // no node yet
   EXPECT_EQ(expand_file_pattern("%", values), "%");
   EXPECT_EQ(expand_file_pattern("%99", values), "99");
   EXPECT_EQ(expand_file_pattern("%5q|%5%|%q|%5 j|%.3j", values), "5q|5%|%q|5 j|%.3j");

@@ -67,6 +67,7 @@ constexpr option kLongOptions[] = {{"accounts", required_argument, nullptr, 'A'}
                                    {"env-vars", no_argument, nullptr, kEnvironment},
                                    {"expand-patterns", no_argument, nullptr, kIgnored},
                                    {"federation", no_argument, nullptr, kIgnored},
+                                   {"fields", required_argument, nullptr, 'o'},
                                    {"flags", required_argument, nullptr, 'F'},
                                    {"format", required_argument, nullptr, 'o'},
                                    {"gid", required_argument, nullptr, 'g'},

@@ -246,6 +246,12 @@ Result<std::vector<JobLine>> job_lines(std::span<const model::JobRecord* const> 
   lines.reserve(jobs.size());
   for (const model::JobRecord* job : jobs) {
     if (!state_selected(*job, options) || options.not_uid == job->uid()) continue;
+    if (options.running_over || options.running_under) {
+      if (job->state() != model::JOB_RUNNING) continue;
+      const int64_t ran = elapsed_seconds(*job, context.now);
+      if (ran <= options.running_over.value_or(-1) || ran >= options.running_under.value_or(INT64_MAX))
+        continue;
+    }
     if (!options.partitions.empty() && !in_partitions(*job, options.partitions)) continue;
     if (!options.reservations.empty() && !contains(options.reservations, job->spec().reservation())) continue;
     if (!options.licenses.empty() && !contains(options.licenses, job->spec().licenses())) continue;

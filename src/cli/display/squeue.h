@@ -54,6 +54,7 @@ struct SqueueOptions {
   bool only_job_state = false;
   bool me = false;
   bool verbose = false;
+  std::optional<int64_t> running_over, running_under;  // seconds
   std::optional<uint32_t> not_uid;         // --notme
   unsigned iterate_seconds = 0;            // 0: once
   std::optional<DocumentFormat> document;  // --json, --yaml

@@ -11,6 +11,7 @@
 #include "cli/display/squeue.h"
 #include "cli/document/output.h"
 #include "cli/fetch.h"
+#include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
 #include "text/number.h"
@@ -51,6 +52,8 @@ constexpr const char* kHelp =
     "  -q, --qos=qos(s)                comma separated list of QOS\n"
     "  -r, --array                     a line for each task of an array\n"
     "  -R, --reservation=name          jobs of this reservation\n"
+    "      --running-over=time         jobs that run for longer\n"
+    "      --running-under=time        jobs that run for less\n"
     "  -s, --steps[=step(s)]           steps, not jobs\n"
     "  -S, --sort=fields               comma separated list of fields to sort on\n"
     "      --start                     expected start times of waiting jobs\n"
@@ -71,6 +74,8 @@ enum LongOption {
   kNoConvert,
   kHelpFormat,
   kOnlyJobState,
+  kRunningOver,
+  kRunningUnder,
   kStart,
   kUsageOption,
   kIgnored
@@ -112,6 +117,8 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
                                    {"priority", no_argument, nullptr, 'P'},
                                    {"qos", required_argument, nullptr, 'q'},
                                    {"reservation", required_argument, nullptr, 'R'},
+                                   {"running-over", required_argument, nullptr, kRunningOver},
+                                   {"running-under", required_argument, nullptr, kRunningUnder},
                                    {"sib", no_argument, nullptr, kIgnored},
                                    {"sibling", no_argument, nullptr, kIgnored},
                                    {"sort", required_argument, nullptr, 'S'},
@@ -322,6 +329,16 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, SqueueOptions& o
       case kOnlyJobState:
         options.only_job_state = true;
         break;
+      case kRunningOver:
+      case kRunningUnder: {
+        const auto seconds = text::parse_seconds(optarg);
+        if (!seconds) {
+          status = failure("Invalid time specification: " + std::string(optarg));
+        } else {
+          (letter == kRunningOver ? options.running_over : options.running_under) = *seconds;
+        }
+        break;
+      }
       case kStart:
         options.start = true;
         break;

@@ -227,6 +227,21 @@ TEST_F(Squeue, PartitionListsMatchEachOfTheirNames) {
   EXPECT_EQ(listing(options), "29 main\n29 short\n");
 }
 
+TEST_F(Squeue, RunningForLongerAndShorter) {
+  const auto running = [&](std::optional<int64_t> over, std::optional<int64_t> under) {
+    SqueueOptions options;
+    options.no_header = true;
+    options.format = "%i";
+    options.running_over = over;
+    options.running_under = under;
+    return listing(options);
+  };
+  EXPECT_EQ(running(2, {}), "23\n47\n48_5\n");  // 47 for three seconds
+  EXPECT_EQ(running({}, 4), "47\n48_5\n");
+  EXPECT_EQ(running(3, {}), "23\n");
+  EXPECT_EQ(running({}, 3), "");
+}
+
 TEST_F(Squeue, StatesFilter) {
   SqueueOptions options;
   options.no_header = true;

@@ -320,7 +320,9 @@ uint32_t cpus_of_a_task(const model::JobSpec& spec) {
 
 uint32_t min_cpus_per_node(const model::JobSpec& spec) {
   const uint32_t cpus_per_task = cpus_of_a_task(spec);
-  return std::max({spec.min_cpus(), cpus_per_task, cpus_per_task * spec.ntasks_per_node()});
+  // A single task takes no more than its own, however many might be on a node.
+  const uint32_t tasks = spec.has_ntasks() && spec.ntasks() == 1 ? 1 : spec.ntasks_per_node();
+  return std::max({spec.min_cpus(), cpus_per_task, cpus_per_task * tasks});
 }
 
 }  // namespace minke::cli
