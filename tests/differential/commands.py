@@ -68,6 +68,17 @@ srun -m nosuch true
 srun --time=1:2:3:4 true
 srun -n 4 -N 1 --ntasks-per-node=2 true
 srun --multi-prog nosuchfile
+mkdir d-$$; cd d-$$; printf '0 echo zero\\n* echo rest %%t %%o\\n' >conf; srun -Q -n 3 -l --multi-prog conf
+mkdir d-$$; cd d-$$; printf '%s\\n' "0-1 echo '%s %t<' --json {\\"a\\":%t} b\\\\  c" >conf; srun -Q -n 2 -l --multi-prog conf
+mkdir d-$$; cd d-$$; printf '0 true\\n1-3 true\\n' >conf; srun -Q -n 2 --multi-prog conf
+srun sh -c 'echo $0'
+mkdir d-$$; cd d-$$; printf '#!/bin/sh\\ncd /; echo $0 | sed s/d-[0-9]*/D/\\n' >x.sh; chmod +x x.sh; srun -Q ./x.sh
+mkdir d-$$; cd d-$$; mkdir s; ln -s /bin/bash s/other; PATH=$PATH:$PWD/s srun -Q other -c 'echo $0 | sed s/d-[0-9]*/D/'
+srun --bcast ./nosuch true
+srun --sockets-per-node=1 --cores-per-socket=2 echo a
+srun -N 1 -B 1:2 echo a
+srun -N 1 -B 1:2:1 echo a
+mkdir d-$$; cd d-$$; sbatch -Q -W -o /dev/null --wrap='sstat -n -P -o JobID -j $SLURM_JOB_ID >told 2>&1'; cat told
 srun -n 1 cat </dev/null
 echo input | srun cat
 echo input | srun -n 2 -N 1 cat

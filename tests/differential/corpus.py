@@ -120,6 +120,9 @@ SIZE = lines("size", """
 --ntasks-per-node=2 -N 2 -n 4
 --ntasks-per-node=2 -N 2 -n 6
 --ntasks-per-node=9 -N 1
+--ntasks-per-node=9 -n 1
+--sockets-per-node=1 --cores-per-socket=4
+--sockets-per-node=1 --cores-per-socket=4 -N 1
 --ntasks-per-core=1
 --ntasks-per-core=2 -n 4
 --ntasks-per-socket=2
@@ -473,6 +476,7 @@ DEPENDENCY = lines("dependency", """
 -d after:1001
 -d after:1001+5
 -d afterany:1001
+-d afterany:1001:1001,after:1001
 -d afternotok:1001
 -d aftercorr:1002
 -d afterburstbuffer:1001
