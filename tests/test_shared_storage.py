@@ -211,7 +211,14 @@ def test_images_are_mounted_not_unpacked(shared):
     for user in (alice, bob, alice):
         told = user.output(user.submit(script))
         assert told.startswith("meowsquashfs\n") and told.endswith("read-only\nmeow"), told
-    entry, = entries(shared)
+    # A step that runs already has it, too: another image, which nobody has used.
+    alice.run("cp", image, "more.sqfs", check=0)
+    (alice.work / "more.sqfs").chmod(0o644)
+    told = alice.output(alice.submit(
+        "srun --overlap sh -c 'touch up; until [ -e end ]; do sleep 0.1; done; cat $SLURM_TMPDIR/more/1' &\n"
+        "until [ -e up ]; do sleep 0.1; done; minke stage -q more.sqfs; touch end; wait"))
+    assert told == "meow", told
+    entry, = (entry for entry in entries(shared) if "more" not in (entry / "source").read_text())
     assert (entry / "image").stat().st_uid == 0
     image.chmod(0o600)
     assert "Permission denied" in bob.output(bob.submit(STAGES.format(image) + "echo ran"))

@@ -39,6 +39,12 @@ pid_t parent_of(pid_t process) {
   return name != std::string::npos && text->size() > name + 4 ? std::atoi(text->c_str() + name + 4) : 0;
 }
 
+// "…\0NAME=VALUE\0": with a zero byte before each and behind the last.
+std::string environment_of(pid_t process) {
+  const auto text = os::read_file(in_proc(process, "environ"), 8 << 20);
+  return text ? '\0' + *text : std::string();
+}
+
 // The mounts of the farthest process above this one that runs this program: the launcher, or who started it.
 os::UniqueFd mounts_of_launcher() {
   struct stat own {
@@ -55,21 +61,11 @@ os::UniqueFd mounts_of_launcher() {
 std::vector<os::UniqueFd> mounts_of_job() {
   std::vector<os::UniqueFd> found;
   std::set<ino_t> known;
-  const auto add = [&](const std::string& path) {
-    os::UniqueFd mounts(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  for (const pid_t process : processes_of_job(::getpid(), ::geteuid())) {
+    os::UniqueFd mounts(::open(in_proc(process, "ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status {};
     if (mounts && ::fstat(mounts.get(), &status) == 0 && known.insert(status.st_ino).second)
       found.push_back(std::move(mounts));
-  };
-  const char* job = std::getenv("SLURM_JOB_ID");
-  const std::string variable = std::string("\0SLURM_JOB_ID=", 14) + (job != nullptr ? job : "") + '\0';
-  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
-  while (const dirent* entry = job != nullptr && all ? ::readdir(all.get()) : nullptr) {
-    const pid_t process = std::atoi(entry->d_name);
-    if (process <= 0) continue;
-    const auto environment = os::read_file(in_proc(process, "environ"), 8 << 20);
-    if (environment && (std::string(1, '\0') + *environment).find(variable) != std::string::npos)
-      add(in_proc(process, "ns/mnt"));
   }
   return found;
 }
@@ -112,6 +108,23 @@ Status mount_for_all(const std::string& image, const std::string& directory) {
 }
 
 }  // namespace
+
+std::vector<pid_t> processes_of_job(pid_t process, uid_t user) {
+  const std::string name("\0SLURM_JOB_ID=", 14), own = environment_of(process);
+  const size_t at = own.find(name), end = at == std::string::npos ? at : own.find('\0', at + 1);
+  if (end == std::string::npos) return {process};
+  const std::string job = own.substr(at, end + 1 - at);
+  std::vector<pid_t> found = {process};
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir("/proc"), ::closedir);
+  while (const dirent* entry = all ? ::readdir(all.get()) : nullptr) {
+    const pid_t other = std::atoi(entry->d_name);
+    struct stat status {};
+    if (other > 0 && other != process && ::stat(in_proc(other, "").c_str(), &status) == 0 &&
+        status.st_uid == user && environment_of(other).find(job) != std::string::npos)
+      found.push_back(other);
+  }
+  return found;
+}
 
 bool is_mounted(const std::string& directory) {
   struct stat above {

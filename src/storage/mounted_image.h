@@ -2,7 +2,10 @@
 // removes it unmounts it first (node/tmp_dir.h). Blocking; any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -10,6 +13,9 @@ namespace minke::storage {
 
 // Whether something is mounted at the directory.
 bool is_mounted(const std::string& directory);
+
+// The process, and the user's others whose environment names the same job.
+std::vector<pid_t> processes_of_job(pid_t process, uid_t user);
 
 // By the kernel, for all who share this process's mounts. Needs root, and a kernel (or a container's rules)
 // that allows it.

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "os/become.h"
@@ -151,20 +152,15 @@ os::UniqueFd namespace_of(pid_t process) {
   return space;
 }
 
-// Whether the entry's image, if it is one, is mounted here and where the process is.
-bool mounted_for(const std::string& entry, pid_t process) {
-  if (::access((entry + "/image").c_str(), F_OK) != 0) return true;
-  if (!is_mounted(entry + "/content") && !mount_by_kernel(entry + "/image", entry + "/content")) return false;
-  const os::UniqueFd space = namespace_of(process);
-  if (!space) return true;
-  const std::string content = entry + "/content";
+// Mounts the content, which is mounted here, in another namespace, too.
+bool hand_on(const std::string& content, int space) {
   const os::UniqueFd tree(static_cast<int>(
       ::syscall(SYS_open_tree, AT_FDCWD, content.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)));
   const pid_t child = tree ? ::fork() : -1;
   if (child < 0) return false;
   if (child == 0) {
-    if (::setns(space.get(), CLONE_NEWNS) != 0) ::_exit(1);
-    if (is_mounted(entry + "/content")) ::_exit(0);
+    if (::setns(space, CLONE_NEWNS) != 0) ::_exit(1);
+    if (is_mounted(content)) ::_exit(0);
     ::_exit(::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, content.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0
                 ? 0
                 : 1);
@@ -173,6 +169,22 @@ bool mounted_for(const std::string& entry, pid_t process) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Whether the entry's image, if it is one, is mounted here and where the process is; and where the others of
+// its job are, which would find an empty directory.
+bool mounted_for(const std::string& entry, const SharedRequest& request) {
+  const std::string content = entry + "/content";
+  if (::access((entry + "/image").c_str(), F_OK) != 0) return true;
+  if (!is_mounted(content) && !mount_by_kernel(entry + "/image", content)) return false;
+  std::set<ino_t> done;
+  for (const pid_t process : processes_of_job(request.process, request.uid)) {
+    const os::UniqueFd space = namespace_of(process);
+    struct stat status {};
+    if (!space || ::fstat(space.get(), &status) != 0 || !done.insert(status.st_ino).second) continue;
+    if (!hand_on(content, space.get()) && process == request.process) return false;
+  }
+  return true;
 }
 
 struct Source {
@@ -313,7 +325,7 @@ Result<bool> use(const std::string& cache, const std::string& entry, const std::
   }
   if (Status closed = let_in(entry, users); !closed) return failure(closed.error());
   (void)::utimensat(AT_FDCWD, entry.c_str(), nullptr, 0);  // used just now
-  if (!mounted_for(entry, request.process)) return failure(entry + ": its image cannot be mounted", EIO);
+  if (!mounted_for(entry, request)) return failure(entry + ": its image cannot be mounted", EIO);
   return true;
 }
 
