@@ -25,6 +25,7 @@ def test_never_satisfied_can_end_the_job(cluster):
     one = cluster.submit("exit 1")
     two = cluster.submit("true", f"--dependency=afterok:{one}", "--kill-on-invalid-dep=yes")
     cluster.wait_state(two, "CANCELLED")
+    assert cluster.sacct("-X", "-j", two, format="State") == [["CANCELLED"]]  # by nobody
 
 
 def test_after_the_beginning(cluster):

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/nobody.h"
 #include "text/array_spec.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
@@ -245,6 +246,8 @@ Status SacctReader::job() {
   if (const size_t by = state.find(" by "); by != std::string_view::npos)
     job.set_cancelled_by_uid(
         static_cast<uint32_t>(parse_unsigned(state.substr(by + 4), 0xffffffff).value_or(0)));
+  else if (job.state() == model::JOB_CANCELLED)
+    job.set_cancelled_by_uid(model::kNobody);
   if (reference->het_offset) {
     job.set_het_job_id(reference->job_id);
     job.set_het_job_offset(*reference->het_offset);

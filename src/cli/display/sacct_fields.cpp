@@ -6,6 +6,7 @@
 
 #include "cli/display/metered.h"
 #include "cli/display/sacct.h"
+#include "model/nobody.h"
 #include "text/duration.h"
 #include "text/state.h"
 
@@ -243,7 +244,7 @@ void start(const Line& line, const Context& context, std::string& out) {
 void state(const Line& line, const Context&, std::string& out) {
   model::JobState value = line.step != nullptr ? line.step->state() : line.job->state();
   out += text::job_state_name(value);
-  if (line.step == nullptr && value == model::JOB_CANCELLED)
+  if (line.step == nullptr && value == model::JOB_CANCELLED && line.job->cancelled_by_uid() != model::kNobody)
     fmt::format_to(std::back_inserter(out), " by {}", line.job->cancelled_by_uid());
 }
 void submit(const Line& line, const Context& context, std::string& out) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/nobody.h"
 #include "text/duration.h"
 
 namespace minke::cli {
@@ -200,6 +201,8 @@ std::string ended_words(const JobRecord& job) {
       return "It was stopped because its time limit (" + text::format_minutes(job.time_limit_minutes()) +
              ") was over. Ask for more with --time.";
     case JOB_CANCELLED:
+      if (job.cancelled_by_uid() == model::kNobody)
+        return "It was cancelled: what it depends on could not come about any more.";
       return "It was cancelled by " + user_name_of(job.cancelled_by_uid()) +
              (job.start_time() == 0 ? " before it had started." : ".");
     case JOB_NODE_FAIL:

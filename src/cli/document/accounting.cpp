@@ -4,6 +4,7 @@
 
 #include "cli/display/metered.h"
 #include "cli/document/records.h"
+#include "model/nobody.h"
 #include "text/hostlist.h"
 #include "text/state.h"
 #include "text/tres.h"
@@ -237,7 +238,9 @@ void describe_accounted_job(Document& document, const JobRecord& job,
   document.number("memory_per_node", memory.per_cpu ? std::nullopt : std::optional(mebibytes));
   document.end();
   document.text("kill_request_user",
-                job.state() == model::JOB_CANCELLED ? user_name_of(job.cancelled_by_uid()) : std::string());
+                job.state() == model::JOB_CANCELLED && job.cancelled_by_uid() != model::kNobody
+                    ? user_name_of(job.cancelled_by_uid())
+                    : std::string());
   document.integer("restart_cnt", job.restarts());
   document.begin_object("reservation");
   document.integer("id", 0);

@@ -10,6 +10,7 @@
 #include "cli/display/text.h"
 #include "cli/mail/advice.h"
 #include "cli/mail/mime.h"
+#include "model/nobody.h"
 #include "text/duration.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -113,6 +114,8 @@ std::string sentence(const MailContents& mail) {
     case model::JOB_COMPLETE:
       return "has completed";
     case model::JOB_CANCELLED:
+      if (job.cancelled_by_uid() == model::kNobody)
+        return "was cancelled: what it depends on could not come about any more";
       return "was cancelled by " + user_name_of(job.cancelled_by_uid());
     case model::JOB_FAILED:
       return WIFSIGNALED(job.exit_code())

@@ -9,6 +9,7 @@
 #include "engine/embedded/mail.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
+#include "model/nobody.h"
 
 namespace minke::engine {
 
@@ -148,7 +149,7 @@ bool Dependencies::release_task(Job& array, uint32_t index, uint32_t other) {
   core_.committer.job_changed(array.id);
   if (never(task)) core_.mail->never_starts(task);
   if (never(task) && task.submission->kill_on_invalid_dependency) {
-    core_.lifecycle->cancel(task, task.uid);
+    core_.lifecycle->cancel(task, model::kNobody);
   } else {
     if (fulfilled(task)) task.eligible_time = std::max(task.eligible_time, core_.now());
     core_.scheduling->update(task);
@@ -256,7 +257,7 @@ void Dependencies::look_again(uint32_t job_id) {
   if (!changed) return;
   if (never(*job)) core_.mail->never_starts(*job);
   if (never(*job) && job->submission->kill_on_invalid_dependency) {
-    core_.lifecycle->cancel(*job, job->uid);
+    core_.lifecycle->cancel(*job, model::kNobody);
     return;
   }
   if (fulfilled(*job) && job->eligible_time < core_.now()) job->eligible_time = core_.now();

@@ -15,6 +15,7 @@
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
+#include "model/nobody.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 
@@ -303,7 +304,7 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
     core_.scheduling->update(job);
     if (core_.dependencies->never(job)) core_.mail->never_starts(job);
     if (core_.dependencies->never(job) && job.submission->kill_on_invalid_dependency) {
-      core_.lifecycle->cancel(job, job.uid);
+      core_.lifecycle->cancel(job, model::kNobody);
     }
     if (job.submission->interactive) core_.lifecycle->watch_owner(job);
   }
