@@ -331,6 +331,30 @@ def test_a_job_that_ends_while_no_daemon_runs(cluster, hooks):
     assert hooks.log().count(f"begin prolog_slurmd {job} n1") == 1
 
 
+def test_none_is_lost_whenever_the_daemon_is_killed(cluster, hooks):
+    hooks.configure(cluster)
+    ran = cluster.work / "ran"
+    for kind in KINDS:
+        hooks.does(kind, "sleep 0.1")
+    jobs = [cluster.submit(f'grep -qx "end prolog_slurmd $SLURM_JOB_ID $SLURMD_NODENAME" {hooks.directory}/log && '
+                           f"echo $SLURM_JOB_ID >> {ran}; sleep 0.1", "--no-requeue" if number % 2 else "--requeue")
+            for number in range(16)]
+    for share in range(1, 8):
+        poll(lambda: ran.exists() and len(ran.read_text().splitlines()) >= share * 2)
+        cluster.kill()
+        cluster.run("squeue")
+    for job in jobs:
+        assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+    assert sorted(map(int, ran.read_text().split())) == jobs  # each once, and after its prolog
+    log = hooks.log()
+    for job in jobs:
+        own = [line.split()[:2] for line in log if line.split()[2] == str(job)]
+        for one in (["end", "prolog_slurmctld"], ["end", "prolog_slurmd"], ["end", "epilog_slurmd"], ["end", "epilog_slurmctld"]):
+            assert one in own, own
+        assert max(at for at, line in enumerate(own) if line[1] == "prolog_slurmd") < own.index(["begin", "epilog_slurmd"])
+    assert {node_state(cluster, node) for node in ("n1", "n2")} == {"idle none"}
+
+
 TASK_PROLOG = """#!/bin/bash
 echo "prolog $SLURM_SCRIPT_CONTEXT $SLURM_STEP_ID $(id -u)" >> {log}
 echo export HOOKED=a=b c

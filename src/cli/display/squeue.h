@@ -42,7 +42,7 @@ struct SqueueOptions {
   bool all_states = false;
   bool completing_state = false;  // COMPLETING named among the states
   bool configuring_state = false;
-  bool filter_states = false;     // any named
+  bool filter_states = false;  // any named
   bool show_steps = false;
   bool array = false;
   bool per_partition = false;                                    // --priority

@@ -23,9 +23,9 @@ struct PrologConfiguration {
   std::string task_prolog, task_epilog;  // absolute paths; empty: none
   std::string srun_prolog, srun_epilog;
   // PrologFlags
-  bool at_allocation = false;  // Alloc: on all nodes before anything of the job runs, and before salloc returns
-  bool one_at_a_time = false;  // Serial: on each node
-  std::string flags;           // as they are shown
+  bool at_allocation = false;    // Alloc: on all nodes, before anything of the job runs
+  bool one_at_a_time = false;    // Serial: on each node
+  std::string flags;             // as they are shown
   uint32_t timeout_seconds = 0;  // PrologEpilogTimeout; 0: none
   bool hold_when_failed = true;  // else SchedulerParameters=nohold_on_prolog_fail
 };
@@ -35,8 +35,8 @@ bool is_prolog_parameter(std::string_view name);
 // One of them in a slurm.conf. Of Prolog, Epilog and their Slurmctld forms each line adds to those before it.
 // False: it names a program that this machine does not have, and a cluster of a user's own, where a foreign
 // slurm.conf is tried out, does without it.
-Result<bool> set_prolog_parameter(PrologConfiguration& config, const std::string& name, const std::string& value,
-                                  bool shared);
+Result<bool> set_prolog_parameter(PrologConfiguration& config, const std::string& name,
+                                  const std::string& value, bool shared);
 void read_prologs(Table& table, PrologConfiguration& config);
 // As it is shown; empty: it is not set.
 std::string prolog_parameter(const PrologConfiguration& config, std::string_view name);
