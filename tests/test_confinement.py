@@ -81,8 +81,8 @@ def test_limit_is_the_jobs_not_each_process(confined):
 
 def test_srun_beyond_its_memory(confined):
     done = confined.run("srun", "--mem=50M", "./hog", "200")
+    assert done.returncode == 1 and done.stdout == "", done
     job = confined.sacct("-X", format="JobID")[-1][0]
-    assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.splitlines() == [
         f"slurmstepd: error: Detected 1 oom_kill event in StepId={job}.0. Some of the step tasks have been OOM "
         "Killed.",
