@@ -201,23 +201,28 @@ int Spawner::Start::start(TaskStart& task, uint32_t place) {
   constexpr int kFlags =
       CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | (kRawSyscalls ? 0 : CLONE_VFORK);
   auto* alive = const_cast<int*>(&task.block.alive);
-  if (place < groups.size() && groups[place].directory) {
-    // Born in its group: to move there afterwards may take the kernel ten milliseconds.
-    clone_args arguments{};
-    arguments.flags = kFlags | CLONE_INTO_CGROUP;
-    arguments.exit_signal = SIGCHLD;
-    arguments.parent_tid = arguments.child_tid = reinterpret_cast<uint64_t>(alive);
-    arguments.stack = reinterpret_cast<uint64_t>(task.stack.get());
-    arguments.stack_size = kStackBytes;
-    arguments.cgroup = static_cast<uint64_t>(groups[place].directory.get());
-    const long pid = raw_clone3(&arguments, run_child, &task.block);
-    if (pid > 0) return static_cast<int>(pid);
-    // Kernels before 5.7 and some sandboxes do not have it.
-  }
-  if (place < groups.size()) {
+  clone_args arguments{};
+  arguments.flags = kFlags;
+  arguments.exit_signal = SIGCHLD;
+  arguments.parent_tid = arguments.child_tid = reinterpret_cast<uint64_t>(alive);
+  arguments.stack = reinterpret_cast<uint64_t>(task.stack.get());
+  arguments.stack_size = kStackBytes;
+  const bool born_in_group = place < groups.size() && groups[place].directory;
+  const auto write_itself_in = [&] {
+    if (place >= groups.size()) return;
     task.block.group_files = group_files[place].data();
     task.block.group_file_count = group_files[place].size();
+  };
+  if (born_in_group) {  // to move there afterwards may take the kernel ten milliseconds
+    arguments.flags |= CLONE_INTO_CGROUP;
+    arguments.cgroup = static_cast<uint64_t>(groups[place].directory.get());
+  } else {
+    write_itself_in();
   }
+  if (const long started = raw_clone3(&arguments, run_child, &task.block); started > 0)
+    return static_cast<int>(started);
+  // Kernels before 5.7 and some sandboxes do not have it.
+  write_itself_in();
   const int pid = ::clone(run_child, task.stack.get() + kStackBytes, kFlags | SIGCHLD, &task.block, alive,
                           nullptr, alive);
   return pid < 0 ? -errno : pid;

@@ -25,7 +25,8 @@ MINKE_SHARED_MEMORY inline long address(const volatile void* pointer) {
   return reinterpret_cast<long>(const_cast<const void*>(pointer));
 }
 
-MINKE_SHARED_MEMORY size_t length_of(const char* text) {
+// Volatile, or the compiler makes it the library's strlen(), which is bound at its first call, with locks.
+MINKE_SHARED_MEMORY size_t length_of(const volatile char* text) {
   size_t length = 0;
   while (text[length] != '\0') ++length;
   return length;
