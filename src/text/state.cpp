@@ -1,6 +1,5 @@
 #include "text/state.h"
 
-#include "model/prolog_reasons.h"
 #include "text/number.h"
 
 namespace minke::text {
@@ -55,8 +54,7 @@ constexpr ReasonRow kReasons[] = {
     {model::FAIL_LAUNCH, "JobLaunchFailure"},
     {model::FAIL_EXIT_CODE, "NonZeroExitCode"},
     {model::FAIL_TIMEOUT, "TimeLimit"},
-    {model::kConfiguring, "None"},
-    {model::kWaitProlog, "Prolog"},
+    {model::WAIT_PROLOG, "Prolog"},
     {model::FAIL_SIGNAL, "RaisedSignal"},
     {model::FAIL_DEADLINE, "DeadLine"},
     {model::WAIT_ARRAY_TASK_LIMIT, "JobArrayTaskLimit"},

@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "model/prolog_reasons.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -32,7 +31,7 @@ bool state_selected(const model::JobRecord& job, const SqueueOptions& options) {
   if (options.all_states) return true;
   if (options.filter_states)
     return contains(options.states, job.state()) || (options.completing_state && job.completing()) ||
-           (options.configuring_state && job.reason() == model::kConfiguring);
+           (options.configuring_state && job.configuring());
   if (options.start) return job.state() == model::JOB_PENDING;
   return !is_finished(job.state()) || job.completing();
 }

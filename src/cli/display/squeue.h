@@ -55,9 +55,9 @@ struct SqueueOptions {
   bool me = false;
   bool verbose = false;
   std::optional<int64_t> running_over, running_under;  // seconds
-  std::optional<uint32_t> not_uid;         // --notme
-  unsigned iterate_seconds = 0;            // 0: once
-  std::optional<DocumentFormat> document;  // --json, --yaml
+  std::optional<uint32_t> not_uid;                     // --notme
+  unsigned iterate_seconds = 0;                        // 0: once
+  std::optional<DocumentFormat> document;              // --json, --yaml
 };
 
 // Reads the SQUEUE_* variables and the command line; an exit status where the command ends here (--help, an

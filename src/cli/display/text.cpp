@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <vector>
 
-#include "model/prolog_reasons.h"
 #include "text/array_spec.h"
 #include "text/dependency.h"
 #include "text/memory.h"
@@ -182,12 +181,12 @@ void append_command(std::string& out, const model::JobSpec& spec) {
 
 std::string_view state_text(const model::JobRecord& job) {
   if (job.special_exit() && job.state() == model::JOB_PENDING) return "SPECIAL_EXIT";
-  if (job.state() == model::JOB_RUNNING && job.reason() == model::kConfiguring) return "CONFIGURING";
+  if (job.configuring()) return "CONFIGURING";
   return text::job_state_name(job.state(), job.completing());
 }
 std::string_view state_code(const model::JobRecord& job) {
   if (job.special_exit() && job.state() == model::JOB_PENDING) return "SE";
-  if (job.state() == model::JOB_RUNNING && job.reason() == model::kConfiguring) return "CF";
+  if (job.configuring()) return "CF";
   return text::job_state_compact(job.state(), job.completing());
 }
 std::string_view reason_text(const model::JobRecord& job) {

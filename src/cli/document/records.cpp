@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "base/version.h"
-#include "model/prolog_reasons.h"
 #include "text/dependency.h"
 #include "text/number.h"
 #include "text/signal_name.h"
@@ -213,7 +212,7 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   describe_resources(document, job);
   document.begin_array("job_size_str");
   document.end();
-  if (job.state() == model::JOB_RUNNING && job.reason() == model::kConfiguring) {
+  if (job.configuring()) {
     document.begin_array("job_state");
     for (const char* word : {"RUNNING", "CONFIGURING"}) document.text(word);
     document.end();

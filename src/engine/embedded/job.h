@@ -108,8 +108,8 @@ struct Details {
   std::unique_ptr<OwnerWatch> owner_watch;
   std::unique_ptr<os::EventLoop::Timer> terminate_timer;  // when its processes are told to end
   uint32_t next_step_id = 0;
-  int32_t batch_pid = 0;  // of the script's shell, while it runs
-  bool launched = false;  // the launcher has been told, or has told us
+  int32_t batch_pid = 0;   // of the script's shell, while it runs
+  bool launched = false;   // the launcher has been told, or has told us
   bool announced = false;  // this run's end, in the script's output
   // Of one that has been suspended: when it last was suspended or went on, how long it had run until then,
   // and how long it has been suspended in all (to which what passes while it is suspended is yet to be

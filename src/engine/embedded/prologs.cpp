@@ -13,7 +13,6 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/prolog_environment.h"
 #include "engine/embedded/steps.h"
-#include "model/prolog_reasons.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -129,7 +128,7 @@ bool Prologs::waits_for_components(const Job& job) const {
 
 void Prologs::begin(Job& job) {
   of(job).starting = false;
-  if (job.reason == kWaitProlog) {
+  if (job.reason == WAIT_PROLOG) {
     job.reason = WAIT_NO_REASON;
     core_.committer.job_changed(job.id);
   }
@@ -144,7 +143,7 @@ void Prologs::before_job(Job& job) {
   if (mine.starting) return;
   mine.starting = true;
   job.configuring = !core_.config.prologs.prolog_slurmctld.empty() && !mine.progress.slurmctld_done();
-  job.reason = core_.config.prologs.at_allocation ? kWaitProlog : WAIT_NO_REASON;
+  job.reason = core_.config.prologs.at_allocation && !job.configuring ? WAIT_PROLOG : WAIT_NO_REASON;
   // So that the next daemon knows a job with nodes, whatever one of them has begun there.
   core_.committer.job_changed(job.id);
   core_.committer.when_durable([this, id = job.id, run = job.restarts] { go_on_starting(id, run); });
@@ -174,6 +173,7 @@ void Prologs::prolog_slurmctld_ended(uint32_t job_id, uint32_t run_number, const
   if (mine == nullptr) return;
   --mine->running;
   job->configuring = false;
+  if (core_.config.prologs.at_allocation) job->reason = WAIT_PROLOG;
   core_.committer.job_changed(job_id);
   if (outcome.status() != 0) {
     mine->progress.set_without_nodes(true);

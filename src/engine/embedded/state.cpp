@@ -6,7 +6,6 @@
 
 #include "base/result.h"
 #include "engine/embedded/users.h"
-#include "model/prolog_reasons.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
@@ -194,7 +193,8 @@ void State::write_record(const Job& job, model::JobRecord& record) {
   record.set_group_name(group_name(job.gid));
   record.set_state(job.state);
   record.set_completing(job.completing);
-  record.set_reason(job.configuring ? model::kConfiguring : job.reason);
+  record.set_configuring(job.configuring && job.state == model::JOB_RUNNING);
+  record.set_reason(job.reason);
   record.set_exit_code(job.exit_code);
   record.set_derived_exit_code(job.derived_exit_code);
   record.set_restarts(job.restarts);
@@ -280,9 +280,9 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
   job->exit_code = record.exit_code();
   job->derived_exit_code = record.derived_exit_code();
   job->state = record.state();
-  job->reason = record.reason() == model::kConfiguring ? model::WAIT_NO_REASON : record.reason();
+  job->reason = record.reason();
   job->completing = record.completing();
-  job->configuring = record.reason() == model::kConfiguring;
+  job->configuring = record.configuring();
   job->requeue_allowed = record.requeue_allowed();
   job->committed = true;
   job->submit_time = record.submit_time();
