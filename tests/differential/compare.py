@@ -107,9 +107,10 @@ class Comparison:
         """Tables: rows by their names."""
         self.value(place, "rows", "\n".join(sorted(slurm)), "\n".join(sorted(minke)))
         for name in slurm.keys() & minke.keys():
-            before = len(self.lines)
-            self.fields(place, slurm[name], minke[name])
-            self.lines[before:] = [f"{name}: {line}" for line in self.lines[before:]]
+            row = Comparison(self.differences, self.case or name, self.numbers)
+            row.fields(place, slurm[name], minke[name])
+            self.compared += row.compared
+            self.lines += [f"{name}: {line}" for line in row.lines]
 
     def records(self, place: str, slurm: list[dict[str, str]], minke: list[dict[str, str]]) -> None:
         self.value(place, "records", str(len(slurm)), str(len(minke)))
