@@ -9,31 +9,63 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "os/volatile_file.h"
+
 namespace minke::os {
 
-Status replace_file(const std::string& path, std::string_view contents, mode_t mode) {
+namespace {
+
+enum class Durability { kNone, kPowerCut };
+
+// So that the name is not lost after what it stands for has been made durable.
+Status sync_directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) return failure_from_errno(directory, errno);
+  return {};
+}
+
+Status write_whole(int file, std::string_view contents, mode_t mode, Durability durability) {
+  if (::fchmod(file, mode) != 0) return failure_from_errno("fchmod", errno);
+  while (!contents.empty()) {
+    const ssize_t written = ::write(file, contents.data(), contents.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failure_from_errno("write", errno);
+    contents.remove_prefix(static_cast<size_t>(written));
+  }
+  // Before the rename: a file system may make the new name durable first, and show an empty file by it.
+  if (durability == Durability::kPowerCut && ::fsync(file) != 0) return failure_from_errno("fsync", errno);
+  return {};
+}
+
+Status replace(const std::string& path, std::string_view contents, mode_t mode, Durability durability) {
   const std::string temporary = path + "." + std::to_string(getpid()) + ".new";
   ::unlink(temporary.c_str());
   UniqueFd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file) return failure_from_errno(temporary, errno);
-  ::fchmod(file.get(), mode);
-  while (!contents.empty()) {
-    const ssize_t written = ::write(file.get(), contents.data(), contents.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      const int error_number = errno;
-      ::unlink(temporary.c_str());
-      return failure_from_errno(temporary, error_number);
-    }
-    contents.remove_prefix(static_cast<size_t>(written));
-  }
+  const Status written = write_whole(file.get(), contents, mode, durability);
   file.reset();
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return failure_from_errno(temporary, written.error().code);
+  }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     const int error_number = errno;
     ::unlink(temporary.c_str());
     return failure_from_errno(path, error_number);
   }
-  return {};
+  return durability == Durability::kPowerCut ? sync_directory_of(path) : Status();
+}
+
+}  // namespace
+
+Status replace_file(const std::string& path, std::string_view contents, mode_t mode) {
+  return replace(path, contents, mode, Durability::kPowerCut);
+}
+
+Status replace_volatile_file(const std::string& path, std::string_view contents, mode_t mode) {
+  return replace(path, contents, mode, Durability::kNone);
 }
 
 Result<std::string> read_file(const std::string& path, size_t limit) {

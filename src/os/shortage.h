@@ -1,0 +1,24 @@
+// Errors that say nothing of what was asked for: the machine has no room, or no descriptors, processes or
+// memory, at the moment. What failed so is to be tried again.
+#pragma once
+
+#include <cerrno>
+
+namespace minke::os {
+
+constexpr bool is_shortage(int error_number) {
+  switch (error_number) {
+    case ENOSPC:  // blocks or inodes
+    case EDQUOT:
+    case EROFS:  // as a disk is mounted after an error
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:  // processes
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace minke::os
