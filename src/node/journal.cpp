@@ -66,6 +66,7 @@ Result<JournalContents> parse_journal(std::string_view bytes) {
   // A crash may have cut off even the prefix: what is a part of it counts as empty.
   std::string expected = prefix();
   if (bytes.size() < kPrefixBytes) {
+    contents.whole = bytes.empty();
     if (expected.compare(0, bytes.size(), bytes) == 0) return contents;
     return failure("not a launcher's journal", EILSEQ);
   }
@@ -99,6 +100,7 @@ Result<JournalContents> parse_journal(std::string_view bytes) {
     at += kRecordHeaderBytes + length;
     contents.readable_bytes = at;
   }
+  contents.whole = at == bytes.size() && at > kPrefixBytes;
   return contents;
 }
 
@@ -107,7 +109,7 @@ Result<JournalContents> Journal::read(const std::string& path) {
   if (!file && errno == ENOENT) return JournalContents{};
   if (!file) return failure_from_errno(path, errno);
   std::string bytes;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) == 0) bytes.reserve(static_cast<size_t>(info.st_size));
   char buffer[65536];
   for (;;) {
@@ -129,6 +131,17 @@ Result<Journal> Journal::create(const std::string& path, const JournalHeader& he
   journal.header_ = header;
   journal.header_.set_version(kJournalVersion);
   if (auto status = journal.rewrite(records); !status) return failure(status.error());
+  return journal;
+}
+
+Result<Journal> Journal::resume(const std::string& path, const JournalContents& contents) {
+  MINKE_CHECK(contents.whole && contents.readable_bytes > 0);
+  Journal journal;
+  journal.path_ = path;
+  journal.header_ = contents.header;
+  journal.file_ = os::UniqueFd(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  if (!journal.file_) return failure_from_errno(path, errno);
+  journal.bytes_ = journal.bytes_when_rewritten_ = contents.readable_bytes;
   return journal;
 }
 

@@ -35,6 +35,7 @@ struct JournalContents {
   JournalHeader header;
   std::vector<JournalRecord> records;  // without the header
   size_t readable_bytes = 0;
+  bool whole = true;  // nothing stands behind that part: no record has been cut off or damaged
 };
 // Errors: no journal at all (EILSEQ), or one of a newer version (EPROTONOSUPPORT). Empty bytes are an empty
 // journal.
@@ -48,6 +49,10 @@ class Journal {
   // Starts a journal of these records in place of what is there; durable when it returns.
   static Result<Journal> create(const std::string& path, const JournalHeader& header,
                                 const std::vector<JournalRecord>& records);
+
+  // Goes on with the journal that is there, which must be whole and have this header. For a full disk, where
+  // none can be created.
+  static Result<Journal> resume(const std::string& path, const JournalContents& contents);
 
   Status append(const JournalRecord& record);
   Status sync();

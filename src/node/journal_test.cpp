@@ -130,6 +130,35 @@ TEST_F(JournalTest, AnyChangedByteIsNoticed) {
   }
 }
 
+TEST_F(JournalTest, IsWholeUntilSomethingIsCutOffOrChanged) {
+  JournalHeader header = some_header();
+  header.set_id("name");
+  ASSERT_TRUE(Journal::create(path, header, some_records()));
+  const std::string bytes = read_whole(path);
+  const auto whole = parse_journal(bytes);
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(whole->whole);
+  EXPECT_EQ(whole->header.id(), "name");
+  EXPECT_TRUE(parse_journal("")->whole);
+  for (const size_t cut : {size_t{1}, size_t{5}}) {
+    EXPECT_FALSE(parse_journal(std::string_view(bytes).substr(0, bytes.size() - cut))->whole);
+    std::string changed = bytes;
+    changed[bytes.size() / 2 + cut] ^= 1;
+    EXPECT_FALSE(parse_journal(changed)->whole);
+  }
+}
+
+TEST_F(JournalTest, GoesOnWithTheOneThatIsThere) {
+  ASSERT_TRUE(Journal::create(path, some_header(), some_records()));
+  auto journal = Journal::resume(path, *Journal::read(path));
+  ASSERT_TRUE(journal);
+  JournalRecord more;
+  *more.mutable_collected()->add_ids() = launch_id(1);
+  ASSERT_TRUE(journal->append(more));
+  EXPECT_EQ(Journal::read(path)->records.size(), some_records().size() + 1);
+  EXPECT_TRUE(Journal::read(path)->whole);
+}
+
 TEST_F(JournalTest, RefusesANewerVersion) {
   ASSERT_TRUE(Journal::create(path, some_header(), {}));
   std::string bytes = read_whole(path);

@@ -32,7 +32,9 @@ void end_task(LaunchState& launch, const TaskEnded& ended) {
   if (!all_ended) return;
   // Tasks may end out of order of time only by a changed clock; the last record is the end either way.
   launch.end_time = std::max<int64_t>(1, ended.end().end_time());
-  if (none_ran) launch.launch_error = launch.tasks.front().end->error();
+  if (!none_ran) return;
+  launch.launch_error = launch.tasks.front().end->error();
+  launch.error_number = launch.tasks.front().end->error_number();
 }
 
 }  // namespace
@@ -72,6 +74,7 @@ void LaunchTable::apply(const JournalRecord& record) {
     case JournalRecord::kFailed:
       if (LaunchState* launch = find(LaunchKey::of(record.failed().id()))) {
         launch->launch_error = record.failed().launch_error();
+        launch->error_number = record.failed().error_number();
         launch->end_time = std::max<int64_t>(1, record.failed().end_time());
       }
       return;
@@ -144,6 +147,7 @@ std::vector<JournalRecord> LaunchTable::records() const {
       LaunchFailed& failed = *records.emplace_back().mutable_failed();
       *failed.mutable_id() = id;
       failed.set_launch_error(launch.launch_error);
+      failed.set_error_number(launch.error_number);
       failed.set_end_time(launch.end_time);
     }
   }
@@ -161,6 +165,7 @@ Launch to_message(const LaunchState& launch, bool with_tag) {
   if (launch.announced) {
     message.set_end_time(launch.end_time);
     message.set_launch_error(launch.launch_error);
+    message.set_error_number(launch.error_number);
     message.set_lost(launch.lost);
   }
   if (with_tag) message.set_tag(launch.tag);

@@ -49,6 +49,7 @@ struct LaunchState {
   int64_t start_time = 0;  // s since the epoch
   int64_t end_time = 0;    // 0: runs
   std::string launch_error;
+  uint32_t error_number = 0;  // of launch_error, where it is known
   bool lost = false;
   uint64_t launching_ticks = 0;  // its first processes were forked between these (clock ticks since boot)
   uint64_t running_ticks = 0;    // 0: the launcher died before it had forked them all

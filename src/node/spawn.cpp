@@ -133,6 +133,11 @@ bool failed_before_execution(const ChildBlock& block) {
   return block.error != 0 && block.phase != static_cast<int>(StartPhase::kExecute);
 }
 
+// A file system that is mounted read-only is nobody's trouble but of who names a file there.
+int error_number_of(const ChildBlock& block) {
+  return block.phase == static_cast<int>(StartPhase::kStreams) && block.error == EROFS ? 0 : block.error;
+}
+
 std::string describe_failure(const ChildBlock& block) {
   std::string reason = std::strerror(block.error);
   if (block.phase == static_cast<int>(StartPhase::kDirectories))
@@ -146,6 +151,10 @@ std::string describe_failure(const ChildBlock& block) {
   const char* path = block.streams[block.stream].path;
   return std::string("Could not open ") + kStreamNames[block.stream] + " file " +
          (path ? path : "(descriptor)") + ": " + reason;
+}
+
+Error failure_in(const ChildBlock& block) {
+  return {error_number_of(block), describe_failure(block)};
 }
 
 }  // namespace
@@ -349,7 +358,7 @@ void Spawner::sweep() {
     }
     for (TaskStart& task : tasks) {
       if (task.pid != 0 && failed_before_execution(task.block))
-        failures_[task.pid] = describe_failure(task.block);
+        failures_[task.pid] = failure_in(task.block);
       if (stacks_.size() < kMostFreeStacks) stacks_.push_back(std::move(task.stack));
     }
     at = starting_.erase(at);
@@ -365,14 +374,14 @@ bool Spawner::is_starting(pid_t pid) const {
   return false;
 }
 
-std::optional<std::string> Spawner::failure_of(pid_t pid) {
+std::optional<Error> Spawner::failure_of(pid_t pid) {
   sweep();
   if (auto node = failures_.extract(pid); !node.empty()) return std::move(node.mapped());
   for (auto& start : starting_) {  // others of its launch are still on their way
     for (TaskStart& task : start->tasks) {
       if (task.pid != pid) continue;
       task.pid = 0;
-      if (failed_before_execution(task.block)) return describe_failure(task.block);
+      if (failed_before_execution(task.block)) return failure_in(task.block);
       return std::nullopt;
     }
   }

@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "node/control_groups.h"
 #include "node/launch.pb.h"
 #include "os/fd.h"
@@ -63,8 +64,9 @@ class Spawner {
 
   // Why the task's program was never executed: its streams or its directory could not be had. Nothing where
   // it was, or where executing it failed (which its standard error and its exit status tell). To be called
-  // once for each task, when it can be waited for.
-  std::optional<std::string> failure_of(pid_t pid);
+  // once for each task, when it can be waited for. The code is an errno; 0 where a file system of the task's
+  // own choice cannot be written.
+  std::optional<Error> failure_of(pid_t pid);
 
  private:
   struct Start;
@@ -74,7 +76,7 @@ class Spawner {
   os::UniqueFd null_;
   std::list<std::unique_ptr<Start>> starting_;   // some child of it may still share our memory
   std::vector<std::unique_ptr<char[]>> stacks_;  // free ones
-  std::unordered_map<pid_t, std::string> failures_;
+  std::unordered_map<pid_t, Error> failures_;
 };
 
 }  // namespace minke::node

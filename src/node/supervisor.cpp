@@ -58,6 +58,15 @@ JournalRecord launching_record(const LaunchOrder& order) {
   return record;
 }
 
+// What cannot be read stays for a person to look at, under another name; best effort.
+void keep_damaged(const std::string& path) {
+  const std::string aside = path + ".damaged";
+  ::unlink(aside.c_str());
+  const bool kept = ::link(path.c_str(), aside.c_str()) == 0;
+  log_line(path + " is damaged: what follows the damage is not known any more" +
+           (kept ? "; it is kept as " + aside : ""));
+}
+
 }  // namespace
 
 void log_line(const std::string& line) {
@@ -79,13 +88,15 @@ Result<std::unique_ptr<Supervisor>> Supervisor::create(os::EventLoop& loop, Opti
     log_line(contents.error().message + "; moved to " + aside);
     if (std::rename(options.journal_path.c_str(), aside.c_str()) != 0)
       return failure_from_errno(aside, errno);
-    contents = JournalContents{};
+    contents = JournalContents{};  // without an id: it gets another one
   }
   if (!contents) return failure(contents.error());
+  if (!contents->whole) keep_damaged(options.journal_path);
   LaunchTable table;
   for (const JournalRecord& record : contents->records) table.apply(record);
   JournalHeader header;
   header.set_boot_id(boot_id());
+  header.set_id(contents->whole && !contents->header.id().empty() ? contents->header.id() : random_name());
   bool same_boot = contents->header.boot_id() == header.boot_id();
   if (!same_boot) {  // its pids are nobody's now
     JournalRecord record;
@@ -97,9 +108,15 @@ Result<std::unique_ptr<Supervisor>> Supervisor::create(os::EventLoop& loop, Opti
     }
   }
   auto journal = Journal::create(options.journal_path, header, table.records());
+  const bool goes_on = same_boot && contents->whole && contents->header.id() == header.id();
+  if (!journal && goes_on) {
+    log_line(journal.error().message + ": going on with the journal as it is");
+    journal = Journal::resume(options.journal_path, *contents);
+  }
   if (!journal) return failure(journal.error());
   std::unique_ptr<Supervisor> supervisor(
       new Supervisor(loop, std::move(options), std::move(*journal), std::move(table)));
+  supervisor->journal_id_ = header.id();
   supervisor->recover(same_boot);
   return supervisor;
 }
@@ -249,6 +266,7 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
   LaunchFailed& failed = *record_of_failure.mutable_failed();
   *failed.mutable_id() = key.id();
   failed.set_launch_error(ready.error().message);
+  failed.set_error_number(static_cast<uint32_t>(std::max(0, ready.error().code)));
   failed.set_end_time(now_seconds());
   record(record_of_failure);
   launch_ended(launch);
@@ -267,7 +285,7 @@ void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector
   for (uint32_t position = 0; position < pids.size(); ++position) {
     pid_t pid = pids[position];
     if (pid <= 0) {
-      task_failed(launch, position, std::string("cannot fork: ") + std::strerror(-pid));
+      task_failed(launch, position, Error{-pid, std::string("cannot fork: ") + std::strerror(-pid)});
       continue;
     }
     roots_[pid] = {launch.key, position};
@@ -278,7 +296,7 @@ void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector
   launch.ended() ? launch_ended(launch) : tell_started(launch);
 }
 
-void Supervisor::task_failed(LaunchState& launch, uint32_t position, const std::string& error) {
+void Supervisor::task_failed(LaunchState& launch, uint32_t position, const Error& error) {
   JournalRecord record_of_end;
   TaskEnded& ended = *record_of_end.mutable_task_ended();
   *ended.mutable_id() = launch.key.id();
@@ -286,7 +304,8 @@ void Supervisor::task_failed(LaunchState& launch, uint32_t position, const std::
   ended.mutable_end()->set_rank(launch.tasks[position].rank);
   ended.mutable_end()->set_status(1 << 8);
   ended.mutable_end()->set_end_time(now_seconds());
-  ended.mutable_end()->set_error(error);
+  ended.mutable_end()->set_error(error.message);
+  ended.mutable_end()->set_error_number(static_cast<uint32_t>(error.code));
   record(record_of_end);
 }
 
@@ -332,6 +351,7 @@ Inventory Supervisor::inventory() {
   Inventory inventory;
   inventory.set_instance(instance_);
   inventory.set_pid(static_cast<uint32_t>(::getpid()));
+  inventory.set_journal_id(journal_id_);
   for (const auto& [key, launch] : table_.all()) *inventory.add_launches() = to_message(launch, true);
   if (const ControlGroups* groups = groups_.groups()) {
     inventory.set_groups_version(static_cast<uint32_t>(groups->version()));

@@ -120,7 +120,7 @@ class Supervisor {
   bool is_starting(const JobKey& job);
   void deliver(const SignalOrder& order);
   void deliver_early_signals();
-  void task_failed(LaunchState& launch, uint32_t position, const std::string& error);
+  void task_failed(LaunchState& launch, uint32_t position, const Error& error);
   void launch_ended(LaunchState& launch);
   void tell_started(const LaunchState& launch);
   void tell_ended(const LaunchState& launch);
@@ -159,6 +159,7 @@ class Supervisor {
   os::EventLoop& loop_;
   Options options_;
   std::string instance_;
+  std::string journal_id_;
   LaunchTable table_;
   Journal journal_;
   Spawner spawner_;

@@ -94,7 +94,10 @@ void Supervisor::root_exits(const Root& root, pid_t pid, int status, const rusag
   end.set_status(status);
   end.set_end_time(std::time(nullptr));
   fill_usage(pid, usage, *end.mutable_usage());
-  if (auto error = spawner_.failure_of(pid)) end.set_error(*error);
+  if (auto error = spawner_.failure_of(pid)) {
+    end.set_error(error->message);
+    end.set_error_number(static_cast<uint32_t>(error->code));
+  }
   if (const uint32_t kills = groups_.new_oom_kills(launch.key); kills != 0) {
     end.set_oom_kills(kills);
     tell_oom_kills(launch, kills);
