@@ -1,5 +1,5 @@
 // minke doctor: looks for what is known to go wrong on a machine, says it, and gives the command that mends
-// it. Changes nothing. Exit status: 0 where nothing is wrong, 1 otherwise.
+// it. Changes nothing (cli/repair.h does). Exit status: 0 where nothing is wrong, 1 otherwise.
 #pragma once
 
 namespace minke::cli {

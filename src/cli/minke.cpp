@@ -24,6 +24,7 @@
 #include "cli/metrics_server.h"
 #include "cli/minke.h"
 #include "cli/parse_options.h"
+#include "cli/repair.h"
 #include "cli/runs.h"
 #include "cli/simulate.h"
 #include "cli/software.h"
@@ -155,7 +156,14 @@ int minke_main(int argc, char** argv) {
   auto* doctor_command =
       app.add_subcommand("doctor", "what is wrong on this machine, and the command that mends it");
   doctor_command->add_flag("--json", json, "as JSON");
-  doctor_command->callback([&] { exit_code = doctor(json); });
+  bool repair = false;
+  doctor_command->add_flag("--repair", repair, "make a sound database of a damaged one; the daemon is down");
+  doctor_command->callback([&] { exit_code = repair ? repair_database() : doctor(json); });
+
+  auto* backup_command = app.add_subcommand("backup", "a copy of the cluster's database, also while it runs");
+  std::string backup_file;
+  backup_command->add_option("FILE", backup_file, "the copy; there must be no such file yet")->required();
+  backup_command->callback([&] { exit_code = back_up_database(backup_file); });
 
   auto* log_command = app.add_subcommand("log", "the daemon's log");
   bool follow = false;

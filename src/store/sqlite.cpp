@@ -27,7 +27,7 @@ tl::unexpected<Error> describe(sqlite3* handle, const std::string& path, int res
       return failure(path + " is not a database: move it away or name another place");
     case SQLITE_CORRUPT:
       return failure(database + " is damaged (" + sqlite3_errmsg(handle) +
-                     "): restore a copy, or save what can be read with: sqlite3 " + path + " .recover");
+                     "): stop the daemon, and save what can be read with: minke doctor --repair");
     case SQLITE_READONLY:
       return failure(database + " is not writable: check the rights of the file and of its directory",
                      EACCES);

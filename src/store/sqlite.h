@@ -36,6 +36,8 @@ class Statement {
   std::string_view bytes(int column) const;  // valid until the next step or reset
   bool is_null(int column) const;
 
+  sqlite3_stmt* handle() const { return statement_.get(); }
+
  private:
   friend class Connection;
   struct Finalize {

@@ -168,8 +168,11 @@ Result<Loaded> SqliteStore::load() {
                            std::string("SELECT ") + kJobColumns + " FROM jobs WHERE active = 1 ORDER BY run",
                            [&](const Statement& row) -> Status {
                              auto job = read_job(row);
-                             if (!job) return failure(job.error());
-                             loaded.active_jobs.push_back(std::move(*job));
+                             if (!job) {
+                               loaded.damaged.push_back(job.error().message);
+                             } else {
+                               loaded.active_jobs.push_back(std::move(*job));
+                             }
                              return {};
                            });
   if (!read) return failure(read.error());
@@ -180,8 +183,11 @@ Result<Loaded> SqliteStore::load() {
       [&](const Statement& row) -> Status {
         const auto spec_id = static_cast<uint32_t>(row.integer(0));
         auto spec = read_spec(row, 1, spec_id);
-        if (!spec) return failure(spec.error());
-        loaded.specs.push_back({spec_id, std::move(*spec)});
+        if (!spec) {
+          loaded.damaged.push_back(spec.error().message);
+        } else {
+          loaded.specs.push_back({spec_id, std::move(*spec)});
+        }
         return {};
       });
   if (!read) return failure(read.error());
@@ -190,8 +196,11 @@ Result<Loaded> SqliteStore::load() {
                       "WHERE jobs.active = 1 ORDER BY jobs.run, steps.step",
                       [&](const Statement& row) -> Status {
                         auto step = read_step(row, 0);
-                        if (!step) return failure(step.error());
-                        loaded.active_steps.push_back(std::move(*step));
+                        if (!step) {
+                          loaded.damaged.push_back(step.error().message);
+                        } else {
+                          loaded.active_steps.push_back(std::move(*step));
+                        }
                         return {};
                       });
   if (!read) return failure(read.error());

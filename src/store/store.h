@@ -74,6 +74,8 @@ struct Loaded {
       active_steps;  // all steps of active_jobs, those that have ended too; by job id
   std::vector<std::pair<std::string, std::string>> settings;
   uint32_t highest_job_id = 0;  // of all jobs ever stored
+  // Rows that cannot be read, in words: they are left where they are, and nothing else is said of them.
+  std::vector<std::string> damaged;
 };
 
 // Without `duplicates` a job is shown by its latest run among those submitted before `until`.

@@ -337,7 +337,7 @@ TEST_F(StoreTest, DamageIsReportedWithTheWayOut) {
   auto loaded = store_->load();
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error().message, HasSubstr("is damaged"));
-  EXPECT_THAT(loaded.error().message, HasSubstr(".recover"));
+  EXPECT_THAT(loaded.error().message, HasSubstr("minke doctor --repair"));
 }
 
 // Root may write everywhere, so the test puts its rights aside.

@@ -37,7 +37,9 @@ class Accounts {
   explicit Accounts(Core& core);
 
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);  // before jobs are
-  void adopt(Job& job);                                                            // of an earlier daemon
+  // Of what was restored: what could not be read, and has been set aside, now or earlier.
+  const std::vector<std::string>& damaged() const { return damaged_; }
+  void adopt(Job& job);  // of an earlier daemon
 
   // Fills in account and QOS. Errors have Slurm's numbers and words.
   struct Charge {
@@ -82,6 +84,8 @@ class Accounts {
   void partitions_changed();  // some may have another QOS
 
  private:
+  void add_owner(sched::AccountsChange& tree) const;
+  std::string bare_record(const std::string& name) const;
   void store_usage(uint32_t association);
   void withdraw(const Job& job);
   void store_qos_usage(uint32_t qos);
@@ -114,6 +118,7 @@ class Accounts {
   std::map<GroupKey, uint32_t> group_ids_;
   std::vector<sched::Claim> groups_;  // by group - 1
   bool forgetting_ = false;
+  std::vector<std::string> damaged_;
 };
 
 // What a job holds, or asks for, as limits and billing count it; with "billing" where `weights` say so.

@@ -1,7 +1,5 @@
-// Changing the tree of accounts, and what the store has of it.
-//
-// In the settings: "account NAME", "user NAME", "association ID", "qos ID" (the records), "usage ID" and
-// "qos_usage ID" (UsageRecord). What was removed has an empty value.
+// Changing the tree of accounts, in the book and in the store (accounts_restore.cpp has the names of what is
+// stored).
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,66 +32,12 @@ UsageRecord record_of(uint32_t id, const sched::Usage& usage, int64_t time) {
   return record;
 }
 
-sched::UsageBook::Item item_of(const UsageRecord& record) {
-  sched::UsageBook::Item item;
-  item.time = record.time();
-  item.usage.raw = record.raw();
-  item.usage.wall_seconds = record.wall_seconds();
-  for (const TresSeconds& one : record.tres()) item.usage.tres[one.name()] = one.seconds();
-  return item;
-}
-
-template <typename Record>
-void parse_into(const std::string& value, std::vector<Record>& records) {
-  Record record;
-  if (record.ParseFromString(value)) records.push_back(std::move(record));
-}
-
 template <typename List>
 auto values(const List& list) {
   return std::vector(list.begin(), list.end());
 }
 
 }  // namespace
-
-void Accounts::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  sched::AccountsChange change;
-  std::vector<UsageRecord> usage, qos_usage;
-  for (const auto& [name, value] : settings) {
-    if (value.empty()) continue;
-    const std::string kind = name.substr(0, name.find(' '));
-    if (kind == "account") parse_into(value, change.accounts);
-    if (kind == "user") parse_into(value, change.users);
-    if (kind == "association") parse_into(value, change.associations);
-    if (kind == "qos") parse_into(value, change.qos);
-    if (kind == "cluster") parse_into(value, change.clusters);
-    if (kind == "federation") parse_into(value, change.federations);
-    if (kind == "resource") parse_into(value, change.resources);
-    if (kind == "usage") parse_into(value, usage);
-    if (kind == "qos_usage") parse_into(value, qos_usage);
-    if (kind == "usage_since")
-      usage_since_ = static_cast<int64_t>(text::parse_unsigned(value, INT64_MAX).value_or(0));
-  }
-  // Whoever runs the cluster may change the accounts, and stands in root.
-  const std::string owner = core_.state.user_name(geteuid());
-  const bool known = std::any_of(change.users.begin(), change.users.end(),
-                                 [&](const UserRecord& user) { return user.name() == owner; });
-  if (!known) {
-    UserRecord& user = change.users.emplace_back();
-    user.set_name(owner);
-    user.set_admin_level(ADMIN_ADMINISTRATOR);
-    user.set_default_account(std::string(sched::kRootAccount));
-    AssociationRecord association;
-    association.set_account(std::string(sched::kRootAccount));
-    association.set_user(owner);
-    association.set_shares(1);
-    change.associations.push_back(association);
-  }
-  const Status applied = book_.apply(change);
-  MINKE_CHECK(applied.has_value());
-  for (const UsageRecord& one : usage) usage_.restore(one.id(), item_of(one));
-  for (const UsageRecord& one : qos_usage) usage_.restore_qos(one.id(), item_of(one));
-}
 
 void Accounts::store_usage(uint32_t association) {
   const auto found = usage_.associations().find(association);

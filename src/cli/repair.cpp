@@ -1,0 +1,38 @@
+#include "cli/repair.h"
+
+#include <cerrno>
+#include <cstdio>
+
+#include "cli/complain.h"
+#include "os/minke_home.h"
+#include "store/repair.h"
+
+namespace minke::cli {
+
+int repair_database() {
+  const auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  const std::string path = os::database_path(*home);
+  const auto done = store::repair(path);
+  if (!done) return complain(done.error());
+  if (done->was_sound) {
+    std::printf("%s is sound: nothing to repair\n", path.c_str());
+    return 0;
+  }
+  for (const std::string& lost : done->lost) std::printf("lost     %s\n", lost.c_str());
+  std::printf("repaired %s: %llu rows; the damaged database is kept as %s\n", path.c_str(),
+              static_cast<unsigned long long>(done->rows), done->kept_as.c_str());
+  return 0;
+}
+
+int back_up_database(const std::string& file) {
+  const auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  if (const Status done = store::back_up(os::database_path(*home), file); !done)
+    return complain(done.error());
+  std::printf("copied to %s; to go back to it: minke down, then put it in the place of %s\n", file.c_str(),
+              os::database_path(*home).c_str());
+  return 0;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,258 @@
+#include "store/repair.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+#include <memory>
+
+#include "os/fd.h"
+#include "store/schema.h"
+#include "store/sqlite.h"
+
+namespace minke::store {
+namespace {
+
+constexpr mode_t kOwnerOnly = 0600;
+
+Result<os::UniqueFd> make_file(const std::string& path) {
+  os::UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+  if (!file) return failure_from_errno(path, errno);
+  return file;
+}
+
+Status sync_with_directory(const std::string& path) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || ::fsync(file.get()) != 0) return failure_from_errno(path, errno);
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const os::UniqueFd parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent || ::fsync(parent.get()) != 0) return failure_from_errno(directory, errno);
+  return {};
+}
+
+// ---- copying what can be read -------------------------------------------------------------------------
+
+struct Table {
+  const char* name;
+  const char* columns;
+  const char* key;   // by which the rows are ordered, and read one after the other
+  bool number_keys;  // damaged places are passed over; else what is behind one is read from the end
+  int count;         // of columns
+};
+
+constexpr std::array<Table, 7> kTables = {{
+    {"jobs",
+     "run, array_job_id, array_task_id, spec_id, uid, active, outcome, submit_time, end_time, script, "
+     "environment, owner, record",
+     "run", true, 13},
+    {"specs", "spec_id, name, record", "spec_id", true, 3},
+    {"steps", "run, step, record", "run, step", false, 3},
+    {"contents", "hash, bytes", "rowid", true, 2},
+    {"submissions", "key, job_id", "key", false, 2},
+    {"settings", "name, value", "name", false, 2},
+    {"series", "run, record", "run", true, 2},
+}};
+
+class Copier {
+ public:
+  Copier(Connection& from, Connection& to, Repair& result) : from_(from), to_(to), result_(result) {}
+
+  Status copy(const Table& table);
+
+ private:
+  // True: to the end. False: up to a place that cannot be read. `last_key_`: of the last row copied.
+  Result<bool> copy_rows(const Table& table, const std::string& sql, int64_t from_key);
+  Status put(const Statement& row, int count);
+  // The next key at or after `key` that can be read; none: nothing more.
+  Result<bool> find_readable(const Table& table, int64_t& key);
+
+  Connection& from_;
+  Connection& to_;
+  Repair& result_;
+  Statement insert_;
+  int64_t last_key_ = 0;
+};
+
+Status Copier::put(const Statement& row, int count) {
+  for (int i = 0; i < count; ++i)
+    sqlite3_bind_value(insert_.handle(), i + 1, sqlite3_column_value(row.handle(), i));
+  if (Status done = insert_.run(); !done) return done;
+  result_.rows += static_cast<uint64_t>(sqlite3_changes64(to_.handle()));
+  return {};
+}
+
+Result<bool> Copier::copy_rows(const Table& table, const std::string& sql, int64_t from_key) {
+  auto rows = from_.prepare(sql);
+  if (!rows) return false;  // its root cannot be read
+  if (table.number_keys) rows->bind(1, from_key);
+  while (true) {
+    auto row = rows->step();
+    if (!row) return false;
+    if (!*row) return true;
+    if (table.number_keys) last_key_ = rows->integer(table.count);
+    if (const Status copied = put(*rows, table.count); !copied) return failure(copied.error());
+  }
+}
+
+Result<bool> Copier::find_readable(const Table& table, int64_t& key) {
+  auto look = from_.prepare("SELECT " + std::string(table.columns) + " FROM " + table.name +
+                            " NOT INDEXED WHERE " + table.key + " >= ?1 ORDER BY " + table.key + " LIMIT 1");
+  if (!look) return false;
+  const auto readable = [&](int64_t from) {
+    look->bind(1, from);
+    auto row = look->step();
+    const bool good = row.has_value() && *row;
+    if (good) look->reset();
+    return good;
+  };
+  // Ever further, then back to the first that can be read.
+  int64_t bad = key, step = 1, good = 0;
+  for (;; step *= 2) {
+    if (bad > std::numeric_limits<int64_t>::max() - step || step > (int64_t{1} << 61)) return false;
+    if (readable(bad + step)) {
+      good = bad + step;
+      break;
+    }
+    bad += step;
+  }
+  while (good - bad > 1) {
+    const int64_t middle = bad + (good - bad) / 2;
+    (readable(middle) ? good : bad) = middle;
+  }
+  key = good;
+  return true;
+}
+
+Status Copier::copy(const Table& table) {
+  std::string marks = "?1";
+  for (int i = 2; i <= table.count; ++i) marks += ", ?" + std::to_string(i);
+  auto insert = to_.prepare("INSERT OR IGNORE INTO " + std::string(table.name) + "(" + table.columns +
+                            ") VALUES(" + marks + ")");
+  if (!insert) return failure(insert.error());
+  insert_ = std::move(*insert);
+  const std::string columns = "SELECT " + std::string(table.columns);
+  if (!table.number_keys) {
+    for (const char* order : {"", " DESC"}) {
+      std::string by = table.key;
+      if (const size_t comma = by.find(','); comma != std::string::npos) by.insert(comma, order);
+      const auto all = copy_rows(table, columns + " FROM " + table.name + " ORDER BY " + by + order, 0);
+      if (!all) return failure(all.error());
+      if (*all) return {};
+    }
+    result_.lost.push_back("some of the table " + std::string(table.name));
+    return {};
+  }
+  const std::string sql = columns + ", " + table.key + " FROM " + table.name + " NOT INDEXED WHERE " +
+                          table.key + " >= ?1 ORDER BY " + table.key;
+  for (int64_t from = 0;;) {
+    last_key_ = from - 1;
+    const auto all = copy_rows(table, sql, from);
+    if (!all) return failure(all.error());
+    if (*all) return {};
+    const int64_t lost_after = last_key_;
+    from = std::max(from, last_key_ + 1);
+    const auto more = find_readable(table, from);
+    result_.lost.push_back("the table " + std::string(table.name) + " behind " + table.key + " " +
+                           std::to_string(lost_after) +
+                           (*more ? ", before " + std::to_string(from) : ", to its end"));
+    if (!*more) return {};
+  }
+}
+
+Result<bool> is_sound(Connection& connection) {
+  auto check = connection.prepare("PRAGMA integrity_check(1)");
+  if (!check) return false;
+  auto row = check->step();
+  if (!row || !*row) return false;
+  const bool sound = check->bytes(0) == "ok";
+  check->reset();
+  return sound;
+}
+
+Status copy_all(Connection& from, const std::string& path, Repair& result) {
+  auto to = Connection::open(path, SQLITE_OPEN_READWRITE, "");
+  if (!to) return failure(to.error());
+  if (Status prepared = prepare_database(**to, false); !prepared) return prepared;
+  if (Status begun = (*to)->execute("BEGIN"); !begun) return begun;
+  {
+    Copier copier(from, **to, result);
+    for (const Table& table : kTables)
+      if (Status copied = copier.copy(table); !copied) return copied;
+  }
+  if (Status done = (*to)->execute("COMMIT"); !done) return done;
+  return (*to)->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+std::string time_stamp() {
+  char text[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  return {text, std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", ::localtime_r(&now, &parts))};
+}
+
+// The database and its log change places with the repaired one.
+Status exchange(const std::string& path, const std::string& fresh, const std::string& aside) {
+  if (std::rename(path.c_str(), aside.c_str()) != 0) return failure_from_errno(aside, errno);
+  (void)std::rename((path + "-wal").c_str(), (aside + "-wal").c_str());
+  ::unlink((path + "-shm").c_str());
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) return failure_from_errno(path, errno);
+  return sync_with_directory(path);
+}
+
+}  // namespace
+
+Status back_up(const std::string& path, const std::string& copy) {
+  auto made = make_file(copy);
+  if (!made) return failure(made.error());
+  made->reset();
+  const auto give_up = [&](const Error& error) -> Status {
+    ::unlink(copy.c_str());
+    return failure(error);
+  };
+  {
+    auto connection = Connection::open(path, SQLITE_OPEN_READONLY, "");
+    if (!connection) return give_up(connection.error());
+    auto into = (*connection)->prepare("VACUUM INTO ?1");
+    if (!into) return give_up(into.error());
+    into->bind_text(1, copy);
+    if (const Status done = into->run(); !done) return give_up(done.error());
+  }
+  if (const Status synced = sync_with_directory(copy); !synced) return give_up(synced.error());
+  return {};
+}
+
+Result<Repair> repair(const std::string& path) {
+  const os::UniqueFd lock(
+      ::open((path + "-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerOnly));
+  if (!lock) return failure_from_errno(path + "-lock", errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return failure("the database is in use: stop the daemon first (minke down --keep-jobs)", EBUSY);
+  Repair result;
+  const std::string fresh = path + ".repaired";
+  {
+    auto damaged = Connection::open(path, SQLITE_OPEN_READWRITE, "");
+    if (!damaged) return failure(damaged.error());
+    const auto sound = is_sound(**damaged);
+    if (sound && *sound) {
+      result.was_sound = true;
+      return result;
+    }
+    for (const char* end : {"", "-wal", "-shm"}) ::unlink((fresh + end).c_str());
+    if (auto made = make_file(fresh); !made) return failure(made.error());
+    if (Status copied = copy_all(**damaged, fresh, result); !copied) return failure(copied.error());
+  }
+  for (const char* end : {"-wal", "-shm"}) ::unlink((fresh + end).c_str());
+  if (Status synced = sync_with_directory(fresh); !synced) return failure(synced.error());
+  result.kept_as = path + ".damaged-" + time_stamp();
+  if (Status exchanged = exchange(path, fresh, result.kept_as); !exchanged) return failure(exchanged.error());
+  return result;
+}
+
+}  // namespace minke::store

@@ -1,0 +1,93 @@
+#include "store/repair.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "store/store.h"
+#include "store/testing.h"
+
+namespace minke::store {
+namespace {
+
+using testing::commit;
+using testing::job_row;
+using testing::TemporaryDirectory;
+
+constexpr uint32_t kJobs = 2000;
+
+class RepairTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto store = Store::open(path);
+    ASSERT_TRUE(store) << store.error().message;
+    Batch batch;
+    for (uint32_t id = 1; id <= kJobs; ++id) batch.jobs.push_back(job_row(id));
+    batch.settings.emplace_back("name", "value");
+    ASSERT_TRUE(commit(**store, std::move(batch)));
+  }
+
+  void damage(std::streamoff from_page, std::streamoff to_page) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    for (std::streamoff page = from_page; page < to_page; ++page) {
+      file.seekp(page * 4096);
+      file << std::string(100, '\xff');
+    }
+  }
+
+  size_t jobs() {
+    auto store = Store::open(path);
+    EXPECT_TRUE(store) << store.error().message;
+    const auto loaded = (*store)->load();
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return loaded->active_jobs.size();
+  }
+
+  TemporaryDirectory directory;
+  std::string path = directory.file("minke.db");
+};
+
+TEST_F(RepairTest, LeavesASoundDatabaseAlone) {
+  const auto done = repair(path);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(done->was_sound);
+  EXPECT_EQ(jobs(), kJobs);
+}
+
+TEST_F(RepairTest, SavesWhatIsBeforeAndBehindTheDamage) {
+  const auto pages = static_cast<std::streamoff>(std::filesystem::file_size(path) / 4096);
+  damage(pages / 2, pages / 2 + 2);
+  const auto done = repair(path);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_FALSE(done->was_sound);
+  EXPECT_FALSE(done->lost.empty() && jobs() != kJobs);
+  EXPECT_GT(jobs(), kJobs * 9 / 10);
+  EXPECT_TRUE(std::filesystem::exists(done->kept_as));
+  EXPECT_TRUE(repair(path)->was_sound);
+}
+
+TEST_F(RepairTest, IsRefusedWhileTheDatabaseIsUsed) {
+  const auto store = Store::open(path);
+  ASSERT_TRUE(store);
+  const auto done = repair(path);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, EBUSY);
+}
+
+TEST_F(RepairTest, BacksUpADatabaseThatIsUsed) {
+  const std::string copy = directory.file("copy.db");
+  {
+    const auto store = Store::open(path);
+    ASSERT_TRUE(store);
+    ASSERT_TRUE(back_up(path, copy));
+    EXPECT_EQ(back_up(path, copy).error().code, EEXIST);
+  }
+  path = copy;
+  EXPECT_EQ(jobs(), kJobs);
+}
+
+}  // namespace
+}  // namespace minke::store
