@@ -1,23 +1,27 @@
 """A disk without room left: refused with the reason, nothing half submitted, and well again once there is room."""
+import itertools
 import os
 import pathlib
+import shutil
+import signal
 import subprocess
 
 import pytest
 
-from cluster import Cluster, Machine, poll
+from cluster import Cluster, Machine, has_ended, poll
 
 MINKE_ONLY = True
 
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A cluster whose home is a file system of its own, of 24 MiB."""
+    """A cluster whose home is a file system of its own, of 24 MiB and 400 inodes."""
     if os.getuid() != 0:
         pytest.skip("mounting takes root")
     place = tmp_path / "small"
     place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs", str(place)], capture_output=True).returncode:
+    options = "size=24m,nr_inodes=400,mode=0700"
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], capture_output=True).returncode:
         pytest.skip("this machine does not let root mount")
     one = None
     try:
@@ -42,6 +46,17 @@ def fill(place: pathlib.Path) -> pathlib.Path:
             except OSError:
                 continue
     return path
+
+
+def take_inodes(place: pathlib.Path) -> pathlib.Path:
+    """Leaves room, and nothing that could be made there."""
+    directory = place / "inodes"
+    directory.mkdir()
+    try:
+        for number in itertools.count():
+            (directory / str(number)).touch()
+    except OSError:
+        return directory
 
 
 def command_line(pid: int) -> str:
@@ -83,3 +98,95 @@ def test_end_of_a_job(small_disk):
 def test_output_of_a_job(cluster):
     job = cluster.submit("echo text || exit 7", "--output=/dev/full")
     assert cluster.wait_end(job)["ExitCode"] == "7:0"
+
+
+def waiting_jobs(cluster, count: int) -> list[int]:
+    """Jobs that wait for the end of another, which ends when there is a file `finish`."""
+    cluster.submit("touch started; while [ ! -e finish ]; do sleep 0.05; done", "--exclusive", "--nodes=2")
+    poll(lambda: (cluster.work / "started").exists())
+    return [cluster.submit('echo "$SLURM_JOB_ID" >> runs', "--mem=10") for _ in range(count)]
+
+
+def reasons(cluster) -> list[str]:
+    return cluster.queue("-t", "PD", format="%r")
+
+
+def assert_all_ran_once(cluster, jobs: list[int]):
+    poll(lambda: cluster.queue() == [], 90, "the end of all jobs")
+    assert sorted((cluster.work / "runs").read_text().split()) == sorted(map(str, jobs))
+    for job in jobs:
+        assert cluster.sacct("-X", "--duplicates", "-j", job, format="JobID,State,Restarts") == [[str(job), "COMPLETED", "0"]]
+
+
+def test_waiting_jobs_wait_until_there_is_room(small_disk):
+    cluster = small_disk
+    jobs = waiting_jobs(cluster, 6)
+    filler = fill(cluster.directory)
+    (cluster.work / "finish").touch()
+    poll(lambda: len(reasons(cluster)) == 6 and all("No space left on device" in one for one in reasons(cluster)), 60,
+         "the reason")
+    assert "No space left on device" in cluster.run("minke", "status").stdout
+    filler.unlink()
+    assert_all_ran_once(cluster, jobs)
+
+
+def test_waiting_jobs_wait_until_there_are_inodes(small_disk):
+    """What happens can be stored, but a job's directory cannot be made."""
+    cluster = small_disk
+    jobs = waiting_jobs(cluster, 6)
+    filler = take_inodes(cluster.directory)
+    (cluster.work / "finish").touch()
+    poll(lambda: len(reasons(cluster)) == 6 and all("No space left on device" in one for one in reasons(cluster)), 60,
+         "the reason")
+    assert "No space left on device" in cluster.run("minke", "why", jobs[0]).stdout
+    shutil.rmtree(filler)
+    assert_all_ran_once(cluster, jobs)
+
+
+def test_commands_answer_while_nothing_can_be_stored(small_disk):
+    """What they ask for is done where it can be, and they say that it is not stored."""
+    cluster = small_disk
+    jobs = waiting_jobs(cluster, 2)
+    filler = fill(cluster.directory)
+    done = cluster.run("scancel", jobs[0], timeout=10)
+    assert done.returncode == 1 and "cannot be stored" in done.stderr and "No space left on device" in done.stderr
+    assert "CANCELLED" not in " ".join(cluster.queue())
+    for mode in ("--keep-jobs", "--cancel-jobs", None):
+        done = cluster.run("minke", "down", *([mode] if mode else []), timeout=10)
+        assert done.returncode == 1 and "cannot be stored" in done.stderr, done
+    filler.unlink()
+    (cluster.work / "finish").touch()
+    poll(lambda: cluster.queue() == [], 60, "the end")
+    assert (cluster.work / "runs").read_text() == f"{jobs[1]}\n"
+    assert cluster.wait_end(jobs[0])["JobState"] == "CANCELLED"
+
+
+def test_a_daemon_that_is_told_to_stop_stops_on_a_full_disk(small_disk):
+    cluster = small_disk
+    jobs = waiting_jobs(cluster, 1)
+    filler = fill(cluster.directory)
+    cluster.run("scancel", jobs[0], timeout=10)
+    pid = cluster.pid()
+    os.kill(pid, signal.SIGTERM)
+    poll(lambda: has_ended(pid), 20, "the end of the daemon")
+    filler.unlink()
+    (cluster.work / "finish").touch()
+    poll(lambda: cluster.queue() == [], 60, "the end")
+
+
+@pytest.mark.parametrize("take_all", [fill, take_inodes])
+def test_a_killed_daemon_starts_on_a_full_disk_or_says_why_not(small_disk, take_all):
+    cluster = small_disk
+    jobs = waiting_jobs(cluster, 2)
+    filler = take_all(cluster.directory)
+    cluster.kill()
+    cluster.kill("launcher")
+    done = cluster.run("squeue", "-h", "-o", "%i", timeout=30)
+    if done.returncode == 0:
+        assert {str(job) for job in jobs} <= set(done.stdout.split())
+    else:
+        assert "No space left on device" in done.stderr, done
+    filler.unlink() if filler.is_file() else shutil.rmtree(filler)
+    (cluster.work / "finish").touch()
+    assert cluster.run("squeue").returncode == 0
+    assert_all_ran_once(cluster, jobs)

@@ -108,6 +108,9 @@ std::string waits_for(const rpc::ExplainJobReply& reply, const DisplayContext& c
         return "Nodes that it needs are reserved for maintenance before it could end.";
       if (job.reason_detail().find("eserved") != std::string::npos)
         return "Nodes that it needs are reserved for others before it could end.";
+      if (const size_t comma = job.reason_detail().find(", "); comma != std::string::npos)
+        return "It could start, but cannot be launched for now: " + job.reason_detail().substr(comma + 2) +
+               ". It is tried again by itself.";
       return "Nodes that it needs are down or drained.";
     case WAIT_RESERVATION:
       return "It waits for its reservation, " + job.spec().reservation() + ".";

@@ -103,11 +103,7 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
   };
   // What has happened so far is to be in the answer. Where nothing can be written, there is no use in waiting
   // for it.
-  if (core_.committer.problem().empty()) {
-    core_.committer.when_durable(ask);
-  } else {
-    ask();
-  }
+  core_.committer.when_stored([ask](const Status&) { ask(); });
 }
 
 }  // namespace minke::engine

@@ -140,7 +140,11 @@ void Actions::for_each(const Selectors& selectors, const rpc::Peer& peer, const 
       }
     }
   }
-  core_.committer.when_durable([result, reply] { reply(result); });
+  core_.committer.when_stored(
+      [result, reply, name = selectors.empty() ? "" : name_of(selectors[0])](const Status& stored) mutable {
+        if (!stored && result.changed() > 0) add_failure(result, 0, name, stored.error());
+        reply(result);
+      });
 }
 
 bool Actions::filter_matches(const rpc::JobFilter& filter, const Job& job) {
@@ -292,7 +296,10 @@ void Actions::top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply r
     core_.committer.job_changed(order[i]->id);
     core_.scheduling->update(*order[i]);
   }
-  core_.committer.when_durable([result, reply = std::move(reply)] { reply(result); });
+  core_.committer.when_stored([result, reply = std::move(reply)](const Status& stored) mutable {
+    if (!stored) add_failure(result, 0, "", stored.error());
+    reply(result);
+  });
 }
 
 void Actions::notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, Reply reply) {

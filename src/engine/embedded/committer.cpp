@@ -1,5 +1,8 @@
 #include "engine/embedded/committer.h"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "engine/embedded/job.h"
@@ -11,6 +14,8 @@ struct Committer::Group {
   std::vector<uint32_t> jobs;
   store::Batch other_rows;  // kept until they are durable; those of the jobs are made anew for each try
   std::vector<std::function<void()>> work;
+  std::vector<std::function<void(const Status&)>> answers;
+  bool failed = false;  // a try of it has; it is tried again
 };
 
 Committer::Committer(os::EventLoop& loop, store::Store& store, State& state)
@@ -64,9 +69,33 @@ void Committer::when_durable(std::function<void()> work) {
   schedule_flush();
 }
 
+void Committer::when_stored(std::function<void(const Status&)> answer) {
+  answers_.push_back(std::move(answer));
+  // Behind a group that cannot be stored: not inside this call.
+  if (in_flight_ && in_flight_->failed)
+    loop_.post([this] { answer_all(std::exchange(answers_, {}), not_stored()); });
+  schedule_flush();
+}
+
+// In words for whoever has asked for a change.
+Status Committer::not_stored() const {
+  return failure("this is done, but cannot be stored for now, and would be lost with the daemon: " +
+                 problem_);
+}
+
+void Committer::answer_all(std::vector<std::function<void(const Status&)>> answers, const Status& stored) {
+  for (auto& answer : answers) answer(stored);
+}
+
+void Committer::set_problem(std::string problem) {
+  const bool changed = problem.empty() != problem_.empty();
+  problem_ = std::move(problem);
+  if (changed && tell_problem_) tell_problem_();
+}
+
 void Committer::flush() {
   if (in_flight_) return;  // its end flushes again, with all that has come together until then
-  if (dirty_jobs_.empty() && rows_.empty() && work_.empty()) {
+  if (dirty_jobs_.empty() && rows_.empty() && work_.empty() && answers_.empty()) {
     if (submissions_in_flight_ == 0) {
       for (auto& work : std::exchange(idle_work_, {})) work();
     }
@@ -76,6 +105,7 @@ void Committer::flush() {
   in_flight_->jobs = std::exchange(dirty_jobs_, {});
   in_flight_->other_rows = std::exchange(rows_, {});
   in_flight_->work = std::exchange(work_, {});
+  in_flight_->answers = std::exchange(answers_, {});
   // Here, not for each try: what changes between two tries is in dirty_jobs_, and must be seen to be.
   for (const uint32_t id : in_flight_->jobs) state_.find(id)->dirty = false;
   hand_over(in_flight_);
@@ -97,18 +127,33 @@ void Committer::hand_over(std::shared_ptr<Group> group) {
 
 void Committer::finished(std::shared_ptr<Group> group, Status outcome) {
   if (!outcome) {
-    problem_ = outcome.error().message;
+    group->failed = true;
+    set_problem(outcome.error().message);
     retry_->set_after(std::chrono::seconds(1));
+    answer_all(std::exchange(group->answers, {}), not_stored());
+    answer_all(std::exchange(answers_, {}), not_stored());
     return;
   }
-  problem_.clear();
+  set_problem("");
   in_flight_.reset();
   for (const uint32_t id : group->jobs) {
     const Job* job = state_.find(id);
     if (job != nullptr && job->ended() && !job->completing && !job->dirty) state_.remove(id);
   }
+  give_memory_back();
   for (auto& work : group->work) work();
+  answer_all(std::exchange(group->answers, {}), {});
   schedule_flush();
+}
+
+// The library keeps what was freed for itself, which after a long queue is most of the daemon.
+void Committer::give_memory_back() {
+  constexpr size_t kWorthIt = 20000;
+  const size_t jobs = state_.jobs().size();
+  most_jobs_ = std::max(most_jobs_, jobs);
+  if (most_jobs_ < kWorthIt || jobs > most_jobs_ / 4) return;
+  most_jobs_ = jobs;
+  loop_.post([] { ::malloc_trim(0); });
 }
 
 void Committer::submit(store::Batch batch, std::function<void(Status)> done) {
@@ -116,10 +161,9 @@ void Committer::submit(store::Batch batch, std::function<void(Status)> done) {
   store_.commit(std::move(batch), [this, done = std::move(done)](Status outcome) {
     loop_.post([this, done, outcome = std::move(outcome)] {
       --submissions_in_flight_;
-      if (!outcome)
-        problem_ = outcome.error().message;
-      else if (!in_flight_)
-        problem_.clear();
+      // Whether that was the disk, which may be full for hours without any other change: one that is tried
+      // again tells.
+      if (!outcome) setting_changed("commit_probe", std::to_string(++probes_));
       done(outcome);
       if (!idle_work_.empty()) schedule_flush();
     });

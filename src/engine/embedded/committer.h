@@ -31,12 +31,17 @@ class Committer {
   void setting_changed(std::string name, std::string value);
   // Runs `work` when all changes noted so far are durable.
   void when_durable(std::function<void()> work);
+  // The same for whoever waits for an answer: where the changes cannot be stored for now, that is the answer.
+  // They are kept, and tried again.
+  void when_stored(std::function<void(const Status& stored)> answer);
 
   // A batch of its own, which is not tried again. `done` runs on the state's thread.
   void submit(store::Batch batch, std::function<void(Status)> done);
 
   // Why commits fail at the moment; empty: they do not.
   const std::string& problem() const { return problem_; }
+  // Called when problem() begins or ceases.
+  void on_problem(std::function<void()> tell) { tell_problem_ = std::move(tell); }
   // Calls back once nothing is left to be written.
   void when_idle(std::function<void()> work);
 
@@ -46,6 +51,10 @@ class Committer {
   void flush();
   void hand_over(std::shared_ptr<Group> group);
   void finished(std::shared_ptr<Group> group, Status outcome);
+  void set_problem(std::string problem);
+  Status not_stored() const;
+  void give_memory_back();
+  static void answer_all(std::vector<std::function<void(const Status&)>> answers, const Status& stored);
 
   os::EventLoop& loop_;
   store::Store& store_;
@@ -53,10 +62,14 @@ class Committer {
   std::vector<uint32_t> dirty_jobs_;
   store::Batch rows_;  // other changes of this burst
   std::vector<std::function<void()>> work_;
+  std::vector<std::function<void(const Status&)>> answers_;
   bool flush_scheduled_ = false;
   std::shared_ptr<Group> in_flight_;  // at most one group of state changes at a time
   unsigned submissions_in_flight_ = 0;
+  uint64_t probes_ = 0;
+  size_t most_jobs_ = 0;  // in memory, since memory was last given back
   std::string problem_;
+  std::function<void()> tell_problem_;
   std::unique_ptr<os::EventLoop::Timer> retry_;
   std::vector<std::function<void()>> idle_work_;
 };

@@ -12,6 +12,7 @@
 #include "engine/embedded/users.h"
 #include "node/amd_gpus.h"
 #include "os/files.h"
+#include "os/volatile_file.h"
 
 namespace minke::engine {
 
@@ -113,6 +114,16 @@ std::string host_name_of(const Core& core, const std::string& node) {
   return found != nullptr && found->is_virtual() ? node : "";
 }
 
+namespace {
+
+// Mostly it is there already, which a full disk cannot keep anybody from finding.
+Status keep_file(const std::string& path, const std::string& text) {
+  if (const auto known = os::read_file(path, text.size()); known && *known == text) return {};
+  return os::replace_volatile_file(path, text, 0644);
+}
+
+}  // namespace
+
 Result<std::string> write_hosts(const Configuration& config) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   std::string names;
@@ -123,13 +134,11 @@ Result<std::string> write_hosts(const Configuration& config) {
   const std::string text =
       (machine ? *machine : "127.0.0.1\tlocalhost\n") + "# the cluster's nodes\n" + names;
   // As guides call it: export http_proxy=http://proxy:80, http://squid:3128.
-  if (const Status written =
-          os::replace_file(hosts_with_proxy(config), text + "127.0.0.1\tproxy squid\n", 0644);
-      !written)
+  if (const Status written = keep_file(hosts_with_proxy(config), text + "127.0.0.1\tproxy squid\n"); !written)
     return failure(written.error());
   if (names.empty() || !machine) return std::string();
   const std::string path = config.home + "/hosts";
-  if (const Status written = os::replace_file(path, text, 0644); !written) return failure(written.error());
+  if (const Status written = keep_file(path, text); !written) return failure(written.error());
   return path;
 }
 

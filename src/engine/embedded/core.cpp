@@ -18,6 +18,7 @@
 #include "engine/embedded/retention.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/shortages.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/storage_keeping.h"
 #include "engine/embedded/triggers.h"
@@ -44,6 +45,7 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       preemption(std::make_unique<Preemption>(*this)),
       scheduling(std::make_unique<Scheduling>(*this)),
       launching(std::make_unique<Launching>(*this)),
+      shortages(std::make_unique<Shortages>(*this)),
       prologs(std::make_unique<Prologs>(*this)),
       lifecycle(std::make_unique<Lifecycle>(*this)),
       steps(std::make_unique<Steps>(*this)),
@@ -54,7 +56,9 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       measuring(std::make_unique<Measuring>(*this)),
       quotas(std::make_unique<Quotas>(*this)),
       storage_keeping(std::make_unique<StorageKeeping>(*this)),
-      retention(std::make_unique<Retention>(*this)) {}
+      retention(std::make_unique<Retention>(*this)) {
+  committer.on_problem([this] { shortages->store_changed(); });
+}
 
 Core::~Core() = default;
 

@@ -38,6 +38,7 @@ class Reservations;
 class Retention;
 class Rights;
 class Scheduling;
+class Shortages;
 class Steps;
 class StorageKeeping;
 class Triggers;
@@ -70,6 +71,7 @@ struct Core {
   std::unique_ptr<Preemption> preemption;
   std::unique_ptr<Scheduling> scheduling;
   std::unique_ptr<Launching> launching;
+  std::unique_ptr<Shortages> shortages;
   std::unique_ptr<Prologs> prologs;
   std::unique_ptr<Lifecycle> lifecycle;
   std::unique_ptr<Steps> steps;

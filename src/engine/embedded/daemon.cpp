@@ -35,6 +35,7 @@
 #include "engine/embedded/retention.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/server.h"
+#include "engine/embedded/shortages.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/storage_keeping.h"
 #include "engine/embedded/triggers.h"
@@ -50,6 +51,7 @@
 #include "os/files.h"
 #include "os/log.h"
 #include "os/minke_home.h"
+#include "os/volatile_file.h"
 #include "rpc/socket.h"
 
 namespace minke::engine {
@@ -57,6 +59,8 @@ namespace minke::engine {
 using namespace model;
 
 namespace {
+
+constexpr std::chrono::milliseconds kShutDownLooks{500};
 
 std::string boot_id() {
   const auto id = os::read_file("/proc/sys/kernel/random/boot_id", 4096);
@@ -89,7 +93,7 @@ Status let_users_pass(const std::string& home, const std::string& tmp_root) {
     if (::chmod(os::kSharedSocketDirectory, 0755) != 0)
       return failure_from_errno(os::kSharedSocketDirectory, errno);
   }
-  struct stat info {};
+  struct stat info{};
   if (::lstat(tmp_root.c_str(), &info) != 0) return failure_from_errno(tmp_root, errno);
   // Where others may write, they could put something in a job directory's place.
   if (!S_ISDIR(info.st_mode) || info.st_uid != 0 || (info.st_mode & 0022) != 0)
@@ -112,6 +116,8 @@ class Daemon {
   rpc::StatusReply status() const;
   Status reconfigure();
   void shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
+  Status not_stopped() const;
+  void watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer);
   void stop_when_idle();
   void start_metrics();
   uint64_t running_jobs() const;
@@ -131,6 +137,8 @@ class Daemon {
   std::unique_ptr<os::EventLoop::Watch> metrics_watch_;
   std::unique_ptr<os::EventLoop::Timer> metrics_timer_;
   bool stopping_ = false;
+  std::unique_ptr<os::EventLoop::Timer> shut_down_timer_;
+  std::vector<std::string> damaged_;  // of what was loaded, in words
 };
 
 Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
@@ -176,17 +184,19 @@ Status Daemon::start() {
       std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
   core_->software.load(core_->config.home);
   if (::geteuid() == 0) {
-    auto hosts = write_hosts(core_->config);
-    if (!hosts) return failure(hosts.error());
-    core_->hosts_path = std::move(*hosts);
+    if (auto hosts = write_hosts(core_->config)) {
+      core_->hosts_path = std::move(*hosts);
+    } else {  // a full disk, e.g.: jobs do with the machine's names
+      os::log_warning("jobs cannot look up the names of nodes: " + hosts.error().message);
+    }
   }
   if (const Status loaded = load(); !loaded) return loaded;
 
   auto callbacks = core_->launching->callbacks([this] { recovered(); });
   callbacks.on_inventory = [this, next = std::move(callbacks.on_inventory)](node::Inventory inventory) {
     launcher_pid_ = inventory.pid();
-    [[maybe_unused]] const Status written =
-        os::replace_file(options_.home + "/launcher.pid", std::to_string(inventory.pid()) + "\n", 0600);
+    [[maybe_unused]] const Status written = os::replace_volatile_file(
+        options_.home + "/launcher.pid", std::to_string(inventory.pid()) + "\n", 0600);
     next(std::move(inventory));
   };
   callbacks.on_lost_connection = [this, next = std::move(callbacks.on_lost_connection)](Status why) {
@@ -216,7 +226,11 @@ Status Daemon::start() {
   for (const int signal_number : {SIGTERM, SIGINT}) {
     signals_.push_back(loop_.on_signal(signal_number, [this] {
       os::log_info("told to stop; running jobs go on");
-      shut_down(rpc::ShutdownRequest::KEEP_JOBS, [](const Status&) {});
+      shut_down(rpc::ShutdownRequest::KEEP_JOBS, [this](const Status& stops) {
+        if (stops) return;
+        os::log_warning("stopped with changes that could not be stored: " + core_->committer.problem());
+        loop_.stop();
+      });
     }));
   }
   launcher_->start();
@@ -236,13 +250,8 @@ Status Daemon::load() {
   core_->preemption->restore(loaded->settings);
   core_->quotas->restore(loaded->settings);
   core_->prologs->restore(loaded->settings);
-  const std::string boot = boot_id();
-  std::string previous_boot;
-  for (const auto& [name, value] : loaded->settings) {
-    if (name == "boot_id") previous_boot = value;
-  }
-  if (!previous_boot.empty() && previous_boot != boot) core_->launching->set_rebooted();
-  if (previous_boot != boot) core_->committer.setting_changed("boot_id", boot);
+  core_->mail->restore(loaded->settings);  // before any end is told: each message has a number of its own
+  core_->launching->restore(loaded->settings, boot_id());
 
   std::unordered_map<uint32_t, JobSpec*> specs;
   for (store::SpecRow& row : loaded->specs) specs.emplace(row.spec_id, &row.spec);
@@ -252,9 +261,11 @@ Status Daemon::load() {
     std::shared_ptr<const Submission>& submission = submissions[row.spec_id];
     if (!submission) {
       const auto spec = specs.find(row.spec_id);
-      if (spec == specs.end())
-        return failure("the database is damaged: job " + std::to_string(row.record.job_id()) +
-                       " has no specification");
+      if (spec == specs.end()) {
+        loaded->damaged.push_back("job " + std::to_string(row.record.job_id()) +
+                                  " has no specification that can be read");
+        continue;
+      }
       Submission made = make_submission(row.spec_id, *spec->second, default_partition);
       if (!row.script.empty()) made.script = state.intern(row.script);
       made.environment = state.intern(row.environment);
@@ -288,6 +299,9 @@ Status Daemon::load() {
     group->succeeded = outcome->succeeded;
   }
   core_->history->load();
+  damaged_ = std::move(loaded->damaged);
+  for (const std::string& one : damaged_) os::log_error("left out: " + one);
+  for (const std::string& name : core_->accounts->damaged()) damaged_.push_back("accounts: " + name);
   return {};
 }
 
@@ -310,10 +324,9 @@ void Daemon::recovered() {
   core_->reservations->advance();
   core_->launching->clear_spool();
   server_->open();
-  core_->triggers->restore(settings_);
-  core_->mail->restore(std::exchange(settings_, {}));
+  core_->triggers->restore(std::exchange(settings_, {}));
   [[maybe_unused]] const Status written =
-      os::replace_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
+      os::replace_volatile_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
   start_metrics();
   core_->storage_keeping->start();
   core_->retention->policy_changed();
@@ -375,9 +388,19 @@ rpc::StatusReply Daemon::status() const {
   if (!core_->committer.problem().empty()) {
     reply.add_problems("changes cannot be stored: " + core_->committer.problem());
   }
+  constexpr size_t kDamagedShown = 20;
+  for (size_t i = 0; i < std::min(damaged_.size(), kDamagedShown); ++i)
+    reply.add_problems("damaged in the database, and left out: " + damaged_[i]);
+  if (damaged_.size() > kDamagedShown)
+    reply.add_problems("damaged in the database, and left out: " +
+                       std::to_string(damaged_.size() - kDamagedShown) + " more, named in minked.log");
   if (!core_->measuring->gpu_problem().empty())
     reply.add_problems("GPUs: " + core_->measuring->gpu_problem());
   if (!core_->config.gpu_problem.empty()) reply.add_problems("GPUs: " + core_->config.gpu_problem);
+  core_->shortages->tell([&](uint32_t uid, const std::string& problem) {
+    reply.add_problems("jobs of " + core_->state.user_name(uid) +
+                       " cannot be launched, and wait: " + problem);
+  });
   if (!launcher_->connected()) reply.add_problems("the launcher is not connected; nothing is started");
   return reply;
 }
@@ -420,6 +443,7 @@ Status Daemon::reconfigure() {
 }
 
 void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
+  if (!core_->committer.problem().empty()) return reply(not_stopped());
   // What is on its way out is waited for; a command that has just come back may have left it so.
   const auto is_leaving = [](const Job& job) {
     return job.completing && !(job.details && job.details->requeue_when_ended);
@@ -436,28 +460,55 @@ void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Statu
                   " running: --keep-jobs lets them go on without the daemon, --cancel-jobs stops them"));
     return;
   }
-  if (mode != rpc::ShutdownRequest::KEEP_JOBS && !ids.empty()) {
-    core_->scheduling->pause(true);
-    const auto left = std::make_shared<size_t>(ids.size());
-    for (const uint32_t id : ids) {
-      core_->waiting->for_end(id, [this, left, reply](const JobRecord&) {
-        if (--*left > 0) return;
-        reply({});
-        stop_when_idle();
-      });
-      core_->lifecycle->cancel(*core_->state.find(id), geteuid());
-    }
+  core_->scheduling->pause(true);
+  const auto answer = std::make_shared<std::function<void(Status)>>(std::move(reply));
+  watch_shut_down(answer);
+  const auto stop = [this, answer] {
+    if (!*answer) return;  // it has been told that the daemon goes on
+    std::exchange(*answer, nullptr)({});
+    stop_when_idle();
+  };
+  if (mode == rpc::ShutdownRequest::KEEP_JOBS || ids.empty()) {
+    core_->committer.when_durable(stop);
     return;
   }
-  core_->scheduling->pause(true);
-  reply({});
-  stop_when_idle();
+  const auto left = std::make_shared<size_t>(ids.size());
+  for (const uint32_t id : ids) {
+    core_->waiting->for_end(id, [left, stop](const JobRecord&) {
+      if (--*left == 0) stop();
+    });
+    core_->lifecycle->cancel(*core_->state.find(id), geteuid());
+  }
+}
+
+Status Daemon::not_stopped() const {
+  return failure(
+      "the daemon goes on, because it has changes that cannot be stored: " + core_->committer.problem() +
+      ". Make room and try again; to stop it without them: kill " + std::to_string(::getpid()));
+}
+
+// A disk that fills up meanwhile: who asked is told, and the daemon goes on as before.
+void Daemon::watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer) {
+  shut_down_timer_ = loop_.make_timer([this, answer] {
+    if (!*answer) return;
+    if (core_->committer.problem().empty()) return shut_down_timer_->set_after(kShutDownLooks);
+    std::exchange(*answer, nullptr)(not_stopped());
+    core_->scheduling->pause(!launcher_->connected());
+  });
+  shut_down_timer_->set_after(kShutDownLooks);
 }
 
 void Daemon::stop_when_idle() {
   if (stopping_) return;
   stopping_ = true;
   core_->measuring->store_all();
+  // All that was asked for is durable by now.
+  shut_down_timer_ = loop_.make_timer([this] {
+    if (core_->committer.problem().empty()) return shut_down_timer_->set_after(kShutDownLooks);
+    os::log_warning("stopped without the last measurements: " + core_->committer.problem());
+    loop_.stop();
+  });
+  shut_down_timer_->set_after(kShutDownLooks);
   core_->committer.when_idle([this] {
     // The answers still have to leave; the next turn of the loop has sent them.
     loop_.post([this] {

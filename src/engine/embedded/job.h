@@ -127,6 +127,26 @@ struct Details {
   model::StateReason ending_reason = model::WAIT_NO_REASON;
 };
 
+// The state of a job. Everybody reads it; only a transition of Lifecycle writes it, which tells whoever keeps
+// count, and State, which makes a job of what is stored.
+class CurrentState {
+ public:
+  CurrentState() = default;
+  CurrentState(const CurrentState&) = delete;
+  CurrentState& operator=(const CurrentState&) = delete;
+  operator model::JobState() const { return value_; }
+
+ private:
+  friend class Lifecycle;
+  friend class State;
+  CurrentState& operator=(model::JobState value) {
+    value_ = value;
+    return *this;
+  }
+
+  model::JobState value_ = model::JOB_PENDING;
+};
+
 struct Job {
   uint32_t id = 0;
   uint32_t array_job_id = 0;      // 0: not of an array
@@ -145,7 +165,7 @@ struct Job {
   uint16_t het_size = 0;
   int32_t exit_code = 0;
   int32_t derived_exit_code = 0;
-  model::JobState state = model::JOB_PENDING;
+  CurrentState state;
   model::StateReason reason = model::WAIT_NO_REASON;
   bool completing = false;
   bool configuring = false;  // it has its nodes, and PrologSlurmctld runs (engine/embedded/prologs.h)

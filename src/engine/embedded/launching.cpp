@@ -19,6 +19,7 @@
 #include "engine/embedded/queries.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/shortages.h"
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
@@ -26,6 +27,7 @@
 #include "node/tmp_dir.h"
 #include "os/files.h"
 #include "os/log.h"
+#include "os/shortage.h"
 #include "text/state.h"
 #include "text/timestamp.h"
 
@@ -158,12 +160,11 @@ void Launching::send(Job& job) {
   const auto script = spooled_script(job);
   const auto environment = environment_of(job);
   if (!script || !environment) {
-    const std::string problem = !script ? script.error().message : environment.error().message;
-    os::log_error("job " + std::to_string(job.id) + ": " + problem);
-    core_.loop.post([this, id = job.id, problem] {
-      if (Job* found = core_.state.find(id)) {
-        core_.lifecycle->failed(*found, JOB_FAILED, FAIL_LAUNCH, problem, core_.now());
-      }
+    const Error problem = !script ? script.error() : environment.error();
+    core_.loop.post([this, id = job.id, run = job.restarts, problem] {
+      Job* found = core_.state.find(id);
+      if (found != nullptr && found->restarts == run && found->holds_nodes() && found->details->launched)
+        launch_failed(*found, problem, core_.now());
     });
     return;
   }
@@ -302,7 +303,8 @@ bool Launching::may_be_too_early(const Job& job, const std::string& launch_error
          launch_error.ends_with(std::strerror(ENOENT));
 }
 
-void Launching::send_later(const Job& job) {
+void Launching::send_later(Job& job) {
+  job.details->batch_pid = 0;
   // Not before the launcher has been told to forget the launch of the same name.
   core_.committer.when_durable([this, id = job.id, run = job.restarts] {
     send_again_.emplace_back(id, run);
@@ -323,6 +325,16 @@ void Launching::send_again() {
   }
 }
 
+void Launching::launch_failed(Job& job, const Error& error, int64_t time) {
+  if (os::is_shortage(error.code) && !job.completing) {
+    const uint32_t uid = job.uid;
+    core_.shortages->launch_failed(uid, error.message);
+    return core_.lifecycle->wait_again(job);
+  }
+  os::log_warning("job " + std::to_string(job.id) + ": " + error.message);
+  core_.lifecycle->failed(job, JOB_FAILED, FAIL_LAUNCH, error.message, time);
+}
+
 void Launching::on_ended(const node::Launch& launch) {
   collect(launch.id());
   Job* job = core_.state.find(launch.id().job_id());
@@ -333,14 +345,17 @@ void Launching::on_ended(const node::Launch& launch) {
   }
   const int64_t end_time = launch.end_time() != 0 ? launch.end_time() : core_.now();
   if (launch.lost()) {
+    os::log_warning("job " + std::to_string(job->id) + " was lost with the launcher; it " +
+                    (job->completing        ? "was being stopped"
+                     : job->requeue_allowed ? "goes back to the queue"
+                                            : "ends as NODE_FAIL"));
     core_.lifecycle->failed(*job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the launcher died", end_time);
     return;
   }
   if (!launch.launch_error().empty()) {
     if (may_be_too_early(*job, launch.launch_error())) return send_later(*job);
-    os::log_warning("job " + std::to_string(job->id) + ": " + launch.launch_error());
-    core_.lifecycle->failed(*job, JOB_FAILED, FAIL_LAUNCH, launch.launch_error(), end_time);
-    return;
+    return launch_failed(*job, Error{static_cast<int>(launch.error_number()), launch.launch_error()},
+                         end_time);
   }
   const node::TaskEnd end = launch.ended_tasks_size() > 0 ? launch.ended_tasks(0) : node::TaskEnd();
   const int32_t status = end.oom_kills() != 0 ? text::kOutOfMemory : end.status();

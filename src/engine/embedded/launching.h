@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,9 +32,10 @@ class Launching {
   explicit Launching(Core& core) : core_(core) {}
 
   node::LauncherClient::Callbacks callbacks(std::function<void()> on_recovered);
-  // Jobs that ran when the machine went down and that the launcher does not know are gone, not still to be
-  // launched.
-  void set_rebooted() { rebooted_ = true; }
+  // Before the launcher is asked: which boot of the machine, and which journal of the launcher, the stored
+  // jobs are of. Jobs that ran when the machine went down, or when the journal was lost, and that the
+  // launcher does not know are gone, not still to be launched.
+  void restore(const std::vector<std::pair<std::string, std::string>>& settings, std::string boot_id);
   // What the launcher said of itself and of what the kernel lets it do.
   const node::Inventory& machine() const { return machine_; }
 
@@ -49,7 +51,7 @@ class Launching {
 
   // Removes the spooled scripts that no job in memory needs; they are written again from the store where one
   // does.
-  void clear_spool() const;
+  void clear_spool();
 
   std::string tmp_dir_of(const Job& job) const;
   // In bytes; 0: none. On one node, and of all of the job.
@@ -67,10 +69,16 @@ class Launching {
   void send(Job& job);
   void on_inventory(const node::Inventory& inventory);
   void on_ended(const node::Launch& launch);
+  // Nothing of it has run.
+  void launch_failed(Job& job, const Error& error, int64_t time);
   void on_job_ended(const node::JobEnded& ended);
   void recover_batch(const node::Launch& launch);
   void note_batch_pid(const node::Launch& launch);
   void settle(Job& job);  // one that should be running, and that the launcher does not know
+  // Its launch was known once, as far as can be told.
+  bool may_have_run(const Job& job) const;
+  void note_settled();
+  void resume_waiting();  // what waits and could start is in the scheduler's queue
   void collect(const node::LaunchId& id);
   struct SpooledScript {
     std::string path;
@@ -84,15 +92,20 @@ class Launching {
   // (submitit does): a launch that finds no such directory right after the submission is sent again a little
   // later.
   bool may_be_too_early(const Job& job, const std::string& launch_error) const;
-  void send_later(const Job& job);
+  void send_later(Job& job);
   void send_again();
 
   Core& core_;
   std::vector<std::pair<uint32_t, uint32_t>> send_again_;  // job id, restarts
   std::unique_ptr<os::EventLoop::Timer> send_again_timer_;
-  bool rebooted_ = false;
-  node::Inventory machine_;  // without its launches
-  unsigned spooled_ = 0;     // scripts written since the spool was last cleared
+  std::string boot_id_, stored_boot_id_;
+  std::string journal_id_;     // of the launcher's journal, as stored; empty: not known yet
+  bool rebooted_ = false;      // since the stored jobs ran
+  bool journal_lost_ = false;  // with what it said of the stored jobs
+  node::Inventory machine_;    // without its launches
+  // Directories of the spool that are known to be as they should be, and whether their scripts bring data.
+  std::unordered_map<std::string, bool> spooled_;
+  unsigned spooled_since_clearing_ = 0;
   std::function<void()> on_recovered_;
   // The environments used last: many jobs in a row come from one shell.
   std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>>

@@ -16,10 +16,18 @@
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
 #include "os/log.h"
+#include "os/shortage.h"
 
 namespace minke::engine {
 
 using namespace model;
+
+namespace {
+
+constexpr char kBootSetting[] = "boot_id";
+constexpr char kJournalSetting[] = "journal_id";
+
+}  // namespace
 
 void Launching::recover_batch(const node::Launch& launch) {
   JobTag tag;
@@ -30,31 +38,18 @@ void Launching::recover_batch(const node::Launch& launch) {
     // It was split from its array and launched, and then the daemon was killed before that was committed.
     Job* array = core_.state.find(record.array_job_id());
     if (array != nullptr && array->is_array_record()) {
+      // Its entry in the queue counts its tasks. Where the task does not wait (its end is durable, and only
+      // the launcher had not been told), the array is as it was: resume_waiting() puts it back.
       core_.scheduling->remove(*array);
-      array->queued = false;
       job = core_.state.split_task_as(*array, record.array_task_id(), record.job_id());
       core_.state.skip_job_ids_to(record.job_id());
       if (job != nullptr && job != array) core_.committer.job_changed(array->id);
     }
   }
   if (readable && job != nullptr && job->state == JOB_PENDING && job->restarts == launch.id().run()) {
-    core_.scheduling->remove(*job);
-    job->queued = false;
-    Details& details = job->need_details();
-    details.nodes = record.nodes();
-    for (int i = 0; i < details.nodes.size(); ++i)
-      if (details.nodes[i].node() == record.batch_host()) details.script_node = i;
-    job->details->partition = record.partition();
-    job->state = JOB_RUNNING;
-    job->reason = WAIT_NO_REASON;
-    job->start_time = record.start_time();
-    job->time_limit_minutes = record.time_limit_minutes();
-    if (job->array_job_id != 0) ++core_.state.find_array(job->array_job_id)->running;
-    core_.committer.job_changed(job->id);
-    if (const Status adopted = core_.scheduling->adopt(*job); !adopted) {
-      os::log_warning("job " + std::to_string(job->id) +
-                      " runs outside the configured nodes: " + adopted.error().message);
-    }
+    // It waits again, which is durable; the launcher had not been told to forget the try.
+    if (os::is_shortage(static_cast<int>(launch.error_number()))) return collect(launch.id());
+    core_.lifecycle->adopt_start(*job, record);
   }
   if (job != nullptr && job->restarts == launch.id().run() && job->details) {
     job->details->launched = true;
@@ -64,8 +59,20 @@ void Launching::recover_batch(const node::Launch& launch) {
   if (launch.end_time() != 0 || launch.lost() || job == nullptr) on_ended(launch);
 }
 
+bool Launching::may_have_run(const Job& job) const {
+  return journal_lost_ || (job.details->batch_pid != 0 && job.has_script());
+}
+
 void Launching::settle(Job& job) {
   if (core_.prologs->ends(job)) return;  // its epilogs go on by themselves
+  if (job.has_script() && !rebooted_ && may_have_run(job)) {
+    const bool ending = job.completing;
+    core_.lifecycle->lost(job, "the launcher's record of it was lost");
+    if (!ending)
+      os::log_warning("job " + std::to_string(job.id) + ": the launcher's record of it was lost; " +
+                      (job.requeue_allowed ? "it goes back to the queue" : "it ends as NODE_FAIL"));
+    return;
+  }
   const bool waits = !job.completing && !rebooted_ && core_.prologs->wants_start(job);
   if (!waits) job.configuring = false;
   if (!job.has_script() && !job.submission->interactive) {
@@ -99,13 +106,45 @@ void Launching::settle(Job& job) {
     job.details->launched = false;
     core_.prologs->before_job(job);
   } else {
+    os::log_info("job " + std::to_string(job.id) + " is launched again: the launcher never had it");
     send(job);
   }
+}
+
+// Settled and stored together: a daemon that is killed before that is durable finds all as this one did.
+void Launching::note_settled() {
+  const std::string& journal = machine_.journal_id();
+  if (!journal.empty() && journal != journal_id_) core_.committer.setting_changed(kJournalSetting, journal);
+  if (!journal.empty()) journal_id_ = journal;
+  if (boot_id_ != stored_boot_id_) core_.committer.setting_changed(kBootSetting, boot_id_);
+  stored_boot_id_ = boot_id_;
+  rebooted_ = journal_lost_ = false;
+}
+
+void Launching::restore(const std::vector<std::pair<std::string, std::string>>& settings,
+                        std::string boot_id) {
+  for (const auto& [name, value] : settings) {
+    if (name == kBootSetting) stored_boot_id_ = value;
+    if (name == kJournalSetting) journal_id_ = value;
+  }
+  boot_id_ = std::move(boot_id);
+  rebooted_ = !stored_boot_id_.empty() && stored_boot_id_ != boot_id_;
+}
+
+void Launching::resume_waiting() {
+  std::vector<uint32_t> ids;
+  for (const auto& [id, job] : core_.state.jobs())
+    if (job->state == JOB_PENDING && job->committed && !job->queued) ids.push_back(id);
+  for (const uint32_t id : ids)
+    if (Job* job = core_.state.find(id)) core_.scheduling->update(*job);
 }
 
 void Launching::on_inventory(const node::Inventory& inventory) {
   machine_ = inventory;
   machine_.clear_launches();
+  journal_lost_ =
+      !journal_id_.empty() && !inventory.journal_id().empty() && inventory.journal_id() != journal_id_;
+  if (journal_lost_) os::log_warning("the launcher has lost its journal: what ran is not known any more");
   std::unordered_set<uint32_t> known;
   for (const node::Launch& launch : inventory.launches()) {
     core_.state.skip_job_ids_to(launch.id().job_id());
@@ -139,10 +178,14 @@ void Launching::on_inventory(const node::Inventory& inventory) {
     if (job->details->kill_time == 0) job->details->kill_time = core_.now() + core_.config.kill_wait_seconds;
     core_.lifecycle->set_alarm(*job);
   }
-  rebooted_ = false;
+  note_settled();
   core_.prologs->go_on();
   core_.scheduling->pause(false);
-  if (on_recovered_) std::exchange(on_recovered_, nullptr)();
+  if (on_recovered_) {
+    std::exchange(on_recovered_, nullptr)();
+  } else {
+    resume_waiting();
+  }
 }
 
 }  // namespace minke::engine

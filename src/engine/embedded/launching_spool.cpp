@@ -1,5 +1,9 @@
 // A job's script as a file that its user can run and nobody can replace, and its environment, both from the
 // store; kept while jobs in memory need them.
+//
+// A spooled script is not durable: waiting for the disk would cost each new script a sync. What an earlier
+// daemon left may have lost its contents in a power cut, so it is compared with the store's before the first
+// run under this one (spooled_ names those that this daemon has written or compared).
 #include "engine/embedded/launching.h"
 
 #include <sys/stat.h>
@@ -7,11 +11,13 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include "engine/embedded/core.h"
 #include "os/files.h"
+#include "os/volatile_file.h"
 #include "submit/data_directives.h"
 #include "text/hex.h"
 
@@ -33,13 +39,37 @@ Status make_passable(const std::string& path, mode_t mode) {
   return {};
 }
 
+struct FileOwner {
+  uid_t uid;
+  gid_t gid;
+};
+
+bool is_there(const std::string& path, const std::string& text, mode_t mode,
+              const std::optional<FileOwner>& owner) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 07777) != mode ||
+      static_cast<size_t>(info.st_size) != text.size() || (owner && info.st_uid != owner->uid))
+    return false;
+  const auto contents = os::read_file(path, text.size());
+  return contents && *contents == text;
+}
+
+// A file with these contents: the one that is there, or another in its place.
+Status keep(const std::string& path, const std::string& text, mode_t mode,
+            const std::optional<FileOwner>& owner) {
+  if (is_there(path, text, mode, owner)) return {};
+  if (const Status written = os::replace_volatile_file(path, text, mode); !written) return written;
+  if (owner && ::lchown(path.c_str(), owner->uid, owner->gid) != 0) return failure_from_errno(path, errno);
+  return {};
+}
+
 std::string spool_name(const store::ContentHash& hash) {
   return text::to_hex(hash).substr(0, 32);
 }
 
 }  // namespace
 
-void Launching::clear_spool() const {
+void Launching::clear_spool() {
   std::unordered_set<std::string> needed;
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->submission->script)
@@ -55,6 +85,7 @@ void Launching::clear_spool() const {
     entry.disable_recursion_pending();
     if (needed.contains(entry->path().lexically_relative(spool).string())) continue;
     std::error_code left;  // one that cannot be removed does no harm
+    spooled_.erase(entry->path().string());
     std::filesystem::remove_all(entry->path(), left);
   }
 }
@@ -68,9 +99,11 @@ Result<Launching::SpooledScript> Launching::spooled_script(const Job& job) {
   const mode_t mode = core_.config.shared ? 0711 : 0700;
   const std::string directory = users + "/" + spool_name(*job.submission->script);
   SpooledScript spooled{.path = directory + "/slurm_script", .data_lines = directory + kStagedMark};
-  if (::access(spooled.path.c_str(), X_OK) == 0) {
-    if (::access(spooled.data_lines.c_str(), F_OK) != 0) spooled.data_lines.clear();
-    return spooled;
+  if (const auto known = spooled_.find(directory); known != spooled_.end()) {
+    if (::access(spooled.path.c_str(), X_OK) == 0) {
+      if (!known->second) spooled.data_lines.clear();
+      return spooled;
+    }
   }
   const auto script = core_.store.content(*job.submission->script);
   if (!script) return failure(script.error());
@@ -79,24 +112,25 @@ Result<Launching::SpooledScript> Launching::spooled_script(const Job& job) {
     return failure(made.error());
   if (const Status made = make_passable(users, mode); !made) return failure(made.error());
   if (const Status made = make_passable(directory, mode); !made) return failure(made.error());
+  const std::optional<FileOwner> owner =
+      core_.config.shared ? std::optional<FileOwner>({job.uid, job.gid}) : std::nullopt;
   // Beside it, made first, what its #MINKE lines are read from: `minke staged-script` brings data before it
   // runs.
-  if (const auto data = submit::read_data_directives(**script); data && !data->empty()) {
-    const std::string& mark = spooled.data_lines;
-    if (const Status marked = os::replace_file(mark, **script, 0600); !marked) return failure(marked.error());
-    if (core_.config.shared && ::lchown(mark.c_str(), job.uid, job.gid) != 0)
-      return failure_from_errno(mark, errno);
-  } else {
+  const auto data = submit::read_data_directives(**script);
+  const bool staged = data && !data->empty();
+  if (!staged) {
     spooled.data_lines.clear();
+    ::unlink((directory + kStagedMark).c_str());
+  } else if (const Status kept = keep(spooled.data_lines, **script, 0600, owner); !kept) {
+    return failure(kept.error());
   }
-  if (const Status written = os::replace_file(spooled.path, core_.software.spooled(**script), 0700); !written)
-    return failure(written.error());
-  if (core_.config.shared && ::lchown(spooled.path.c_str(), job.uid, job.gid) != 0)
-    return failure_from_errno(spooled.path, errno);
+  if (const Status kept = keep(spooled.path, core_.software.spooled(**script), 0700, owner); !kept)
+    return failure(kept.error());
+  spooled_[directory] = staged;
   // Scripts that no job needs any more are cleared away once so many others have come.
   constexpr unsigned kSpooledBeforeClearing = 1000;
-  if (++spooled_ == kSpooledBeforeClearing) {
-    spooled_ = 0;
+  if (++spooled_since_clearing_ == kSpooledBeforeClearing) {
+    spooled_since_clearing_ = 0;
     core_.loop.post([this] { clear_spool(); });
   }
   return spooled;

@@ -39,11 +39,11 @@ constexpr std::chrono::milliseconds kRequeueGrace{200};
 
 }  // namespace
 
-void Lifecycle::started(Job& job) {
+void Lifecycle::enter_running(Job& job, int64_t start_time) {
   core_.diagnostics.job_started();
   job.state = JOB_RUNNING;
   job.reason = WAIT_NO_REASON;
-  job.start_time = core_.now();
+  job.start_time = start_time;
   job.end_time = 0;
   job.exit_code = job.derived_exit_code = 0;
   if (job.array_job_id != 0) ++core_.state.find_array(job.array_job_id)->running;
@@ -52,6 +52,10 @@ void Lifecycle::started(Job& job) {
   set_alarm(job);
   core_.history->started(job);
   core_.dependencies->started(job);
+}
+
+void Lifecycle::started(Job& job) {
+  enter_running(job, core_.now());
   core_.prologs->before_job(job);
   core_.mail->began(job);
   core_.triggers->nodes_changed();

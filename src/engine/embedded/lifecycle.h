@@ -20,6 +20,15 @@ class Lifecycle {
   explicit Lifecycle(Core& core) : core_(core) {}
 
   void started(Job& job);  // resources are booked, details.nodes and details.partition set
+  // It waits, by the store; but an earlier daemon has started it, and was killed before that was durable.
+  // `record`: the job as it was started (node/launch.proto: the launch's tag).
+  void adopt_start(Job& job, const model::JobRecord& record);
+  // Its launch failed for a shortage (engine/embedded/shortages.h), and nothing of it has run: it waits as it
+  // did before.
+  void wait_again(Job& job);
+  // Its processes were lost, and what may be left of them is to be killed before anything else: it ends as
+  // NODE_FAIL, or waits again where that is allowed.
+  void lost(Job& job, const std::string& detail);
   // Nothing holds it back any more (engine/embedded/prologs.h): its script runs, or its owner is told.
   void begin(Job& job);
   // A prolog failed: back to the queue, there to be held where `hold` says so; what cannot be requeued ends.
@@ -67,6 +76,8 @@ class Lifecycle {
   void set_alarm(Job& job);   // the next time at which something falls due for it
 
  private:
+  // What a start changes, whoever has made it; details.nodes and details.partition are set.
+  void enter_running(Job& job, int64_t start_time);
   void terminate(const Job& job);  // SIGTERM to all of its processes
   void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
               int64_t end_time);

@@ -15,6 +15,7 @@
 #include "engine/embedded/queries.h"
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
+#include "engine/embedded/shortages.h"
 #include "model/error.h"
 #include "sched/constraint.h"
 #include "text/hostlist.h"
@@ -111,6 +112,15 @@ void Scheduling::wait(Job& job, model::StateReason reason) {
   core_.committer.job_changed(job.id);
 }
 
+// A clock that was set back makes a moment that has passed one that is to come: what is waited for is a time
+// that somebody asked for, or the delay of a requeue.
+bool Scheduling::begins_later(const Job& job) const {
+  const int64_t now = core_.now();
+  if (job.eligible_time <= now) return false;
+  if (job.submission->brief_spec().begin_time > now) return true;
+  return job.restarts > 0 && job.eligible_time - now <= int64_t{core_.config.requeue_delay_seconds};
+}
+
 std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
   using namespace model;
   if (job.state != JOB_PENDING || !job.committed) return job.reason;
@@ -121,7 +131,7 @@ std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
   if (job.submission->uses_dependencies && !core_.dependencies->fulfilled(job)) {
     return core_.dependencies->never(job) ? WAIT_DEP_INVALID : WAIT_DEPENDENCY;
   }
-  if (job.eligible_time > core_.now()) {
+  if (begins_later(job)) {
     core_.lifecycle->set_alarm(job);
     return WAIT_TIME;
   }
@@ -131,6 +141,7 @@ std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
     return WAIT_HELD;
   }
   if (held_by_quota(job)) job.details->reason_detail.clear();
+  if (!core_.shortages->stops_all() && !core_.shortages->problem(job.uid).empty()) return WAIT_NODE_NOT_AVAIL;
   return std::nullopt;
 }
 
@@ -313,11 +324,11 @@ void Scheduling::remove(Job& job) {
 
 void Scheduling::request_pass() {
   forecast_.time = 0;
-  if (pass_scheduled_ || paused_) return;
+  if (pass_scheduled_ || paused_ || core_.shortages->stops_all()) return;
   pass_scheduled_ = true;
   core_.loop.defer([this] {
     pass_scheduled_ = false;
-    if (!paused_) pass();
+    if (!paused_ && !core_.shortages->stops_all()) pass();
   });
 }
 

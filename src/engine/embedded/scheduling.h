@@ -120,6 +120,7 @@ class Scheduling {
  private:
   void withhold_lost_gpus();
   // What keeps a job that waits from the queue by itself; nothing where it may start.
+  bool begins_later(const Job& job) const;
   std::optional<model::StateReason> obstacle(Job& job) const;
   // The heterogeneous job that `job` is a component of: one entry, under its first component's id.
   void update_components(Job& job);

@@ -10,6 +10,7 @@
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/shortages.h"
 
 namespace minke::engine {
 
@@ -164,6 +165,7 @@ model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, cons
     return leader != nullptr && leader->queued ? reason_of(reasons, *leader) : job.reason;
   }
   if (!job.queued) return job.reason;
+  if (core_.shortages->stops_all()) return model::WAIT_NODE_NOT_AVAIL;
   for (size_t i = 0; i < job.choices; ++i) {
     if (!queue_.find(entry_of(job.id, i))) continue;
     return reasons.of(entry_of(job.id, i));
@@ -176,6 +178,8 @@ int64_t Scheduling::core_now() const {
 }
 
 std::string Scheduling::reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (job.queued ? core_.shortages->stops_all() : job.reason == model::WAIT_NODE_NOT_AVAIL)
+    return core_.shortages->reason(job.uid);
   if (!job.queued || machine_.holds() == nullptr) return "";
   const sched::Hold* hold = nullptr;
   for (size_t i = 0; i < job.choices && hold == nullptr; ++i) hold = reasons.held(entry_of(job.id, i));

@@ -255,7 +255,10 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
   };
   const auto changed = [&](const Status& outcome) {
     if (!outcome) return client->send_error(id, outcome.error());
-    core_.committer.when_durable([acted] { acted(rpc::ActionReply()); });
+    core_.committer.when_stored([acted, weak, id](const Status& stored) {
+      if (stored) return acted(rpc::ActionReply());
+      if (const auto self = weak.lock()) self->send_error(id, stored.error());
+    });
   };
   Rights& rights = *core_.rights;
   const uint32_t uid = client->peer.uid;
@@ -361,7 +364,10 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       if (!name) return client->send_error(id, name.error());
       rpc::ActionReply reply;
       reply.set_created(*name);
-      return core_.committer.when_durable([acted, reply] { acted(reply); });
+      return core_.committer.when_stored([acted, reply, weak, id](const Status& stored) {
+        if (stored) return acted(reply);
+        if (const auto self = weak.lock()) self->send_error(id, stored.error());
+      });
     }
     case rpc::ClientMessage::kQueryReservations:
       return queries_.reservations(part);
@@ -372,7 +378,10 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       if (!count) return client->send_error(id, count.error());
       rpc::ActionReply reply;
       reply.set_changed(*count);
-      return core_.committer.when_durable([acted, reply] { acted(reply); });
+      return core_.committer.when_stored([acted, reply, weak, id](const Status& stored) {
+        if (stored) return acted(reply);
+        if (const auto self = weak.lock()) self->send_error(id, stored.error());
+      });
     }
     case rpc::ClientMessage::kQueryAccounts: {
       rpc::ServerMessage answer;

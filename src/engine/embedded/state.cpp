@@ -122,7 +122,7 @@ Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id) {
   task->gid = array.gid;
   task->priority = array.priority;
   task->time_limit_minutes = array.time_limit_minutes;
-  task->state = array.state;
+  task->state = model::JobState{array.state};
   task->reason = array.reason;
   task->requeue_allowed = array.requeue_allowed;
   task->association = array.association;
@@ -218,6 +218,7 @@ void State::write_record(const Job& job, model::JobRecord& record) {
     record.set_pre_suspend_seconds(details.pre_suspend_seconds);
     *record.mutable_usage() = details.usage;
     record.set_billing(details.billing);
+    record.set_next_step_id(details.next_step_id);
     *record.mutable_nodes() = details.nodes;
     std::vector<std::string> names;
     uint32_t cpus = 0, tasks = 0;
@@ -300,6 +301,7 @@ std::unique_ptr<Job> State::job_of(const store::JobRow& row, std::shared_ptr<con
     details.usage = record.usage();
     details.mailed_percent = record.mailed_percent();
     details.billing = record.billing();
+    details.next_step_id = record.next_step_id();
     details.suspend_time = record.suspend_time();
     details.suspended_seconds = record.suspended_seconds();
     details.pre_suspend_seconds = record.pre_suspend_seconds();

@@ -366,6 +366,7 @@ void Steps::launch_ended(const node::Launch& launch) {
     job->derived_exit_code = std::max(job->derived_exit_code, highest);
     core_.measuring->add_usage(*job, record, gpu_devices_of(*job, *step));
     add_step_usage(job->need_details().usage, record.usage());
+    core_.committer.job_changed(job->id);  // what it has of its steps is stored with them
   }
   core_.committer.step_changed(record);
   rpc::StepEvent event;

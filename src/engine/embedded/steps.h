@@ -54,7 +54,7 @@ class Steps {
   // The job is being stopped: the sruns of its steps are told, and why. The launcher gets the signals from
   // the caller; when the last step has ended, an allocation without a script ends. False where no step runs.
   bool abort(const Job& job, const std::string& why);
-  void job_ended(Job& job);  // its steps end with it, whatever the launcher still has to say
+  void job_ended(Job& job);       // its steps end with it, whatever the launcher still has to say
   void announce(const Job& job);  // to their sruns: its steps are told to end
   void signal(const Job& job, uint32_t step_id, uint32_t signal);
   // Ends it: SIGCONT and SIGTERM now, SIGKILL after KillWait.
@@ -111,6 +111,8 @@ class Steps {
   node::LaunchOrder order_of(const Job& job, const rpc::StepSpec& spec, const Step& step,
                              const StepLayout& layout);
   void start_waiting(uint32_t job_id);
+  // `used`: the number of a step of this job.
+  void skip_step_ids_to(Job& job, uint32_t used);
   void watch_owner(Step& step);
   void watch_time_limit(Step& step);
   void time_out(uint32_t job_id, uint32_t step_id);

@@ -11,8 +11,22 @@ namespace minke::engine {
 using namespace model;
 
 void Steps::restore(const StepRecord& record) {
+  // The next step gets a number of its own, also among those of a heterogeneous job's other components.
+  if (Job* job = core_.state.find(record.job_id());
+      job != nullptr && job->restarts == record.restarts() && record.kind() == STEP_NORMAL) {
+    skip_step_ids_to(*job, record.step_id());
+  }
   if (record.kind() == STEP_NORMAL && record.end_time() == 0)
     restored_[{record.job_id(), record.step_id()}] = record;
+}
+
+void Steps::skip_step_ids_to(Job& job, uint32_t used) {
+  Job* const leader = job.het_job_id == 0 ? &job : core_.state.find(job.het_job_id);
+  for (Job* counting : {&job, leader}) {
+    if (counting == nullptr) continue;
+    uint32_t& next = counting->need_details().next_step_id;
+    next = std::max(next, used + 1);
+  }
 }
 
 void Steps::recover(const node::Launch& launch) {
@@ -29,7 +43,7 @@ void Steps::recover(const node::Launch& launch) {
     core_.launcher->collect(collect);
     return;
   }
-  job->details->next_step_id = std::max(job->details->next_step_id, launch.id().step_id() + 1);
+  skip_step_ids_to(*job, launch.id().step_id());
   if (const auto stored = restored_.extract({job->id, launch.id().step_id()});
       stored && stored.mapped().restarts() == job->restarts) {
     StepRecord& record = *step.tag.mutable_record();

@@ -1,0 +1,316 @@
+"""What daemon and launcher make of what they find: after a kill between two writes, another boot, a damaged file."""
+import contextlib
+import fcntl
+import os
+import pathlib
+import random
+import sqlite3
+import struct
+import time
+
+import pytest
+
+from cluster import has_ended, poll
+
+MINKE_ONLY = True
+
+
+@contextlib.contextmanager
+def locked_database(cluster):
+    """While it lasts, nothing can be stored."""
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", isolation_level=None, timeout=120)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+@contextlib.contextmanager
+def no_launcher(cluster):
+    """While it lasts, no launcher can start: somebody else has its lock."""
+    cluster.kill("launcher")
+    with open(cluster.home / "launcher.lock", "r+") as file:
+        poll(lambda: take_lock(file), 30, "the launcher's lock")
+        yield
+
+
+def take_lock(file) -> bool:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+
+
+def kill_everything(cluster):
+    """As a power cut does: daemon, launcher and what they had running."""
+    cluster.kill()
+    poll(cluster.kill_all, 30, "the end of every process")
+
+
+def setting(cluster, name: str) -> str:
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", timeout=120)) as database:
+        row = database.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return "" if row is None else bytes(row[0]).decode() if isinstance(row[0], bytes) else str(row[0])
+
+
+def change_setting(cluster, name: str, value: str):
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", timeout=120)) as database, database:
+        database.execute("UPDATE settings SET value = ? WHERE name = ?", (value.encode(), name))
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.machine(nodes=1, cpus=8, memory=8000)
+def test_an_array_goes_on_when_its_launcher_is_killed(cluster):
+    """Ends that the killed launcher had not been told to forget are told once more: they hold nothing up."""
+    job = cluster.submit("true", "--array=1-600", "--mem=10M", "--output=/dev/null")
+    for _ in range(4):
+        time.sleep(random.uniform(0.2, 0.6))
+        before = poll(lambda: cluster.pid("launcher"), 30, "a launcher")
+        cluster.kill("launcher")
+        poll(lambda: cluster.pid("launcher") not in (None, before), 30, "another launcher")
+    poll(lambda: cluster.queue() == [], 120, "the end of the array")
+    states = {row[0]: row[1] for row in cluster.sacct("-X", "-j", job)}
+    assert states == {f"{job}_{i}": "COMPLETED" for i in range(1, 601)}
+
+
+def test_the_log_says_what_became_of_jobs_when_a_launcher_dies(cluster):
+    again = cluster.submit("touch started.$SLURM_JOB_ID; sleep 600", "--requeue")
+    gone = cluster.submit("touch started.$SLURM_JOB_ID; sleep 600", "--no-requeue")
+    for job in (again, gone):
+        poll(lambda: (cluster.work / f"started.{job}").exists())
+    cluster.kill("launcher")
+    cluster.wait_state(gone, "NODE_FAIL")
+    poll(lambda: cluster.job(again)["Restarts"] == "1")
+    log = (cluster.home / "minked.log").read_text()
+    assert f"job {again} was lost with the launcher; it goes back to the queue" in log
+    assert f"job {gone} was lost with the launcher; it ends as NODE_FAIL" in log
+
+
+ENFORCED = """
+[accounting]
+enforce = ["limits"]
+"""
+
+
+@pytest.mark.machine(nodes=1, cpus=4, memory=4000, extra=ENFORCED)
+def test_limits_and_usage_count_a_job_whose_start_was_found_again(cluster):
+    """Its start was not durable when the daemon was killed."""
+    for line in ("add account lab", f"add user root account=lab defaultaccount=lab", "modify account lab set grptres=cpu=1"):
+        cluster.run("sacctmgr", "-i", *line.split(), check=0)
+    first = cluster.submit("touch started; while [ ! -e finish ]; do sleep 0.05; done", "--account=lab", "--hold", "--mem=10")
+    with locked_database(cluster):
+        release = cluster.start("scontrol", "release", first)
+        poll(lambda: (cluster.work / "started").exists())
+        cluster.kill()
+        release.kill()
+        release.communicate()
+    assert cluster.state(first) == "RUNNING"
+    second = cluster.submit("true", "--account=lab", "--mem=10")
+    poll(lambda: cluster.queue("-j", second, format="%T %r") == ["PENDING AssocGrpCpuLimit"], 30, "the limit")
+    time.sleep(2.5)  # what it uses is counted in whole seconds
+    (cluster.work / "finish").touch()
+    cluster.wait_end(first)
+    cluster.wait_end(second)
+    told = cluster.run("sshare", "-n", "-P", "-A", "lab", "-o", "Account,RawUsage", check=0).stdout.split()
+    assert int(told[0].split("|")[1]) >= 2, told
+
+
+def test_a_job_that_may_not_run_twice_does_not_after_a_boot(cluster):
+    """The daemon that came up after the boot is killed before it has settled what ran. The next one still knows."""
+    job = cluster.submit("echo x >> runs; sleep 600", "--no-requeue")
+    poll(lambda: (cluster.work / "runs").exists())
+    poll(lambda: setting(cluster, "boot_id"))
+    kill_everything(cluster)
+    change_setting(cluster, "boot_id", "another boot")
+    (cluster.home / "launcher.journal").unlink()  # as where its last records never reached the disk
+    with no_launcher(cluster):
+        up = cluster.start("squeue")
+        pid = poll(daemon_of(cluster), 30, "the daemon")
+        poll(lambda: is_waiting_for_its_launcher(cluster), 30, "the daemon's search for a launcher")
+        os.kill(pid, 9)
+        poll(lambda: has_ended(pid))
+        up.kill()
+        up.communicate()
+    cluster.run("squeue", check=0)
+    assert cluster.wait_end(job)["JobState"] == "NODE_FAIL"
+    assert (cluster.work / "runs").read_text() == "x\n"
+
+
+def daemon_of(cluster):
+    """Its process, also before it has told anybody its number."""
+    def find():
+        for pid in cluster.processes():
+            with contextlib.suppress(OSError):
+                if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"daemon"]:
+                    return pid
+        return None
+    return find
+
+
+def is_waiting_for_its_launcher(cluster) -> bool:
+    return "another launcher serves" in (cluster.home / "launcher.log").read_text()
+
+
+def damage_in_the_middle(path: pathlib.Path):
+    text = bytearray(path.read_bytes())
+    text[len(text) // 2] ^= 0x55
+    path.write_bytes(text)
+
+
+def damage_the_end(path: pathlib.Path):
+    os.truncate(path, path.stat().st_size - 7)
+
+
+def remove(path: pathlib.Path):
+    path.unlink()
+
+
+def fill_with_zeros(path: pathlib.Path):
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+@pytest.mark.parametrize("damage", [damage_in_the_middle, damage_the_end, remove, fill_with_zeros])
+def test_a_damaged_journal_lets_nothing_run_twice(cluster, damage):
+    """What the launcher cannot know any more is lost, and killed; not taken for what was never launched."""
+    script = 'echo $$ >> "runs.$SLURM_JOB_ID"; exec sleep 600'
+    once = cluster.submit(script, "--no-requeue", "--mem=10")
+    often = cluster.submit(script, "--requeue", "--mem=10")
+    for job in (once, often):
+        poll(lambda: (cluster.work / f"runs.{job}").exists())
+    cluster.kill()
+    cluster.kill("launcher")
+    damage(cluster.home / "launcher.journal")
+    cluster.run("squeue", check=0)
+    assert cluster.wait_end(once)["JobState"] == "NODE_FAIL"
+    pid, = (cluster.work / f"runs.{once}").read_text().split()
+    poll(lambda: has_ended(int(pid)), 30, "the end of what ran")
+    poll(lambda: len((cluster.work / f"runs.{often}").read_text().split()) == 2, 30, "the second run")
+    assert cluster.job(often)["Restarts"] == "1"
+    first, _ = (cluster.work / f"runs.{often}").read_text().split()
+    poll(lambda: has_ended(int(first)), 30, "the end of the first run")
+    assert "journal" in (cluster.home / "minked.log").read_text()
+
+
+def test_every_step_is_accounted_for_when_the_daemon_is_killed(cluster):
+    """No number is used twice."""
+    job = cluster.submit("for i in $(seq 1 24); do srun --job-name=step$i true || echo failed; touch done.$i; done", "--mem=10")
+    for i in range(4, 24, 4):
+        poll(lambda: (cluster.work / f"done.{i}").exists(), 60, f"step {i}")
+        cluster.kill()
+        cluster.run("squeue", check=0)
+    assert cluster.output(job) == ""
+    told = cluster.sacct("-j", job, format="JobID,JobName,State")
+    steps = [row for row in told if row[1].startswith("step")]
+    assert sorted(row[0] for row in steps) == sorted({f"{job}.{i}" for i in range(24)})
+    assert [row[1] for row in steps] == [f"step{i}" for i in range(1, 25)]
+    assert {row[2] for row in steps} == {"COMPLETED"}
+    assert [f"{job}.batch", "batch", "COMPLETED"] in told
+
+
+@pytest.mark.parametrize("contents", [b"", b"#!/bin/sh\necho another; exit 3\n"])
+def test_a_spooled_script_that_lost_its_contents_is_not_run(cluster, contents):
+    """A power cut may leave a file by its name, and nothing in it."""
+    held = cluster.submit("echo right", "--hold")
+    first = cluster.submit("while [ ! -e finish ]; do sleep 0.05; done; echo right", "--job-name=again")
+    poll(lambda: list((cluster.home / "spool").rglob("slurm_script")))
+    (cluster.work / "finish").touch()
+    cluster.wait_end(first)
+    again = cluster.sbatch("--hold", "--job-name=again", cluster.work / "job.sh")
+    kept = cluster.submit("while [ ! -e finish ]; do sleep 0.05; done; echo right", "--hold")
+    kill_everything(cluster)
+    scripts = list((cluster.home / "spool").rglob("slurm_script"))
+    assert scripts
+    for path in scripts:
+        path.write_bytes(contents)
+    for job in (held, again, kept):
+        cluster.run("scontrol", "release", job, check=0)
+        assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+        assert (cluster.work / f"slurm-{job}.out").read_text() == "right\n"
+
+
+def stop(cluster):
+    cluster.run("minke", "down", check=0)
+
+
+def test_damaged_accounts_are_named_and_set_aside(cluster):
+    """The rest of the tree is there, and stays."""
+    for words in ("add account lab", "add account other", "add user root account=lab,other", "add qos fast"):
+        cluster.run("sacctmgr", "-i", *words.split(), check=0)
+    stop(cluster)
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database, database:
+        names = [name for name, in database.execute("SELECT name FROM settings WHERE name LIKE 'association %'")]
+        for name in ("account lab", max(names, key=lambda name: int(name.split()[1]))):
+            database.execute("UPDATE settings SET value = x'ffffffff' WHERE name = ?", (name,))
+        fast, = database.execute("SELECT name FROM settings WHERE name LIKE 'qos %'").fetchone()
+        database.execute("UPDATE settings SET value = (SELECT value FROM settings WHERE name = 'account other') "
+                         "WHERE name = ?", (fast,))
+    for _ in range(2):
+        told = cluster.run("minke", "status", check=0).stdout
+        for name in ("account lab", fast, max(names, key=lambda name: int(name.split()[1]))):
+            assert name in told
+        assert "account lab" in cluster.run("minke", "doctor").stdout
+        accounts = cluster.run("sacctmgr", "-nP", "show", "account", "format=account", check=0).stdout.split()
+        assert {"lab", "other", "root"} <= set(accounts)
+        assert cluster.output(cluster.submit("echo ran")) == "ran\n"
+        stop(cluster)
+
+
+def test_a_damaged_job_is_named_and_the_others_wait_on(cluster):
+    first, second, third = (cluster.submit("echo ran", "--hold") for _ in range(3))
+    stop(cluster)
+    with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database, database:
+        database.execute("UPDATE jobs SET record = x'ffffffff' WHERE run >> 31 = ?", (second,))
+    assert sorted(cluster.queue(format="%i")) == [str(first), str(third)]
+    assert f"job {second}" in cluster.run("minke", "status", check=0).stdout
+    cluster.run("scontrol", "release", third, check=0)
+    assert cluster.output(third) == "ran\n"
+
+
+def test_a_damaged_database_is_repaired(cluster):
+    """Every page is damaged in its turn: the rest is saved, and the cluster starts again."""
+    held = [cluster.submit("echo ran", "--hold", f"--comment={'x' * 1500}") for _ in range(12)]
+    stop(cluster)
+    sound = (cluster.home / "minke.db").read_bytes()
+    page = 4096
+    saved = 0
+    for number in range(2, len(sound) // page, 3):
+        (cluster.home / "minke.db").write_bytes(sound[:number * page] + bytes([0xa5]) * page + sound[(number + 1) * page:])
+        for name in ("minke.db-wal", "minke.db-shm"):
+            (cluster.home / name).unlink(missing_ok=True)
+        done = cluster.run("minke", "doctor", "--repair")
+        assert done.returncode == 0 and ("repaired" in done.stdout or "sound" in done.stdout), done
+        with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            saved += database.execute("SELECT count(*) FROM jobs").fetchone()[0]
+    assert saved > 0
+    assert list(cluster.home.glob("minke.db.damaged-*"))
+    assert cluster.run("squeue").returncode == 0
+    assert set(cluster.queue(format="%i")) <= {str(job) for job in held}
+    assert cluster.output(cluster.submit("echo again")) == "again\n"
+
+
+def test_a_sound_database_is_left_alone_and_not_repaired_under_a_daemon(cluster):
+    cluster.submit("true", "--hold")
+    done = cluster.run("minke", "doctor", "--repair")
+    assert done.returncode == 1 and "stop the daemon" in done.stderr
+    stop(cluster)
+    before = (cluster.home / "minke.db").read_bytes()
+    assert "is sound" in cluster.run("minke", "doctor", "--repair", check=0).stdout
+    assert (cluster.home / "minke.db").read_bytes() == before
+
+
+def test_a_backup_is_what_the_cluster_was(cluster):
+    """Made while it runs; another cluster goes on from it."""
+    job = cluster.submit("echo from the copy", "--hold")
+    copy = cluster.work / "copy.db"
+    cluster.run("minke", "backup", copy, check=0)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    again = cluster.run("minke", "backup", copy)
+    assert again.returncode == 1 and "File exists" in again.stderr
+    cluster.run("scancel", job, check=0)
+    stop(cluster)
+    for name in ("minke.db", "minke.db-wal", "minke.db-shm"):
+        (cluster.home / name).unlink(missing_ok=True)
+    copy.rename(cluster.home / "minke.db")
+    assert cluster.queue() == [f"{job} PENDING"]
+    cluster.run("scontrol", "release", job, check=0)
+    assert cluster.output(job) == "from the copy\n"
