@@ -1,6 +1,7 @@
 """The accounting record over time: taken from another cluster, taken elsewhere, and forgotten after a while."""
 import getpass
 import gzip
+import os
 import time
 
 import pytest
@@ -153,3 +154,18 @@ def test_what_is_old_is_forgotten(new_cluster, tmp_path):
     assert sacct(cluster, "-X", fields="JobID") == ["3000", str(last)]
     assert cluster.submit("true") == last + 1
     assert cluster.run("minke", "accounting", "purge", "--before", "tomorrow").returncode == 1
+
+
+def test_a_job_that_was_requeued_held_and_cancelled_is_shown_by_its_last_run(new_cluster):
+    """What waited held was never eligible. Slurm 22.05 lists the run before it, and by its number the job itself."""
+    cluster = new_cluster("one", Machine(nodes=1, cpus=4))
+    job = cluster.submit("sleep 600")
+    cluster.wait_state(job, "RUNNING")
+    cluster.run("scontrol", "requeuehold", job, check=0)
+    cluster.wait_state(job, "PENDING")
+    cluster.run("scancel", job, check=0)
+    def told(*options):
+        return cluster.run("sacct", "-X", "-n", "-P", "-o", "JobID,State", *options, check=0).stdout.split("\n")[:-1]
+    assert told() == [f"{job}|REQUEUED"]
+    assert told("-j", job) == [f"{job}|CANCELLED by {os.getuid()}"]
+    assert told("-D") == [f"{job}|REQUEUED"]

@@ -40,7 +40,9 @@ rpc::QueryAccountingRequest query_of(const SacctOptions& options) {
   query.set_from(question.from);
   query.set_until(question.until == 0 ? 0 : question.until + 1);  // jobs of this very second too
   query.set_with_steps(!question.allocations_only);
-  query.set_duplicates(options.duplicates);
+  // Of a job that nobody named, the last run that is shown may be an earlier one: sacct_lines() chooses.
+  const bool named = !question.jobs.empty() || !question.steps.empty();
+  query.set_duplicates(options.duplicates || !named);
   return query;
 }
 

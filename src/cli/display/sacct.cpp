@@ -169,6 +169,14 @@ std::vector<SacctLine> sacct_lines(std::span<const rpc::AccountedJob* const> job
   };
   std::stable_sort(selected.begin(), selected.end(),
                    [&](auto* left, auto* right) { return key(left) < key(right); });
+  if (!question.all_runs) {
+    const auto of_one_job = [](const rpc::AccountedJob* left, const rpc::AccountedJob* right) {
+      return left->job().job_id() == right->job().job_id();
+    };
+    // unique() keeps the first of each: from behind, the last run.
+    const auto kept = std::unique(selected.rbegin(), selected.rend(), of_one_job);
+    selected.erase(selected.begin(), kept.base());
+  }
 
   std::vector<SacctLine> lines;
   for (const rpc::AccountedJob* accounted : selected) {

@@ -54,6 +54,7 @@ struct SacctQuestion {
   std::vector<model::StateReason> reasons;
   std::optional<std::pair<uint32_t, uint32_t>> num_nodes, num_cpus, time_limit;  // least and most
   bool allocations_only = false;
+  bool all_runs = false;  // --duplicates: not only the last run of each job
   bool truncate = false;  // --truncate: starts and ends as if nothing had been outside the window
 };
 

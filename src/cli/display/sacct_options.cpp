@@ -264,7 +264,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         if (auto ended = read_document_option("sacct", letter, optarg, options.document)) return ended;
         break;
       case 'D':
-        options.duplicates = true;
+        options.duplicates = options.question.all_runs = true;
         break;
       case 'e':
         write_out(sacct_help_format());
