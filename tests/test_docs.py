@@ -4,7 +4,8 @@ A fenced block says what it is by the words after its backticks:
 - `console`: lines with `$ ` are commands, run by one bash for the whole page in an empty directory; the lines behind
   are what it prints. `…` stands for any text within a line, a line of `…` alone for any lines. A command that fails
   shows its exit code as `[1]` in a line of its own.
-- `bash NAME`, `toml NAME`: a file, written before the next command runs. ~/ stands for the page's own home.
+- `bash NAME`, `toml NAME`: a file, written before the next command runs. ~/ stands for the page's own home. A
+  file with an absolute name is shown, and not written: whoever runs the tests may be root.
 - `console skip REASON`: shown, not run. `text`: no example.
 
 ~/minke stands for this repository.
@@ -30,6 +31,16 @@ def blocks(page: pathlib.Path):
     text = page.read_text()
     for match in FENCE.finditer(text):
         yield text[:match.start()].count("\n") + 1, match[1].split(), match[2]
+
+
+def file_of_block(work: pathlib.Path, name: str) -> pathlib.Path | None:
+    """Where a page's file is written, always below `work`; None: nowhere, for its name is absolute. The
+    /etc/minke.toml of a page must not become the machine's."""
+    if name.startswith("/"):
+        return None
+    path = pathlib.Path(os.path.normpath(work / name.removeprefix("~/")))
+    assert path.is_relative_to(work), f"{name} leads out of the page's directory"
+    return path
 
 
 def commands(content: str):
@@ -108,9 +119,9 @@ def test_examples(page, new_cluster):
             where = f"{page.name}:{line}"
             assert words, f"{where}: a block must say what it is"
             if words[0] in ("bash", "toml", "ini") and len(words) == 2:
-                path = cluster.work / words[1].removeprefix("~/")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(content)
+                if path := file_of_block(cluster.work, words[1]):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(content)
             elif words[0] == "console" and words[1:2] != ["skip"]:
                 for command, expected in commands(content):
                     printed = shell.run(command)
@@ -122,6 +133,20 @@ def test_examples(page, new_cluster):
         poll(lambda: not daemons_below(cluster.work), 10, f"the end of every cluster of {page.name}")
     finally:
         shell.close()
+
+
+def test_no_file_of_a_page_is_written_outside_of_its_directory(tmp_path):
+    """Not one of those that there are, and none with an odd name."""
+    for page in PAGES:
+        for _, words, _ in blocks(page):
+            if words[:1] in (["bash"], ["toml"], ["ini"]) and len(words) == 2:
+                path = file_of_block(tmp_path, words[1])
+                assert path is None or path.is_relative_to(tmp_path), words[1]
+    assert file_of_block(tmp_path, "/etc/minke.toml") is None
+    assert file_of_block(tmp_path, "~/a/minke.toml") == tmp_path / "a/minke.toml"
+    for name in ("~//etc/minke.toml", "../minke.toml", "~/../minke.toml", "a/../../minke.toml"):
+        with pytest.raises(AssertionError):
+            file_of_block(tmp_path, name)
 
 
 def test_there_are_examples():
