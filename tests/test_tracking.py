@@ -209,3 +209,47 @@ def test_offline_runs_are_found_and_uploaded(cluster, python):
     assert runs()[running]["uploaded"]
     assert len((cluster.work / "uploads").read_text().splitlines()) == 2
     assert cluster.run("minke", "runs", "nowhere").returncode == 1
+
+
+def ranked(cluster, *options):
+    done = cluster.run("minke", "jobs", "--metric", "val_acc", "--sort", *options, check=0)
+    return {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:]}, done.stderr
+
+
+def together(cluster, script: str) -> list[int]:
+    """Two jobs that run at the same time, in one directory: each ends when the other has written, too."""
+    script += "; touch done.$1; while [ ! -e done.1 ] || [ ! -e done.2 ]; do sleep 0.1; done"
+    jobs = [cluster.sbatch(cluster.script(script, f"{number}.sh"), number) for number in (1, 2)]
+    for job in jobs:
+        assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+    return jobs
+
+
+def test_files_with_the_jobs_number_are_the_jobs(cluster):
+    """log-7.csv is job 7's, whatever else is there."""
+    jobs = together(cluster, "(echo epoch,val_acc; echo 1,0.$1) > log-$SLURM_JOB_ID.csv")
+    for job, value in zip(jobs, (0.1, 0.2)):
+        assert metrics(cluster, job)["val_acc"]["last"] == value
+    table, errors = ranked(cluster)
+    assert [table[str(job)][-1] for job in jobs] == ["0.1", "0.2"] and errors == ""
+
+
+def test_files_that_may_be_either_jobs_are_nobodys(cluster):
+    """It is said that it cannot be told, and a file that is named is read all the same."""
+    jobs = together(cluster, "(echo epoch,val_acc; echo 1,0.$1) > run-$(date +%s%N).csv")
+    table, errors = ranked(cluster)
+    assert not table, table
+    for job, other in (jobs, jobs[::-1]):
+        assert f"minke: it cannot be told whether job {job} wrote {cluster.work}/run-" in errors
+        done = cluster.run("minke", "metrics", job)
+        assert done.returncode == 1 and f"other jobs ran there at the same time ({other})" in done.stderr
+    file = next(cluster.work.glob("run-*.csv"))
+    assert metrics(cluster, jobs[0], file)["val_acc"]["last"] in (0.1, 0.2)
+
+
+def test_the_elapsed_time_of_a_job_that_never_ran(cluster):
+    job = cluster.submit("true", "--hold")
+    cluster.run("scancel", job, check=0)
+    cluster.wait_end(job)
+    lines = cluster.run("minke", "jobs", check=0).stdout.splitlines()
+    assert [line.split()[2:4] for line in lines if line.split()[0] == str(job)] == [["CANCELLED", "00:00:00"]]

@@ -30,7 +30,7 @@ void keep_as_owner(const model::JobRecord& job) {
   if (!os::become_user(job.uid(), job.gid())) return;
   auto client = Client::connect(false);  // as the owner, too
   if (!client) return;
-  MetricSearch search = search_for(job, client->home());
+  MetricSearch search = search_for(*client, job);
   search.update();
   const ml::MetricSet set = search.all();
   for (int i = 0; i < kTries && !set.empty() && !keep_metrics(*client, job, set); ++i)
@@ -47,10 +47,30 @@ bool keep_metrics(Client& client, const model::JobRecord& job, const ml::MetricS
   return client.call(request).has_value();
 }
 
-MetricSearch search_for(const model::JobRecord& job, const std::string& home) {
+MetricSearch search_for(const model::JobRecord& job, const std::string& home,
+                        std::vector<model::JobRecord> rivals) {
   const std::string tmp =
       job.state() == model::JOB_RUNNING ? home + "/tmp/job" + std::to_string(job.job_id()) : "";
-  return MetricSearch(job, job.spec().work_dir(), tmp);
+  MetricSearch search(job, job.spec().work_dir(), tmp);
+  search.set_rivals(std::move(rivals));
+  return search;
+}
+
+MetricSearch search_for(Client& client, const model::JobRecord& job) {
+  constexpr int64_t kAround = 60;  // s
+  rpc::QueryAccountingRequest query;
+  query.mutable_filter()->add_uids(job.uid());
+  query.mutable_filter()->set_all_states(true);
+  query.set_from(job.start_time() - kAround);
+  if (job.state() != model::JOB_RUNNING && job.state() != model::JOB_SUSPENDED)
+    query.set_until(job.end_time() + kAround);
+  std::vector<model::JobRecord> rivals;
+  if (const auto found = fetch_accounting(client, query)) {
+    std::vector<const model::JobRecord*> records;
+    for (const rpc::AccountedJob* one : found->records) records.push_back(&one->job());
+    rivals = rivals_of(job, records);
+  }
+  return search_for(job, client.home(), std::move(rivals));
 }
 
 int metric_keeper(const std::string& home) {

@@ -9,7 +9,10 @@
 
 namespace minke::cli {
 
-MetricSearch search_for(const model::JobRecord& job, const std::string& home);
+MetricSearch search_for(const model::JobRecord& job, const std::string& home,
+                        std::vector<model::JobRecord> rivals);
+// The same, with its rivals as the daemon tells them.
+MetricSearch search_for(Client& client, const model::JobRecord& job);
 // `minke keep-metrics`: the metrics of the jobs whose numbers are on standard input go into their records.
 int metric_keeper(const std::string& home);
 // Into the accounting record of a job that has ended. False: the daemon refused it, or there are none.

@@ -32,9 +32,13 @@ bool is_skipped(const std::string& name) {
   return names.contains(name) || (name.starts_with('.') && name != ".minke");
 }
 
-// Whether the path names the job of this number: "job12", "slurm-12", or the number alone where it is long
-// enough to be no other number.
-bool names_number(std::string_view path, const std::string& number) {
+// How well a path tells that a job wrote it.
+enum class Naming { kNone, kWeak, kStrong };
+
+// Strong: "job12", "slurm-12", or the number alone where it is long enough to be no other number. Weak:
+// "log-12.csv", which may also be the twelfth of something.
+Naming naming_of(std::string_view path, const std::string& number) {
+  Naming found = Naming::kNone;
   constexpr size_t kLongEnough = 4;  // characters
   for (size_t at = 0; (at = path.find(number, at)) != std::string_view::npos; at += number.size()) {
     std::string_view before = path.substr(0, at);
@@ -42,16 +46,70 @@ bool names_number(std::string_view path, const std::string& number) {
     if ((!before.empty() && text::is_digit(before.back())) ||
         (end < path.size() && text::is_digit(path[end])))
       continue;
-    if (number.size() >= kLongEnough) return true;
-    if (before.ends_with('-') || before.ends_with('_')) before.remove_suffix(1);
+    if (number.size() >= kLongEnough) return Naming::kStrong;
+    if (before.ends_with('-') || before.ends_with('_')) {
+      if (path.substr(end).starts_with('.')) found = Naming::kWeak;
+      before.remove_suffix(1);
+    }
     const std::string word =
         text::lower_case(before.substr(before.size() - std::min<size_t>(before.size(), 5)));
-    if (word.ends_with("job") || word.ends_with("slurm") || word.ends_with("jobid")) return true;
+    if (word.ends_with("job") || word.ends_with("slurm") || word.ends_with("jobid")) return Naming::kStrong;
   }
-  return false;
+  return found;
+}
+
+Naming naming_of(std::string_view path, const model::JobRecord& job) {
+  Naming found = naming_of(path, std::to_string(job.job_id()));
+  if (job.has_array_task_id())
+    found = std::max(found, naming_of(path, std::to_string(job.array_job_id()) + "_" +
+                                                std::to_string(job.array_task_id())));
+  return found;
+}
+
+bool has_ended(const model::JobRecord& job) {
+  return job.state() != model::JOB_PENDING && job.state() != model::JOB_RUNNING &&
+         job.state() != model::JOB_SUSPENDED;
+}
+
+// Whether the job may have written at that time: certainly while it ran, and with some slack around it.
+bool may_have_written(const model::JobRecord& job, int64_t time, int64_t before, int64_t after) {
+  return time >= job.start_time() - before && (!has_ended(job) || time <= job.end_time() + after);
+}
+bool ran_then(const model::JobRecord& job, int64_t time) {
+  return may_have_written(job, time, 0, 0);
+}
+
+bool is_below(const std::string& path, const std::string& directory) {
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || directory.ends_with('/') || path[directory.size()] == '/');
 }
 
 }  // namespace
+
+std::vector<model::JobRecord> rivals_of(const model::JobRecord& job,
+                                        const std::vector<const model::JobRecord*>& records) {
+  constexpr size_t kMost = 500;
+  std::vector<model::JobRecord> rivals;
+  for (const model::JobRecord* one : records) {
+    if (one->job_id() == job.job_id() || one->uid() != job.uid() || one->start_time() == 0 ||
+        one->state() == model::JOB_PENDING)
+      continue;
+    if ((has_ended(job) && one->start_time() > job.end_time() + kSlack) ||
+        (has_ended(*one) && one->end_time() + kSlack < job.start_time()))
+      continue;
+    const std::string &own = job.spec().work_dir(), &others = one->spec().work_dir();
+    if (!is_below(own, others) && !is_below(others, own)) continue;
+    rivals.push_back(*one);
+    if (rivals.size() == kMost) break;
+  }
+  return rivals;
+}
+
+// Of the job itself, and then of each rival: how well any file is named after it.
+struct MetricSearch::Names {
+  Naming own = Naming::kNone;
+  std::vector<Naming> rivals;
+};
 
 MetricSearch::MetricSearch(const model::JobRecord& job, std::string work_dir, std::string tmp_dir)
     : job_(job), work_dir_(std::move(work_dir)), tmp_dir_(std::move(tmp_dir)) {}
@@ -86,8 +144,7 @@ void MetricSearch::look_into(const std::string& directory, int depth) {
     struct stat status;
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     // Written while it ran. What goes on being written afterwards is another's.
-    if (status.st_mtime < job_.start_time() - 1) continue;
-    if (job_.state() != model::JOB_RUNNING && status.st_mtime > job_.end_time() + kSlack) continue;
+    if (!may_have_written(job_, status.st_mtime, 1, kSlack)) continue;
     File file;
     file.parser = std::move(parser);
     files_.emplace(path, std::move(file));
@@ -106,6 +163,7 @@ void MetricSearch::read_file(const std::string& path, File& file) {
     file = std::move(fresh);
   }
   file.inode = status.st_ino;
+  file.written = status.st_mtime;
   std::string buffer(size_t{1} << 20, '\0');
   while (file.read < kMaxBytes) {
     const ssize_t got =
@@ -131,48 +189,89 @@ void MetricSearch::update() {
   for (auto& [path, file] : files_) read_file(path, file);
 }
 
-bool MetricSearch::names_job(const std::string& path) const {
-  if (!path.starts_with(work_dir_)) return false;
+MetricSearch::Owner MetricSearch::owner_of(const std::string& path, const File& file,
+                                           const Names& names) const {
+  if (fixed_) return Owner::kJob;
+  if (!file.parser->certain() && file.metrics.empty()) return Owner::kAnother;
+  if (const uint32_t named = file.parser->job_id(); named != 0)
+    return named == job_.job_id() ? Owner::kJob : Owner::kAnother;
+  if (!tmp_dir_.empty() && path.starts_with(tmp_dir_ + "/")) return Owner::kJob;
+  if (!file.parser->certain()) return Owner::kAnother;
   const std::string below = path.substr(work_dir_.size());
-  if (job_.has_array_task_id()) {
-    const std::string task = std::to_string(job_.array_job_id()) + "_" + std::to_string(job_.array_task_id());
-    if (names_number(below, task)) return true;
+  const Naming own = naming_of(below, job_);
+  if (own == Naming::kStrong) return Owner::kJob;
+  if (names.own == Naming::kStrong) return Owner::kAnother;
+  const bool surely = ran_then(job_, file.written);
+  bool contended = false;
+  for (size_t i = 0; i < rivals_.size(); ++i) {
+    const model::JobRecord& rival = rivals_[i];
+    const Naming others = naming_of(below, rival);
+    if (others == Naming::kStrong || (others == Naming::kWeak && own == Naming::kNone))
+      return Owner::kAnother;
+    if (names.rivals[i] != Naming::kNone || !is_below(path, rival.spec().work_dir())) continue;
+    if (!may_have_written(rival, file.written, 1, kSlack)) continue;
+    const bool rival_surely = ran_then(rival, file.written);
+    if (rival_surely && !surely) return Owner::kAnother;
+    contended |= rival_surely == surely;
   }
-  return names_number(below, std::to_string(job_.job_id()));
+  if (own == Naming::kWeak || rivals_.empty()) return Owner::kJob;
+  if (names.own == Naming::kWeak) return Owner::kAnother;
+  return contended ? Owner::kUnknown : Owner::kJob;
 }
 
-bool MetricSearch::is_ours(const std::string& path, const File& file, bool some_named) const {
-  if (fixed_) return true;
-  if (!file.parser->certain() && file.metrics.empty()) return false;
-  if (const uint32_t named = file.parser->job_id(); named != 0) return named == job_.job_id();
-  if (!tmp_dir_.empty() && path.starts_with(tmp_dir_ + "/")) return true;
-  return file.parser->certain() && (!some_named || names_job(path));
+MetricSearch::Names MetricSearch::names() const {
+  Names names;
+  names.rivals.resize(rivals_.size());
+  for (const auto& [path, file] : files_) {
+    if (!is_below(path, work_dir_)) continue;
+    const std::string below = path.substr(work_dir_.size());
+    names.own = std::max(names.own, naming_of(below, job_));
+    for (size_t i = 0; i < rivals_.size(); ++i)
+      names.rivals[i] = std::max(names.rivals[i], naming_of(below, rivals_[i]));
+  }
+  return names;
 }
 
 template <typename Take>
-void MetricSearch::for_each_of_ours(Take take) const {
-  const bool some_named =
-      std::any_of(files_.begin(), files_.end(), [&](const auto& one) { return names_job(one.first); });
+void MetricSearch::for_each(Owner wanted, Take take) const {
+  const Names found = names();
   for (const auto& [path, file] : files_) {
-    if (is_ours(path, file, some_named)) take(path, file);
+    if (owner_of(path, file, found) == wanted) take(path, file);
   }
+}
+
+std::string MetricSearch::dispute() const {
+  std::string paths;
+  size_t count = 0;
+  for_each(Owner::kUnknown, [&](const std::string& path, const File&) {
+    constexpr size_t kShown = 3;
+    if (++count <= kShown) paths += (paths.empty() ? "" : ", ") + path;
+  });
+  if (count == 0) return "";
+  std::string others;
+  for (size_t i = 0; i < std::min<size_t>(rivals_.size(), 3); ++i)
+    others += (others.empty() ? "" : ", ") + text::format_job_id(rivals_[i]);
+  return "it cannot be told whether job " + text::format_job_id(job_) + " wrote " + paths +
+         (count > 3 ? " …" : "") + ": other jobs ran there at the same time (" + others +
+         (rivals_.size() > 3 ? " …" : "") +
+         "). Files with the job's number are told apart: log-$SLURM_JOB_ID.csv";
 }
 
 ml::MetricSet MetricSearch::all() const {
   ml::MetricSet metrics;
-  for_each_of_ours([&](const std::string&, const File& file) { metrics.merge(file.metrics); });
+  for_each(Owner::kJob, [&](const std::string&, const File& file) { metrics.merge(file.metrics); });
   return metrics;
 }
 
 std::vector<std::string> MetricSearch::paths() const {
   std::vector<std::string> paths;
-  for_each_of_ours([&](const std::string& path, const File&) { paths.push_back(path); });
+  for_each(Owner::kJob, [&](const std::string& path, const File&) { paths.push_back(path); });
   return paths;
 }
 
 std::vector<std::string> MetricSearch::problems() const {
   std::vector<std::string> problems;
-  for_each_of_ours([&](const std::string& path, const File& file) {
+  for_each(Owner::kJob, [&](const std::string& path, const File& file) {
     if (!file.problem.empty()) problems.push_back(path + ": " + file.problem);
   });
   return problems;

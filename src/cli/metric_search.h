@@ -3,7 +3,8 @@
 //
 // A file is the job's where it lies below the job's directory (or its $SLURM_TMPDIR) and was written while
 // the job ran; where some of these have the job's number in their path ("job12"), only those are. A W&B run
-// names its job itself.
+// names its job itself. Where a rival may have written it just as well (another job of the user's that ran
+// there at that time), "log-12.csv" names its job, too; what no name tells apart is nobody's, and disputed.
 #pragma once
 
 #include <sys/types.h>
@@ -20,6 +21,10 @@
 
 namespace minke::cli {
 
+// The user's other jobs that ran where and while the job did; of `records`, which may hold any jobs.
+std::vector<model::JobRecord> rivals_of(const model::JobRecord& job,
+                                        const std::vector<const model::JobRecord*>& records);
+
 class MetricSearch {
  public:
   // `tmp_dir`: of the job while it runs; may be empty.
@@ -27,6 +32,7 @@ class MetricSearch {
 
   // Files by name, whatever they are of. Errors: no file of a kind that is known.
   Status use_only(const std::vector<std::string>& paths);
+  void set_rivals(std::vector<model::JobRecord> rivals) { rivals_ = std::move(rivals); }
   // Looks for files, and reads what is new in them. Costs little where nothing is.
   void update();
 
@@ -34,6 +40,7 @@ class MetricSearch {
   ml::MetricSet all() const;
   std::vector<std::string> paths() const;     // of the files that are the job's
   std::vector<std::string> problems() const;  // "PATH: what is wrong", of damaged files
+  std::string dispute() const;  // of which files it cannot be told whose they are; empty: of none
 
  private:
   struct File {
@@ -41,17 +48,22 @@ class MetricSearch {
     ml::MetricSet metrics;
     uint64_t read = 0;
     ino_t inode = 0;
+    int64_t written = 0;  // s since the epoch, the last time
     std::string problem;
   };
   void look_into(const std::string& directory, int depth);
   void read_file(const std::string& path, File& file);
-  bool names_job(const std::string& path) const;
-  bool is_ours(const std::string& path, const File& file, bool some_named) const;
+  // Whose names stand in the files' paths; asked once for all files.
+  struct Names;
+  enum class Owner { kJob, kAnother, kUnknown };
+  Owner owner_of(const std::string& path, const File& file, const Names& names) const;
+  Names names() const;
   template <typename Take>
-  void for_each_of_ours(Take take) const;
+  void for_each(Owner wanted, Take take) const;
 
   const model::JobRecord job_;
   const std::string work_dir_, tmp_dir_;
+  std::vector<model::JobRecord> rivals_;
   bool fixed_ = false;
   size_t looked_at_ = 0;
   std::map<std::string, File> files_;

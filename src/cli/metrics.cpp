@@ -128,7 +128,7 @@ int metrics(const MetricsOptions& options) {
     return complain("job " + label + " has not begun");
   const bool own = job->uid() == ::getuid();
   std::optional<MetricSearch> search;
-  if (own || !options.files.empty()) search.emplace(search_for(*job, client->home()));
+  if (own || !options.files.empty()) search.emplace(search_for(*client, *job));
   if (!options.files.empty()) {
     if (const Status used = search->use_only(options.files); !used) return complain(used.error().message);
   }
@@ -176,6 +176,10 @@ int metrics(const MetricsOptions& options) {
     if (!options.follow || ended) {
       for (const std::string& problem : search ? search->problems() : std::vector<std::string>())
         std::fprintf(stderr, "minke: %s\n", problem.c_str());
+      const std::string dispute = search ? search->dispute() : std::string();
+      if (!dispute.empty())
+        std::fprintf(stderr, "minke: %s, or can be named: minke metrics %s FILE\n", dispute.c_str(),
+                     label.c_str());
       if (!record.empty()) return 0;
       if (!options.json) {
         if (!own && !search)
@@ -189,7 +193,7 @@ int metrics(const MetricsOptions& options) {
     job = fetch_job(*client, *wanted, options.job);
     if (!job) return complain(job.error().message);
     // The search goes by when the job ran.
-    if (has_ended(*job) && options.files.empty()) search.emplace(search_for(*job, client->home()));
+    if (has_ended(*job) && options.files.empty()) search.emplace(search_for(*client, *job));
   }
 }
 

@@ -57,16 +57,20 @@ int rank_jobs(const RankOptions& options) {
   }
   const auto found = fetch_accounting(*client, query);
   if (!found) return complain(found.error().message);
+  std::vector<const model::JobRecord*> records;
+  for (const rpc::AccountedJob* one : found->records) records.push_back(&one->job());
   std::vector<Row> rows;
+  std::vector<std::string> disputes;
   for (const rpc::AccountedJob* one : found->records) {
     const model::JobRecord& job = one->job();
     Row row{&job, job.metrics()};
     if (job.state() == model::JOB_PENDING) continue;
     if (row.metrics.empty() && job.start_time() != 0) {
-      MetricSearch search = search_for(job, client->home());
+      MetricSearch search = search_for(job, client->home(), rivals_of(job, records));
       search.update();
       const ml::MetricSet set = search.all();
       row.metrics = set.record(ml::MetricSet::kMaxSeries);
+      if (std::string dispute = search.dispute(); !dispute.empty()) disputes.push_back(std::move(dispute));
       if (job.state() != model::JOB_RUNNING && job.state() != model::JOB_SUSPENDED)
         keep_metrics(*client, job, set);
     }
@@ -84,6 +88,7 @@ int rank_jobs(const RankOptions& options) {
       }
     }
   }
+  for (const std::string& dispute : disputes) std::fprintf(stderr, "minke: %s\n", dispute.c_str());
   if (options.sort && columns.empty()) return complain("no job has metrics to sort by");
   if (options.sort) {
     std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
@@ -112,9 +117,8 @@ int rank_jobs(const RankOptions& options) {
   lines[0].insert(lines[0].end(), columns.begin(), columns.end());
   for (const Row& row : rows) {
     const model::JobRecord& job = *row.job;
-    const int64_t end = job.state() == model::JOB_RUNNING ? found->now : job.end_time();
     std::string elapsed;
-    append_clock(elapsed, std::max<int64_t>(0, end - job.start_time()));
+    append_clock(elapsed, elapsed_seconds(job, found->now));
     std::vector<std::string> line = {text::format_job_id(job), job.spec().name(),
                                      std::string(text::job_state_name(job.state())), elapsed};
     for (const std::string& column : columns) {
