@@ -1,6 +1,8 @@
 """minke cp and minke sync. Need no cluster."""
 import os
 import pathlib
+import pty
+import re
 import shutil
 import subprocess
 
@@ -80,3 +82,29 @@ def test_another_machine_is_reached_by_rsync(tree, tmp_path):  # noqa: F811
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "far/tree/sparse").stat().st_size == 1 << 24
     assert (tmp_path / "exact/sparse").stat().st_size == 1 << 24
+
+
+def test_the_progress_line_is_ended_before_the_summary(tmp_path):
+    """On a terminal, whatever it makes of control characters."""
+    source = tmp_path / "many"
+    for number in range(40):
+        (source / str(number)).mkdir(parents=True)
+        for name in range(250):
+            (source / str(number) / str(name)).write_bytes(b"x" * 1000)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(MINKE, ["minke", "cp", "--threads", "1", str(source), str(tmp_path / "copy")])
+    shown = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            break
+        shown += piece
+        if not piece:
+            break
+    assert os.waitpid(pid, 0)[1] == 0
+    os.close(terminal)
+    text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", shown.decode())
+    summary = text.index("10,000 files copied")
+    assert summary == 0 or text[summary - 1] == "\n", text

@@ -104,7 +104,7 @@ int copy(const Options& options) {
                 both->first + " and " + both->second + " would have the same place in " + destination);
   const auto& stop = stop_on_signals();
   storage::CopyProgress progress;
-  const ProgressLine line([&] {
+  ProgressLine line([&] {
     return fmt::format("{} files, {}", storage::number_text(progress.files + progress.same),
                        storage::bytes_text(progress.bytes));
   });
@@ -126,17 +126,20 @@ int copy(const Options& options) {
                                               .stop = &stop},
                                              progress);
     if (!copied && copied.error().code == ECANCELED) {
+      line.finish();
       fail(options, "stopped; the same command goes on from here");
       return 130;
     }
     if (!copied) {
       complete = false;
+      line.finish();
       if (progress.failures.count() == failed) fail(options, copied.error().message);
     } else if (options.verify) {
       if (Status compared = storage::compare_trees(source, to, options.threads, progress.failures); !compared)
         progress.failures.add(source, compared.error().message);
     }
   }
+  line.finish();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (const int code = report_errors(options.name(), progress.failures.kept(), progress.failures.count()))
     return code;

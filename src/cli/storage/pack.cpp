@@ -142,10 +142,12 @@ int unpack_main(int argc, char** argv) {
   if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
   if (to.empty()) to = storage::without_suffix(base_name(archive));
-  const ProgressLine line([] { return std::string("unpacking …"); });
-  if (const Status done = storage::unpack(archive, to, &stop_on_signals()); !done)
-    return fail("minke unpack", done.error());
-  return 0;
+  Status done;
+  {
+    const ProgressLine line([] { return std::string("unpacking …"); });
+    done = storage::unpack(archive, to, &stop_on_signals());
+  }
+  return done ? 0 : fail("minke unpack", done.error());
 }
 
 }  // namespace minke::cli

@@ -13,10 +13,13 @@ class ProgressLine {
  public:
   // `text` is asked from a thread of this object's own.
   explicit ProgressLine(std::function<std::string()> text);
-  ~ProgressLine();  // takes the line away
+  ~ProgressLine() { finish(); }
+  // Ends the line, for good: what is written next stands on a line of its own, whatever the terminal can do.
+  void finish();
 
  private:
   std::atomic<bool> done_{false};
+  std::function<std::string()> text_;
   std::thread thread_;
 };
 
