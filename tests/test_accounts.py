@@ -375,3 +375,53 @@ def test_abbreviated_columns_mean_the_plain_ones(shared):
     assert sacctmgr(shared, "modify", "account", "physics", "set", "priority=6").returncode == 0
     inherited = shared.run("sacctmgr", "-nP", "list", "assoc", f"user={USER}", "account=theory", "format=priority", check=0)
     assert inherited.stdout == "6\n"
+
+
+WITHOUT_LIMITS = "sacctmgr: warning: {} will not hold anybody up: this cluster does not enforce limits."
+HINT = 'minke.toml needs enforce = ["limits"] below [accounting] (slurm.conf: AccountingStorageEnforce=limits)'
+
+
+@pytest.mark.parametrize("words,names", [
+    (("modify", "user", USER, "set", "maxjobs=1"), "MaxJobs"),
+    (("modify", "user", USER, "set", "maxsubmitjobs=1", "maxwall=10"), "MaxSubmitJobs, MaxWall"),
+    (("modify", "account", "lab", "set", "grptres=cpu=1", "grpjobs=2"), "GrpJobs, GrpTRES"),
+    (("modify", "account", "lab", "set", "grptresmins=cpu=10"), "GrpTRESMins"),
+    (("modify", "account", "lab", "set", "maxtresperjob=cpu=1"), "MaxTRES"),
+    (("add", "account", "new", "grpwall=10"), "GrpWall"),
+    (("add", "qos", "new", "maxjobsperuser=3"), "MaxJobsPerUser"),
+    (("modify", "qos", "normal", "set", "maxtresperuser=cpu=2", "maxwall=5"), "MaxTRESPerUser, MaxWall"),
+    (("modify", "cluster", "minke", "set", "grpsubmitjobs=5"), "GrpSubmitJobs")])
+def test_a_limit_that_is_not_enforced_is_said_to_be_none(cluster, words, names):
+    """Each time, with --quiet too, and when it is said again; not where something else is set."""
+    for setup in (("add", "account", "lab"), ("add", "user", USER, "account=lab")):
+        assert sacctmgr(cluster, *setup).stderr == ""
+    done = sacctmgr(cluster, "-Q", *words)
+    assert done.returncode == 0 and WITHOUT_LIMITS.format(names) in done.stderr and HINT in done.stderr, done.stderr
+    again = sacctmgr(cluster, *words)
+    assert words[0] == "add" or WITHOUT_LIMITS.format(names) in again.stderr, again.stderr
+    taken = sacctmgr(cluster, "modify", "user", USER, "set", "maxjobs=-1", "comment=x")
+    assert taken.returncode == 0 and taken.stderr == "", taken.stderr
+
+
+def test_what_else_has_no_effect_is_said(cluster):
+    for setup in (("add", "account", "lab"), ("add", "user", USER, "account=lab"), ("add", "qos", "high")):
+        assert sacctmgr(cluster, *setup).stderr == ""
+    assert "Fairshare will not change the order of jobs: PriorityType is priority/basic" in \
+        sacctmgr(cluster, "modify", "account", "lab", "set", "fairshare=5").stderr
+    assert "the list of QOS keeps nobody from another one" in \
+        sacctmgr(cluster, "modify", "account", "lab", "set", "qos=high").stderr
+    assert "MaxJobsAccrue will be kept, and changes nothing here" in \
+        sacctmgr(cluster, "modify", "user", USER, "set", "maxjobsaccrue=5").stderr
+
+
+def test_a_file_of_limits_that_are_not_enforced(cluster):
+    """sacctmgr load says so, too; where limits are enforced, nothing is said."""
+    (cluster.work / "tree").write_text("Cluster - 'minke'\nParent - 'root'\nAccount - 'lab':GrpTRES=cpu=1\n"
+                                       f"Parent - 'lab'\nUser - '{USER}':MaxJobs=1\n")
+    done = sacctmgr(cluster, "load", "file=tree")
+    assert done.returncode == 0 and WITHOUT_LIMITS.format("GrpTRES, MaxJobs") in done.stderr, done.stderr
+
+
+def test_limits_that_are_enforced_need_no_words(shared):
+    done = sacctmgr(shared, "modify", "user", USER, "set", "maxjobs=1", "grptres=cpu=1", "qos=normal", "fairshare=4")
+    assert done.returncode == 0 and done.stderr == "", done.stderr

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cli/fetch.h"
+#include "cli/sacctmgr/enforcement.h"
 
 namespace minke::cli {
 namespace {
@@ -35,6 +36,20 @@ class SingleKeys {
   termios before_{};
   bool changed_ = false;
 };
+
+// Each time, and with --quiet, too: a limit that does not hold is no matter of taste.
+void tell_of_what_has_no_effect(Client& client, const sched::AccountsChange& change,
+                                const sched::AccountBook& before) {
+  if (change.associations.empty() && change.qos.empty()) return;
+  rpc::ClientMessage request;
+  request.mutable_query_config();
+  const auto answer = client.call(std::move(request));
+  if (!answer) return;
+  Parameters parameters;
+  for (const rpc::Field& one : answer->config().values()) parameters[one.name()] = one.value();
+  for (const std::string& sentence : without_effect(change, before, parameters))
+    std::fprintf(stderr, "sacctmgr: warning: %s\n", sentence.c_str());
+}
 
 // The next character of standard input; nothing at its end or when time is up.
 std::optional<char> next_key(std::chrono::steady_clock::time_point deadline) {
@@ -169,6 +184,7 @@ int AccountingSession::commit() {
     std::fprintf(stderr, " Error with request: %s\n", sent.error().message.c_str());
     return 1;
   }
+  tell_of_what_has_no_effect(*client_, change, book_);
   return 0;
 }
 
