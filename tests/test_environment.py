@@ -194,3 +194,96 @@ def test_salloc_goes_to_its_directory_or_ends(cluster):
 def test_the_asked_frequency_is_told_in_slurms_words(cluster):
     job = cluster.submit("echo $SLURM_CPU_FREQ_REQ; srun printenv SLURM_CPU_FREQ_REQ", "--cpu-freq=low-HIGHM1:ondemand")
     assert cluster.output(job) == "Low-Highm1:OnDemand\n" * 2
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A user's directory whose profile, like many a cluster's, sets PATH anew, with a real Slurm's commands in front."""
+    slurm = tmp_path / "user/slurm"
+    slurm.mkdir(parents=True)
+    for name in ("sbatch", "squeue", "scontrol"):
+        (slurm / name).write_text("#!/bin/sh\necho the real one\n")
+        (slurm / name).chmod(0o755)
+    for name in (".bash_profile", ".profile", ".zprofile"):
+        (tmp_path / "user" / name).write_text(
+            f"export PATH={slurm}:/usr/local/bin:/usr/bin:/bin MINKE_HOME=/nonexistent BASH_ENV=/nonexistent PROFILE={name}\n")
+    return tmp_path / "user"
+
+
+@pytest.mark.minke_only
+@pytest.mark.parametrize("line,profile", [
+    ("#!/bin/bash -l", ".bash_profile"), ("#!/bin/bash --login", ".bash_profile"), ("#! /bin/bash -le", ".bash_profile"),
+    ("#!/usr/bin/env -S bash -l", ".bash_profile"), ("#!/bin/sh -l", ".profile"), ("#!/usr/bin/zsh -l", ".zprofile")])
+def test_login_shells_keep_the_clusters_commands(cluster, home, line, profile):
+    """As MyQueue and Cylc begin their scripts: the profile is read, and sbatch is still the job's cluster's."""
+    if "zsh" in line and not os.path.exists("/usr/bin/zsh"):
+        pytest.skip("there is no zsh")
+    script = cluster.script(line + """
+        echo "$PROFILE $0 $# $1|$2"
+        command -v sbatch; command -v squeue
+        squeue -h -j $SLURM_JOB_ID -o %i
+        sbatch --parsable -o /dev/null --wrap true
+        while read -r word; do echo "read $word"; done <<< "x" 2> /dev/null || echo read x
+        sh -c 'command -v scontrol'; trap 'echo trapped' EXIT; (exit 3); exit 7""".replace("\n        ", "\n"))
+    if "-le" in line:
+        script.write_text(script.read_text().replace("(exit 3); ", "").replace("exit 7", "false; echo never"))
+    if "sh -l" in line and "bash" not in line and "zsh" not in line:
+        script.write_text("\n".join(one if "<<<" not in one else "echo read x" for one in script.read_text().split("\n")))
+    job = cluster.sbatch(script, "a b", "c", env={"HOME": str(home), "ZDOTDIR": None})
+    lines = cluster.output(job).splitlines()
+    commands = cluster.home / "bin"
+    assert lines[0].startswith(f"{profile} /") and lines[0].endswith("slurm_script 2 a b|c"), lines
+    assert lines[1:] == [f"{commands}/sbatch", f"{commands}/squeue", str(job), str(job + 1), "read x", f"{commands}/scontrol",
+                         "trapped"], lines
+    assert cluster.job(job)["ExitCode"] == ("1:0" if "-le" in line else "7:0")
+
+
+CYLC = """#!/bin/bash -l
+# ++++ THIS IS A CYLC JOB SCRIPT ++++
+export CYLC_TASK_JOB=1/foo/01
+if [[ $- == *i* ]]; then echo interactive; fi
+cylc__job__main() { set -euo pipefail; trap 'echo "failed/ERR" >&2' ERR; sacct -n -X -j "$SLURM_JOB_ID" -o jobid; echo succeeded; }
+. <(echo 'sourced=yes')
+cylc__job__main; echo "${sourced} ${BASH_SOURCE[0]##*/} ${0##*/}"
+[[ ${BASH_SOURCE[0]} == "$0" ]] && echo main
+"""
+
+
+@pytest.mark.minke_only
+def test_a_script_as_cylc_writes_it(cluster, home):
+    job = cluster.submit(CYLC, env={"HOME": str(home)})
+    assert [line.strip() for line in cluster.output(job).splitlines()] == \
+        [str(job), "succeeded", "yes slurm_script slurm_script", "main"]
+
+
+@pytest.mark.minke_only
+def test_the_commands_are_installed_for_every_shell(cluster, home):
+    """Outside of jobs behind what is there, in jobs in front; `ssh host sbatch` finds them, too; and all of it can go."""
+    bashrc = home / ".bashrc"
+    bashrc.write_text("case $- in *i*) ;; *) return ;; esac\n")
+    (home / ".bash_profile").write_text("PATH=/usr/local/bin:/usr/bin:/bin\n")
+    before = {path: path.read_text() for path in home.glob(".*") if path.is_file()}
+    environment = {"HOME": str(home), "MINKE_HOME": None, "PATH": "/usr/local/bin:/usr/bin:/bin", "XDG_STATE_HOME": None}
+    minke = cluster.home / "bin/minke"
+
+    def bash(*options, **more):
+        return cluster.run("bash", *options, "-c", "command -v sbatch squeue; echo $MINKE_HOME", env=environment | more).stdout
+
+    def install(*options):
+        return cluster.run("env", "MINKE_HOME=" + str(cluster.home), minke, "env", *options, env=environment, check=0).stdout
+    ours = f"{cluster.home}/bin/sbatch\n{cluster.home}/bin/squeue\n{cluster.home}\n"
+    assert bash("-l") != ours
+    assert str(bashrc) in install("--install")
+    assert install("--install") == "there already\n"
+    ssh = {"SSH_CLIENT": "192.0.2.1 1 22", "SHLVL": "0"}  # by which bash knows that it is sshd's
+    assert bash("-l") == ours and bash(**ssh) == ours
+    slurm = str(home / "slurm")
+    environment["PATH"] = f"{slurm}:/usr/bin:/bin"
+    assert bash(**ssh) == f"{slurm}/sbatch\n{slurm}/squeue\n{cluster.home}\n"
+    (home / ".bash_profile").write_text(f"PATH={slurm}:/usr/bin:/bin\n" + (home / ".bash_profile").read_text())
+    job = cluster.sbatch("--wrap", "bash -lc 'command -v sbatch squeue; echo $MINKE_HOME'", env={"HOME": str(home)})
+    assert cluster.output(job) == ours
+    (home / ".bash_profile").write_text("\n".join((home / ".bash_profile").read_text().split("\n")[1:]))
+    install("--uninstall")
+    assert {path: path.read_text() for path in home.glob(".*") if path.is_file()} == before
+    assert install("--uninstall") == "nothing was installed\n"

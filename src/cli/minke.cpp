@@ -26,6 +26,7 @@
 #include "cli/parse_options.h"
 #include "cli/repair.h"
 #include "cli/runs.h"
+#include "cli/shell_install.h"
 #include "cli/simulate.h"
 #include "cli/software.h"
 #include "cli/storage/my_tiers.h"
@@ -65,9 +66,19 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-int env(bool force, bool csh) {
+int env(bool force, bool csh, bool install, bool uninstall) {
   auto home = os::minke_home();
   if (!home) return complain(home.error());
+  if (install || uninstall) {
+    if (install && (!os::is_shared(*home) || ::geteuid() == 0)) {
+      if (auto linked = make_links(*home); !linked) return complain(linked.error());
+    }
+    const auto done = install ? install_in_shells(*home, force) : uninstall_from_shells(*home);
+    if (!done) return complain(done.error());
+    std::fputs(done->empty() ? (install ? "there already\n" : "nothing was installed\n") : done->c_str(),
+               stdout);
+    return 0;
+  }
   if (!os::is_shared(*home) || ::geteuid() == 0) {
     if (auto linked = make_links(*home); !linked) return complain(linked.error());
   }
@@ -113,7 +124,6 @@ int daemon_main(engine::DaemonOptions options) {
   }
   // Jobs find the commands there.
   if (const Status linked = make_links(options.home); !linked) return complain(linked.error());
-  if (options.config_path.empty()) options.config_path = os::configuration_path(options.home);
   return engine::run_daemon(options);
 }
 
@@ -169,7 +179,7 @@ int minke_main(int argc, char** argv) {
   bool follow = false;
   int lines = 50;
   log_command->add_flag("-f,--follow", follow, "go on as it grows");
-  log_command->add_option("-n,--lines", lines, "how many of the last lines")->check(CLI::NonNegativeNumber);
+  log_command->add_option("-n,--lines", lines, "how many of the last lines")->check(CLI::Range(0, 1000000000));
   log_command->callback([&] { exit_code = log(follow, lines); });
 
   auto* env_command = app.add_subcommand("env", "shell commands that put Slurm's commands on PATH, for eval");
@@ -177,7 +187,12 @@ int minke_main(int argc, char** argv) {
   env_command->add_flag("--over-slurm", over_slurm, "in front of a real Slurm's commands, too");
   bool csh = false;
   env_command->add_flag("--csh", csh, "for csh and tcsh: eval \"`minke env --csh`\"");
-  env_command->callback([&] { exit_code = env(over_slurm, csh); });
+  bool install = false, uninstall = false;
+  auto* install_flag = env_command->add_flag(
+      "--install", install,
+      "for good: in the files that your shells read; by root of a shared cluster, for all");
+  env_command->add_flag("--uninstall", uninstall, "take that back")->excludes(install_flag);
+  env_command->callback([&] { exit_code = env(over_slurm, csh, install, uninstall); });
 
   auto* man_command = app.add_subcommand("man", "the manual page of sbatch, salloc or srun, for man -l -");
   std::string page;

@@ -206,14 +206,20 @@ int script_shell_main(int argc, char** argv) {
     if (!words[i].empty()) command.emplace_back(words[i]);
   }
   const bool csh = shell.ends_with("csh");
-  const std::string init = software::shell_quoted(software::init_path(*home) + (csh ? "/csh" : "/sh"));
+  const std::string path = software::init_path(*home) + (csh ? "/csh" : "/sh");
+  const std::string init = software::shell_quoted(path);
   command.push_back("-c");
   if (csh) {
     std::string line = "source " + init + "; source";
     for (int i = 2; i < argc; ++i) line += " " + software::shell_quoted(argv[i]);
     command.push_back(line);
   } else {
-    command.push_back(". " + init + "; . \"$0\"");
+    // What a profile has set is set again, after it: the job's cluster, and its commands in front.
+    std::string code =
+        "export MINKE_HOME=" + software::shell_quoted(*home) + "; " + software::commands_in_front() + " ";
+    // bash has its functions from the environment.
+    if (!shell.ends_with("bash") && ::access(path.c_str(), R_OK) == 0) code += ". " + init + "; ";
+    command.push_back(code + ". \"$0\"");
     for (int i = 2; i < argc; ++i) command.emplace_back(argv[i]);
   }
   std::vector<char*> pointers;

@@ -34,6 +34,10 @@ std::string shell_quoted(const std::string& text) {
   return quoted + "'";
 }
 
+std::string commands_in_front() {
+  return "case \"$PATH\" in \"$MINKE_HOME\"/bin:*) ;; *) export PATH=\"$MINKE_HOME/bin:$PATH\" ;; esac;";
+}
+
 std::string posix_init(const std::string& minke, const std::string& home) {
   return "module() " + module_body(minke) + "\n" + "ml() " + ml_body() + "\n" +
          "if [ -n \"${BASH_VERSION:-}\" ]; then\n"

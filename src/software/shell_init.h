@@ -17,6 +17,9 @@ std::string csh_init(const std::string& minke, const std::string& home);
 // bash takes functions from its environment, whatever files it reads; so scripts need none.
 std::string job_environment(const std::string& minke, const std::string& home);
 
+// A command for any shell but csh: puts the commands of $MINKE_HOME in front of all others on PATH.
+std::string commands_in_front();
+
 // In single quotes for sh.
 std::string shell_quoted(const std::string& text);
 

@@ -16,6 +16,7 @@ namespace minke::engine {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 16;
+constexpr size_t kMostOfInterpreter = 250;  // BINPRM_BUF_SIZE is 256
 
 // The value in the block; what Lmod's own set-up put there counts as nobody's.
 bool is_users_own(std::string_view block, std::string_view name) {
@@ -55,11 +56,58 @@ bool is_bash(const std::string& shell) {
   return ::realpath(shell.c_str(), target) != nullptr && std::string_view(target).ends_with("/bash");
 }
 
+std::string_view last_component(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The interpreter's command ("/bin/bash -l") as the kernel takes it: a program, and one word. env's -S makes
+// several words of it.
+std::vector<std::string_view> words_of(std::string_view command) {
+  const size_t end = std::min(command.find_first_of(" \t"), command.size());
+  std::vector<std::string_view> words = {command.substr(0, end)};
+  std::string_view rest = text::trim(command.substr(end));
+  if (last_component(words[0]) != "env") {
+    if (!rest.empty()) words.push_back(rest);
+    return words;
+  }
+  if (!rest.starts_with("-S")) return words;
+  rest.remove_prefix(2);
+  words.clear();
+  for (const std::string_view word : text::split(rest, ' ')) {
+    if (!text::trim(word).empty()) words.push_back(text::trim(word));
+  }
+  return words;
+}
+
+// Whether it reads a profile before the script. Not of csh, which takes -l alone, and no command with it.
+bool is_login_shell(std::string_view command) {
+  const std::vector<std::string_view> words = words_of(command);
+  if (words.empty()) return false;
+  const std::string_view name = last_component(words[0]);
+  if (name != "bash" && name != "sh" && name != "dash" && name != "ksh" && name != "mksh" && name != "zsh")
+    return false;
+  return std::any_of(words.begin() + 1, words.end(), [](std::string_view word) {
+    if (word == "--login") return true;
+    const bool letters =
+        word.size() > 1 && word[0] == '-' && std::all_of(word.begin() + 1, word.end(), [](unsigned char c) {
+          return std::isalpha(c) != 0 && c != 'c' && c != 's';
+        });
+    return letters && word.find('l') != std::string_view::npos;
+  });
+}
+
+bool lacks_functions(std::string_view command) {
+  const std::string shell(command.substr(0, command.find(' ')));
+  const std::string_view name = last_component(shell);
+  const bool other = name == "sh" || name == "dash" || name == "zsh" || name == "csh" || name == "tcsh";
+  return other && !is_bash(shell);
+}
+
 }  // namespace
 
 void SoftwareEnvironment::load(const std::string& home) {
   variables_.clear();
-  minke_.clear();
+  minke_ = os::bin_path(home) + "/minke";
   const auto text = os::read_file(home + "/software/init/job_environment", kMaxBytes);
   if (!text) {
     if (text.error().code != ENOENT) os::log_warning("modules: " + text.error().message);
@@ -70,7 +118,6 @@ void SoftwareEnvironment::load(const std::string& home) {
     if (if_unset) line.remove_prefix(1);
     if (line.find('=') != std::string_view::npos) variables_.push_back({std::string(line), if_unset});
   }
-  minke_ = os::bin_path(home) + "/minke";
 }
 
 void SoftwareEnvironment::add_to(std::vector<std::string>& variables, std::string_view block) const {
@@ -109,15 +156,16 @@ void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::
 }
 
 std::string SoftwareEnvironment::spooled(std::string_view script) const {
-  if (minke_.empty() || !script.starts_with("#!") || !(mentions(script, "module") || mentions(script, "ml")))
-    return std::string(script);
+  if (minke_.empty() || !script.starts_with("#!")) return std::string(script);
   const std::string_view line = script.substr(0, script.find('\n'));
   const std::string_view command = text::trim(line.substr(2));
-  const std::string shell(command.substr(0, command.find(' ')));
-  const std::string_view name = std::string_view(shell).substr(shell.rfind('/') + 1);
-  const bool other = name == "sh" || name == "dash" || name == "zsh" || name == "csh" || name == "tcsh";
-  if (!other || is_bash(shell)) return std::string(script);
-  return "#!" + minke_ + " script-shell " + std::string(command) + std::string(script.substr(line.size()));
+  const bool uses_modules = !variables_.empty() && (mentions(script, "module") || mentions(script, "ml"));
+  if (!is_login_shell(command) && !(uses_modules && lacks_functions(command))) return std::string(script);
+  std::string interpreter = "#!" + minke_ + " script-shell " + std::string(command);
+  std::replace(interpreter.begin(), interpreter.end(), '\t', ' ');
+  // The kernel reads no more of it.
+  if (interpreter.size() > kMostOfInterpreter) return std::string(script);
+  return interpreter + std::string(script.substr(line.size()));
 }
 
 }  // namespace minke::engine

@@ -23,8 +23,8 @@ class SoftwareEnvironment {
   static void add_offline(std::vector<std::string>& variables, std::string_view block,
                           const model::ProxySettings& proxy);
 
-  // The script as it is spooled. One that uses modules, for a shell that takes no functions from the
-  // environment, is given another interpreter, which tells that shell of them; its lines stay where they are.
+  // The script as it is spooled. One for a login shell, whose profile sets PATH anew, gets an interpreter that
+  // puts the commands in front again; so does one for a shell that must be told of modules. Lines stay in place.
   std::string spooled(std::string_view script) const;
 
  private:
@@ -33,7 +33,7 @@ class SoftwareEnvironment {
     bool if_unset;
   };
   std::vector<Variable> variables_;
-  std::string minke_;  // the program; empty: no modules
+  std::string minke_;  // the program; empty: not loaded
 };
 
 }  // namespace minke::engine

@@ -88,5 +88,22 @@ TEST_F(SoftwareEnvironmentTest, OnlyShellsThatNeedItHaveAnotherInterpreter) {
     EXPECT_EQ(software.spooled(same), same);
 }
 
+TEST_F(SoftwareEnvironmentTest, LoginShellsHaveAnotherInterpreter) {
+  SoftwareEnvironment software;
+  software.load(home_);  // without modules
+  const std::string interpreter = "#!" + home_ + "/bin/minke script-shell ";
+  for (const char* command :
+       {"/bin/bash -l", "/bin/bash --login", "/usr/bin/bash -le", "/bin/sh -l", "/usr/bin/zsh -l",
+        "/usr/bin/env -S bash -l", "/usr/bin/env -S bash -e --login"})
+    EXPECT_EQ(software.spooled("#!" + std::string(command) + "\necho\n"), interpreter + command + "\necho\n");
+  EXPECT_EQ(software.spooled("#! /bin/bash  -l \necho"), interpreter + "/bin/bash  -l\necho");
+  EXPECT_EQ(software.spooled("#!/bin/bash\t-l\necho\t"), interpreter + "/bin/bash -l\necho\t");
+  for (const char* same : {"#!/bin/bash\n", "#!/bin/bash -e\n", "#!/bin/csh -l\n", "#!/usr/bin/env bash\n",
+                           "#!/usr/bin/perl -l\n", "#!/bin/bash -cl\n", "#!/bin/bash -e l\n", "#!\n"})
+    EXPECT_EQ(software.spooled(same), same);
+  const std::string far = "#!/" + std::string(250, 'x') + "/bash -l\n";
+  EXPECT_EQ(software.spooled(far), far);
+}
+
 }  // namespace
 }  // namespace minke::engine

@@ -1,0 +1,21 @@
+// minke env --install: the commands on PATH in every shell, for good. What a shell is told stands in a file
+// of the home; a guarded block in the shells' own start-up files reads it.
+//
+// A user's own cluster: ~/.bashrc (read by `ssh host sbatch`, too), the file that bash reads at login,
+// ~/.zshenv. A shared one, by root: /etc/profile.d/minke.sh, and links in /usr/local/bin, which is on every
+// PATH.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace minke::cli {
+
+// `over_slurm`: in front of a real Slurm's commands outside of jobs, too. In a job, the commands of the
+// cluster that runs it are in front in any case. Returns what has been written, a line each.
+Result<std::string> install_in_shells(const std::string& home, bool over_slurm);
+// Removes what the above wrote.
+Result<std::string> uninstall_from_shells(const std::string& home);
+
+}  // namespace minke::cli
