@@ -290,3 +290,35 @@ def test_billing_weights_of_a_partition(cluster):
     assert "slurm_update error" in wrong.stderr
     update(cluster, "partitionname=main", "tresbillingweights=")
     assert "TRESBillingWeights" not in partition(cluster)
+
+
+@pytest.mark.minke_only
+def test_a_configuration_made_after_the_start_is_read(new_cluster):
+    """The daemon began without one; reconfigure reads what has been made since, and what is taken away is gone."""
+    cluster = new_cluster("late")
+    cluster.run("sinfo", check=0)
+    path = cluster.home / "minke.toml"
+    path.write_text("min_job_age = 77\n")
+    doctor = cluster.run("minke", "doctor").stdout
+    assert re.search(rf"problem +{path} has been made since the daemon read its configuration\n +-> scontrol reconfigure", doctor)
+    cluster.run("scontrol", "reconfigure", check=0)
+    assert "MinJobAge               = 77 sec" in cluster.run("scontrol", "show", "config", check=0).stdout
+    assert "since the daemon read" not in cluster.run("minke", "doctor").stdout
+    assert f"configuration  {path}\n" in cluster.run("minke", "status", check=0).stdout
+    path.write_text("min_job_age = 78\n")
+    assert f"{path} has changed since" in cluster.run("minke", "doctor").stdout
+    path.unlink()
+    assert f"{path} is gone since" in cluster.run("minke", "doctor").stdout
+    cluster.run("scontrol", "reconfigure", check=0)
+    assert "MinJobAge               = 300 sec" in cluster.run("scontrol", "show", "config", check=0).stdout
+    assert "since the daemon read" not in cluster.run("minke", "doctor").stdout
+
+
+@pytest.mark.minke_only
+def test_doctor_tells_of_another_minke_config(cluster):
+    cluster.run("sinfo", check=0)
+    other = cluster.work / "other.toml"
+    other.write_text(cluster.directory.joinpath("minke.toml").read_text())
+    assert "the daemon goes by" not in cluster.run("minke", "doctor").stdout
+    told = cluster.run("minke", "doctor", env={"MINKE_CONFIG": str(other)}).stdout
+    assert f"MINKE_CONFIG is {other} here, but the daemon goes by {cluster.directory}/minke.toml" in told

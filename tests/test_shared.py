@@ -212,3 +212,47 @@ def test_a_partition_that_gives_nodes_to_one_user(shared):
     shared.bob.run("scancel", waiting, check=0)
     shared.alice.wait_end(mine)
     shared.otto.run("scontrol", "delete", "partitionname=alone", check=0)
+
+
+def test_doctor_and_log_do_not_call_roots_files_broken(shared):
+    """Who may not read them is told so; what is wrong is for root to mend."""
+    done = shared.alice.run("minke", "doctor", check=0)
+    assert "Permission denied" not in done.stdout and "problem" not in done.stdout, done.stdout
+    log = shared.alice.run("minke", "log")
+    assert log.returncode == 1 and "the log of a shared cluster is root's to read" in log.stderr, log.stderr
+    config = shared.directory / "minke.toml"
+    for mode in (0o600, 0o644):
+        config.chmod(mode)
+        told = shared.alice.run("minke", "doctor", check=0, env={"MINKE_CONFIG": str(config)}).stdout
+        assert ("note     the configuration is root's to read, and to check" in told) == (mode == 0o600), told
+    assert (shared.home / "slurm.conf").stat().st_mode & 0o777 == 0o644
+
+
+def in_private_etc(shared, script: str) -> str:
+    """Runs a shell as root in which /etc/profile.d and /usr/local/bin are its own."""
+    prepare = "mount -t tmpfs none /etc/profile.d && mount -t tmpfs none /usr/local/bin && "
+    done = subprocess.run(["unshare", "--mount", "bash", "-c", prepare + script, shared.program], env=shared.root,
+                          capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_root_installs_the_commands_for_all(shared):
+    """In profile.d; a user's login shell has them, and a job's in front of a real Slurm's."""
+    done = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
+    if done.returncode != 0:
+        pytest.skip("no mount namespaces here")
+    as_alice = f"runuser -u {shared.alice.name} -- env -i HOME=/ "
+    text = in_private_etc(shared, f"""set -e; chmod 755 /etc/profile.d
+        "$0" env --install
+        cat /etc/profile.d/minke.sh > /dev/null
+        {as_alice} bash -lc 'command -v sbatch; echo $MINKE_HOME'
+        mkdir -p /usr/local/bin; printf '#!/bin/sh\n' > /usr/local/bin/sbatch; chmod 755 /usr/local/bin /usr/local/bin/sbatch
+        {as_alice} bash -lc 'command -v sbatch'
+        {as_alice} SLURM_JOB_ID=1 MINKE_HOME={shared.home} bash -lc 'command -v sbatch'
+        "$0" env --uninstall; ls /etc/profile.d""")
+    ours = f"{shared.home}/bin/sbatch"
+    assert text.split("\n") == ["/etc/profile.d/minke.sh", ours, str(shared.home), "/usr/local/bin/sbatch", ours,
+                                "/etc/profile.d/minke.sh", ""]
+    refused = shared.alice.run("minke", "env", "--install")
+    assert refused.returncode == 1 and "sudo minke env --install" in refused.stderr

@@ -175,7 +175,12 @@ int log(bool follow, int lines) {
   arguments.push_back("--");
   arguments.push_back(path.c_str());
   arguments.push_back(nullptr);
-  if (::access(path.c_str(), R_OK) != 0) return complain(Error{0, "there is no log yet: " + path});
+  if (::access(path.c_str(), R_OK) != 0) {
+    if (errno == ENOENT) return complain(Error{0, "there is no log yet: " + path});
+    return complain(os::is_shared(*home)
+                        ? Error{EACCES, "the log of a shared cluster is root's to read: " + path}
+                        : failure_from_errno(path, errno).value());
+  }
   ::execvp("tail", const_cast<char* const*>(arguments.data()));
   return complain(failure_from_errno("tail", errno).value());
 }

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "node/namespaces.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "store/store.h"
 #include "text/memory.h"
 
 namespace minke::cli {
@@ -39,6 +42,12 @@ struct Finding {
 
 constexpr long kNfs = 0x6969;
 constexpr uint64_t kLittleSpaceMib = 200;
+constexpr const char* kTellRoot = "this cluster is root's: tell an administrator";
+
+// Of a cluster that is root's, when somebody else asks: what root alone may read is not broken.
+bool is_of_root(const std::string& home) {
+  return os::is_shared(home) && ::geteuid() != 0;
+}
 
 void check_home(const std::string& home, std::vector<Finding>& findings) {
   struct statvfs space {};
@@ -46,31 +55,42 @@ void check_home(const std::string& home, std::vector<Finding>& findings) {
     const uint64_t free_mib = (static_cast<uint64_t>(space.f_bavail) * space.f_frsize) >> 20;
     if (free_mib < kLittleSpaceMib) {
       findings.push_back({Level::kBad, "only " + std::to_string(free_mib) + " MiB are free under " + home,
-                          "free some space, or set MINKE_HOME to a directory on another disk"});
+                          is_of_root(home)
+                              ? kTellRoot
+                              : "free some space, or set MINKE_HOME to a directory on another disk"});
     } else {
       findings.push_back(
           {Level::kGood,
            "state directory " + home + ", " + text::format_mib(free_mib, text::Scaling::kAny) + " free", ""});
     }
     if (space.f_favail == 0 && space.f_files != 0) {
-      findings.push_back(
-          {Level::kBad, "no inodes are left under " + home, "remove small files, or set MINKE_HOME"});
+      findings.push_back({Level::kBad, "no inodes are left under " + home,
+                          is_of_root(home) ? kTellRoot : "remove small files, or set MINKE_HOME"});
     }
   }
   struct statfs type {};
   if (::statfs(home.c_str(), &type) == 0 && type.f_type == kNfs) {
     findings.push_back({Level::kBad, home + " is on NFS, where locks and sockets are not to be relied on",
-                        "export MINKE_HOME=/var/tmp/minke-$USER"});
+                        is_of_root(home) ? kTellRoot : "export MINKE_HOME=/var/tmp/minke-$USER"});
   }
+}
+
+bool may_read(const std::string& path) {
+  return path.empty() || ::access(path.c_str(), R_OK) == 0 || errno == ENOENT;
 }
 
 void check_configuration(const std::string& home, std::vector<Finding>& findings) {
   const std::string path = os::configuration_path(home);
+  if (is_of_root(home) && !(may_read(path) && may_read(os::slurm_conf_path(home)))) {
+    findings.push_back({Level::kNote, "the configuration is root's to read, and to check", ""});
+    return;
+  }
   const model::NodeRecord machine = node::discover_machine();
   const auto config = engine::load_configuration(home, path, machine);
   if (!config) {
-    findings.push_back({Level::kBad, config.error().message,
-                        "mend that line" + (path.empty() ? std::string() : " in " + path)});
+    findings.push_back(
+        {Level::kBad, config.error().message,
+         is_of_root(home) ? kTellRoot : "mend that line" + (path.empty() ? std::string() : " in " + path)});
     return;
   }
   findings.push_back({Level::kGood,
@@ -130,10 +150,39 @@ void check_units(uint32_t daemon, uint32_t launcher, std::vector<Finding>& findi
   }
 }
 
-void check_daemon(std::vector<Finding>& findings) {
+// What has become of a file since the daemon read it; empty: nothing.
+std::string changed_since(const rpc::ConfigurationFile& known) {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  const auto text = os::read_file(known.path(), kMostBytes);
+  if (!text) return text.error().code != ENOENT || known.digest().empty() ? "" : known.path() + " is gone";
+  if (known.digest().empty()) return known.path() + " has been made";
+  return store::hash_content(*text) == known.digest() ? "" : known.path() + " has changed";
+}
+
+// Whether the daemon goes by what the files say now, and this shell's next one would read the same.
+void compare_configuration(const std::string& home, const rpc::StatusReply& daemon,
+                           std::vector<Finding>& findings) {
+  std::vector<std::string> changes;
+  for (const rpc::ConfigurationFile& file : daemon.configuration_files()) {
+    if (std::string change = changed_since(file); !change.empty()) changes.push_back(std::move(change));
+  }
+  if (!changes.empty())
+    findings.push_back(
+        {Level::kBad, fmt::format("{} since the daemon read its configuration", fmt::join(changes, ", ")),
+         is_of_root(home) ? kTellRoot : "scontrol reconfigure; for nodes: minke down --keep-jobs; minke up"});
+  const std::string given = std::getenv("MINKE_CONFIG") == nullptr ? "" : os::configuration_path(home);
+  if (!given.empty() && given != daemon.config_path())
+    findings.push_back({Level::kNote,
+                        "MINKE_CONFIG is " + given + " here, but the daemon goes by " +
+                            (daemon.config_path().empty() ? "no file" : daemon.config_path()),
+                        "minke down --keep-jobs; minke up"});
+}
+
+void check_daemon(const std::string& home, std::vector<Finding>& findings) {
   auto client = Client::connect(false);
   if (!client) {
-    findings.push_back({Level::kNote, "no daemon runs", "minke up"});
+    findings.push_back(is_of_root(home) ? Finding{Level::kBad, "no daemon runs", kTellRoot}
+                                        : Finding{Level::kNote, "no daemon runs", "minke up"});
     return;
   }
   rpc::ClientMessage request;
@@ -141,13 +190,16 @@ void check_daemon(std::vector<Finding>& findings) {
   const auto answer = client->call(request);
   if (!answer) {
     findings.push_back({Level::kBad, "the daemon does not answer: " + answer.error().message,
-                        "minke log; then, if it hangs: kill $(cat \"$MINKE_HOME\"/minked.pid); minke up"});
+                        is_of_root(home) ? kTellRoot
+                                         : "minke log; then, if it hangs: kill $(cat "
+                                           "\"$MINKE_HOME\"/minked.pid); minke up"});
     return;
   }
   findings.push_back({Level::kGood, "daemon pid " + std::to_string(answer->status().pid()) + " answers", ""});
+  compare_configuration(home, answer->status(), findings);
   check_units(answer->status().pid(), answer->status().launcher_pid(), findings);
   for (const std::string& problem : answer->status().problems()) {
-    findings.push_back({Level::kBad, problem, "minke log"});
+    findings.push_back({Level::kBad, problem, is_of_root(home) ? kTellRoot : "minke log"});
   }
 }
 
@@ -229,7 +281,7 @@ int doctor(bool json) {
   } else {
     check_home(*home, findings);
     check_configuration(*home, findings);
-    check_daemon(findings);
+    check_daemon(*home, findings);
     if (const std::string real = real_slurm_command(*home); !real.empty()) {
       findings.push_back({Level::kNote,
                           "a real Slurm is on PATH (" + real + "): minke env leaves its commands alone",

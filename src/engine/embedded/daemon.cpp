@@ -75,7 +75,26 @@ void offer_slurm_conf(const std::string& path) {
       "# Read when Minke starts, and, but for nodes and ClusterName, by `scontrol reconfigure`.\n";
   constexpr mode_t kMode = 0644;
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
-  [[maybe_unused]] const ssize_t written = file ? ::write(file.get(), kText.data(), kText.size()) : 0;
+  if (!file) return;
+  [[maybe_unused]] const ssize_t written = ::write(file.get(), kText.data(), kText.size());
+  [[maybe_unused]] const int opened = ::fchmod(file.get(), kMode);  // whatever the umask is
+}
+
+// The files that the configuration came from, and those that were looked for and are not there.
+std::vector<rpc::ConfigurationFile> files_of(const Configuration& config) {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  std::vector<std::string> paths = config.files;
+  if (config.source_path.empty())
+    paths.push_back(config.home == os::kSharedHome ? os::kSharedConfiguration : config.home + "/minke.toml");
+  if (std::find(paths.begin(), paths.end(), config.slurm_conf) == paths.end())
+    paths.push_back(config.slurm_conf);
+  std::vector<rpc::ConfigurationFile> files;
+  for (const std::string& path : paths) {
+    rpc::ConfigurationFile& file = files.emplace_back();
+    file.set_path(path);
+    if (const auto text = os::read_file(path, kMostBytes)) file.set_digest(store::hash_content(*text));
+  }
+  return files;
 }
 
 void say(const std::string& line) {
@@ -130,6 +149,7 @@ class Daemon {
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
   int64_t start_time_ = 0;
+  std::vector<rpc::ConfigurationFile> files_;                  // of the configuration that is in force
   std::vector<std::pair<std::string, std::string>> settings_;  // of the store, until all is restored
   uint32_t launcher_pid_ = 0;
   // The process that serves /metrics: it ends when `lifeline` is closed, and `output` when it ends.
@@ -143,7 +163,10 @@ class Daemon {
 
 Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
   const bool shared = os::is_shared(options_.home);
-  auto config = load_configuration(options_.home, options_.config_path, machine);
+  // One that was not there when the daemon started may be there now.
+  const std::string path =
+      options_.config_path.empty() ? os::configuration_path(options_.home) : options_.config_path;
+  auto config = load_configuration(options_.home, path, machine);
   if (!config) return config;
   for (const std::string& unused : config->unused) os::log_info(unused + " is not used here");
   config->shared = shared;
@@ -182,6 +205,7 @@ Status Daemon::start() {
   }
   core_ =
       std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
+  files_ = files_of(core_->config);
   core_->software.load(core_->config.home);
   if (::geteuid() == 0) {
     if (auto hosts = write_hosts(core_->config)) {
@@ -373,6 +397,7 @@ rpc::StatusReply Daemon::status() const {
   reply.set_start_time(start_time_);
   reply.set_home(options_.home);
   reply.set_config_path(core_->config.source_path);
+  for (const rpc::ConfigurationFile& file : files_) *reply.add_configuration_files() = file;
   reply.set_cluster_name(core_->config.cluster_name);
   uint64_t pending = 0;
   for (const auto& [id, job] : core_->state.jobs()) {
@@ -430,6 +455,7 @@ Status Daemon::reconfigure() {
         kNotSupported);
   }
   config = std::move(*read);
+  files_ = files_of(config);
   core_->software.load(config.home);
   core_->nodes->reconfigure();
   core_->priorities->policy_changed();
