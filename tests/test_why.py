@@ -1,6 +1,7 @@
 """minke why: what a job waits for, when it will start, and what would start sooner."""
 import json
 import re
+import time
 
 import pytest
 
@@ -258,3 +259,51 @@ def test_run_times_are_learned_and_outlast_the_daemon(cluster):
     assert poll(learned)["jobs_before"] == 1 and first
     cluster.kill()
     poll(learned)
+
+
+@pytest.mark.parametrize("script,options,words", [
+    ("#!/no/such/interpreter\n", (), r"Its script never ran: .*No such file or directory"),
+    ("true", ("--output=missing/%j.out",), r"Its script never ran: .*missing/\d+\.out: No such file or directory\. "
+     r"The directory of its output must be there when it starts: mkdir -p \S+/missing\n"),
+    ("true", ("--error=missing/e",), r"Its script never ran: .*missing/e: No such"),
+    ("true", ("--input=missing",), r"Its script never ran: .*missing: No such")])
+def test_a_script_that_never_ran_is_not_blamed(cluster, script, options, words):
+    job = cluster.submit(script, *options)
+    assert cluster.wait_end(job)["JobState"] == "FAILED"
+    text = why(cluster, job)
+    assert re.search(words, text), text
+    assert "Its script ended" not in text and "It ran from" not in text
+    assert "never ran" in told(cluster, job)["ended"]
+
+
+def test_a_job_that_waits_for_one_without_a_limit(cluster):
+    """Nobody knows when that ends: no forecast is made of it."""
+    holder = cluster.submit("sleep 1000", "--nodes=2", "--exclusive")
+    cluster.wait_state(holder, "RUNNING")
+    assert "It has no time limit.\n" in why(cluster, holder)
+    first, second = cluster.submit("true", "--time=5"), cluster.submit("true", "--nodes=2", "--time=5")
+    for job in (first, second):
+        text = why(cluster, job)
+        assert "When it will start cannot be said: it waits for a job that has no time limit." in text, text
+        assert " d " not in text and re.search(rf"{holder} of \S+: .* on n\[1-2\], has no time limit\n", text), text
+        assert told(cluster, job)["expected_start"] == 0 and told(cluster, job)["after_unlimited"]
+    assert cluster.queue("-t", "PD", "--start", format="%S") == ["N/A", "N/A"]
+
+
+@pytest.mark.machine(nodes=1, cpus=4, extra='[accounting]\nenforce = ["limits"]\n')
+def test_a_limit_on_jobs_is_not_over_before_the_job_in_the_way(cluster):
+    """Whatever earlier jobs make believe of it."""
+    user = cluster.run("id", "-un").stdout.strip()
+    for words in (("add", "account", "lab"), ("add", "user", user, "account=lab", "maxjobs=1")):
+        cluster.run("sacctmgr", "-iQ", *words, check=0)
+    for _ in range(3):
+        cluster.wait_end(cluster.submit("true", "--time=60", "-A", "lab"))
+    holder = cluster.submit("sleep 1000", "--time=60", "-A", "lab")
+    cluster.wait_state(holder, "RUNNING")
+    start = time.time()
+    poll(lambda: time.time() > start + 3)
+    job = cluster.submit("true", "--time=60", "-A", "lab")
+    poll(lambda: told(cluster, job)["reason"] == "AssocMaxJobsLimit")
+    answer = told(cluster, job)
+    [other] = answer["jobs"]
+    assert other["job"] == str(holder) and answer["expected_start"] >= other["expected_end"] > answer["now"], answer

@@ -19,6 +19,8 @@ class Simulation {
       next_key_ = std::max(next_key_, end.key);
       const std::int64_t believed = options.believed_end ? options.believed_end(end.key) : end.time;
       ends_.insert({std::min(end.time, believed), end.key});
+      if (believed >= end.time && options.run_unlimited && options.run_unlimited(end.key))
+        unknown_ends_.insert(end.key);
     }
     if (options.limits) limits_ = options.limits();
   }
@@ -52,18 +54,21 @@ class Simulation {
       PassOptions pass_options = options_.pass;
       if (limits_) pass_options.gate = [&](std::uint32_t group) { return limits_->refuse(group, now); };
       pass_options.max_starts = static_cast<std::uint32_t>(options_.max_starts - starts);
-      const PassResult result =
-          run_pass(machine_, queue_, running_, now, pass_options,
-                   [&](EntryId entry, const Placement& placement, std::int64_t end) {
-                     if (started_.insert(job_of(entry)).second) expected_.push_back({entry, now, placement});
-                     start_once(entry);
-                     if (options_.believed_seconds)
-                       end = std::min(end, now + options_.believed_seconds(entry));
-                     ends_.insert({end, ++next_key_});
-                     if (const auto group = limit_groups_.find(entry); group != limit_groups_.end())
-                       limits_->started(next_key_, group->second, now);
-                     return next_key_;
-                   });
+      const PassResult result = run_pass(
+          machine_, queue_, running_, now, pass_options,
+          [&](EntryId entry, const Placement& placement, std::int64_t end) {
+            if (started_.insert(job_of(entry)).second)
+              expected_.push_back({entry, now, placement, after_unlimited_});
+            start_once(entry);
+            const bool believed = options_.believed_seconds && now + options_.believed_seconds(entry) < end;
+            if (believed) end = now + options_.believed_seconds(entry);
+            ends_.insert({end, ++next_key_});
+            if (!believed && options_.entry_unlimited && options_.entry_unlimited(entry))
+              unknown_ends_.insert(next_key_);
+            if (const auto group = limit_groups_.find(entry); group != limit_groups_.end())
+              limits_->started(next_key_, group->second, now);
+            return next_key_;
+          });
       starts += result.started;
       tests += result.tested;
       const std::int64_t change =
@@ -80,6 +85,7 @@ class Simulation {
       for (; !ends_.empty() && ends_.begin()->time <= now; ends_.erase(ends_.begin())) {
         machine_.release(*running_.remove(ends_.begin()->key));
         if (limits_) limits_->ended(ends_.begin()->key);
+        after_unlimited_ |= unknown_ends_.contains(ends_.begin()->key);
       }
       if (limits_) machine_.limits_changed();
     }
@@ -117,7 +123,9 @@ class Simulation {
   std::unordered_map<EntryId, std::vector<EntryId>> entries_of_job_;  // looked up only
   std::set<RunningSet::End> ends_;                                    // believed
   RunKey next_key_ = 0;
-  std::unordered_set<EntryId> started_;  // jobs; looked up only
+  std::unordered_set<RunKey> unknown_ends_;  // of `ends_`; looked up only
+  bool after_unlimited_ = false;             // one of them has passed
+  std::unordered_set<EntryId> started_;      // jobs; looked up only
   std::vector<ExpectedStart> expected_;
 };
 

@@ -38,6 +38,10 @@ struct ForecastOptions {
   // up its limit.
   std::function<std::int64_t(RunKey)> believed_end;
   std::function<std::int64_t(EntryId)> believed_seconds;
+  // Whether it has no time limit: where nothing is believed of it either, nobody knows when it ends, and what
+  // starts after it is told so. Empty: everybody has one.
+  std::function<bool(RunKey)> run_unlimited;
+  std::function<bool(EntryId)> entry_unlimited;
   // Entries whose ids differ in these lowest bits alone are one job in several partitions: it starts once.
   std::uint32_t partition_bits = 0;
   // Called once for each forecast; empty, or null: the gate of `pass` stays as it is now.
@@ -48,6 +52,7 @@ struct ExpectedStart {
   EntryId entry = 0;
   std::int64_t start = 0;  // s since the epoch; an array's: of its first task
   Placement placement;
+  bool after_unlimited = false;  // what ended before it had no time limit: `start` is no forecast
 };
 
 // In the order of their starts. Entries that the bounds cut off, or that need nodes which are not available,

@@ -64,6 +64,30 @@ TEST(Forecast, AJobInSeveralPartitionsStartsOnce) {
   EXPECT_EQ(forecast_changed(machine, queue, running, (1 << 8) | 1, job(2, 10), 0, options)->start, 0);
 }
 
+// Nobody knows when a job without a limit ends, but where an earlier run tells.
+TEST(Forecast, WhatFollowsAJobWithoutALimitIsToldSo) {
+  Machine machine = testing::uniform_machine(1, 4, 1000);
+  PendingQueue queue;
+  RunningSet running;
+  machine.allocate(machine.place(job(3, 5)).value());
+  running.add(7, kUnlimitedSeconds, machine.place(job(3, 5)).value());
+  queue.insert({1, 3, 1, 1}, job(1, 10));
+  queue.insert({2, 2, 2, 1}, job(4, 10));
+  queue.insert({3, 1, 3, 1}, job(4, 10));
+  ForecastOptions options;
+  options.run_unlimited = [](RunKey key) { return key == 7; };
+  auto starts = forecast(machine, queue, running, 0, options);
+  ASSERT_EQ(starts.size(), 3);
+  EXPECT_FALSE(starts[0].after_unlimited);
+  EXPECT_TRUE(starts[1].after_unlimited && starts[2].after_unlimited);
+  options.believed_end = [](RunKey) { return 100; };
+  starts = forecast(machine, queue, running, 0, options);
+  EXPECT_FALSE(starts[1].after_unlimited || starts[2].after_unlimited);
+  options.entry_unlimited = [](EntryId entry) { return entry == 2; };
+  starts = forecast(machine, queue, running, 0, options);
+  EXPECT_TRUE(!starts[1].after_unlimited && starts[2].after_unlimited);
+}
+
 // At most so many of a limit group at a time.
 class AtMost : public ForeseenLimits {
  public:

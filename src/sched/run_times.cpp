@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sched/ids.h"
+
 namespace minke::sched {
 namespace {
 
@@ -12,7 +14,11 @@ constexpr double kSameWidth = 2;
 constexpr double kOtherWidth = 0.5;  // less than half or more than twice as wide
 constexpr double kEverybody = 1;     // weight of all others together
 
+// As long a part of its limit as that run took of its own. A job without a limit has no such part: it is
+// believed to take as long as that run, and a run without a limit tells of seconds alone.
 double scaled(const RunTimes::Run& run, std::int64_t limit) {
+  if (limit >= kUnlimitedSeconds || run.limit >= kUnlimitedSeconds)
+    return static_cast<double>(std::min(run.seconds, limit));
   return static_cast<double>(run.seconds) / static_cast<double>(run.limit) * static_cast<double>(limit);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sched/ids.h"
 #include "sched/wait_ranges.h"
 
 namespace minke::sched {
@@ -25,6 +26,18 @@ TEST(RunTimes, GoesByTheUsersOwnJobsScaledToTheLimit) {
   // Longer than any of the user's: what others' long jobs did.
   EXPECT_EQ(times.expected(1, 3600, 4, 360), 3600);
   EXPECT_EQ(times.expected(1, 3600, 4, 3600), 3601);  // it outran its limit: any moment now
+}
+
+// Of half an hour out of an hour does not follow half a year.
+TEST(RunTimes, AJobWithoutALimitTakesAsLongAsOthersDid) {
+  RunTimes times;
+  for (int i = 0; i < 20; ++i) times.ended(1, {3600, 1800, 4});
+  EXPECT_EQ(times.expected(1, kUnlimitedSeconds, 4, 0), 1800);
+  EXPECT_EQ(times.expected(1, kUnlimitedSeconds, 4, 1800), kUnlimitedSeconds);
+  RunTimes unlimited;
+  for (int i = 0; i < 20; ++i) unlimited.ended(1, {kUnlimitedSeconds, 1800, 4});
+  EXPECT_EQ(unlimited.expected(1, 3600, 4, 0), 1800);
+  EXPECT_EQ(unlimited.expected(1, 600, 4, 0), 600);
 }
 
 TEST(RunTimes, FollowsAChange) {

@@ -1,6 +1,8 @@
 #include "cli/display/why.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -142,6 +144,7 @@ void append_job(std::string& out, const rpc::JobInTheWay& job, bool with_priorit
   if (!job.running() && job.start_time() != 0)
     out += ", expected to start " + when(job.start_time(), context);
   if (job.end_time() != 0) out += ", expected to end " + when(job.end_time(), context);
+  if (job.running() && job.limit_end() == 0) out += ", has no time limit";
   if (job.running() && job.limit_end() != 0) out += ", at the latest " + moment(job.limit_end(), context);
   out += "\n";
 }
@@ -181,7 +184,9 @@ std::string evidence(const rpc::ExplainJobReply& reply) {
 
 void append_start(std::string& out, const rpc::ExplainJobReply& reply, const DisplayContext& context) {
   if (reply.start_time() == 0) {
-    out += "\nWhen it will start cannot be said.\n";
+    out += reply.after_unlimited()
+               ? "\nWhen it will start cannot be said: it waits for a job that has no time limit.\n"
+               : "\nWhen it will start cannot be said.\n";
     return;
   }
   out += "\nExpected start: " + when(reply.start_time(), context);
@@ -195,7 +200,27 @@ void append_start(std::string& out, const rpc::ExplainJobReply& reply, const Dis
     out += "If every job used all of its time: " + when(reply.start_by_limits(), context) + ".\n";
 }
 
+// A script that could not be started has said nothing, and its exit code is not its own.
+bool never_ran(const JobRecord& job) {
+  return job.reason() == FAIL_LAUNCH && (job.state() == JOB_FAILED || job.state() == JOB_CANCELLED);
+}
+
+std::string never_ran_words(const JobRecord& job) {
+  const std::string& why = job.reason_detail();
+  if (why.empty()) return "Its script never ran: a prolog failed, or its nodes could not be made ready.";
+  std::string words = "Its script never ran: " + why + ".";
+  if (!why.ends_with(std::strerror(ENOENT))) return words;
+  for (const std::string* path : {&job.stdout_path(), &job.stderr_path()}) {
+    const size_t slash = path->rfind('/');
+    if (slash != std::string::npos && slash > 0 && why.find(*path) != std::string::npos)
+      return words + " The directory of its output must be there when it starts: mkdir -p " +
+             path->substr(0, slash);
+  }
+  return words;
+}
+
 std::string ended_words(const JobRecord& job) {
+  if (never_ran(job)) return never_ran_words(job);
   const int code = (job.exit_code() >> 8) & 0xff, signal = job.exit_code() & 0x7f;
   switch (job.state()) {
     case JOB_COMPLETE:
@@ -209,14 +234,19 @@ std::string ended_words(const JobRecord& job) {
       return "It was cancelled by " + user_name_of(job.cancelled_by_uid()) +
              (job.start_time() == 0 ? " before it had started." : ".");
     case JOB_NODE_FAIL:
-      return "The machine that it ran on failed.";
+      return "The machine that it ran on failed" +
+             (job.reason_detail().empty() ? std::string() : ": " + job.reason_detail()) + ".";
     case JOB_OOM:
       return "It used more memory than it had asked for. Ask for more with --mem.";
     case JOB_DEADLINE:
       return "It could not be done before its deadline.";
     case JOB_FAILED:
       if (signal != 0) return "A signal ended it: number " + std::to_string(signal) + ".";
-      return "Its script ended with exit code " + std::to_string(code) + ". What it wrote says more: " +
+      return "Its script ended with exit code " + std::to_string(code) +
+             (code == 127   ? " (a command was not found)"
+              : code == 126 ? " (a command could not be executed)"
+                            : "") +
+             ". What it wrote says more: " +
              (job.stderr_path().empty() ? job.stdout_path() : job.stderr_path());
     default:
       return "It ended as " + std::string(state_text(job)) + ".";
@@ -252,7 +282,8 @@ std::string why_report(const rpc::ExplainJobReply& reply, const DisplayContext& 
     out += "It runs on " + job.node_list() + " since " + moment(job.start_time(), context) + ".\n";
     if (job.state() == JOB_SUSPENDED) out += "It is suspended: scontrol resume lets it go on.\n";
     if (job.end_time() != 0) out += "Its time limit ends " + when(job.end_time(), context) + ".\n";
-    if (job.state() == JOB_RUNNING && reply.runs_of_all() > 0)
+    if (job.end_time() == 0) out += "It has no time limit.\n";
+    if (job.state() == JOB_RUNNING && reply.runs_of_all() > 0 && reply.end_time() != 0)
       out += "Expected end: " + when(reply.end_time(), context) + ", " + evidence(reply) + ".\n";
     return out;
   }
@@ -263,8 +294,9 @@ std::string why_report(const rpc::ExplainJobReply& reply, const DisplayContext& 
     out += "\nNodes of its partition that take no jobs:\n";
     for (const std::string& node : reply.unavailable_nodes()) out += "  " + node + "\n";
   }
-  const bool in_queue = reply.ahead() > 0 || reply.start_time() != 0 || reply.jobs_size() > 0 ||
-                        job.reason() == WAIT_RESOURCES || job.reason() == WAIT_PRIORITY;
+  const bool in_queue = reply.ahead() > 0 || reply.after_unlimited() || reply.start_time() != 0 ||
+                        reply.jobs_size() > 0 || job.reason() == WAIT_RESOURCES ||
+                        job.reason() == WAIT_PRIORITY;
   if (!in_queue) return out;
   append_jobs(out, reply, context);
   append_start(out, reply, context);
@@ -277,7 +309,7 @@ std::string why_report(const rpc::ExplainJobReply& reply, const DisplayContext& 
 
 std::string why_ended_report(const JobRecord& job, const DisplayContext& context) {
   std::string out = heading(job, name_of(job)) + ended_words(job) + "\n";
-  if (job.start_time() != 0)
+  if (job.start_time() != 0 && !never_ran(job))
     out += "It ran from " + moment(job.start_time(), context) + " to " + moment(job.end_time(), context) +
            (job.node_list().empty() ? "" : " on " + job.node_list()) + ".\n";
   return out;
@@ -295,6 +327,7 @@ std::string why_json(const rpc::ExplainJobReply& reply, const DisplayContext& co
   value["free_now"] = reply.free_now();
   value["limit"] = reply.limit();
   value["expected_start"] = reply.start_time();
+  value["after_unlimited"] = reply.after_unlimited();
   value["nodes"] = reply.start_nodes();
   value["range"] = {
       {"earliest", reply.earliest()}, {"latest", reply.latest()}, {"forecasts", reply.judged_forecasts()}};

@@ -98,7 +98,7 @@ rpc::JobInTheWay Explaining::describe(const Job& job) const {
   shown.set_partition(record.partition());
   if (job.holds_nodes()) {
     shown.set_running(true);
-    shown.set_end_time(core_.history->expected_end(job));
+    if (core_.history->knows_end(job)) shown.set_end_time(core_.history->expected_end(job));
     shown.set_limit_end(record.end_time());
   }
   return shown;
@@ -110,14 +110,16 @@ void Explaining::add_forecast(const Job& job, rpc::ExplainJobReply& reply,
   sched::ForecastOptions beliefs = core_.history->beliefs();
   const auto expected = Outlook(core_, beliefs).start(job);
   if (!expected) return;
+  reply.set_runs_of_user(core_.history->runs_of(job.uid));
+  reply.set_runs_of_all(core_.history->runs());
+  reply.set_after_unlimited(expected->after_unlimited);
+  if (expected->after_unlimited) return;
   reply.set_start_time(std::max(now, expected->start));
   for (const sched::NodeShare& share : expected->placement.nodes)
     nodes.push_back(core_.scheduling->machine().layout().nodes()[share.node].name);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   reply.set_start_nodes(text::compress_hostlist(nodes));
-  reply.set_runs_of_user(core_.history->runs_of(job.uid));
-  reply.set_runs_of_all(core_.history->runs());
   reply.set_judged_forecasts(core_.history->judged());
   if (core_.history->judged() > 0 && expected->start > now) {
     const auto range = core_.history->range(expected->start - now);
@@ -126,7 +128,7 @@ void Explaining::add_forecast(const Job& job, rpc::ExplainJobReply& reply,
   }
   beliefs.believed_end = nullptr;
   beliefs.believed_seconds = nullptr;
-  if (const auto by_limits = Outlook(core_, beliefs).start(job))
+  if (const auto by_limits = Outlook(core_, beliefs).start(job); by_limits && !by_limits->after_unlimited)
     reply.set_start_by_limits(std::max(now, by_limits->start));
 }
 
@@ -145,7 +147,8 @@ void Explaining::add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) c
     rpc::JobInTheWay& shown = *reply.add_jobs();
     shown = describe(*other);
     if (shown.running()) continue;
-    if (const auto start = outlook.start(*other)) shown.set_start_time(std::max(core_.now(), start->start));
+    if (const auto start = outlook.start(*other); start && !start->after_unlimited)
+      shown.set_start_time(std::max(core_.now(), start->start));
     if (const auto end = outlook.end(*other)) shown.set_end_time(*end);
   }
 }
@@ -216,7 +219,8 @@ void Explaining::add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) co
   const sched::Request* own = core_.scheduling->queued_request(job);
   std::unordered_map<uint32_t, int64_t> starts;
   for (const auto& expected : core_.scheduling->forecast())
-    starts.try_emplace(Scheduling::job_of_entry(expected.entry), expected.start);
+    starts.try_emplace(Scheduling::job_of_entry(expected.entry),
+                       expected.after_unlimited ? 0 : expected.start);
   std::unordered_set<uint32_t> seen;
   size_t shown = 0;
   sched::PendingQueue::Cursor cursor(queue);
@@ -233,7 +237,7 @@ void Explaining::add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) co
     if (start != starts.end() && reply.start_time() != 0 && start->second > reply.start_time()) continue;
     rpc::JobInTheWay& added = *reply.add_jobs();
     added = describe(*other);
-    if (start != starts.end()) added.set_start_time(start->second);
+    if (start != starts.end()) added.set_start_time(start->second);  // 0: nobody knows
     ++shown;
   }
   reply.set_ahead(static_cast<uint32_t>(seen.size()));
@@ -282,7 +286,7 @@ void Explaining::explain(const rpc::ExplainJobRequest& request, const Queries::P
   if (std::string more = core_.scheduling->reason_detail_of(reasons, *job); !more.empty())
     reply.mutable_job()->set_reason_detail(std::move(more));
   if (job->holds_nodes()) {
-    reply.set_end_time(core_.history->expected_end(*job));
+    if (core_.history->knows_end(*job)) reply.set_end_time(core_.history->expected_end(*job));
     reply.set_runs_of_user(core_.history->runs_of(job->uid));
     reply.set_runs_of_all(core_.history->runs());
     return part(inquiry->message, true);
@@ -360,7 +364,8 @@ void Explaining::try_next(const std::shared_ptr<Inquiry>& inquiry) {
   }
   const int64_t now = core_.now();
   const auto expected = core_.scheduling->forecast_changed(*job, *request);
-  if (expected && (inquiry->best == 0 || expected->start <= worth_it(inquiry->best, now))) {
+  if (expected && !expected->after_unlimited &&
+      (inquiry->best == 0 || expected->start <= worth_it(inquiry->best, now))) {
     const int64_t start = std::max(now, expected->start);
     rpc::SmallerRequest& smaller = *reply.add_smaller();
     smaller.set_options(choice->options);

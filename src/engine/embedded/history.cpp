@@ -118,15 +118,28 @@ void History::after_pass() {
   options.max_entries = kEntries;
   options.max_passes = kPasses;
   options.max_tests = kTests;
-  if (const auto expected = core_.scheduling->forecast_job(*job, options)) {
+  if (const auto expected = core_.scheduling->forecast_job(*job, options);
+      expected && !expected->after_unlimited) {
     forecasts_.emplace(job_of(*job), expected->start);
   }
   const auto end = std::chrono::steady_clock::now();
   rest_until_ = end + kShare * (end - begin);
 }
 
+// Rounded, so that like jobs are asked about once. What is shown and what forecasts go by must be the same:
+// or a job would be said to start before the end of the one that it waits for.
+int64_t History::rounded(int64_t elapsed) {
+  return elapsed - elapsed % std::max<int64_t>(1, elapsed / 16);
+}
+
 int64_t History::seconds(uint32_t uid, int64_t limit, uint32_t cpus, int64_t elapsed) const {
-  return run_times_.expected(uid, limit, cpus, elapsed);
+  return std::max(run_times_.expected(uid, limit, cpus, rounded(elapsed)), elapsed + 1);
+}
+
+bool History::knows_end(const Job& job) const {
+  if (job.time_limit_minutes != kUnlimited || core_.preemption->grace_end(job) != 0) return true;
+  const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
+  return expected_end(job) - job.start_time - suspended < sched::kUnlimitedSeconds;
 }
 
 int64_t History::expected_end(const Job& job) const {
@@ -151,6 +164,14 @@ sched::ForecastOptions History::beliefs() const {
   options.partition_bits = Scheduling::kPartitionBits;
   options.pass.gate = core_.accounts->gate();
   options.limits = [this] { return core_.accounts->foresee(); };
+  options.run_unlimited = [this](sched::RunKey key) {
+    const Job* job = core_.state.find(static_cast<uint32_t>(key));
+    return job != nullptr && job->time_limit_minutes == kUnlimited;
+  };
+  options.entry_unlimited = [this](sched::EntryId entry) {
+    const Job* job = core_.state.find(Scheduling::job_of_entry(entry));
+    return job != nullptr && job->time_limit_minutes == kUnlimited;
+  };
   if (core_.preemption->enabled()) {
     options.believed_end = [this](sched::RunKey key) {
       const Job* job = core_.state.find(static_cast<uint32_t>(key));
@@ -163,8 +184,7 @@ sched::ForecastOptions History::beliefs() const {
   using Key = std::tuple<uint32_t, int64_t, uint32_t, int64_t>;
   const auto known = std::make_shared<std::map<Key, int64_t>>();
   const auto ask = [this, known](uint32_t uid, int64_t limit, uint32_t cpus, int64_t elapsed) {
-    const int64_t step = std::max<int64_t>(1, limit / 32);
-    const int64_t since = elapsed / step * step;
+    const int64_t since = rounded(elapsed);
     const auto [entry, is_new] = known->try_emplace({uid, limit, cpus, since}, 0);
     if (is_new) entry->second = seconds(uid, limit, cpus, since);
     return std::max(entry->second, elapsed + 1);

@@ -34,6 +34,9 @@ class History {
   // What is believed of all that runs and waits now. Valid until the state changes.
   sched::ForecastOptions beliefs() const;
   int64_t expected_end(const Job& job) const;  // of a job that runs; s since the epoch
+  // False of a job without a time limit that no earlier run tells anything of: its expected end is only what
+  // the scheduler plans with.
+  bool knows_end(const Job& job) const;
   // Of one that waits, from its start on.
   int64_t expected_seconds(const Job& job, const sched::Request& request) const;
   sched::WaitRanges::Range range(int64_t wait) const { return ranges_.range(wait); }
@@ -43,6 +46,7 @@ class History {
 
  private:
   static uint32_t job_of(const Job& job);
+  static int64_t rounded(int64_t elapsed);
   void add(uint32_t uid, int64_t limit, int64_t seconds, uint32_t cpus);
   int64_t seconds(uint32_t uid, int64_t limit, uint32_t cpus, int64_t elapsed) const;
 

@@ -22,12 +22,17 @@ std::optional<sched::ExpectedStart> Outlook::start(const Job& job) {
 }
 
 std::optional<int64_t> Outlook::end(const Job& job) {
-  if (job.holds_nodes()) return std::max(core_.now(), core_.history->expected_end(job));
+  if (job.holds_nodes()) {
+    if (!core_.history->knows_end(job)) return std::nullopt;
+    return std::max(core_.now(), core_.history->expected_end(job));
+  }
   if (job.is_array_record())
     return std::nullopt;  // of tasks yet to come: nobody knows when the last one ends
   const auto expected = start(job);
-  if (!expected) return std::nullopt;
-  return expected->start + core_.scheduling->expected_seconds(job);
+  const int64_t seconds = core_.scheduling->expected_seconds(job);
+  const bool endless = job.time_limit_minutes == kUnlimited && seconds >= sched::kUnlimitedSeconds;
+  if (!expected || expected->after_unlimited || endless) return std::nullopt;
+  return expected->start + seconds;
 }
 
 std::optional<int64_t> Outlook::eligible(const Job& job) {
@@ -45,8 +50,8 @@ std::optional<int64_t> Outlook::eligible(const Job& job) {
       for (const uint32_t id : group->jobs) {
         const Job* task = core_.state.find(id);
         if (task == nullptr || !task->holds_nodes()) continue;
-        const int64_t ends = *end(*task);
-        first = std::min(first.value_or(ends), ends);
+        const auto ends = end(*task);
+        if (ends) first = std::min(first.value_or(*ends), *ends);
       }
       return first;
     }
@@ -80,7 +85,7 @@ std::optional<int64_t> Outlook::fulfilled(const Job& job, const Dependency& term
     const int64_t delay = int64_t{term.delay_minutes()} * 60;
     if (other.holds_nodes()) return std::max(core_.now(), other.start_time + delay);
     const auto expected = start(other);
-    if (!expected) return std::nullopt;
+    if (!expected || expected->after_unlimited) return std::nullopt;
     return expected->start + delay;
   };
   if (term.type() == SINGLETON || term.type() == AFTER_BURST_BUFFER) return std::nullopt;

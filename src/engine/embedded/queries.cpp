@@ -307,6 +307,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   std::unordered_map<uint32_t, int64_t> expected_starts;
   if (request.with_start_forecast()) {
     for (const auto& expected : core_.scheduling->forecast()) {
+      if (expected.after_unlimited) continue;  // nobody knows
       expected_starts.try_emplace(Scheduling::job_of_entry(expected.entry), expected.start);
     }
   }
