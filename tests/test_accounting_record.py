@@ -80,9 +80,9 @@ def test_what_slurm_printed_is_in_the_record(cluster, tmp_path):
     rows = [row.split("|") for row in sacct(cluster, fields=fields)]
     assert rows == [
         ["100_7", "101", "ann", "COMPLETED", "0:0", "01:00:00", "02:00:00",
-         "billing=4,cpu=4,gres/gpu:a100=2,gres/gpu=2,mem=8G,node=1", "01:30:00"],
+         "billing=4,cpu=4,gres/gpu=2,mem=8G,node=1", "01:30:00"],
         ["100_7.batch", "101.batch", "", "COMPLETED", "0:0", "01:00:00", "",
-         "cpu=4,gres/gpu:a100=2,gres/gpu=2,mem=8G,node=1", "01:30:00"],
+         "cpu=4,gres/gpu=2,mem=8G,node=1", "01:30:00"],
         ["100_7.0", "101.0", "", "COMPLETED", "0:0", "00:54:00", "", "cpu=4,mem=8G,node=1", "01:00:00"],
         ["200", "200", "bob", "CANCELLED by 40002", "0:0", "00:00:00", "UNLIMITED", "", "00:00:00"],
         ["300", "300", "bob", "OUT_OF_MEMORY", "0:125", "00:00:10", "01:00:00", "billing=1,cpu=1,mem=1G,node=1",

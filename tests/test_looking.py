@@ -1,5 +1,6 @@
 """squeue, sinfo, scontrol show, sacct, seff: what they print, in Slurm's columns."""
 import getpass
+import json
 import re
 import time
 
@@ -418,3 +419,63 @@ def test_all_partitions_and_some_contradict_each_other(cluster):
     both = {"SINFO_ALL": "1", "SINFO_PARTITION": "main"}
     assert cluster.run("sinfo", env=both, check=1).stderr.endswith(told.format("SINFO_ALL", "SINFO_PARTITION"))
     assert cluster.run("sinfo", "-h", "-p", "main", env={"SINFO_ALL": "1"}, check=0).stdout
+
+
+@pytest.mark.minke_only
+def test_a_nodes_address_can_be_connected_to(cluster):
+    """Where a node is declared, its name need not resolve; as a real Slurm on one machine, Minke tells 127.0.0.1."""
+    shown = cluster.run("scontrol", "show", "node", "n1", check=0).stdout
+    assert " NodeAddr=127.0.0.1 NodeHostName=n1 " in shown
+    assert cluster.run("sinfo", "-h", "-O", "nodeaddr", check=0).stdout.split() == ["127.0.0.1"]
+    assert json.loads(cluster.run("scontrol", "show", "node", "n2", "--json").stdout)["nodes"][0]["address"] == "127.0.0.1"
+
+
+def cpu_ids(cluster, job) -> dict[str, set[int]]:
+    """By node, as `scontrol show job -d` tells them."""
+    found = {}
+    for nodes, ids in re.findall(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=", cluster.run("scontrol", "show", "job", "-d", job).stdout):
+        numbers = set()
+        for part in ids.split(","):
+            first, _, last = part.partition("-")
+            numbers |= set(range(int(first), int(last or first) + 1))
+        for node in cluster.run("scontrol", "show", "hostnames", nodes).stdout.split():
+            found[node] = numbers
+    return found
+
+
+@pytest.mark.machine(nodes=2, cpus=4)
+def test_jobs_of_a_node_have_numbers_of_their_own(cluster):
+    """CPU_IDs are within the node's, nobody else's while the job runs, and outlive the daemon."""
+    jobs = [cluster.submit("sleep 600", "-w", "n1", "-c", "1"), cluster.submit("sleep 600", "-w", "n1", "-c", "2"),
+            cluster.submit("sleep 600", "--nodes=2", "--ntasks-per-node=1")]
+    for job in jobs:
+        cluster.wait_state(job, "RUNNING")
+    before = [cpu_ids(cluster, job) for job in jobs]
+    assert [{node: len(ids) for node, ids in one.items()} for one in before] == [{"n1": 1}, {"n1": 2}, {"n1": 1, "n2": 1}]
+    assert set.union(*(one["n1"] for one in before)) == {0, 1, 2, 3}
+    if not cluster.is_reference:
+        cluster.kill()
+        assert [cpu_ids(cluster, job) for job in jobs] == before
+    cluster.run("scancel", jobs[0], check=0)
+    cluster.wait_end(jobs[0])
+    next_job = cluster.submit("sleep 600", "-w", "n1")
+    cluster.wait_state(next_job, "RUNNING")
+    assert cpu_ids(cluster, next_job) == before[0] and cpu_ids(cluster, jobs[1]) == before[1]
+
+
+@pytest.mark.machine(nodes=1, cpus=4, gpus="a100:2")
+@pytest.mark.minke_only
+def test_gpus_are_listed_once(cluster):
+    """Who adds up gres/gpu and gres/gpu:a100 counts no GPU twice: AccountingStorageTRES names the first only."""
+    job = cluster.submit("sleep 600", "--gpus=2")
+    cluster.wait_state(job, "RUNNING")
+    shown = cluster.job(job)["TRES"], cluster.run("squeue", "-h", "-O", "tres-alloc:100").stdout, \
+        cluster.run("scontrol", "show", "node").stdout, cluster.run("sacct", "-nP", "-o", "reqtres,alloctres").stdout
+    for text in shown:
+        assert "gres/gpu=2" in text and "gres/gpu:" not in text, text
+    tres = json.loads(cluster.run("sacct", "--json", "-j", job).stdout)["jobs"][0]["tres"]["allocated"]
+    assert [one["count"] for one in tres if one["type"] == "gres"] == [2]
+    typed = cluster.run("sacct", "-nXP", "-o", "alloctres", env={"MINKE_TYPED_TRES": "1"}).stdout
+    assert "gres/gpu:a100=2,gres/gpu=2" in typed
+    assert "AccountingStorageTRES   = cpu,mem,energy,node,billing,fs/disk,vmem,pages,gres/gpu\n" in \
+        cluster.run("scontrol", "show", "config").stdout

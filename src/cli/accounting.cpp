@@ -214,6 +214,7 @@ int export_accounting(const ExportOptions& options) {
     return complain(failure_from_errno(options.file, errno).value().message);
   // Exact times, whatever the time zone where it is read; a delimiter that nobody has in a job's name.
   ::setenv("SLURM_TIME_FORMAT", "uts%s", 1);
+  ::setenv("MINKE_TYPED_TRES", "1", 1);  // reports need the types of GPUs
   std::vector<std::string> words = {"sacct",
                                     "-a",
                                     "-D",

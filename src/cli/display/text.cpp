@@ -245,7 +245,14 @@ text::TresAmounts tres_of(const model::StepRecord& step) {
 
 void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresOrder order,
                  const DisplayContext& context, std::optional<text::Unit> unit) {
-  std::string tres = text::format_tres(amounts, order);
+  // Slurm lists GPUs once, as gres/gpu, where AccountingStorageTRES names no type; who adds up all that is
+  // listed would otherwise count them twice.
+  const char* typed = std::getenv("MINKE_TYPED_TRES");
+  text::TresAmounts listed = amounts;
+  if (typed == nullptr || std::string_view(typed) != "1") {
+    for (model::Gres& gres : listed.gres) gres.clear_type();
+  }
+  std::string tres = text::format_tres(listed, order);
   if (unit || !context.convert_units) {
     size_t memory = tres.find("mem=");
     if (memory != std::string::npos) {

@@ -1,6 +1,8 @@
 // The accounting record as --json shows it.
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/display/metered.h"
 #include "cli/document/records.h"
@@ -50,12 +52,17 @@ void describe_tres_list(Document& document, std::string_view key, const text::Tr
   describe_tres(document, "node", "", kNode, amounts.nodes);
   if (amounts.billing) describe_tres(document, "billing", "", kBilling, *amounts.billing);
   int64_t id = kFirstGres;
-  for (const model::Gres& gres : amounts.gres) {
-    describe_tres(document, "gres", gres.name(), id, gres.count());
-    if (!gres.type().empty())
-      describe_tres(document, "gres", gres.name() + ":" + gres.type(), id + 1, gres.count());
-    id += 2;
+  std::vector<std::pair<std::string, uint64_t>> gres;  // each once, whatever types there are of it
+  for (const model::Gres& one : amounts.gres) {
+    const auto known =
+        std::find_if(gres.begin(), gres.end(), [&](const auto& other) { return other.first == one.name(); });
+    if (known == gres.end()) {
+      gres.emplace_back(one.name(), one.count());
+    } else {
+      known->second += one.count();
+    }
   }
+  for (const auto& [name, count] : gres) describe_tres(document, "gres", name, id++, count);
   document.end();
 }
 

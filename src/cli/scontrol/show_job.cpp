@@ -62,9 +62,9 @@ void put_details(Block& block, const JobRecord& job) {
   };
   for (const model::NodeAllocation& node : job.nodes()) {
     std::vector<model::GresAllocation> held(node.gres().begin(), node.gres().end());
-    // Which of a node's CPUs are a job's own is not settled: there are so many of them.
-    std::string text = fmt::format("CPU_IDs=N/A CPUs={} Mem={} GRES={}", node.cpus(), node.memory_mib(),
-                                   text::format_gres_allocation(held));
+    std::string text =
+        fmt::format("CPU_IDs={} Mem={} GRES={}", node.cpu_ids().empty() ? "N/A" : node.cpu_ids(),
+                    node.memory_mib(), text::format_gres_allocation(held));
     if (text != previous) flush();
     previous = std::move(text);
     nodes.push_back(node.node());

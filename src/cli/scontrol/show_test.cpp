@@ -90,7 +90,7 @@ TEST_F(ScontrolShow, DetailsTellNodesThatHoldTheSameTogether) {
   std::string text = block(training(), {.one_line = false, .details = true});
   EXPECT_NE(text.find("ExitCode=0:0\n   DerivedExitCode=0:0\n   RunTime="), std::string::npos);
   EXPECT_NE(
-      text.find("     Nodes=n[1-2] CPU_IDs=N/A CPUs=2 Mem=1024 GRES=gpu:a100:1(IDX:0)\n   MinCPUsNode="),
+      text.find("     Nodes=n[1-2] CPU_IDs=N/A Mem=1024 GRES=gpu:a100:1(IDX:0)\n   MinCPUsNode="),
       std::string::npos)
       << text;
 }
@@ -187,8 +187,8 @@ TEST_F(ScontrolShow, Node) {
             "   Partitions=main,short \n"
             "   BootTime=2026-11-21T00:00:28 SlurmdStartTime=2026-11-21T00:34:43\n"
             "   LastBusyTime=Unknown\n"
-            "   CfgTRES=cpu=4,mem=4000M,billing=4,gres/gpu=2,gres/gpu:a100=2\n"
-            "   AllocTRES=cpu=2,mem=512M,gres/gpu=1,gres/gpu:a100=1\n"
+            "   CfgTRES=cpu=4,mem=4000M,billing=4,gres/gpu=2\n"
+            "   AllocTRES=cpu=2,mem=512M,gres/gpu=1\n"
             "   CapWatts=n/a\n"
             "   CurrentWatts=0 AveWatts=0\n"
             "   ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s\n"

@@ -124,7 +124,8 @@ Status read_node(const toml::table& from, const std::string& path, const model::
       config.gpus_of_nodes[name] = {first, first + static_cast<ptrdiff_t>(gpus_each)};
     }
     node.set_name(name);
-    node.set_address(name);
+    // Its processes are this machine's: whoever connects to it must be able to, name service or not.
+    node.set_address(name == machine.name() ? name : "127.0.0.1");
     node.set_is_virtual(name != machine.name());
     config.nodes.push_back(node);
   }

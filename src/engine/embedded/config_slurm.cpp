@@ -237,7 +237,8 @@ Status Reader::node(const Words& words) {
   const std::string* gres = find(all, "Gres");
   for (const std::string& name : *names) {
     node.set_name(name);
-    node.set_address(name);
+    // Its processes are this machine's: whoever connects to it must be able to, name service or not.
+    node.set_address(name == machine_.name() ? name : "127.0.0.1");
     node.set_is_virtual(name != machine_.name());
     if (!node_names_.insert(name).second) return failure("there are two nodes " + name);
     nodes_.push_back(node);

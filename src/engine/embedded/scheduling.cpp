@@ -381,6 +381,7 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
                             int64_t expected_end) {
   Details& details = job.need_details();
   details.nodes = sched::to_model(machine_.layout(), placement);
+  number_cpus(job);
   details.script_node = job.submission->chooses_script_node ? script_node_of(job, placement) : 0;
   details.partition = partition;
   if (const sched::TresWeights* weights = billing_weights(partition)) {

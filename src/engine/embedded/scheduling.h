@@ -16,6 +16,7 @@
 #include "engine/embedded/config.h"
 #include "engine/embedded/job.h"
 #include "model/cluster.pb.h"
+#include "sched/cpu_numbers.h"
 #include "sched/forecast.h"
 #include "sched/machine.h"
 #include "sched/pass.h"
@@ -135,6 +136,8 @@ class Scheduling {
   sched::RunKey start_component(Job& leader, const sched::Placement& placement, int64_t expected_end);
   // A start at `placement` has been decided; a limit that --time-min allowed to be shorter is set.
   int script_node_of(const Job& job, const sched::Placement& placement) const;
+  // Books the CPUs of its record; nodes that have none there yet, as of a job of an older Minke, get some.
+  void number_cpus(const Job& job);
   void take_place(Job& job, const std::string& partition, const sched::Placement& placement,
                   int64_t expected_end);
   void pass();
@@ -148,6 +151,7 @@ class Scheduling {
   sched::Machine machine_;
   sched::PendingQueue queue_;
   sched::RunningSet running_;
+  sched::CpuNumbers cpu_numbers_;
   bool pass_scheduled_ = false;
   bool paused_ = true;
   // Of partitions whose billing weights somebody has changed, by their text.

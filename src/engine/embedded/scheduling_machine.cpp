@@ -55,6 +55,18 @@ std::vector<sched::LicenseShare> Scheduling::licenses_of(const Job& job) const {
   return held;
 }
 
+void Scheduling::number_cpus(const Job& job) {
+  cpu_numbers_.give_back(job.id);
+  for (model::NodeAllocation& node : job.details->nodes) {
+    if (node.cpu_ids().empty()) {
+      const auto id = machine_.layout().find_node(node.node());
+      if (!id) continue;
+      node.set_cpu_ids(cpu_numbers_.choose(node.node(), machine_.layout().nodes()[*id].cpus, node.cpus()));
+    }
+    cpu_numbers_.take(job.id, node.node(), node.cpu_ids());
+  }
+}
+
 Status Scheduling::adopt(const Job& job) {
   auto placement = sched::from_model(machine_.layout(), job.details->nodes);
   if (!placement) return failure(placement.error());
@@ -68,6 +80,7 @@ Status Scheduling::adopt(const Job& job) {
     share.rules.user = user_of(job);
   }
   machine_.adopt(*placement);
+  if (job.state != model::JOB_SUSPENDED) number_cpus(job);
   const int64_t suspended = job.details->suspended_seconds;
   running_.add(job.id, job.start_time + suspended + sched::limit_seconds(job.time_limit_minutes),
                std::move(*placement));
@@ -78,6 +91,7 @@ void Scheduling::release(const Job& job) {
   const auto placement = running_.remove(job.id);
   if (!placement) return;
   machine_.release(*placement);
+  cpu_numbers_.give_back(job.id);
   request_pass();
 }
 
@@ -94,6 +108,7 @@ void Scheduling::suspended(const Job& job) {
   machine_.release(*placement);
   for (sched::NodeShare& share : placement->nodes) share.cpus = 0;
   machine_.adopt(*placement);
+  cpu_numbers_.give_back(job.id);
   // When it will go on, nobody knows.
   running_.add(job.id, core_.now() + sched::limit_seconds(kUnlimited), std::move(*placement));
   request_pass();
@@ -158,6 +173,7 @@ void Scheduling::rebuild() {
   }
   withhold_lost_gpus();
   running_ = {};
+  cpu_numbers_ = {};
   holds_changed();
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->holds_nodes() && job->details && !job->details->nodes.empty())
