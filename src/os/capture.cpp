@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "os/fd.h"
+#include "os/user_child.h"
 
 extern char** environ;
 
@@ -90,13 +90,12 @@ Result<Captured> run_captured(const std::vector<std::string>& argv, const Captur
     const size_t room = options.limit - std::min(options.limit, result.output.size());
     result.output.append(buffer, std::min(room, static_cast<size_t>(got)));
   }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (late)
+  // It may have closed its output, and go on.
+  const auto ended = wait_or_kill(pid, late ? std::chrono::steady_clock::now() : deadline);
+  if (late || !ended)
     return failure(argv[0] + " took longer than " + std::to_string(options.timeout_seconds) + " s",
                    ETIMEDOUT);
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.exit_code = *ended;
   return result;
 }
 

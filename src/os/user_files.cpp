@@ -1,23 +1,23 @@
 #include "os/user_files.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
-#include <vector>
 
 #include "os/become.h"
 #include "os/fd.h"
+#include "os/user_child.h"
 
 namespace minke::os {
 
 namespace {
+
+constexpr std::chrono::seconds kReading{5};
 
 Result<std::string> read_tail(const std::string& path, size_t bytes) {
   // O_NONBLOCK: a pipe that nobody writes to must not keep us.
@@ -56,52 +56,26 @@ void write_all(int fd, const void* data, size_t size) {
 
 bool become_user(uid_t uid, gid_t gid) {
   if (::geteuid() != 0 || uid == 0) return true;
-  std::vector<gid_t> groups;
-  if (const passwd* user = ::getpwuid(uid)) {
-    int count = 65536;  // the kernel's limit
-    groups.resize(static_cast<size_t>(count));
-    if (::getgrouplist(user->pw_name, gid, groups.data(), &count) < 0) return false;
-    groups.resize(static_cast<size_t>(count));
-  }
-  return become(uid, gid, groups);
+  const Rights rights = rights_of(uid, gid);
+  return become(rights.uid, rights.gid, rights.groups);
 }
 
 Result<std::string> read_tail_as(uid_t uid, gid_t gid, const std::string& path, size_t bytes) {
   if (::geteuid() != 0 || uid == 0) return read_tail(path, bytes);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const UniqueFd reader(ends[0]);
-  UniqueFd writer(ends[1]);
-  const pid_t child = ::fork();
-  if (child < 0) return failure_from_errno("fork", errno);
-  if (child == 0) {
-    int32_t error = become_user(uid, gid) ? 0 : EPERM;
-    std::string text;
-    if (error == 0) {
-      auto read = read_tail(path, bytes);
-      error = read ? 0 : read.error().code != 0 ? read.error().code : EIO;
-      if (read) text = std::move(*read);
-    }
-    write_all(writer.get(), &error, sizeof error);
-    write_all(writer.get(), text.data(), text.size());
-    ::_exit(0);
-  }
-  writer.reset();
-  std::string answer;
-  char buffer[16384];
-  for (ssize_t got; (got = ::read(reader.get(), buffer, sizeof buffer)) != 0;) {
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) break;
-    answer.append(buffer, static_cast<size_t>(got));
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const auto read = run_in_child(
+      rights_of(uid, gid), {.time = kReading, .bytes = bytes + sizeof(int32_t)}, [&](int answer) {
+        const auto text = read_tail(path, bytes);
+        const int32_t error = text ? 0 : text.error().code != 0 ? text.error().code : EIO;
+        write_all(answer, &error, sizeof error);
+        if (text) write_all(answer, text->data(), text->size());
+        return 0;
+      });
+  if (!read) return failure(path + ": " + read.error().message, read.error().code);
   int32_t error = EIO;
-  if (answer.size() >= sizeof error)
-    std::copy_n(answer.data(), sizeof error, reinterpret_cast<char*>(&error));
+  if (read->said.size() >= sizeof error)
+    std::copy_n(read->said.data(), sizeof error, reinterpret_cast<char*>(&error));
   if (error != 0) return failure_from_errno(path, error);
-  return answer.substr(sizeof error);
+  return read->said.substr(sizeof error);
 }
 
 }  // namespace minke::os
