@@ -7,6 +7,7 @@
 #include "text/cpu_bind.h"
 #include "text/dependency.h"
 #include "text/duration.h"
+#include "text/mail_address.h"
 #include "text/mail_type.h"
 #include "text/signal_name.h"
 #include "text/timestamp.h"
@@ -275,10 +276,9 @@ Status mail_type(const Assignment& to) {
   return {};
 }
 
-// It becomes a line of a message's head: what would end that line has no place in it.
 Status mail_user(const Assignment& to) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; };
-  if (std::any_of(to.text().begin(), to.text().end(), is_control)) return invalid(to);
+  if (const Status harmless = text::check_mail_user(to.text()); !harmless)
+    return failure("--mail-user: " + harmless.error().message, kFailureStatus);
   to.request.spec.set_mail_user(std::string(to.text()));
   return {};
 }

@@ -10,6 +10,7 @@
 #include "text/dependency.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
+#include "text/mail_address.h"
 #include "text/mail_type.h"
 #include "text/memory.h"
 #include "text/number.h"
@@ -343,6 +344,12 @@ Status mail_type(const Change& change) {
   return {};
 }
 
+Status mail_user(const Change& change) {
+  if (Status harmless = text::check_mail_user(change.value); !harmless) return harmless;
+  change.spec.set_mail_user(std::string(change.value));
+  return {};
+}
+
 struct Field {
   std::string_view name;
   size_t shortest;  // letters that are enough
@@ -375,7 +382,7 @@ constexpr Field kFields[] = {
     {"JobName", 4, Updated::kOther, text<&model::JobSpec::mutable_name>},
     {"Licenses", 3, Updated::kResources, text<&model::JobSpec::mutable_licenses>},
     {"MailType", 5, Updated::kOther, mail_type},
-    {"MailUser", 5, Updated::kOther, text<&model::JobSpec::mutable_mail_user>},
+    {"MailUser", 5, Updated::kOther, mail_user},
     {"MemPerTres", 5, Updated::kResources, memory_per_gpu},
     {"MinCPUsNode", 4, Updated::kResources, number<&model::JobSpec::set_min_cpus>},
     {"MinMemoryCPU", 10, Updated::kResources, memory_per_cpu},
