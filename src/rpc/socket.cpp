@@ -1,18 +1,25 @@
 #include "rpc/socket.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
+#include "os/process.h"
 #include "rpc/frame.h"
 
 namespace minke::rpc {
 
 namespace {
+
+constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, which older headers lack
 
 // A path that is too long for an address is reached by way of its directory's descriptor.
 struct Address {
@@ -42,7 +49,27 @@ Peer peer_of(int socket) {
   ucred credentials{};
   socklen_t size = sizeof(credentials);
   MINKE_CHECK(getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0);
-  return Peer{credentials.pid, credentials.uid, credentials.gid};
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  const auto ticks = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+  const uint64_t since_boot =
+      static_cast<uint64_t>(now.tv_sec) * ticks + static_cast<uint64_t>(now.tv_nsec) * ticks / 1'000'000'000;
+  return Peer{credentials.pid, credentials.uid, credentials.gid, socket, since_boot};
+}
+
+os::UniqueFd peer_process(const Peer& peer) {
+  int number = -1;
+  socklen_t size = sizeof number;
+  const bool told = ::getsockopt(peer.socket, SOL_SOCKET, kPeerPidfd, &number, &size) == 0;
+  os::UniqueFd process(told ? number : -1);
+  if (!told && errno == ENOPROTOOPT) {
+    process.reset(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+    const auto began = os::process_of(peer.pid);
+    if (!began || began->uid != peer.uid || began->start_ticks > peer.connected_ticks) return {};
+  }
+  pollfd end{process.get(), POLLIN, 0};
+  if (!process || ::poll(&end, 1, 0) != 0) return {};
+  return process;
 }
 
 Result<os::UniqueFd> connect_to(const std::string& path) {

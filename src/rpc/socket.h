@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,11 +14,18 @@
 namespace minke::rpc {
 
 struct Peer {  // from the kernel (SO_PEERCRED)
-  pid_t pid = 0;
+  pid_t pid =
+      0;  // of who connected; it may have ended, and another process have the number: see peer_process
   uid_t uid = 0;
   gid_t gid = 0;
+  int socket = -1;               // of the connection, while that lasts
+  uint64_t connected_ticks = 0;  // since boot: the connection was there by then
 };
 Peer peer_of(int socket);
+// The process that connected, as a pidfd, from the socket itself (SO_PEERPIDFD), so that no other process
+// with its number is taken for it. On kernels before 6.5, by number: only if a process of the same user has
+// it, which began before the connection. None: it has ended.
+os::UniqueFd peer_process(const Peer& peer);
 
 Result<os::UniqueFd> connect_to(const std::string& path);
 // Listens at `path` with this mode; a socket file already there is replaced: hold a lock beside it.

@@ -12,6 +12,7 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/peer_owner.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/reservations.h"
@@ -212,7 +213,7 @@ void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request
     return client->send_error(request_id, Error{kAccessDenied, {}});
   client->step_keys.push_back(request.key());
   const Status created =
-      core_.steps->create(request, std::move(descriptors), owner_of_process(client->peer.pid),
+      core_.steps->create(request, std::move(descriptors), owner_of_peer(client->peer),
                           [weak = std::weak_ptr<Client>(client), request_id](const rpc::StepEvent& event) {
                             const auto self = weak.lock();
                             if (!self) return;

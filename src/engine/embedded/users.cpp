@@ -4,10 +4,10 @@
 #include <pwd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <sstream>
 #include <vector>
+
+#include "os/process.h"
 
 namespace minke::engine {
 
@@ -67,19 +67,8 @@ bool is_in_group(uint32_t uid, const google::protobuf::RepeatedPtrField<std::str
 }
 
 Owner owner_of_process(int32_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string stat;
-  if (!std::getline(file, stat)) return {};
-  // The command may hold spaces and parentheses: fields are counted from the last ")". starttime is field 22.
-  const size_t command_end = stat.rfind(')');
-  if (command_end == std::string::npos) return {};
-  std::istringstream fields(stat.substr(command_end + 2));
-  std::string state, value;
-  if (!(fields >> state) || state == "Z") return {};
-  for (int field = 4; field <= 22; ++field) {
-    if (!(fields >> value)) return {};
-  }
-  return Owner{pid, std::stoull(value)};
+  const auto process = os::process_of(pid);
+  return process ? Owner{pid, process->start_ticks} : Owner{};
 }
 
 bool owner_is_alive(const Owner& owner) {
