@@ -7,6 +7,7 @@
 #include "cli/chain.h"
 #include "cli/commands.h"
 #include "cli/prolog_program.h"
+#include "cli/say_to_owner.h"
 #include "cli/software.h"
 #include "cli/storage/storage.h"
 #include "cli/wheels.h"
@@ -47,6 +48,7 @@ constexpr Command kCommands[] = {
     {"strigger", minke::cli::strigger_main},
     {"trigger-program", minke::cli::trigger_program_main},
     {"prolog-program", minke::cli::prolog_program_main},
+    {"say-to-owner", minke::cli::say_to_owner_main},
     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},
     {"chain-part", minke::cli::chain_part_main},

@@ -12,7 +12,6 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
-#include "engine/embedded/owner_watch.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
@@ -302,6 +301,8 @@ void Actions::top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply r
   });
 }
 
+Actions::Actions(Core& core, Queries& queries) : core_(core), notices_(core.loop), queries_(queries) {}
+
 void Actions::notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, Reply reply) {
   google::protobuf::RepeatedPtrField<rpc::JobSelector> selectors;
   *selectors.Add() = request.job();
@@ -310,7 +311,7 @@ void Actions::notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, R
     if (job.has_script()) {
       core_.launching->say(job, request.message());
     } else if (job.submission->interactive) {
-      say_to_owner(job.details->owner, request.message());
+      return notices_.say(job, request.message());
     }
     return {};
   });

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/embedded/job.h"
+#include "engine/embedded/owner_notices.h"
 #include "model/error.h"
 #include "rpc/messages.pb.h"
 #include "rpc/socket.h"
@@ -20,7 +21,7 @@ class Queries;
 
 class Actions {
  public:
-  Actions(Core& core, Queries& queries) : core_(core), queries_(queries) {}
+  Actions(Core& core, Queries& queries);
   using Reply = std::function<void(const rpc::ActionReply& reply)>;
 
   void signal(const rpc::SignalRequest& request, const rpc::Peer& peer, Reply reply);
@@ -62,6 +63,7 @@ class Actions {
   bool filter_matches(const rpc::JobFilter& filter, const Job& job);
 
   Core& core_;
+  OwnerNotices notices_;
   Queries& queries_;
 };
 

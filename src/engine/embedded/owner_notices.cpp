@@ -1,0 +1,72 @@
+#include "engine/embedded/owner_notices.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "model/error.h"
+#include "os/detached.h"
+#include "os/log.h"
+
+namespace minke::engine {
+
+namespace {
+
+constexpr size_t kMostWaiting = 8;  // of one user
+constexpr size_t kMostBytes = 4096;
+
+Result<os::UniqueFd> start_program(uid_t uid, gid_t gid, const Owner& owner, const std::string& message) {
+  const os::UniqueFd input(::memfd_create("minke-notice", MFD_CLOEXEC));
+  if (!input ||
+      ::write(input.get(), message.data(), message.size()) != static_cast<ssize_t>(message.size()) ||
+      ::lseek(input.get(), 0, SEEK_SET) != 0)
+    return failure_from_errno("memfd", errno);
+  return os::start_detached(
+      {.argv = {"/proc/self/exe", "say-to-owner", std::to_string(owner.pid),
+                std::to_string(owner.start_ticks), std::to_string(uid), std::to_string(gid)},
+       .log_path = "/dev/null",
+       .without_variables = {},
+       .input = input.get()});
+}
+
+}  // namespace
+
+Status OwnerNotices::say(const Job& job, const std::string& message) {
+  if (message.size() > kMostBytes)
+    return failure("a notice has " + std::to_string(kMostBytes) + " characters at most",
+                   model::kPathnameTooLong);
+  if (!job.details || job.details->owner.pid == 0) return {};
+  OfUser& user = users_[job.uid];
+  if (user.waiting.size() >= kMostWaiting)
+    return failure("too many notices wait to be written", model::kNotSupported);
+  user.waiting.push_back({job.details->owner, job.gid, message});
+  if (!user.running) start_next(job.uid);
+  return {};
+}
+
+void OwnerNotices::start_next(uid_t uid) {
+  OfUser& user = users_[uid];
+  while (!user.waiting.empty()) {
+    const Notice notice = std::move(user.waiting.front());
+    user.waiting.pop_front();
+    auto started = start_program(uid, notice.gid, notice.owner, notice.message);
+    if (!started) {
+      os::log_warning("a notice could not be written: " + started.error().message);
+      continue;
+    }
+    user.running = std::move(*started);
+    user.watch = loop_.on_readable(user.running.get(), [this, uid] {
+      char said[64];  // it says nothing: this is its end
+      OfUser& ended = users_[uid];
+      if (::read(ended.running.get(), said, sizeof said) > 0) return;
+      const auto watch = std::move(ended.watch);
+      ended.running.reset();
+      start_next(uid);
+    });
+    return;
+  }
+  users_.erase(uid);
+}
+
+}  // namespace minke::engine

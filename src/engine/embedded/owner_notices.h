@@ -1,0 +1,47 @@
+// Lines for the standard error of processes that own allocations (scontrol notify of an salloc).
+//
+// That is a file of the user's choice, which may be one that he may only read, or one that never answers. So
+// the daemon opens nothing: `minke say-to-owner` writes each line in a child that has the user's rights
+// (cli/say_to_owner.cpp). One at a time for each user; those that wait are bounded. State's thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "engine/embedded/job.h"
+#include "os/event_loop.h"
+#include "os/fd.h"
+
+namespace minke::engine {
+
+class OwnerNotices {
+ public:
+  explicit OwnerNotices(os::EventLoop& loop) : loop_(loop) {}
+
+  // Returns at once; a line that cannot be written is left. Errors: too many wait.
+  Status say(const Job& job, const std::string& message);
+
+ private:
+  struct Notice {
+    Owner owner;
+    gid_t gid = 0;
+    std::string message;
+  };
+  struct OfUser {
+    std::deque<Notice> waiting;
+    os::UniqueFd running;  // open as long as the program runs
+    std::unique_ptr<os::EventLoop::Watch> watch;
+  };
+
+  void start_next(uid_t uid);
+
+  os::EventLoop& loop_;
+  std::map<uid_t, OfUser> users_;  // those for whom something waits or runs
+};
+
+}  // namespace minke::engine
