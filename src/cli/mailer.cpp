@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <string>
 
 #include "cli/fetch.h"
@@ -16,7 +17,9 @@
 #include "cli/mail/mime.h"
 #include "cli/mail/send.h"
 #include "cli/minke.h"
+#include "engine/embedded/config_helpers.h"
 #include "engine/embedded/job_paths.h"
+#include "os/minke_home.h"
 #include "os/user_files.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -121,7 +124,7 @@ void handle(const model::MailMessage& message, const model::MailSettings& settin
 
 }  // namespace
 
-int mailer(const std::string& home) {
+int mailer(const std::string& home, const std::string& configuration) {
   std::signal(SIGPIPE, SIG_IGN);
   ::setenv("MINKE_HOME", home.c_str(), 1);
   model::MailBatch batch;
@@ -131,7 +134,17 @@ int mailer(const std::string& home) {
   }
   auto client = Client::connect(false);
   if (!client) return 1;
-  const auto sender = make_mail_sender(batch.settings());
+  std::optional<os::Rights> rights;
+  if (os::is_shared(home)) {
+    auto found = mail_program_rights(engine::read_helper_settings(configuration).mail_run_as);
+    if (!found) {
+      for (const model::MailMessage& message : batch.messages())
+        report(message.id(), "later", header_text(found.error().message));
+      return 1;
+    }
+    rights = std::move(*found);
+  }
+  const auto sender = make_mail_sender(batch.settings(), rights);
   for (const model::MailMessage& message : batch.messages())
     handle(message, batch.settings(), *client, *sender);
   return 0;

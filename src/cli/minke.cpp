@@ -468,11 +468,12 @@ int minke_main(int argc, char** argv) {
   keeper_command->add_option("--home", keeper_home)->required();
   keeper_command->callback([&] { exit_code = metric_keeper(keeper_home); });
 
-  std::string mailer_home;
+  std::string mailer_home, mailer_config;
   auto* mailer_command = app.add_subcommand("mailer", "send the messages on standard input");
   mailer_command->group("");  // the daemon starts it
   mailer_command->add_option("--home", mailer_home)->required();
-  mailer_command->callback([&] { exit_code = mailer(mailer_home); });
+  mailer_command->add_option("--config", mailer_config);
+  mailer_command->callback([&] { exit_code = mailer(mailer_home, mailer_config); });
 
   if (argc > 1 && argv[1][0] != '-') {
     bool known = false;

@@ -5,6 +5,6 @@
 
 namespace minke::cli {
 
-int mailer(const std::string& home);
+int mailer(const std::string& home, const std::string& configuration);
 
 }  // namespace minke::cli

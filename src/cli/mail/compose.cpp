@@ -235,7 +235,8 @@ std::string mail_body(const MailContents& mail) {
     context.now = mail.now;
     context.cluster_name = mail.settings.cluster_name();
     out += "\nEfficiency (seff)\n";
-    for (const std::string_view one : text::split(seff_report(mail.job, context), '\n')) {
+    const std::string report = seff_report(mail.job, context);
+    for (const std::string_view one : text::split(report, '\n')) {
       if (!one.empty()) line("  {}", one);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "text/mail_address.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -9,8 +10,6 @@ namespace minke::cli {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 400;
-constexpr size_t kMaxRecipients = 10;
-constexpr size_t kMaxAddressBytes = 254;
 
 // Bytes of the UTF-8 character that begins at `at`; 0 where none does.
 size_t character_length(std::string_view text, size_t at) {
@@ -118,23 +117,13 @@ std::string quoted_printable(std::string_view text) {
 }
 
 Result<std::vector<std::string>> recipients(std::string_view list, std::string_view domain) {
-  std::vector<std::string> out;
-  for (std::string_view word : text::split(list, ',')) {
-    word = text::trim(word);
-    if (word.empty()) continue;
-    std::string address(word);
-    if (address.find('@') == std::string::npos && !domain.empty()) address.append("@").append(domain);
-    for (const char c : address) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte <= ' ' || byte >= 0x7f || std::string_view("<>()[]\"\\;:").find(c) != std::string_view::npos)
-        return failure("no address: " + header_text(address));
-    }
-    if (address.front() == '-' || address.size() > kMaxAddressBytes)
-      return failure("no address: " + header_text(address));
-    out.push_back(std::move(address));
+  auto out = text::parse_mail_addresses(list);
+  if (!out) return failure(out.error());
+  for (std::string& address : *out) {
+    if (address.find('@') != std::string::npos || domain.empty()) continue;
+    address.append("@").append(domain);
+    if (!text::is_mail_address(address)) return failure("no mail address: " + header_text(address));
   }
-  if (out.empty()) return failure("no address is given");
-  if (out.size() > kMaxRecipients) return failure("more than ten addresses");
   return out;
 }
 

@@ -22,8 +22,8 @@ std::string header_text(std::string_view text);
 // As quoted-printable, lines ended by CRLF.
 std::string quoted_printable(std::string_view text);
 
-// "me, you@b": each with "@domain" where it names none and `domain` is not empty. Errors: an address with
-// white space, control characters, quotes, brackets or a leading '-'; none, or more than ten.
+// "me, you@b": each with "@domain" where it names none and `domain` is not empty. Errors: what is no address
+// (text/mail_address.h); none, or more than ten.
 Result<std::vector<std::string>> recipients(std::string_view list, std::string_view domain);
 
 std::string header_date(int64_t time);  // "Sat, 21 Nov 2026 06:40:00 +0000"

@@ -3,8 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <pwd.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #if __has_include(<curl/curl.h>)
@@ -58,54 +58,72 @@ void write_all(int fd, std::string_view text, Clock::time_point deadline) {
   }
 }
 
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  for (std::string& text : texts) found.push_back(text.data());
+  found.push_back(nullptr);
+  return found;
+}
+
+// This process's, with the user's home where there is one: a program looks for its settings there.
+std::vector<std::string> program_environment(std::vector<std::string> own,
+                                             const std::optional<os::Rights>& rights) {
+  const passwd* user = rights ? ::getpwuid(rights->uid) : nullptr;
+  const auto is_of_user = [&](std::string_view line) {
+    return rights && (line.starts_with("HOME=") || line.starts_with("USER=") || line.starts_with("LOGNAME="));
+  };
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (!is_of_user(*variable)) own.emplace_back(*variable);
+  if (user != nullptr)
+    for (const auto& [name, value] : {std::pair{"HOME=", user->pw_dir}, std::pair{"USER=", user->pw_name},
+                                      std::pair{"LOGNAME=", user->pw_name}})
+      own.push_back(std::string(name) + value);
+  return own;
+}
+
 // Its exit code says what became of the message.
 DeliveryOutcome run_program(std::vector<std::string> words, std::vector<std::string> environment,
-                            std::string_view input, std::chrono::seconds timeout) {
+                            std::string_view input, const std::optional<os::Rights>& rights,
+                            std::chrono::seconds timeout) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return later("pipe: " + std::string(std::strerror(errno)));
   os::UniqueFd reader(ends[0]), writer(ends[1]);
   const std::string program = words.front();
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> found;
-    for (std::string& text : texts) found.push_back(text.data());
-    found.push_back(nullptr);
-    return found;
-  };
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, reader.get(), 0);
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, pointers(words).data(),
-                                  pointers(environment).data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return later(program + ": " + std::strerror(error));
+  environment = program_environment(std::move(environment), rights);
+  const std::vector<char*> arguments = pointers(words), variables = pointers(environment);
+  constexpr int kNotRun = 125;
+  const pid_t self = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return later("fork: " + std::string(std::strerror(errno)));
+  if (pid == 0) {
+    ::setpgid(0, 0);
+    // What it prints is for the log: this process's own output tells the daemon what became of messages.
+    if (::dup2(reader.get(), STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) ::_exit(kNotRun);
+    ::close_range(3, ~0U, 0);
+    if (!os::become_in_child(rights, self)) ::_exit(kNotRun);
+    std::signal(SIGPIPE, SIG_DFL);
+    ::execve(arguments[0], arguments.data(), variables.data());
+    ::_exit(kNotRun);
+  }
+  ::setpgid(pid, pid);
   reader.reset();
-
   const auto deadline = Clock::now() + timeout;
   write_all(writer.get(), input, deadline);
   writer.reset();
-  int status = 0;
-  while (::waitpid(pid, &status, WNOHANG) == 0) {
-    if (Clock::now() > deadline) {
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, &status, 0);
-      return later(program + " took too long");
-    }
-    ::poll(nullptr, 0, 10);
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {Delivery::kSent, {}};
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  const auto code = os::wait_or_kill(pid, deadline);
+  if (!code) return later(program + " took too long");
+  if (*code == 0) return {Delivery::kSent, {}};
+  if (*code == kNotRun) return later(program + " cannot be run");
   const std::string reason =
-      program + " ended with " + (code < 0 ? "a signal" : "code " + std::to_string(code));
-  const bool for_good = code == EX_NOUSER || code == EX_NOHOST || code == EX_DATAERR;
+      program + " ended with " + (*code > 128 ? "a signal" : "code " + std::to_string(*code));
+  const bool for_good = *code == EX_NOUSER || *code == EX_NOHOST || *code == EX_DATAERR;
   return for_good ? refused(reason) : later(reason);
 }
 
 class SendmailSender : public MailSender {
  public:
-  explicit SendmailSender(const model::MailSettings& settings)
-      : program_(settings.program()), timeout_(settings.timeout_seconds()) {}
+  SendmailSender(const model::MailSettings& settings, const std::optional<os::Rights>& rights)
+      : program_(settings.program()), rights_(rights), timeout_(settings.timeout_seconds()) {}
 
   DeliveryOutcome send(const ReadyMail& mail) override {
     // -oi: a line with a dot alone ends nothing. No address is taken from the message's head.
@@ -115,23 +133,24 @@ class SendmailSender : public MailSender {
     for (const char c : mail.text) {
       if (c != '\r') text += c;
     }
-    return run_program(std::move(words), {}, text, timeout_);
+    return run_program(std::move(words), {}, text, rights_, timeout_);
   }
 
  private:
   std::string program_;
+  std::optional<os::Rights> rights_;
   std::chrono::seconds timeout_;
 };
 
 // MailProg, called as Slurm calls it and mail(1) understands it.
 class MailProgSender : public MailSender {
  public:
-  explicit MailProgSender(const model::MailSettings& settings)
-      : program_(settings.mail_program()), timeout_(settings.timeout_seconds()) {}
+  MailProgSender(const model::MailSettings& settings, const std::optional<os::Rights>& rights)
+      : program_(settings.mail_program()), rights_(rights), timeout_(settings.timeout_seconds()) {}
 
   DeliveryOutcome send(const ReadyMail& mail) override {
     std::vector<std::string> words = {program_, "-s", mail.subject};
-    // None of them begins with a dash: recipients() sees to that.
+    // None of them is an option, a command or a file to mail(1): recipients() sees to that.
     words.insert(words.end(), mail.to.begin(), mail.to.end());
     // To some mail(1) a tilde at a line's begin is a command.
     std::string body;
@@ -139,11 +158,12 @@ class MailProgSender : public MailSender {
       if (c == '~' && (body.empty() || body.back() == '\n')) body += ' ';
       body += c;
     }
-    return run_program(std::move(words), mail.environment, body, timeout_);
+    return run_program(std::move(words), mail.environment, body, rights_, timeout_);
   }
 
  private:
   std::string program_;
+  std::optional<os::Rights> rights_;
   std::chrono::seconds timeout_;
 };
 
@@ -286,9 +306,19 @@ class SmtpSender : public MailSender {
 
 }  // namespace
 
-std::unique_ptr<MailSender> make_mail_sender(const model::MailSettings& settings) {
-  if (!settings.mail_program().empty()) return std::make_unique<MailProgSender>(settings);
-  if (!settings.program().empty()) return std::make_unique<SendmailSender>(settings);
+Result<os::Rights> mail_program_rights(const std::string& run_as) {
+  const std::string name = run_as.empty() ? "nobody" : run_as;
+  const passwd* user = ::getpwnam(name.c_str());
+  if (user == nullptr && !run_as.empty()) return failure("[mail] run_as: there is no user " + name);
+  if (user != nullptr && user->pw_uid == 0) return failure("[mail] run_as must not be root");
+  constexpr uid_t kNobody = 65534;
+  return user == nullptr ? os::Rights{kNobody, kNobody, {}} : os::rights_of(user->pw_uid, user->pw_gid);
+}
+
+std::unique_ptr<MailSender> make_mail_sender(const model::MailSettings& settings,
+                                             const std::optional<os::Rights>& rights) {
+  if (!settings.mail_program().empty()) return std::make_unique<MailProgSender>(settings, rights);
+  if (!settings.program().empty()) return std::make_unique<SendmailSender>(settings, rights);
   return std::make_unique<SmtpSender>(settings);
 }
 

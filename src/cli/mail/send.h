@@ -6,10 +6,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/mail/compose.h"
 #include "model/mail.pb.h"
+#include "os/user_child.h"
 
 namespace minke::cli {
 
@@ -29,7 +31,13 @@ class MailSender {
   virtual DeliveryOutcome send(const ReadyMail& mail) = 0;
 };
 
-// Keeps a connection open for the messages that follow.
-std::unique_ptr<MailSender> make_mail_sender(const model::MailSettings& settings);
+// Whose rights a mail program has in a shared cluster, where root would start it: a user's of the system, by
+// name ([mail] run_as), or nobody's. What users chose is among its arguments and its input. Errors: there is
+// no such user, or it is root.
+Result<os::Rights> mail_program_rights(const std::string& run_as);
+
+// Keeps a connection open for the messages that follow. `rights`: of a mail program; absent: this process's.
+std::unique_ptr<MailSender> make_mail_sender(const model::MailSettings& settings,
+                                             const std::optional<os::Rights>& rights);
 
 }  // namespace minke::cli

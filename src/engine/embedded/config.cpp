@@ -63,6 +63,11 @@ void read_mail(Table& table, Configuration& config) {
     return {};
   });
   table.text("user", *settings.mutable_user());
+  table.text("run_as", [&](const std::string& given) -> Status {
+    // For the mailer, which reads it itself (config_helpers.h).
+    if (given.empty() || given == "root" || given == "0") return failure("must be a user, and not root");
+    return {};
+  });
   table.text("from", *settings.mutable_from());
   table.text("domain", *settings.mutable_domain());
   table.number("log_lines", 0, 200, [&](int64_t v) { settings.set_log_lines(static_cast<uint32_t>(v)); });

@@ -261,7 +261,8 @@ Status Mail::start_mailer(const MailBatch& batch) {
   if (::write(input.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
       ::lseek(input.get(), 0, SEEK_SET) != 0)
     return failure_from_errno("memfd", errno);
-  auto output = os::start_detached({.argv = {"/proc/self/exe", "mailer", "--home", core_.config.home},
+  auto output = os::start_detached({.argv = {"/proc/self/exe", "mailer", "--home", core_.config.home,
+                                             "--config", core_.config.source_path},
                                     .log_path = core_.config.home + "/mailer.log",
                                     .without_variables = {"SLURM_*"},
                                     .input = input.get()});

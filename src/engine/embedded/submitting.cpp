@@ -9,6 +9,7 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
+#include "engine/embedded/peer_owner.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
@@ -18,6 +19,7 @@
 #include "model/nobody.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
+#include "text/mail_address.h"
 
 namespace minke::engine {
 
@@ -92,6 +94,8 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
                          std::to_string(most) + " are allowed",
                      kPathnameTooLong);
   }
+  if (const Status harmless = text::check_mail_user(spec.mail_user()); !harmless)
+    return failure(harmless.error().message, kNotSupported);
   core_.mail->complete_address(spec, uid);
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time()) {
     return failure("the deadline is before the begin time", kInvalidTimeValue);
@@ -267,7 +271,7 @@ std::unique_ptr<Job> Submitting::make_job(const rpc::SubmitRequest& request, con
   made->requeue_allowed = spec.has_requeue() ? spec.requeue() : core_.config.requeue_by_default;
   made->submission = std::make_shared<const Submission>(std::move(submission));
   made->time_limit_minutes = core_.scheduling->time_limit_of(spec);
-  if (spec.interactive()) made->need_details().owner = owner_of_process(peer.pid);
+  if (spec.interactive()) made->need_details().owner = owner_of_peer(peer);
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     made->array_job_id = id;
     made->array = std::make_unique<ArrayTasks>();
@@ -313,6 +317,13 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
   if (const Job* first = core_.state.find(ids.front());
       first != nullptr && first->submission->mail_types != 0 && !core_.mail->configured())
     answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
+  if (const Job* first = core_.state.find(ids.front());
+      first != nullptr && first->submission->mail_types != 0 && core_.mail->configured()) {
+    const JobSpec spec = first->submission->spec();
+    const auto addresses = text::parse_mail_addresses(spec.mail_user());
+    if (!spec.mail_user().empty() && !addresses)
+      answer.add_notes("no mail will be sent: " + addresses.error().message);
+  }
   if (const Job* first = core_.state.find(ids.front());
       first != nullptr && first->submission->interactive && in_down_partition(first->submission->spec()))
     answer.add_notes(std::string(slurm_error_text(kPartitionDown)));

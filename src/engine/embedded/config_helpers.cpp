@@ -1,0 +1,22 @@
+#include "engine/embedded/config_helpers.h"
+
+#include "engine/embedded/config_table.h"
+#include "os/files.h"
+#include "storage/words.h"
+
+namespace minke::engine {
+
+HelperSettings read_helper_settings(const std::string& path) {
+  constexpr size_t kMaxFileBytes = size_t{4} << 20;
+  HelperSettings settings;
+  const auto text = path.empty() ? Result<std::string>(failure("none")) : os::read_file(path, kMaxFileBytes);
+  if (!text) return settings;
+  const toml::parse_result parsed = toml::parse(*text, path);
+  if (!parsed) return settings;
+  settings.mail_run_as = parsed.table()["mail"]["run_as"].value_or(std::string());
+  settings.cache_quota =
+      storage::parse_bytes(parsed.table()["storage"]["cache_quota"].value_or(std::string()));
+  return settings;
+}
+
+}  // namespace minke::engine
