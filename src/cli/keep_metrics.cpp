@@ -1,6 +1,5 @@
 #include "cli/keep_metrics.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,23 +10,21 @@
 #include <thread>
 
 #include "cli/fetch.h"
-#include "os/user_files.h"
+#include "os/user_child.h"
 #include "text/number.h"
 
 namespace minke::cli {
 
 namespace {
 
-constexpr size_t kMostKept = 200;      // metrics of a job's record
-constexpr unsigned kMostSeconds = 60;  // for one job: file systems may hang
+constexpr size_t kMostKept = 200;              // metrics of a job's record
+constexpr std::chrono::seconds kMostTime{60};  // for one job: file systems may hang
 constexpr int kTries = 10;
 constexpr std::chrono::milliseconds kBetweenTries{500};  // while the record is not written yet
 
 // In a process that is the owner's.
 void keep_as_owner(const model::JobRecord& job) {
-  ::alarm(kMostSeconds);
   if (::nice(10) == -1) errno = 0;
-  if (!os::become_user(job.uid(), job.gid())) return;
   auto client = Client::connect(false);  // as the owner, too
   if (!client) return;
   MetricSearch search = search_for(*client, job);
@@ -88,13 +85,11 @@ int metric_keeper(const std::string& home) {
     if (!found) continue;
     for (const rpc::AccountedJob* one : found->records) {
       if (one->job().job_id() != *id || one->job().metrics_size() != 0) continue;
-      const pid_t child = ::fork();
-      if (child == 0) {
+      const auto rights = os::rights_of(one->job().uid(), one->job().gid());
+      (void)os::run_in_child(rights, {.time = kMostTime}, [&](int) {
         keep_as_owner(one->job());
-        ::_exit(0);
-      }
-      while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-      }
+        return 0;
+      });
     }
   }
   return 0;

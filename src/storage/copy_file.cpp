@@ -100,9 +100,9 @@ Status copy_large(int from, int to, uint64_t size, unsigned threads, std::vector
 
 bool is_copied(std::string_view name) {
   if (name.starts_with("user.") || name.starts_with("system.posix_acl_")) return true;
-  return ::geteuid() == 0 &&
-         (name == "security.capability" ||
-          (name.starts_with("trusted.") && name != "trusted.lov" && !name.starts_with("trusted.overlay.")));
+  return ::geteuid() == 0 && (name == "security.capability" ||
+                              (name.starts_with("trusted.") && name != "trusted.lov" &&
+                               !name.starts_with("trusted.overlay.") && !name.starts_with("trusted.minke.")));
 }
 
 // Files of the kernel's say that they are empty, and are not.

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,10 +16,12 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <set>
 
+#include "os/beneath.h"
 #include "os/fd.h"
 #include "storage/copy_file.h"
 #include "storage/remove_tree.h"
@@ -31,6 +34,40 @@ namespace {
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr char kMaking[] = ".making", kRemoving[] = ".removing";
 constexpr uint64_t kSubvolumeInode = 256;  // of the root of each
+
+// Root's snapshots lie in directories of users, who may put something of others' into them that they could
+// not remove themselves. So root marks each directory that it makes, which nobody else can, and removes what
+// is in marked ones alone, and was there when the snapshot was complete.
+constexpr char kMark[] = "trusted.minke.snapshot";  // of the top one: when it was complete (s)
+
+bool is_roots() {
+  return ::geteuid() == 0;
+}
+
+Status mark(int directory, const std::string& value) {
+  if (::fsetxattr(directory, kMark, value.data(), value.size(), 0) == 0) return {};
+  return failure_from_errno(
+      "the file system keeps no marks of root's (trusted attributes), which snapshots need", errno);
+}
+
+std::optional<std::string> mark_of(int directory) {
+  char value[32];
+  const ssize_t length = ::fgetxattr(directory, kMark, value, sizeof value);
+  if (length < 0) return std::nullopt;
+  return std::string(value, static_cast<size_t>(length));
+}
+
+class SnapshotGuard : public RemovalGuard {
+ public:
+  explicit SnapshotGuard(int64_t complete) : complete_(complete) {}
+  bool may_empty(int directory) const override { return mark_of(directory).has_value(); }
+  bool may_unlink(const struct statx& status) const override {
+    return (status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec <= complete_;
+  }
+
+ private:
+  int64_t complete_;
+};
 
 bool is_snapshot_directory(const Directory& directory) {
   return directory.depth() == 1 && directory.name() == kSnapshotDirectory;
@@ -65,6 +102,7 @@ class Linker : public Visitor {
       if (above.before) both->before.reset(::openat(above.before.get(), name, kDirectoryFlags));
     }
     if (!both->after) return fail(directory.path());
+    if (is_roots() && !mark(both->after.get(), "")) return fail(directory.path());
     directory.note = std::move(both);
     return true;
   }
@@ -158,14 +196,24 @@ os::UniqueFd open_directory(int at, const char* name) {
   return os::UniqueFd(::openat(at, name, kDirectoryFlags));
 }
 
+// Of one name, where users may have put what they like: no link, and in root's hands nobody else's.
+Result<os::UniqueFd> open_snapshots_of(int directory, const std::string& path) {
+  const std::string shown = path + "/" + kSnapshotDirectory;
+  auto snapshots = os::open_beneath(directory, kSnapshotDirectory, O_RDONLY | O_DIRECTORY);
+  if (!snapshots)
+    return failure(shown + ": " + std::strerror(snapshots.error().code), snapshots.error().code);
+  if (is_roots())
+    if (const Status own = os::check_roots_directory(snapshots->get(), shown); !own)
+      return failure(own.error());
+  return snapshots;
+}
+
 // The directory of snapshots, made where it is missing: nobody but whom the directory's own mode lets in
 // passes through it.
 Result<os::UniqueFd> open_snapshots(int directory, const std::string& path) {
   if (::mkdirat(directory, kSnapshotDirectory, 0755) != 0 && errno != EEXIST)
     return failure_from_errno(path + "/" + kSnapshotDirectory, errno);
-  os::UniqueFd snapshots = open_directory(directory, kSnapshotDirectory);
-  if (!snapshots) return failure_from_errno(path + "/" + kSnapshotDirectory, errno);
-  return snapshots;
+  return open_snapshots_of(directory, path);
 }
 
 Status remove_named(int snapshots, const std::string& name, Failures& failures) {
@@ -179,7 +227,22 @@ Status remove_named(int snapshots, const std::string& name, Failures& failures) 
       return {};
     }
   }
-  return remove_tree(snapshots, name, failures);
+  if (!is_roots()) return remove_tree(snapshots, name, failures);
+  const os::UniqueFd top = open_directory(snapshots, name.c_str());
+  const auto made = mark_of(top.get());
+  // One that was not finished is of the past, too.
+  const int64_t complete =
+      made && !made->empty() ? std::strtoll(made->c_str(), nullptr, 10) : std::time(nullptr);
+  const SnapshotGuard guard(complete);
+  Status removed = remove_tree(snapshots, name, failures, &guard);
+  if (removed) return {};
+  // What is not of the snapshot stays, out of the way of the next ones, for its owner to move.
+  const std::string left = "left-" + std::to_string(std::time(nullptr)) + "-" + name.substr(1);
+  if (::renameat(snapshots, name.c_str(), snapshots, left.c_str()) == 0)
+    return failure("not all of a snapshot could be removed: the rest is in " +
+                       std::string(kSnapshotDirectory) + "/" + left,
+                   EPERM);
+  return removed;
 }
 
 Status make_by_links(const os::UniqueFd& root, const std::string& path, int snapshots,
@@ -189,6 +252,8 @@ Status make_by_links(const os::UniqueFd& root, const std::string& path, int snap
   if (::mkdirat(snapshots, kMaking, 0700) != 0) return failure_from_errno(path, errno);
   const os::UniqueFd after = open_directory(snapshots, kMaking);
   if (!after) return failure_from_errno(path, errno);
+  if (is_roots())
+    if (Status marked = mark(after.get(), ""); !marked) return marked;
   const std::vector<int64_t> earlier = list_snapshots(path);
   os::UniqueFd before;
   if (!earlier.empty()) before = open_directory(snapshots, snapshot_name(earlier.front()).c_str());
@@ -197,6 +262,8 @@ Status make_by_links(const os::UniqueFd& root, const std::string& path, int snap
   const WalkOptions walk{.one_file_system = true};
   Linker linker(before.get(), after.get(), left_out, walk_threads(walk), failures);
   if (Status walked = walk_tree(root.get(), path, walk, linker); !walked) return walked;
+  if (is_roots())
+    if (Status marked = mark(after.get(), std::to_string(std::time(nullptr) + 1)); !marked) return marked;
   if (::syncfs(after.get()) != 0) return failure_from_errno(path, errno);
   if (::renameat(snapshots, kMaking, snapshots, name.c_str()) != 0) return failure_from_errno(path, errno);
   (void)::fsync(snapshots);
@@ -231,8 +298,11 @@ bool is_subvolume(int directory) {
 
 std::vector<int64_t> list_snapshots(const std::string& directory) {
   std::vector<int64_t> times;
-  DIR* open = ::opendir((directory + "/" + kSnapshotDirectory).c_str());
+  const os::UniqueFd above(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  auto snapshots = os::open_beneath(above.get(), kSnapshotDirectory, O_RDONLY | O_DIRECTORY);
+  DIR* open = above && snapshots ? ::fdopendir(snapshots->get()) : nullptr;
   if (open == nullptr) return times;
+  (void)snapshots->release();
   while (const dirent* entry = ::readdir(open)) {
     if (const auto time = snapshot_time(entry->d_name)) times.push_back(*time);
   }
@@ -288,8 +358,11 @@ Status make_snapshot(const std::string& directory, int64_t time, const std::stri
 }
 
 Status remove_snapshot(const std::string& directory, int64_t time, Failures& failures) {
-  const os::UniqueFd snapshots = open_directory(AT_FDCWD, (directory + "/" + kSnapshotDirectory).c_str());
-  if (!snapshots) return failure_from_errno(directory, errno);
+  const os::UniqueFd root = open_directory(AT_FDCWD, directory.c_str());
+  if (!root) return failure_from_errno(directory, errno);
+  const auto opened = open_snapshots_of(root.get(), directory);
+  if (!opened) return failure(opened.error());
+  const os::UniqueFd& snapshots = *opened;
   // Half of one is none any more.
   const std::string name = snapshot_name(time);
   const os::UniqueFd one = open_directory(snapshots.get(), name.c_str());

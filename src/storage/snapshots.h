@@ -4,6 +4,10 @@
 // tree whose unchanged files are the last one's (hard links), and whose others are copied. It takes its name
 // only when it is complete: what a killed one left is removed by the next. With the caller's rights;
 // blocking.
+//
+// Root's snapshots of users' directories hold against these users: .snapshots must be root's, each directory
+// made there carries a mark that only root can give, and what is removed with a snapshot is what was in it
+// when it was made. Anything else that somebody moved into it stays, in .snapshots/left-….
 #pragma once
 
 #include <cstdint>

@@ -6,19 +6,18 @@
 // was killed is done again, which does no harm. In a shared cluster what touches a user's scratch runs with
 // that user's rights.
 #include <fcntl.h>
-#include <grp.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,11 +29,13 @@
 #include "cli/storage/storage.h"
 #include "cli/storage/tier_places.h"
 #include "engine/embedded/config.h"
+#include "engine/embedded/config_helpers.h"
 #include "node/discovery.h"
-#include "os/become.h"
+#include "os/beneath.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "os/user_child.h"
 #include "storage/purge.h"
 #include "storage/purge_calendar.h"
 #include "storage/snapshots.h"
@@ -47,9 +48,11 @@ namespace {
 constexpr char kName[] = "minke storage-keep";
 constexpr int64_t kMostSeconds = 24 * 3600;
 constexpr size_t kMaxFileBytes = 4 << 20;
+constexpr std::chrono::hours kPurging{1};  // of one place; what is left then is left to the next time
 
 struct Keeper {
   engine::Configuration config;
+  engine::HelperSettings settings;
   std::string home;
   std::vector<storage::Tier> tiers;
   bool shared = false;
@@ -70,46 +73,28 @@ struct Found {
   uint64_t files = 0, space = 0;
 };
 
-// With the rights of the place's owner, in a child: for what is theirs nobody else's rights are used.
+// With the rights of the place's owner, in a child: for what is theirs nobody else's rights are used. It ends
+// with the keeper, whose lock it has, too: the next one goes on.
 bool purge_place(const Keeper& keeper, const TierPlace& place, int64_t before, bool remove, int record,
                  Found& found) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-  const os::UniqueFd reader(ends[0]);
-  os::UniqueFd writer(ends[1]);
-  const pid_t self = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) return false;
-  if (child == 0) {
-    if (keeper.shared) {
-      std::vector<gid_t> groups(256);
-      int count = static_cast<int>(groups.size());
-      if (::getgrouplist(place.user.c_str(), place.gid, groups.data(), &count) < 0) count = 0;
-      groups.resize(static_cast<size_t>(count));
-      if (groups.empty()) groups.push_back(place.gid);
-      if (!os::become(place.uid, place.gid, groups)) ::_exit(1);
-    }
-    // It ends with the keeper, whose lock it has, too: the next one goes on.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != self) ::_exit(1);
+  std::optional<os::Rights> rights;
+  if (keeper.shared) rights = os::rights_of(place.uid, place.gid);
+  const auto purged = os::run_in_child(rights, {.time = kPurging, .bytes = sizeof found}, [&](int answer) {
     storage::PurgeResult result;
-    const Status purged =
+    const Status done =
         storage::purge_tree(place.path, {.before = before, .remove = remove, .record = record}, result);
-    if (!purged) print_error(kName, storage::shown_path(place.path) + ": " + purged.error().message);
+    if (!done) print_error(kName, storage::shown_path(place.path) + ": " + done.error().message);
     report_errors(kName, result.failures.kept(), result.failures.count());
     const Found told{result.files, result.space};
-    const bool said = ::write(writer.get(), &told, sizeof told) == sizeof told;
-    ::_exit(purged && said ? 0 : 1);
-  }
-  writer.reset();
-  const bool told = ::read(reader.get(), &found, sizeof found) == sizeof found;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return told && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return done && ::write(answer, &told, sizeof told) == sizeof told ? 0 : 1;
+  });
+  if (!purged) print_error(kName, storage::shown_path(place.path) + ": " + purged.error().message);
+  if (!purged || purged->exit_code != 0 || purged->said.size() != sizeof found) return false;
+  std::memcpy(&found, purged->said.data(), sizeof found);
+  return true;
 }
 
-void send_notice(Keeper& keeper, const storage::PurgeState& state, const TierPlace& place, const Found& found,
+void send_notice(Keeper& keeper, const storage::PurgeState& state, const TierPlace& place, const Found& sum,
                  const std::string& list, uint32_t days, bool last) {
   if (!keeper.config.mail) return;
   char host[256] = "localhost";
@@ -119,7 +104,7 @@ void send_notice(Keeper& keeper, const storage::PurgeState& state, const TierPla
   notice.host = host;
   notice.now = keeper.now;
   const std::string amount =
-      storage::counted(found.files, "file") + " (" + storage::bytes_text(found.space) + ")";
+      storage::counted(sum.files, "file") + " (" + storage::bytes_text(sum.space) + ")";
   notice.subject =
       std::string(last ? "Last notice: " : "") + amount + " in " + place.path + " will be removed";
   notice.body = amount + " in " + place.path + " were not used for " + storage::counted(days, "day") +
@@ -131,25 +116,47 @@ void send_notice(Keeper& keeper, const storage::PurgeState& state, const TierPla
   notice.id = "purge." + std::to_string(state.month) + (last ? ".2." : ".1.") + place.user;
   auto ready = compose_notice(notice, keeper.config.mail->settings);
   if (!ready) return keeper.say("mail to " + place.user + ": " + ready.error().message);
-  const auto outcome = make_mail_sender(keeper.config.mail->settings)->send(*ready);
+  std::optional<os::Rights> rights;
+  if (keeper.shared) {
+    auto found = mail_program_rights(keeper.settings.mail_run_as);
+    if (!found) return keeper.say(found.error().message);
+    rights = std::move(*found);
+  }
+  const auto outcome = make_mail_sender(keeper.config.mail->settings, rights)->send(*ready);
   if (outcome.delivery != Delivery::kSent) keeper.say("mail to " + place.user + ": " + outcome.reason);
 }
 
-// The list of what is to go, in a directory that nobody but the cluster writes to.
+// Where the lists of a place are: a directory that nobody but the cluster writes to, beside the place. Users
+// may write to what it lies in, where that is a group's.
+Result<os::UniqueFd> open_lists(const Keeper& keeper, const TierPlace& place) {
+  const std::string list = purge_list(place.path), lists = list.substr(0, list.rfind('/'));
+  const std::string above = lists.substr(0, lists.rfind('/'));
+  const os::UniqueFd parent(::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::string name = lists.substr(lists.rfind('/') + 1);
+  if (!parent || (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST))
+    return failure_from_errno(lists, errno);
+  auto opened = os::open_beneath(parent.get(), name, O_RDONLY | O_DIRECTORY);
+  if (!opened) return failure(lists + ": " + std::strerror(opened.error().code), opened.error().code);
+  if (keeper.shared)
+    if (const Status own = os::check_roots_directory(opened->get(), lists); !own) return failure(own.error());
+  return opened;
+}
+
+// The list of what is to go.
 void give_notice(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state, bool last) {
   for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
     const std::string list = purge_list(place.path);
-    const std::string lists = list.substr(0, list.rfind('/'));
-    if (const Status made = os::make_directories(lists, 0755); !made) {
-      keeper.say(made.error().message);
+    const auto lists = open_lists(keeper, place);
+    if (!lists) {
+      keeper.say(lists.error().message);
       continue;
     }
-    const std::string fresh = list + ".new";
-    (void)::unlink(fresh.c_str());
-    const os::UniqueFd record(
-        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0440));
+    const std::string name = list.substr(list.rfind('/') + 1), fresh = name + ".new";
+    (void)::unlinkat(lists->get(), fresh.c_str(), 0);
+    const os::UniqueFd record(::openat(
+        lists->get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0440));
     if (!record || (keeper.shared && ::fchown(record.get(), place.uid, place.gid) != 0)) {
-      keeper.say(fresh + ": " + std::strerror(errno));
+      keeper.say(list + ".new: " + std::strerror(errno));
       continue;
     }
     Found found;
@@ -158,11 +165,12 @@ void give_notice(Keeper& keeper, const storage::Tier& tier, const storage::Purge
       continue;
     }
     if (found.files == 0) {
-      (void)::unlink(fresh.c_str());
-      (void)::unlink(list.c_str());
+      (void)::unlinkat(lists->get(), fresh.c_str(), 0);
+      (void)::unlinkat(lists->get(), name.c_str(), 0);
       continue;
     }
-    if (::rename(fresh.c_str(), list.c_str()) != 0) keeper.say(list + ": " + std::strerror(errno));
+    if (::renameat(lists->get(), fresh.c_str(), lists->get(), name.c_str()) != 0)
+      keeper.say(list + ": " + std::strerror(errno));
     send_notice(keeper, state, place, found, list, tier.purge_days, last);
   }
 }
@@ -177,16 +185,17 @@ bool remove_all(Keeper& keeper, const storage::Tier& tier, const storage::PurgeS
   }
   bool all = true;
   for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
-    const std::string list = purge_list(place.path);
+    const std::string list = purge_list(place.path), name = list.substr(list.rfind('/') + 1);
+    const auto lists = open_lists(keeper, place);
     // Who was not told loses nothing.
-    if (::access(list.c_str(), F_OK) != 0) continue;
+    if (!lists || ::faccessat(lists->get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) continue;
     Found found;
     if (!purge_place(keeper, place, state.before, true, record.get(), found)) {
       keeper.say(storage::shown_path(place.path) + ": it could not be purged");
       all = false;
       continue;
     }
-    (void)::unlink(list.c_str());
+    (void)::unlinkat(lists->get(), name.c_str(), 0);
   }
   return all;
 }
@@ -262,6 +271,7 @@ int storage_keep_main(int argc, char** argv) {
     return 1;
   }
   keeper.config = std::move(*config);
+  keeper.settings = engine::read_helper_settings(argv[2]);
   keeper.tiers = keeper.config.storage.tiers(keeper.home);
   os::raise_descriptor_limit();
   ::umask(0022);
