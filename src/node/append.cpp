@@ -1,34 +1,39 @@
 #include "node/append.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <vector>
+#include <chrono>
+#include <optional>
 
-#include "os/become.h"
 #include "os/fd.h"
+#include "os/user_child.h"
 
 namespace minke::node {
 namespace {
 
-bool become(const Identity& identity) {
-  return os::become(identity.uid(), identity.gid(), {identity.groups().begin(), identity.groups().end()});
+constexpr std::chrono::seconds kWriting{10};
+
+int write_line(const std::string& path, const std::string& text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  return file >= 0 && ::write(file, text.data(), text.size()) >= 0 ? 0 : 1;
 }
 
-// `kept`: the one descriptor of ours that the child goes on to have; or -1.
+// `kept`: the one descriptor of ours that the child goes on to have; or -1. A process of this one's rights
+// stays above the one that has the user's, which he may stop.
 void append(const Identity* identity, int kept, const std::string& path, const std::string& text) {
   const pid_t parent = ::getpid();
   if (::fork() != 0) return;  // without one the line is lost: it only explains
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
+  if (!os::become_in_child(std::nullopt, parent)) ::_exit(1);
   ::setsid();
   if (kept > 3) ::close_range(3, static_cast<unsigned>(kept) - 1, 0);
   ::close_range(kept < 3 ? 3 : static_cast<unsigned>(kept) + 1, ~0U, 0);
-  if (identity != nullptr && !become(*identity)) ::_exit(1);
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  ::_exit(file >= 0 && ::write(file, text.data(), text.size()) >= 0 ? 0 : 1);
+  std::optional<os::Rights> rights;
+  if (identity != nullptr)
+    rights =
+        os::Rights{identity->uid(), identity->gid(), {identity->groups().begin(), identity->groups().end()}};
+  const auto done = os::run_in_child(rights, {.time = kWriting}, [&](int) { return write_line(path, text); });
+  ::_exit(done ? done->exit_code : 1);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A line for a file of a user's, written by a process of its own, which has that user's rights and may block
-// for as long as it likes. For the launcher, which has one thread.
+// A line for a file of a user's, written by a process of its own, which has that user's rights and ten
+// seconds. For the launcher, which has one thread.
 #pragma once
 
 #include <sys/types.h>

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -22,15 +23,17 @@
 #include <vector>
 
 #include "node/tmp_image.h"
-#include "os/become.h"
 #include "os/capture.h"
 #include "os/fd.h"
+#include "os/user_child.h"
 
 namespace minke::node {
 namespace {
 
 // Directories deeper than this are moved up to the top first, so that neither descriptors nor stack run out.
 constexpr int kDeepest = 64;
+constexpr int kMostTries = 3;
+constexpr std::chrono::hours kEmptying{1};  // each of them
 
 struct Removal {
   int top = -1;
@@ -111,6 +114,19 @@ void unmount_below(const std::string& path) {
   }
 }
 
+// With its owner's rights, in a child of this process, which stays root's: what he could not remove, and
+// moved here, is not removed for him. The directory above is root's, so that its own entry is left for root.
+// He may stop the child; what is left then goes when a launcher looks for what others left.
+void empty_as_owner(const std::string& path, const os::Rights& owner) {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const auto emptied = os::run_in_child(owner, {.time = kEmptying}, [&](int) {
+      [[maybe_unused]] const Status removed = remove_tmp_dir(path);
+      return 0;
+    });
+    if (emptied) return;
+  }
+}
+
 }  // namespace
 
 Status make_tmp_dir(const std::string& path, std::optional<Owner> owner) {
@@ -185,10 +201,7 @@ pid_t fork_tmp_dir_removal(const std::string& path, bool outlives) {
   const bool there = ::lstat(path.c_str(), &info) == 0;
   if (there && info.st_uid == ::geteuid()) unmount_below(path);
   if (::geteuid() == 0 && there && info.st_uid != 0) {
-    // With its owner's rights: what he could not remove, and moved here, is not removed for him.
-    if (!os::become(info.st_uid, info.st_gid, {})) ::_exit(1);
-    // The directory above is root's, so that its own entry is left for root.
-    [[maybe_unused]] const Status emptied = remove_tmp_dir(path);
+    empty_as_owner(path, {info.st_uid, info.st_gid, {}});
     ::_exit(0);
   }
   auto status = remove_tmp_dir(path);
