@@ -12,6 +12,8 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "os/files.h"
 #include "storage/failures.h"
@@ -23,6 +25,41 @@ namespace {
 
 bool is_entry(const std::string& name) {
   return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// The least recently used first.
+std::vector<std::string> by_last_use(const std::string& cache) {
+  std::vector<std::pair<int64_t, std::string>> entries;
+  for (const std::string& name : names_in(cache)) {
+    struct stat status {};
+    if (is_entry(name) && ::lstat((cache + "/" + name).c_str(), &status) == 0)
+      entries.emplace_back(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, name);
+  }
+  std::sort(entries.begin(), entries.end());
+  std::vector<std::string> names;
+  for (auto& [used, name] : entries) names.push_back(std::move(name));
+  return names;
+}
+
+bool remove_unused(const std::string& cache, const std::string& name) {
+  const std::string trash = cache + "/.gone-" + name;
+  {
+    const os::UniqueFd lock = locked(cache + "/lock");
+    if (in_use(cache + "/" + name) || ::rename((cache + "/" + name).c_str(), trash.c_str()) != 0)
+      return false;
+  }
+  remove_entry(trash);
+  return true;
+}
+
+// What it takes, if this user had it brought.
+std::optional<Charge> charge_of(const std::string& entry, uid_t user) {
+  const auto text = os::read_file(entry + "/charge", 64);
+  const size_t space = text ? text->find(' ') : std::string::npos;
+  if (space == std::string::npos || text->substr(0, space) != std::to_string(user)) return std::nullopt;
+  Charge charge{std::strtoull(text->c_str() + space, nullptr, 10), 0};
+  if (::access((entry + "/image").c_str(), F_OK) == 0) charge.images = 1;
+  return charge;
 }
 
 }  // namespace
@@ -99,6 +136,15 @@ uint64_t free_bytes(const std::string& path) {
   return ::statvfs(path.c_str(), &status) == 0 ? status.f_bavail * status.f_frsize : 0;
 }
 
+uint64_t total_bytes(const std::string& path) {
+  struct statvfs status {};
+  return ::statvfs(path.c_str(), &status) == 0 ? status.f_blocks * status.f_frsize : 0;
+}
+
+uint64_t reserve_of(const std::string& path) {
+  return std::min<uint64_t>(total_bytes(path) / 20, uint64_t{10} << 30);
+}
+
 void remove_entry(const std::string& entry) {
   if (::geteuid() == 0) (void)::umount2((entry + "/content").c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
   Failures ignored;
@@ -107,25 +153,35 @@ void remove_entry(const std::string& entry) {
 
 size_t evict(const std::string& cache, uint64_t bytes) {
   if (free_bytes(cache) >= bytes) return 0;
-  std::vector<std::pair<int64_t, std::string>> entries;
-  for (const std::string& name : names_in(cache)) {
-    struct stat status {};
-    if (is_entry(name) && ::lstat((cache + "/" + name).c_str(), &status) == 0)
-      entries.emplace_back(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, name);
-  }
-  std::sort(entries.begin(), entries.end());
   size_t gone = 0;
-  for (const auto& [used, name] : entries) {
+  for (const std::string& name : by_last_use(cache)) {
     if (free_bytes(cache) >= bytes) break;
-    const std::string trash = cache + "/.gone-" + name;
-    {
-      const os::UniqueFd lock = locked(cache + "/lock");
-      if (in_use(cache + "/" + name) || ::rename((cache + "/" + name).c_str(), trash.c_str()) != 0) continue;
-    }
-    remove_entry(trash);
-    ++gone;
+    if (remove_unused(cache, name)) ++gone;
   }
   return gone;
+}
+
+Charge make_room(const std::string& cache, uid_t user, uint64_t bytes, uint64_t quota, size_t images) {
+  struct Own {
+    std::string name;
+    Charge charge;
+  };
+  std::vector<Own> own;
+  Charge sum;
+  for (const std::string& name : by_last_use(cache)) {
+    const auto charge = charge_of(cache + "/" + name, user);
+    if (!charge) continue;
+    sum.bytes += charge->bytes;
+    sum.images += charge->images;
+    own.push_back({name, *charge});
+  }
+  for (const Own& one : own) {
+    if (sum.bytes + bytes <= quota && sum.images < images) break;
+    if (!remove_unused(cache, one.name)) continue;
+    sum.bytes -= one.charge.bytes;
+    sum.images -= one.charge.images;
+  }
+  return sum;
 }
 
 }  // namespace minke::storage

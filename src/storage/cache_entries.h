@@ -65,6 +65,8 @@ std::string user_text(const std::string& directory);
 // Whether a job uses the entry; forgets those whose directory is gone.
 bool in_use(const std::string& entry);
 uint64_t free_bytes(const std::string& path);
+uint64_t total_bytes(const std::string& path);  // of its disk
+uint64_t reserve_of(const std::string& path);   // of its disk, what a cache of all users' leaves free
 
 // With everything in it, what is mounted there, too.
 void remove_entry(const std::string& entry);
@@ -72,5 +74,14 @@ void remove_entry(const std::string& entry);
 // Removes what nobody uses, the least recently used first, until `bytes` are free or nothing is left to
 // remove. Returns how many entries went.
 size_t evict(const std::string& cache, uint64_t bytes);
+
+// What a user has had brought, in a cache that all users share (shared_cache.h).
+struct Charge {
+  uint64_t bytes = 0;
+  size_t images = 0;  // that are mounted
+};
+// Removes entries of his that nobody uses, the least recently used first, until `bytes` more are within the
+// quota, and one more image within `images`; returns what is left.
+Charge make_room(const std::string& cache, uid_t user, uint64_t bytes, uint64_t quota, size_t images);
 
 }  // namespace minke::storage

@@ -8,26 +8,30 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "os/become.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/user_child.h"
 #include "storage/archives.h"
 #include "storage/cache_entries.h"
 #include "storage/checked_file.h"
 #include "storage/copy_tree.h"
 #include "storage/mounted_image.h"
+#include "storage/words.h"
+#include "text/number.h"
 
 namespace minke::storage {
 
@@ -35,6 +39,8 @@ namespace {
 
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr size_t kMostSaid = 4096;
+constexpr std::chrono::minutes kMostTime{60};  // of one thing that is brought
+constexpr size_t kMostImages = 16;             // of one user, mounted: each has a device of the kernel's
 
 // Lets these users, and nobody else but root, into a directory of root's.
 Status let_in(const std::string& directory, std::vector<uid_t> users) {
@@ -74,42 +80,34 @@ Result<std::string> job_directory(const std::string& tmp_root, const SharedReque
       ::stat(tmp_root.c_str(), &root) != 0)
     return refused();
   if (!S_ISDIR(own.st_mode) || own.st_uid != request.uid || above.st_ino != root.st_ino ||
-      above.st_dev != root.st_dev)
+      above.st_dev != root.st_dev || root.st_uid != 0 || (root.st_mode & 0022) != 0)
     return refused();
   char path[4096];
   const std::string link = "/proc/self/fd/" + std::to_string(request.job_directory);
   const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
   if (length <= 0 || static_cast<size_t>(length) == sizeof path) return refused();
-  return std::string(path, static_cast<size_t>(length));
+  std::string found(path, static_cast<size_t>(length));
+  // Users have other directories there, too, which are not gone with a job.
+  const std::string_view name = std::string_view(found).substr(found.rfind('/') + 1);
+  const bool of_job = name.starts_with("job") && text::parse_unsigned(name.substr(3), UINT32_MAX).has_value();
+  return of_job ? Result<std::string>(std::move(found)) : refused();
 }
 
-// Runs it in a child with the stranger's rights and nothing else.
-Status as_stranger(uid_t uid, const std::function<Status()>& work) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  const os::UniqueFd reader(ends[0]);
-  os::UniqueFd writer(ends[1]);
-  const pid_t child = ::fork();
-  if (child < 0) return failure_from_errno("fork", errno);
-  if (child == 0) {
+// Runs it in a child with the stranger's rights and nothing else, as long as `goes_on`.
+Status as_stranger(uid_t uid, const std::function<bool()>& goes_on, const std::function<Status()>& work) {
+  const os::ChildLimits limits{.time = kMostTime, .bytes = kMostSaid + 32, .goes_on = goes_on};
+  const auto ended = os::run_in_child(os::Rights{uid, uid, {}}, limits, [&](int answer) {
     ::umask(0077);
-    if (!os::become(uid, uid, {})) ::_exit(1);
     const Status done = work();
-    if (!done) {
-      const std::string said =
-          std::to_string(done.error().code) + " " + done.error().message.substr(0, kMostSaid);
-      (void)!::write(writer.get(), said.data(), said.size());
-    }
-    ::_exit(done ? 0 : 1);
-  }
-  writer.reset();
-  std::string said(kMostSaid + 32, '\0');
-  const ssize_t got = ::read(reader.get(), said.data(), said.size());
-  said.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+    if (done) return 0;
+    const std::string said =
+        std::to_string(done.error().code) + " " + done.error().message.substr(0, kMostSaid);
+    (void)!::write(answer, said.data(), said.size());
+    return 1;
+  });
+  if (!ended) return failure(ended.error().message, ended.error().code);
+  if (ended->exit_code == 0) return {};
+  const std::string& said = ended->said;
   const size_t space = said.find(' ');
   return failure(space == std::string::npos ? "it failed" : said.substr(space + 1), std::atoi(said.c_str()));
 }
@@ -156,19 +154,14 @@ os::UniqueFd namespace_of(pid_t process) {
 bool hand_on(const std::string& content, int space) {
   const os::UniqueFd tree(static_cast<int>(
       ::syscall(SYS_open_tree, AT_FDCWD, content.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)));
-  const pid_t child = tree ? ::fork() : -1;
-  if (child < 0) return false;
-  if (child == 0) {
-    if (::setns(space, CLONE_NEWNS) != 0) ::_exit(1);
-    if (is_mounted(content)) ::_exit(0);
-    ::_exit(::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, content.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0
-                ? 0
-                : 1);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!tree) return false;
+  const auto done = os::run_in_child(std::nullopt, {}, [&](int) {
+    if (::setns(space, CLONE_NEWNS) != 0) return 1;
+    if (is_mounted(content)) return 0;
+    constexpr unsigned kFlags = MOVE_MOUNT_F_EMPTY_PATH;
+    return ::syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, content.c_str(), kFlags) == 0 ? 0 : 1;
+  });
+  return done && done->exit_code == 0;
 }
 
 // Whether the entry's image, if it is one, is mounted here and where the process is; and where the others of
@@ -213,7 +206,7 @@ Result<Source> look_at(const SharedRequest& request, uid_t nobody) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
   const os::UniqueFd reader(ends[0]);
   os::UniqueFd writer(ends[1]);
-  const Status looked = as_stranger(nobody, [&]() -> Status {
+  const Status looked = as_stranger(nobody, nullptr, [&]() -> Status {
     Summary summary;
     if (Status walked = walk_tree(request.source, request.name, {}, summary); !walked) return walked;
     if (summary.failures > 0) return failure(request.name + ": not everybody may read it", EACCES);
@@ -250,7 +243,37 @@ Status copy_file(const SharedRequest& request, const Source& source, const std::
   return {};
 }
 
-Status make(const SharedRequest& request, const Source& source, const std::string& making, uid_t nobody) {
+// What a tree takes: an empty file takes some, too.
+uint64_t size_of(const std::string& path) {
+  Summary summary;
+  (void)walk_tree(path, {.threads = 1}, summary);
+  return summary.bytes + summary.entries * 1024;
+}
+
+// Whether what is being made is within its bounds. Looking takes time in a large tree: a tenth, at most.
+class Watch {
+ public:
+  Watch(std::string path, uint64_t most, uint64_t least_free)
+      : path_(std::move(path)), most_(most), least_free_(least_free) {}
+  bool operator()() {
+    const auto begin = Clock::now();
+    if (free_bytes(path_) < least_free_) return false;
+    if (begin < next_) return true;
+    const bool within = size_of(path_) <= most_;
+    next_ = Clock::now() + 10 * (Clock::now() - begin);
+    return within;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string path_;
+  uint64_t most_, least_free_;
+  Clock::time_point next_;
+};
+
+// `most`: bytes that it may take.
+Status make(const SharedRequest& request, const Source& source, const std::string& making, uid_t nobody,
+            uint64_t most) {
   const std::string work = making + "/work", in = making + "/in";
   if (Status made = os::make_directories(making + "/users", 0700); !made) return made;
   if (::mkdir(work.c_str(), 0700) != 0 || ::mkdir(in.c_str(), 0711) != 0 ||
@@ -259,12 +282,18 @@ Status make(const SharedRequest& request, const Source& source, const std::strin
   // Nobody else gets at what is being made.
   if (Status closed = let_in(making, {nobody}); !closed) return closed;
   const std::string to = work + "/content";
+  Watch watch(work, most, reserve_of(making));
+  const auto within = [&watch] { return watch(); };
+  const auto too_large = [&] {
+    return failure(request.name + ": it takes more than what is left of your part of the cache", EDQUOT);
+  };
   if (S_ISDIR(source.status.stx_mode)) {
     const std::string from = "/proc/self/fd/" + std::to_string(request.source) + "/.";
-    const Status copied = as_stranger(nobody, [&]() -> Status {
+    const Status copied = as_stranger(nobody, within, [&]() -> Status {
       CopyProgress progress;
       return copy_tree(from, to, {.sync = false}, progress);
     });
+    if (!copied && copied.error().code == ECANCELED) return too_large();
     // Something that not everybody may read, for one.
     if (!copied) return failure(request.name + ": it cannot be shared", EACCES);
   } else {
@@ -283,10 +312,12 @@ Status make(const SharedRequest& request, const Source& source, const std::strin
         return failure_from_errno(image, errno);
     }
     if (kind) {
-      const Status unpacked = as_stranger(nobody, [&] {
+      const Status unpacked = as_stranger(nobody, within, [&] {
         return unpack(copy, to, nullptr, {.inner = without_suffix(request.name), .sync = false});
       });
+      if (!unpacked && unpacked.error().code == ECANCELED) return too_large();
       if (!unpacked) return unpacked;
+      if (size_of(to) > most) return too_large();
       if (::unlink(copy.c_str()) != 0) return failure_from_errno(copy, errno);
     } else if (::rename(copy.c_str(), to.c_str()) != 0) {
       return failure_from_errno(to, errno);
@@ -329,9 +360,29 @@ Result<bool> use(const std::string& cache, const std::string& entry, const std::
   return true;
 }
 
+// What the user's part of the cache has room for; what no job uses of what he had brought goes first.
+Result<uint64_t> room_of(const std::string& cache, const SharedRequest& request, uint64_t least,
+                         uint64_t quota) {
+  if (quota == 0) quota = total_bytes(cache) / 10;
+  const Charge charged = make_room(cache, request.uid, least, quota, kMostImages);
+  if (charged.bytes + least > quota || charged.images >= kMostImages)
+    return failure(
+        request.name + ": your part of the cache of staged data (" + bytes_text(quota) + ") is used", EDQUOT);
+  return quota - charged.bytes;
+}
+
+// On root's record, with the entry: an image takes its own size, and a tree's is counted.
+Status charge(const std::string& making, uid_t uid) {
+  struct stat image {};
+  const bool mounted = ::lstat((making + "/image").c_str(), &image) == 0;
+  const uint64_t bytes =
+      mounted ? static_cast<uint64_t>(image.st_blocks) * 512 : size_of(making + "/content");
+  return os::replace_file(making + "/charge", std::to_string(uid) + " " + std::to_string(bytes), 0600);
+}
+
 }  // namespace
 
-Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedRequest& request) {
+Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedRequest& request, uint64_t quota) {
   const auto nobody = stranger();
   if (!nobody) return failure("there is no user id that is nobody's", EACCES);
   const auto job = job_directory(tmp_root, request);
@@ -348,12 +399,18 @@ Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedReques
   used = use(cache, entry, source->key, *job, request);
   if (!used) return failure(used.error());
   if (*used) return SharedEntry{entry + "/content", true};
-  const uint64_t needed = source->bytes * (S_ISDIR(source->status.stx_mode) ? 11 : 31) / 10;
+  // One at a time for each user, so that what is left of his part is known.
+  const os::UniqueFd turn = locked(cache + "/.user-" + std::to_string(request.uid));
+  const bool tree = S_ISDIR(source->status.stx_mode);
+  const auto most = room_of(cache, request, source->bytes * (tree ? 1 : 2), quota);
+  if (!most) return failure(most.error());
+  const uint64_t needed = source->bytes * (tree ? 11 : 31) / 10 + reserve_of(cache);
   evict(cache, needed);
   if (free_bytes(cache) < needed) return failure(request.name + ": there is no space for it", ENOSPC);
   remove_entry(making);
   remove_entry(entry);  // another source of the same hash
-  Status done = make(request, *source, making, *nobody);
+  Status done = make(request, *source, making, *nobody, *most);
+  if (done) done = charge(making, request.uid);
   if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);
   if (!done) {
     remove_entry(making);

@@ -10,11 +10,18 @@
 // A squashfs image is not unpacked but mounted, where the kernel can: in this process's mount namespace, and
 // in that of who asks, in which nothing is executed.
 //
+// Bounds: what an entry takes is charged to who had it brought (`charge` in it: "UID BYTES"), whoever uses it
+// later. What he has brought takes a quota at most; entries that no job uses go before anything is refused.
+// An archive that becomes more than is left is stopped while it is unpacked. An entry stays for jobs alone:
+// the directory of a job, "job" and a number, in root's directory of them. A twentieth of the disk, 10 GiB at
+// most, stays free.
+//
 // Any number of processes, each root's and for one request; blocking.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -33,8 +40,9 @@ struct SharedEntry {
   bool cached = false;  // it was there already
 };
 
-// `tmp_root`: where the directories of jobs are, root's. Errors: EACCES: it is not for sharing; ENOSPC; what
-// unpacking said.
-Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedRequest& request);
+// `tmp_root`: where the directories of jobs are, root's. `quota`: bytes that what one user had brought may
+// take; 0: a tenth of the disk. Errors: EACCES: it is not for sharing; EDQUOT; ENOSPC; what unpacking said.
+Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedRequest& request,
+                                 uint64_t quota = 0);
 
 }  // namespace minke::storage

@@ -21,8 +21,10 @@
 #include "cli/fetch.h"
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
+#include "engine/embedded/config_helpers.h"
 #include "os/fd.h"
 #include "os/files.h"
+#include "rpc/socket.h"
 #include "storage/archives.h"
 #include "storage/shared_cache.h"
 #include "storage/words.h"
@@ -34,6 +36,7 @@ namespace {
 constexpr char kSocket[] = "/.stage.sock";  // in the root of jobs' directories
 constexpr size_t kMostBytes = 8192;
 constexpr size_t kMostOfUser = 4, kMostOfAll = 16;  // requests at the same time
+constexpr unsigned kMostSeconds = 2 * 3600;         // for one
 
 std::optional<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -48,7 +51,8 @@ void answer(int socket, const std::string& text) {
 }
 
 // In a child of its own: a source that hangs keeps nobody else waiting.
-void serve(int socket, const ucred& peer, const std::string& tmp_root) {
+void serve(int socket, const rpc::Peer& peer, const std::string& tmp_root, uint64_t quota) {
+  ::alarm(kMostSeconds);
   std::array<char, kMostBytes> text;
   iovec part{text.data(), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control;
@@ -67,22 +71,25 @@ void serve(int socket, const ucred& peer, const std::string& tmp_root) {
   int descriptors[2];
   std::memcpy(descriptors, CMSG_DATA(given), sizeof descriptors);
   const os::UniqueFd source(descriptors[0]), directory(descriptors[1]);
-  const auto staged =
-      storage::stage_shared(tmp_root, {.uid = peer.uid,
-                                       .source = source.get(),
-                                       .process = peer.pid,
-                                       .job_directory = directory.get(),
-                                       .name = std::string(text.data(), static_cast<size_t>(got))});
+  const auto staged = storage::stage_shared(tmp_root,
+                                            {.uid = peer.uid,
+                                             .source = source.get(),
+                                             .process = rpc::peer_process(peer) ? peer.pid : 0,
+                                             .job_directory = directory.get(),
+                                             .name = std::string(text.data(), static_cast<size_t>(got))},
+                                            quota);
   answer(socket, staged ? std::string("1 ") + (staged->cached ? "1 " : "0 ") + staged->content
                         : "0 " + std::to_string(staged.error().code) + " " + staged.error().message);
 }
 
 }  // namespace
 
-// Arguments: the root of jobs' directories. Ends when nobody reads its output any more, the daemon.
+// Arguments: the root of jobs' directories; minke.toml. Ends when
+// nobody reads its output any more, the daemon.
 int stage_server_main(int argc, char** argv) {
   if (argc < 2 || ::geteuid() != 0) return 2;
   const std::string tmp_root = argv[1], path = tmp_root + kSocket;
+  const std::string configuration = argc > 2 ? argv[2] : "";
   std::signal(SIGPIPE, SIG_IGN);
   ::setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
   os::raise_descriptor_limit();
@@ -108,9 +115,7 @@ int stage_server_main(int argc, char** argv) {
     if (ready[1].revents != 0) break;
     const os::UniqueFd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) continue;
-    ucred peer{};
-    socklen_t length = sizeof peer;
-    if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) continue;
+    const rpc::Peer peer = rpc::peer_of(socket.get());
     const auto of_user =
         std::count_if(busy.begin(), busy.end(), [&](const auto& entry) { return entry.second == peer.uid; });
     if (busy.size() >= kMostOfAll || static_cast<size_t>(of_user) >= kMostOfUser) {
@@ -119,7 +124,7 @@ int stage_server_main(int argc, char** argv) {
     }
     const pid_t child = ::fork();
     if (child == 0) {
-      serve(socket.get(), peer, tmp_root);
+      serve(socket.get(), peer, tmp_root, engine::read_helper_settings(configuration).cache_quota);
       ::_exit(0);
     }
     if (child > 0) busy[child] = peer.uid;

@@ -71,6 +71,11 @@ StorageConfiguration read_storage(Table& table) {
   table.minutes("grace", [&](uint32_t minutes) { storage.grace_minutes = minutes; });
   table.number("count_interval", 1, 86400 * 30,
                [&](int64_t v) { storage.count_seconds = static_cast<uint32_t>(v); });
+  table.text("cache_quota", [&](const std::string& given) -> Status {
+    // For the server of staged data, which reads it itself (config_helpers.h).
+    if (storage::parse_bytes(given) == 0) return failure("must be a size, as \"500G\"");
+    return {};
+  });
   table.boolean("purge", [&](bool v) { storage.purge = v; });
   table.boolean("snapshots", [&](bool v) { storage.snapshots = v; });
   return storage;

@@ -180,8 +180,9 @@ void Launching::send(Job& job) {
   order.mutable_id()->set_run(job.restarts);
   order.mutable_id()->set_kind(STEP_BATCH);
   const bool staged = !script->data_lines.empty();
-  if (staged && core_.config.shared) {
-    // Where the user's staged data are kept between jobs; in a directory that only root may add to.
+  if (staged && core_.config.shared && core_.config.tmp_bytes == 0) {
+    // Where the user's staged data are kept between jobs; in a directory that only root may add to. Nothing
+    // bounds it: where jobs' directories are of a limited size, it would be the way out.
     const std::string cache = core_.config.tmp_root + "/stage-cache-" + std::to_string(job.uid);
     if (::mkdir(cache.c_str(), 0700) == 0 && ::lchown(cache.c_str(), job.uid, job.gid) != 0)
       (void)::rmdir(cache.c_str());

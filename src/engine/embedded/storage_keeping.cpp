@@ -31,7 +31,8 @@ void StorageKeeping::start() {
   if (::geteuid() == 0 && !config.profile.empty() && config.hold_jobs)
     watcher = {"/proc/self/exe",         "storage-watch", core_.config.home,
                core_.config.source_path, config.profile,  config.root};  // what it depends on
-  if (os::is_shared(core_.config.home)) server = {"/proc/self/exe", "stage-server", core_.config.tmp_root};
+  if (os::is_shared(core_.config.home))
+    server = {"/proc/self/exe", "stage-server", core_.config.tmp_root, core_.config.source_path};
   keep_running(watcher_, std::move(watcher));
   keep_running(stage_server_, std::move(server));
   if (watch_ || config.profile.empty() || (!config.purge && !config.snapshots)) return;
