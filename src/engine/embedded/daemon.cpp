@@ -20,18 +20,15 @@
 #include "engine/embedded/config.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/dependencies.h"
-#include "engine/embedded/history.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
-#include "engine/embedded/mail.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/quotas.h"
-#include "engine/embedded/reservations.h"
+#include "engine/embedded/restart.h"
 #include "engine/embedded/retention.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/server.h"
@@ -130,7 +127,6 @@ class Daemon {
 
  private:
   Result<Configuration> read_configuration(const NodeRecord& machine) const;
-  Status load();
   void recovered();
   rpc::StatusReply status() const;
   Status reconfigure();
@@ -145,12 +141,12 @@ class Daemon {
   os::EventLoop loop_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Core> core_;
+  std::unique_ptr<Restart> restart_;
   std::unique_ptr<node::LauncherClient> launcher_;
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
   int64_t start_time_ = 0;
   std::vector<rpc::ConfigurationFile> files_;                  // of the configuration that is in force
-  std::vector<std::pair<std::string, std::string>> settings_;  // of the store, until all is restored
   uint32_t launcher_pid_ = 0;
   // The process that serves /metrics: it ends when `lifeline` is closed, and `output` when it ends.
   os::UniqueFd metrics_lifeline_, metrics_output_;
@@ -158,7 +154,6 @@ class Daemon {
   std::unique_ptr<os::EventLoop::Timer> metrics_timer_;
   bool stopping_ = false;
   std::unique_ptr<os::EventLoop::Timer> shut_down_timer_;
-  std::vector<std::string> damaged_;  // of what was loaded, in words
 };
 
 Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
@@ -214,7 +209,8 @@ Status Daemon::start() {
       os::log_warning("jobs cannot look up the names of nodes: " + hosts.error().message);
     }
   }
-  if (const Status loaded = load(); !loaded) return loaded;
+  restart_ = std::make_unique<Restart>(*core_);
+  if (const Status loaded = restart_->load(boot_id()); !loaded) return loaded;
 
   auto callbacks = core_->launching->callbacks([this] { recovered(); });
   callbacks.on_inventory = [this, next = std::move(callbacks.on_inventory)](node::Inventory inventory) {
@@ -261,100 +257,16 @@ Status Daemon::start() {
   return {};
 }
 
-Status Daemon::load() {
-  auto loaded = store_->load();
-  if (!loaded) return failure(loaded.error());
-  State& state = core_->state;
-  state.skip_job_ids_to(std::max(loaded->highest_job_id, core_->config.first_job_id - 1));
-  core_->reservations->restore(loaded->settings);
-  core_->nodes->restore(loaded->settings);
-  settings_ = loaded->settings;
-  core_->accounts->restore(loaded->settings);
-  if (!core_->accounts->book().resources().empty()) core_->scheduling->rebuild();
-  core_->preemption->restore(loaded->settings);
-  core_->quotas->restore(loaded->settings);
-  core_->prologs->restore(loaded->settings);
-  core_->mail->restore(loaded->settings);  // before any end is told: each message has a number of its own
-  core_->launching->restore(loaded->settings, boot_id());
-
-  std::unordered_map<uint32_t, JobSpec*> specs;
-  for (store::SpecRow& row : loaded->specs) specs.emplace(row.spec_id, &row.spec);
-  std::unordered_map<uint32_t, std::shared_ptr<const Submission>> submissions;
-  const std::string default_partition = core_->nodes->default_partition().name();
-  for (const store::JobRow& row : loaded->active_jobs) {
-    std::shared_ptr<const Submission>& submission = submissions[row.spec_id];
-    if (!submission) {
-      const auto spec = specs.find(row.spec_id);
-      if (spec == specs.end()) {
-        loaded->damaged.push_back("job " + std::to_string(row.record.job_id()) +
-                                  " has no specification that can be read");
-        continue;
-      }
-      Submission made = make_submission(row.spec_id, *spec->second, default_partition);
-      if (!row.script.empty()) made.script = state.intern(row.script);
-      made.environment = state.intern(row.environment);
-      submission = std::make_shared<const Submission>(std::move(made));
-    }
-    Job& job = state.add(state.job_of(row, submission));
-    core_->accounts->adopt(job);
-    if (job.state == JOB_PENDING) continue;
-    Details& details = job.need_details();
-    details.launched = true;
-    if (job.completing) {
-      details.ending_as = job.state;
-      details.ending_reason = job.reason;
-      details.requeue_when_ended =
-          job.state == JOB_REQUEUED || (job.state == JOB_PREEMPTED && core_->preemption->requeues(job));
-    }
-    if (const Status adopted = core_->scheduling->adopt(job); !adopted) {
-      os::log_warning("job " + std::to_string(job.id) +
-                      " runs outside the configured nodes: " + adopted.error().message);
-    }
-    if (job.array_job_id != 0) ++state.find_array(job.array_job_id)->running;
-  }
-  for (const StepRecord& step : loaded->active_steps) core_->steps->restore(step);
-  for (const auto& [id, job] : state.jobs()) {
-    if (job->array_job_id == 0) continue;
-    ArrayGroup* group = state.find_array(job->array_job_id);
-    if (group->ended != 0 || *group->jobs.begin() != id) continue;
-    const auto outcome = store_->array_outcome(job->array_job_id);
-    if (!outcome) return failure(outcome.error());
-    group->ended = outcome->ended;
-    group->succeeded = outcome->succeeded;
-  }
-  core_->history->load();
-  damaged_ = std::move(loaded->damaged);
-  for (const std::string& one : damaged_) os::log_error("left out: " + one);
-  for (const std::string& name : core_->accounts->damaged()) damaged_.push_back("accounts: " + name);
-  return {};
-}
-
 void Daemon::recovered() {
-  std::vector<uint32_t> ids;
-  for (const auto& [id, job] : core_->state.jobs()) ids.push_back(id);
-  for (const uint32_t id : ids) {
-    Job* job = core_->state.find(id);
-    if (job == nullptr) continue;
-    core_->dependencies->watch(*job);
-    if (job->submission->interactive && !job->ended()) core_->lifecycle->watch_owner(*job);
-  }
-  for (const uint32_t id : ids) {
-    Job* job = core_->state.find(id);
-    if (job == nullptr) continue;
-    core_->lifecycle->set_alarm(*job);
-    if (job->holds_nodes()) core_->measuring->adopt(*job);
-    if (job->state == JOB_PENDING) core_->scheduling->update(*job);
-  }
-  core_->reservations->advance();
-  core_->launching->clear_spool();
+  const size_t jobs = restart_->recovered();
   server_->open();
-  core_->triggers->restore(std::exchange(settings_, {}));
+  restart_->go_on();
   [[maybe_unused]] const Status written =
       os::replace_volatile_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
   start_metrics();
   core_->storage_keeping->start();
   core_->retention->policy_changed();
-  os::log_info("ready: " + std::to_string(ids.size()) + " jobs");
+  os::log_info("ready: " + std::to_string(jobs) + " jobs");
   say("ready");
 }
 
@@ -414,11 +326,12 @@ rpc::StatusReply Daemon::status() const {
     reply.add_problems("changes cannot be stored: " + core_->committer.problem());
   }
   constexpr size_t kDamagedShown = 20;
-  for (size_t i = 0; i < std::min(damaged_.size(), kDamagedShown); ++i)
-    reply.add_problems("damaged in the database, and left out: " + damaged_[i]);
-  if (damaged_.size() > kDamagedShown)
+  const std::vector<std::string>& damaged = restart_->damaged();
+  for (size_t i = 0; i < std::min(damaged.size(), kDamagedShown); ++i)
+    reply.add_problems("damaged in the database, and left out: " + damaged[i]);
+  if (damaged.size() > kDamagedShown)
     reply.add_problems("damaged in the database, and left out: " +
-                       std::to_string(damaged_.size() - kDamagedShown) + " more, named in minked.log");
+                       std::to_string(damaged.size() - kDamagedShown) + " more, named in minked.log");
   if (!core_->measuring->gpu_problem().empty())
     reply.add_problems("GPUs: " + core_->measuring->gpu_problem());
   if (!core_->config.gpu_problem.empty()) reply.add_problems("GPUs: " + core_->config.gpu_problem);

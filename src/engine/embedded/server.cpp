@@ -85,9 +85,16 @@ void Server::close() {
 }
 
 void Server::accept(os::UniqueFd socket) {
+  const rpc::Peer peer = rpc::peer_of(socket.get());
+  admit(peer, [&](rpc::Connection::Callbacks callbacks) {
+    return rpc::Connection::start(core_.loop, std::move(socket), rpc::kMaxRequestBytes, std::move(callbacks));
+  });
+}
+
+void Server::admit(const rpc::Peer& peer, const Connect& connect) {
   auto client = std::make_shared<Client>();
   Client* key = client.get();
-  client->peer = rpc::peer_of(socket.get());
+  client->peer = peer;
   // Personal mode: the socket's mode keeps others out; this is the second lock on that door.
   if (!core_.rights->may_connect(client->peer.uid)) return;
   const auto same_user = [&](const auto& known) { return known.second->peer.uid == client->peer.uid; };
@@ -97,8 +104,7 @@ void Server::accept(os::UniqueFd socket) {
     return;
   }
   clients_.emplace(key, client);
-  client->connection = rpc::Connection::start(
-      core_.loop, std::move(socket), rpc::kMaxRequestBytes,
+  client->connection = connect(
       {.on_frame =
            [this, key](std::string_view frame, std::vector<os::UniqueFd> descriptors) {
              const auto known = clients_.find(key);

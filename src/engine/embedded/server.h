@@ -39,6 +39,11 @@ class Server {
   void open();
   void close();
 
+  // A client whose connection is already there. `connect` makes it, with these callbacks; a socket's
+  // otherwise, and in tests one in memory.
+  using Connect = std::function<std::unique_ptr<rpc::Connection>(rpc::Connection::Callbacks callbacks)>;
+  void admit(const rpc::Peer& peer, const Connect& connect);
+
  private:
   struct Client;
   void accept(os::UniqueFd socket);

@@ -1,0 +1,135 @@
+#include "engine/embedded/restart.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "engine/embedded/accounts.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/dependencies.h"
+#include "engine/embedded/history.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/mail.h"
+#include "engine/embedded/measuring.h"
+#include "engine/embedded/nodes.h"
+#include "engine/embedded/preemption.h"
+#include "engine/embedded/prologs.h"
+#include "engine/embedded/quotas.h"
+#include "engine/embedded/reservations.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/steps.h"
+#include "engine/embedded/triggers.h"
+#include "os/log.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+Status Restart::load(const std::string& boot_id) {
+  auto loaded = core_.store.load();
+  if (!loaded) return failure(loaded.error());
+  core_.state.skip_job_ids_to(std::max(loaded->highest_job_id, core_.config.first_job_id - 1));
+  settings_ = std::move(loaded->settings);
+  restore_settings(boot_id);
+  restore_jobs(*loaded);
+  for (const StepRecord& step : loaded->active_steps) core_.steps->restore(step);
+  if (const Status counted = count_ended_tasks(); !counted) return counted;
+  core_.history->load();
+  damaged_ = std::move(loaded->damaged);
+  for (const std::string& one : damaged_) os::log_error("left out: " + one);
+  for (const std::string& name : core_.accounts->damaged()) damaged_.push_back("accounts: " + name);
+  return {};
+}
+
+void Restart::restore_settings(const std::string& boot_id) {
+  core_.reservations->restore(settings_);
+  core_.nodes->restore(settings_);
+  core_.accounts->restore(settings_);
+  if (!core_.accounts->book().resources().empty()) core_.scheduling->rebuild();
+  core_.preemption->restore(settings_);
+  core_.quotas->restore(settings_);
+  core_.prologs->restore(settings_);
+  core_.mail->restore(settings_);  // before any end is told: each message has a number of its own
+  core_.launching->restore(settings_, boot_id);
+}
+
+void Restart::restore_jobs(store::Loaded& loaded) {
+  State& state = core_.state;
+  std::unordered_map<uint32_t, const JobSpec*> specs;
+  for (const store::SpecRow& row : loaded.specs) specs.emplace(row.spec_id, &row.spec);
+  std::unordered_map<uint32_t, std::shared_ptr<const Submission>> submissions;
+  const std::string default_partition = core_.nodes->default_partition().name();
+  for (const store::JobRow& row : loaded.active_jobs) {
+    std::shared_ptr<const Submission>& submission = submissions[row.spec_id];
+    if (!submission) {
+      const auto spec = specs.find(row.spec_id);
+      if (spec == specs.end()) {
+        loaded.damaged.push_back("job " + std::to_string(row.record.job_id()) +
+                                 " has no specification that can be read");
+        continue;
+      }
+      Submission made = make_submission(row.spec_id, *spec->second, default_partition);
+      if (!row.script.empty()) made.script = state.intern(row.script);
+      made.environment = state.intern(row.environment);
+      submission = std::make_shared<const Submission>(std::move(made));
+    }
+    Job& job = state.add(state.job_of(row, submission));
+    core_.accounts->adopt(job);
+    if (job.state == JOB_PENDING) continue;
+    Details& details = job.need_details();
+    details.launched = true;
+    if (job.completing) {
+      details.ending_as = job.state;
+      details.ending_reason = job.reason;
+      details.requeue_when_ended =
+          job.state == JOB_REQUEUED || (job.state == JOB_PREEMPTED && core_.preemption->requeues(job));
+    }
+    if (const Status adopted = core_.scheduling->adopt(job); !adopted) {
+      os::log_warning("job " + std::to_string(job.id) +
+                      " runs outside the configured nodes: " + adopted.error().message);
+    }
+    if (job.array_job_id != 0) ++state.find_array(job.array_job_id)->running;
+  }
+}
+
+Status Restart::count_ended_tasks() {
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (job->array_job_id == 0) continue;
+    ArrayGroup* group = core_.state.find_array(job->array_job_id);
+    if (group->ended != 0 || *group->jobs.begin() != id) continue;
+    const auto outcome = core_.store.array_outcome(job->array_job_id);
+    if (!outcome) return failure(outcome.error());
+    group->ended = outcome->ended;
+    group->succeeded = outcome->succeeded;
+  }
+  return {};
+}
+
+size_t Restart::recovered() {
+  std::vector<uint32_t> ids;
+  for (const auto& [id, job] : core_.state.jobs()) ids.push_back(id);
+  for (const uint32_t id : ids) {
+    Job* job = core_.state.find(id);
+    if (job == nullptr) continue;
+    core_.dependencies->watch(*job);
+    if (job->submission->interactive && !job->ended()) core_.lifecycle->watch_owner(*job);
+  }
+  for (const uint32_t id : ids) {
+    Job* job = core_.state.find(id);
+    if (job == nullptr) continue;
+    core_.lifecycle->set_alarm(*job);
+    if (job->holds_nodes()) core_.measuring->adopt(*job);
+    if (job->state == JOB_PENDING) core_.scheduling->update(*job);
+  }
+  core_.reservations->advance();
+  core_.launching->clear_spool();
+  return ids.size();
+}
+
+void Restart::go_on() {
+  core_.triggers->restore(std::exchange(settings_, {}));
+}
+
+}  // namespace minke::engine
