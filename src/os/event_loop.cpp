@@ -1,6 +1,7 @@
 #include "os/event_loop.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -9,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -39,32 +41,65 @@ struct Subscription {
   bool alive = true;
 };
 
+// A duplicate of the descriptor is watched: reading and writing can be watched side by side, and the caller
+// may close its own at any time. While this process has no descriptor to spare, or the kernel no room for
+// another watch, the descriptor itself is looked at every now and then: that costs, but it ends nothing and
+// misses nothing.
 class DescriptorWatch : public EventLoop::Watch {
  public:
-  using State = Subscription<asio::posix::stream_descriptor>;
-  // A duplicate of the descriptor is watched: reading and writing can be watched side by side, and the
-  // caller may close its own at any time.
   DescriptorWatch(asio::io_context& context, int fd, asio::posix::stream_descriptor::wait_type type,
-                  std::function<void()> callback) {
-    int duplicate = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    MINKE_CHECK(duplicate >= 0);
-    state_ = std::make_shared<State>(std::move(callback), context, duplicate);
-    wait(state_, type);
+                  std::function<void()> callback)
+      : state_(std::make_shared<State>(context, fd, type, std::move(callback))) {
+    begin(state_);
   }
   // Released before it is closed: asio leaves it to the kernel to forget what is closed, and the kernel does
   // not while the caller's descriptor of the same file is open. Its events then went to whatever watch had
   // got the place of this one, and the process of an owner that lived was taken to have ended.
   ~DescriptorWatch() override {
     state_->alive = false;
-    ::close(state_->source.release());
+    state_->next_try.cancel();
+    if (state_->source.is_open()) ::close(state_->source.release());
   }
 
  private:
-  static void wait(const std::shared_ptr<State>& state, asio::posix::stream_descriptor::wait_type type) {
-    state->source.async_wait(type, [state, type](const boost::system::error_code& error) {
+  static constexpr std::chrono::milliseconds kBeforeNextTry{20};
+
+  struct State {
+    State(asio::io_context& context, int watched, asio::posix::stream_descriptor::wait_type wait_type,
+          std::function<void()> work)
+        : source(context), next_try(context), fd(watched), type(wait_type), callback(std::move(work)) {}
+    asio::posix::stream_descriptor source;
+    asio::steady_timer next_try;
+    int fd;
+    asio::posix::stream_descriptor::wait_type type;
+    std::function<void()> callback;
+    bool alive = true;
+  };
+
+  static void begin(const std::shared_ptr<State>& state) {
+    const int duplicate = ::fcntl(state->fd, F_DUPFD_CLOEXEC, 0);
+    MINKE_CHECK(duplicate >= 0 || errno == EMFILE || errno == ENFILE || errno == ENOMEM);
+    if (duplicate >= 0) {
+      boost::system::error_code refused;
+      state->source.assign(duplicate, refused);
+      if (!refused) return wait(state);
+      ::close(duplicate);
+    }
+    state->next_try.expires_after(kBeforeNextTry);
+    state->next_try.async_wait([state](const boost::system::error_code&) {
+      if (!state->alive) return;
+      const bool reads = state->type == asio::posix::stream_descriptor::wait_read;
+      pollfd watched{state->fd, static_cast<short>(reads ? POLLIN : POLLOUT), 0};
+      if (::poll(&watched, 1, 0) == 1) state->callback();
+      if (state->alive) begin(state);
+    });
+  }
+
+  static void wait(const std::shared_ptr<State>& state) {
+    state->source.async_wait(state->type, [state](const boost::system::error_code& error) {
       if (!state->alive || error == asio::error::operation_aborted) return;
       state->callback();
-      if (state->alive) wait(state, type);
+      if (state->alive) wait(state);
     });
   }
   std::shared_ptr<State> state_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -42,6 +43,48 @@ TEST(EventLoop, WhatHappensToADescriptorThatIsNotWatchedAnyMoreIsNobodysNews) {
   timer->set_after(std::chrono::milliseconds(50));
   loop.run();
   EXPECT_EQ(others, 0);
+}
+
+// A process without a descriptor to spare goes on, and so do its watches.
+TEST(EventLoop, AWatchNeedsNoDescriptorOfItsOwn) {
+  EventLoop loop;
+  auto timer = loop.make_timer([&] { loop.stop(); });  // the loop has its own descriptors now
+  Pipe pipe;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};  // 3 are open already
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  ASSERT_LT(::dup(0), 0);
+  int told = 0;
+  const auto watch = loop.on_readable(pipe.out.get(), [&] {
+    char byte;
+    ASSERT_EQ(::read(pipe.out.get(), &byte, 1), 1);
+    if (++told == 1) EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (told == 2) return loop.stop();
+    EXPECT_EQ(::write(pipe.in.get(), "y", 1), 1);
+  });
+  ASSERT_EQ(::write(pipe.in.get(), "x", 1), 1);
+  timer->set_after(std::chrono::seconds(60));
+  loop.run();
+  EXPECT_EQ(told, 2);
+}
+
+TEST(EventLoop, AWatchThatEndsWithoutADescriptorSaysNothing) {
+  EventLoop loop;
+  auto timer = loop.make_timer([&] { loop.stop(); });  // the loop has its own descriptors now
+  Pipe pipe;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  int told = 0;
+  auto watch = loop.on_readable(pipe.out.get(), [&] { ++told; });
+  ASSERT_EQ(::write(pipe.in.get(), "x", 1), 1);
+  watch.reset();
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  timer->set_after(std::chrono::milliseconds(100));
+  loop.run();
+  EXPECT_EQ(told, 0);
 }
 
 }  // namespace
