@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <deque>
 #include <utility>
 
+#include "os/descriptors.h"
 #include "rpc/frame.h"
 
 namespace minke::rpc {
@@ -61,24 +63,13 @@ class SocketConnection : public Connection {
   size_t unsent_bytes() const override { return unsent_; }
   void on_drained(std::function<void()> callback) override { drained_ = std::move(callback); }
 
- private:
-  static constexpr size_t kChunkBytes = 256 << 10;
-
-  struct Chunk {
-    std::string bytes;
-    std::vector<os::UniqueFd> descriptors;
-  };
-
-  void close_with(Status why) {
-    if (closed_) return;
-    closed_ = true;
-    readable_.reset();
-    writable_.reset();
-    auto on_close = std::move(callbacks_.on_close);
-    if (on_close) on_close(std::move(why));  // may destroy this
+  void resume() override {
+    if (closed_ || readable_) return;
+    readable_ = loop_.on_readable(socket_.get(), [this] { receive(); });
+    handle_frames();
   }
 
-  void flush() {
+  void flush() override {
     while (!output_.empty() && !closed_) {
       Chunk& chunk = output_.front();
       const auto end = chunk.descriptors.begin() +
@@ -115,8 +106,24 @@ class SocketConnection : public Connection {
     }
   }
 
+ private:
+  static constexpr size_t kChunkBytes = 256 << 10;
+
+  struct Chunk {
+    std::string bytes;
+    std::vector<os::UniqueFd> descriptors;
+  };
+
+  void close_with(Status why) {
+    if (closed_) return;
+    closed_ = true;
+    readable_.reset();
+    writable_.reset();
+    auto on_close = std::move(callbacks_.on_close);
+    if (on_close) on_close(std::move(why));  // may destroy this
+  }
+
   void receive() {
-    const std::weak_ptr<bool> alive = alive_;
     char buffer[64 << 10];
     const ssize_t received = receive_bytes(socket_.get(), buffer, sizeof(buffer), descriptors_, MSG_DONTWAIT);
     if (received < 0) {
@@ -127,10 +134,7 @@ class SocketConnection : public Connection {
       close_with(input_.empty() ? Status() : failure("the message was cut off", EPROTO));
       return;
     }
-    if (descriptors_.size() > 2 * kMaxDescriptors) {
-      close_with(failure("too many descriptors", EPROTO));
-      return;
-    }
+    if (const Status held = check_descriptors(); !held) return close_with(held);
     input_.append(buffer, static_cast<size_t>(received));
     if (!greeted_) {
       if (input_.size() < kGreetingBytes) return;
@@ -142,6 +146,22 @@ class SocketConnection : public Connection {
       greeted_ = true;
       input_.erase(0, kGreetingBytes);
     }
+    handle_frames();
+  }
+
+  // Descriptors come with the first bytes of their frame, or the last ones of the frame before.
+  Status check_descriptors() {
+    if (descriptors_.size() > kMaxDescriptors + kMaxDescriptorsAtOnce)
+      return failure("too many descriptors", EPROTO);
+    if (descriptors_.empty() || !callbacks_.hold_descriptors) return {};
+    const bool spare = std::all_of(descriptors_.begin(), descriptors_.end(),
+                                   [](const auto& one) { return os::is_spare_descriptor(one.get()); });
+    if (!spare) return failure("the daemon has no descriptors to spare", EMFILE);
+    return callbacks_.hold_descriptors(descriptors_.size());
+  }
+
+  void handle_frames() {
+    const std::weak_ptr<bool> alive = alive_;
     size_t consumed = 0;
     while (input_.size() - consumed >= kFrameHeaderBytes) {
       const FrameHeader header = parse_frame_header(std::string_view(input_).substr(consumed));
@@ -152,7 +172,20 @@ class SocketConnection : public Connection {
                            EMSGSIZE));
         return;
       }
-      if (input_.size() - consumed < kFrameHeaderBytes + length) break;
+      if (header.descriptors > kMaxDescriptors)
+        return close_with(failure("a message announces too many descriptors", EPROTO));
+      if (length > kSmallFrameBytes && !admitted_) {
+        admitted_ = !callbacks_.admit_frame || callbacks_.admit_frame(length);
+        if (!admitted_) {
+          readable_.reset();
+          break;
+        }
+      }
+      if (input_.size() - consumed < kFrameHeaderBytes + length) {
+        if (admitted_) input_.reserve(consumed + kFrameHeaderBytes + length);
+        break;
+      }
+      admitted_ = false;
       const std::string_view frame = std::string_view(input_).substr(consumed + kFrameHeaderBytes, length);
       consumed += kFrameHeaderBytes + length;
       if (header.descriptors > descriptors_.size()) {
@@ -163,11 +196,23 @@ class SocketConnection : public Connection {
       std::vector<os::UniqueFd> own(std::make_move_iterator(descriptors_.begin()),
                                     std::make_move_iterator(end));
       descriptors_.erase(descriptors_.begin(), end);
+      if (!own.empty() && callbacks_.hold_descriptors) {
+        [[maybe_unused]] const Status fewer = callbacks_.hold_descriptors(descriptors_.size());
+      }
       callbacks_.on_frame(frame, std::move(own));
       if (alive.expired()) return;
       if (closed_) return;
     }
-    input_.erase(0, consumed);
+    drop_handled(consumed);
+  }
+
+  // A large frame's room is given back: connections live long.
+  void drop_handled(size_t consumed) {
+    if (consumed > 0 && input_.capacity() > kChunkBytes && input_.size() - consumed <= kChunkBytes) {
+      input_ = std::string(input_, consumed);
+    } else {
+      input_.erase(0, consumed);
+    }
   }
 
   os::EventLoop& loop_;
@@ -185,6 +230,7 @@ class SocketConnection : public Connection {
   std::string input_;
   std::vector<os::UniqueFd> descriptors_;
   bool greeted_ = false;
+  bool admitted_ = false;  // the frame that is coming, which is no small one
   bool closed_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
@@ -196,15 +242,59 @@ std::unique_ptr<Connection> Connection::start(os::EventLoop& loop, os::UniqueFd 
   return std::make_unique<SocketConnection>(loop, std::move(socket), max_frame_bytes, std::move(callbacks));
 }
 
+namespace {
+
+class Accepting : public os::EventLoop::Watch {
+ public:
+  Accepting(os::EventLoop& loop, int listening_fd, std::function<void(os::UniqueFd)> on_connection)
+      : loop_(loop),
+        listening_fd_(listening_fd),
+        on_connection_(std::move(on_connection)),
+        pause_(loop.make_timer([this] { listen(); })) {
+    listen();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPause{50};
+
+  void listen() {
+    readable_ = loop_.on_readable(listening_fd_, [this] { accept(); });
+  }
+
+  // A level-triggered watch would say again and again that somebody is there.
+  void pause() {
+    readable_.reset();
+    pause_->set_after(kPause);
+  }
+
+  void accept() {
+    const std::weak_ptr<bool> alive = alive_;
+    for (;;) {
+      if (!os::has_spare_descriptors()) return pause();
+      os::UniqueFd socket(::accept4(listening_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket) {
+        if (errno == ECONNABORTED || errno == EINTR) continue;
+        if (errno != EAGAIN && errno != EWOULDBLOCK) pause();
+        return;
+      }
+      on_connection_(std::move(socket));
+      if (alive.expired()) return;
+    }
+  }
+
+  os::EventLoop& loop_;
+  int listening_fd_;
+  std::function<void(os::UniqueFd)> on_connection_;
+  std::unique_ptr<os::EventLoop::Watch> readable_;
+  std::unique_ptr<os::EventLoop::Timer> pause_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
 std::unique_ptr<os::EventLoop::Watch> accept_on(os::EventLoop& loop, int listening_fd,
                                                 std::function<void(os::UniqueFd)> on_connection) {
-  return loop.on_readable(listening_fd, [listening_fd, on_connection = std::move(on_connection)] {
-    for (;;) {
-      os::UniqueFd socket(::accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!socket) return;  // none left, or out of descriptors: those in the backlog wait
-      on_connection(std::move(socket));
-    }
-  });
+  return std::make_unique<Accepting>(loop, listening_fd, std::move(on_connection));
 }
 
 }  // namespace minke::rpc

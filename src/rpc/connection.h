@@ -30,6 +30,11 @@ class Connection {
     // Closed by the peer (no error), or for an error: protocol version (message says both), frame over the
     // limit.
     std::function<void(Status why)> on_close;
+    // What is received and not handled yet takes room that somebody has to give. Without these: it is given.
+    // A frame of so many bytes is coming. False: not now. Nothing is read until resume().
+    std::function<bool(size_t bytes)> admit_frame = {};
+    // So many descriptors are held now. An error closes the connection.
+    std::function<Status(size_t held)> hold_descriptors = {};
   };
 
   // Takes the socket over and sends the greeting. `max_frame_bytes` bounds what is received.
@@ -41,13 +46,17 @@ class Connection {
   // Queues a frame. The descriptors are duplicated or kept until sent. Never blocks.
   virtual void send(const google::protobuf::MessageLite& message,
                     std::vector<os::UniqueFd> descriptors = {}) = 0;
+  virtual void flush() = 0;  // sends now what can be sent, and does not wait for the end of the burst
   virtual size_t unsent_bytes() const = 0;
+  // After admit_frame said no: asks it again.
+  virtual void resume() = 0;
   // Called whenever everything queued has been sent: for replies that are produced in pieces. Replaces the
   // earlier callback; nullptr ends it.
   virtual void on_drained(std::function<void()> callback) = 0;
 };
 
-// Calls back with every connection made to a listening socket (rpc/socket.h).
+// Calls back with every connection made to a listening socket (rpc/socket.h). While this process has no
+// descriptors to spare (os/descriptors.h), those who come wait.
 std::unique_ptr<os::EventLoop::Watch> accept_on(os::EventLoop& loop, int listening_fd,
                                                 std::function<void(os::UniqueFd)> on_connection);
 

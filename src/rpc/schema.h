@@ -1,0 +1,65 @@
+// What a message may consist of: the fields, their types and the enumerators that this program's .proto files
+// know.
+//
+// A parser keeps what it does not know, so that whoever stores or passes on a message passes that on as well:
+// bytes that nobody has looked at, for readers that did not expect them. So everything that a user sends goes
+// through known_part() before it is parsed. Unknown fields are left out, at any depth: a newer command may
+// send them. A value that an enumeration does not have is refused: it would be an index of our tables.
+//
+// The descriptions are protoc's, built into the program, for the messages have no reflection (LITE_RUNTIME).
+// Immutable; any thread.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+
+namespace minke::rpc {
+
+class Schema {
+ public:
+  static const Schema& of_program();
+  // `descriptors`: a serialised FileDescriptorSet.
+  explicit Schema(std::string_view descriptors);
+
+  // What is known of a message of this type ("minke.rpc.ClientMessage"): `bytes` themselves where all of it
+  // is, else a copy in `storage`. Errors: it is no message, or has a value that is none of its enumeration's.
+  Result<std::string_view> known_part(std::string_view type, std::string_view bytes,
+                                      std::string& storage) const;
+
+  struct Field {
+    uint8_t type = 0;  // FieldDescriptorProto.Type; 0: there is no field of this number
+    bool repeated = false;
+    std::string type_name;  // of a message or an enumeration, while descriptions are read
+    size_t message = 0;     // index of its type
+    size_t enumeration = 0;
+  };
+  // For tests that make messages of their own: the types' indices, and their fields by number.
+  size_t index_of(std::string_view type) const;
+  const std::vector<Field>& fields(size_t message) const { return messages_[message].fields; }
+  const std::set<int32_t>& enumerators(size_t enumeration) const { return enumerations_[enumeration]; }
+
+ private:
+  class Walk;
+
+  struct Message {
+    std::vector<Field> fields;  // by number
+  };
+
+  void read_file(std::string_view bytes);
+  void read_message(std::string_view bytes, const std::string& scope);
+  void read_field(std::string_view bytes, Message& message);
+  void read_enumeration(std::string_view bytes, const std::string& scope);
+  void resolve();
+
+  std::vector<Message> messages_;
+  std::vector<std::set<int32_t>> enumerations_;
+  std::unordered_map<std::string, size_t> message_indices_, enumeration_indices_;
+};
+
+}  // namespace minke::rpc
