@@ -46,10 +46,10 @@ class Connection {
   // Queues a frame. The descriptors are duplicated or kept until sent. Never blocks.
   virtual void send(const google::protobuf::MessageLite& message,
                     std::vector<os::UniqueFd> descriptors = {}) = 0;
-  virtual void flush() = 0;  // sends now what can be sent, and does not wait for the end of the burst
+  virtual void flush() {}  // sends now what can be sent, and does not wait for the end of the burst
   virtual size_t unsent_bytes() const = 0;
   // After admit_frame said no: asks it again.
-  virtual void resume() = 0;
+  virtual void resume() {}
   // Called whenever everything queued has been sent: for replies that are produced in pieces. Replaces the
   // earlier callback; nullptr ends it.
   virtual void on_drained(std::function<void()> callback) = 0;

@@ -9,6 +9,7 @@
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/kept_submission.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
@@ -95,9 +96,11 @@ std::vector<Job*> Actions::resolve(const rpc::JobSelector& selector, bool togeth
     }
   }
   if (waiting.empty()) return jobs;
+  // Ranges may overlap: a task is meant once.
+  std::sort(waiting.begin(), waiting.end());
+  waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
   core_.scheduling->remove(*array);
   if (together && waiting.size() > 1) {
-    std::sort(waiting.begin(), waiting.end());
     const bool all = waiting.size() == array->array->waiting.size();
     jobs.push_back(all ? array : &core_.state.split_tasks(*array, waiting));
     core_.committer.job_changed(array->id);
@@ -366,7 +369,8 @@ void Actions::bring_back(const Selectors& selectors, std::function<void()> then)
         const uint32_t array = record.array_job_id();
         const bool first_of_array = array != 0 && core_.state.find_array(array) == nullptr;
         brought->push_back(record.job_id());
-        core_.state.add(core_.state.job_of(stored.job, std::make_shared<const Submission>(std::move(made))));
+        core_.state.add(
+            core_.state.job_of(stored.job, keep_submission(core_, record.uid(), std::move(made))));
         if (first_of_array) {
           if (const auto outcome = core_.store.array_outcome(array)) {
             core_.state.find_array(array)->ended = outcome->ended;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/request_guard.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/state.h"
 
@@ -31,6 +32,7 @@ void Committer::schedule_flush() {
 }
 
 void Committer::job_changed(uint32_t job_id) {
+  RequestGuard::changing();
   Job* job = state_.find(job_id);
   MINKE_CHECK(job != nullptr);
   if (job->dirty) return;
@@ -40,26 +42,31 @@ void Committer::job_changed(uint32_t job_id) {
 }
 
 void Committer::run_ended(store::JobRow row) {
+  RequestGuard::changing();
   rows_.jobs.push_back(std::move(row));
   schedule_flush();
 }
 
 void Committer::step_changed(const model::StepRecord& step) {
+  RequestGuard::changing();
   rows_.steps.push_back(step);
   schedule_flush();
 }
 
 void Committer::spec_changed(store::SpecRow row) {
+  RequestGuard::changing();
   rows_.specs.push_back(std::move(row));
   schedule_flush();
 }
 
 void Committer::series_changed(store::SeriesRow row) {
+  RequestGuard::changing();
   rows_.series.push_back(std::move(row));
   schedule_flush();
 }
 
 void Committer::setting_changed(std::string name, std::string value) {
+  RequestGuard::changing();
   rows_.settings.emplace_back(std::move(name), std::move(value));
   schedule_flush();
 }
@@ -157,6 +164,7 @@ void Committer::give_memory_back() {
 }
 
 void Committer::submit(store::Batch batch, std::function<void(Status)> done) {
+  RequestGuard::changing();
   ++submissions_in_flight_;
   store_.commit(std::move(batch), [this, done = std::move(done)](Status outcome) {
     loop_.post([this, done, outcome = std::move(outcome)] {

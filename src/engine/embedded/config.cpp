@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "engine/embedded/config_budgets.h"
 #include "engine/embedded/config_machine.h"
 #include "engine/embedded/config_policy.h"
 #include "engine/embedded/config_slurm.h"
@@ -209,6 +210,10 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   });
   table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
   table.sub_table("proxy", [&](Table& section) { read_proxy(section, config.proxy); });
+  table.sub_table("budgets", [&](Table& section) {
+    BudgetSettings checked;  // load_budget_settings() is for who needs them
+    read_budget_settings(section, checked);
+  });
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
   table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
   table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });
@@ -250,7 +255,7 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
                                          const model::NodeRecord& machine) {
   const bool shared = os::is_shared(home);
   const auto read = [shared](const std::string& file) -> Result<std::string> {
-    struct stat info {};
+    struct stat info{};
     if (shared && ::stat(file.c_str(), &info) == 0 && (info.st_uid != 0 || (info.st_mode & 0022) != 0))
       return failure(file + " must be root's, and nobody else may write to it", EPERM);
     auto text = os::read_file(file, kMaxFileBytes);

@@ -30,6 +30,7 @@
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/restart.h"
 #include "engine/embedded/retention.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/server.h"
 #include "engine/embedded/shortages.h"
@@ -121,6 +122,7 @@ Status let_users_pass(const std::string& home, const std::string& tmp_root) {
 class Daemon {
  public:
   explicit Daemon(DaemonOptions options) : options_(std::move(options)) {}
+  ~Daemon();
 
   Status start();
   void run() { loop_.run(); }
@@ -155,6 +157,11 @@ class Daemon {
   bool stopping_ = false;
   std::unique_ptr<os::EventLoop::Timer> shut_down_timer_;
 };
+
+// The store's threads first: to the last they call back into what the core has, and its loop.
+Daemon::~Daemon() {
+  store_.reset();
+}
 
 Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
   const bool shared = os::is_shared(options_.home);
@@ -374,6 +381,7 @@ Status Daemon::reconfigure() {
   core_->priorities->policy_changed();
   core_->accounts->policy_changed();
   core_->quotas->configuration_changed();
+  core_->rights->reconfigured();
   core_->storage_keeping->start();
   core_->retention->policy_changed();
   core_->triggers->reconfigured();

@@ -46,15 +46,25 @@ BriefSpec Submission::brief_spec() const {
   brief.overcommit = overcommit;
   const char* at = spec_bytes.data();
   const char* const end = at + spec_bytes.size();
+  // What an older daemon has stored may have fields that nobody knows, of any form: they are passed over, and
+  // where that cannot be, what has been read counts.
+  bool whole = true;
   const auto varint = [&] {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
-      MINKE_CHECK(at != end);
+      if (at == end) break;
       const auto byte = static_cast<uint8_t>(*at++);
       value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) break;
+      if (byte < 0x80) return value;
     }
-    return value;
+    whole = false;
+    return uint64_t{0};
+  };
+  const auto take = [&](uint64_t size) {
+    whole = whole && size <= static_cast<uint64_t>(end - at);
+    const std::string_view text(at, whole ? size : 0);
+    at += text.size();
+    return text;
   };
   while (at != end) {
     const uint64_t tag = varint();
@@ -66,16 +76,22 @@ BriefSpec Submission::brief_spec() const {
       case 0:
         value = varint();
         break;
-      case 2: {
-        const uint64_t size = varint();
-        MINKE_CHECK(size <= static_cast<uint64_t>(end - at));
-        text = std::string_view(at, size);
-        at += size;
+      case 1:
+        take(8);
         break;
-      }
+      case 2:
+        text = take(varint());
+        break;
+      case 5:
+        take(4);
+        break;
       default:
-        MINKE_CHECK(false);  // there are no others among them
+        whole = false;  // groups: there have never been any
     }
+    if (!whole) break;
+    const bool is_text = field == Spec::kNameFieldNumber || field == Spec::kAccountFieldNumber ||
+                         field == Spec::kPartitionFieldNumber || field == Spec::kQosFieldNumber;
+    if ((tag & 7) != (is_text ? 2 : 0)) continue;  // another form than the field's own: not that field
     switch (field) {
       case Spec::kNameFieldNumber:
         brief.name = text;

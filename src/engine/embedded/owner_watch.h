@@ -18,11 +18,15 @@ class OwnerWatch {
   OwnerWatch(os::EventLoop& loop, const Owner& owner, std::function<void()> on_gone);
 
  private:
+  void begin();
   void gone();
 
+  os::EventLoop& loop_;
+  Owner owner_;
   std::function<void()> on_gone_;
   os::UniqueFd process_;
   std::unique_ptr<os::EventLoop::Watch> watch_;
+  std::unique_ptr<os::EventLoop::Timer> next_look_;  // while this process has no descriptor to spare
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

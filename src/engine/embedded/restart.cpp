@@ -9,6 +9,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/history.h"
+#include "engine/embedded/kept_submission.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
@@ -73,7 +74,7 @@ void Restart::restore_jobs(store::Loaded& loaded) {
       Submission made = make_submission(row.spec_id, *spec->second, default_partition);
       if (!row.script.empty()) made.script = state.intern(row.script);
       made.environment = state.intern(row.environment);
-      submission = std::make_shared<const Submission>(std::move(made));
+      submission = keep_submission(core_, row.record.uid(), std::move(made));
     }
     Job& job = state.add(state.job_of(row, submission));
     core_.accounts->adopt(job);

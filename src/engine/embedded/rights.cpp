@@ -9,8 +9,11 @@
 #include <string>
 
 #include "engine/embedded/accounts.h"
+#include "engine/embedded/budgets.h"
+#include "engine/embedded/config_budgets.h"
 #include "engine/embedded/core.h"
 #include "model/error.h"
+#include "os/descriptors.h"
 
 namespace minke::engine {
 
@@ -58,6 +61,19 @@ uint32_t primary_group_of(uint32_t uid) {
 }
 
 }  // namespace
+
+Rights::Rights(Core& core)
+    : core_(core),
+      budgets_(std::make_unique<Budgets>(
+          budget_limits(load_budget_settings(core.config.source_path), os::spare_descriptors()),
+          [this](uint32_t uid) { return is_operator(uid); })) {}
+
+Rights::~Rights() = default;
+
+void Rights::reconfigured() {
+  budgets_->set_limits(
+      budget_limits(load_budget_settings(core_.config.source_path), os::spare_descriptors()));
+}
 
 const Rights::Known& Rights::known(uint32_t uid, uint32_t gid) {
   if (known_.size() > kMostKept) known_.clear();

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -20,11 +21,13 @@
 
 namespace minke::engine {
 
+class Budgets;
 struct Core;
 
 class Rights {
  public:
-  explicit Rights(Core& core) : core_(core) {}
+  explicit Rights(Core& core);
+  ~Rights();
 
   bool may_connect(uint32_t uid) const;
   bool is_administrator(uint32_t uid);
@@ -43,6 +46,10 @@ class Rights {
   // What only operators may ask for in a job.
   Status admits(uint32_t uid, const model::JobSpec& spec);
 
+  // How much of the daemon each user may have at a time.
+  Budgets& budgets() { return *budgets_; }
+  void reconfigured();
+
   // Whose rights a job's processes have; without effect in personal mode.
   void set_identity(uint32_t uid, uint32_t gid, node::LaunchOrder& order);
 
@@ -57,6 +64,7 @@ class Rights {
   const Known& known(uint32_t uid, uint32_t gid);
 
   Core& core_;
+  std::unique_ptr<Budgets> budgets_;
   std::unordered_map<uint64_t, Known> known_;  // by uid and gid
 };
 

@@ -1,9 +1,11 @@
 #include "engine/embedded/scheduling.h"
+#include "base/request_guard.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "base/request_guard.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
@@ -146,6 +148,7 @@ std::optional<model::StateReason> Scheduling::obstacle(Job& job) const {
 }
 
 void Scheduling::update(Job& job) {
+  RequestGuard::changing();
   using namespace model;
   if (job.het_job_id != 0) return update_components(job);
   if (const auto reason = obstacle(job)) return wait(job, *reason);
@@ -315,6 +318,7 @@ void Scheduling::throttle_changed(uint32_t array_job_id) {
 }
 
 void Scheduling::remove(Job& job) {
+  RequestGuard::changing();
   Job* queued = &job;
   if (job.het_job_id != 0 && !job.is_het_leader()) queued = core_.state.find(job.het_job_id);
   if (queued == nullptr || !std::exchange(queued->queued, false)) return;

@@ -3,10 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <set>
 #include <utility>
 
+#include "base/request_guard.h"
 #include "engine/embedded/accounts.h"
+#include "engine/embedded/budgets.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_environment.h"
 #include "engine/embedded/launching.h"
@@ -22,8 +26,9 @@
 #include "engine/embedded/users.h"
 #include "engine/embedded/waiting.h"
 #include "model/error.h"
-#include "os/log.h"
+#include "os/user_log.h"
 #include "rpc/frame.h"
+#include "rpc/schema.h"
 
 namespace minke::engine {
 
@@ -31,8 +36,23 @@ using namespace model;
 
 namespace {
 
-constexpr int kMostConnections = 2000;                  // of one user at a time
+constexpr size_t kStepKeyBytes = 16;
 constexpr size_t kMostUnsentBytes = size_t{256} << 20;  // answers that a client has not read
+
+// Operators' requests, of which some change things before they are done with checking.
+bool changes_at_once(rpc::ClientMessage::BodyCase kind) {
+  switch (kind) {
+    case rpc::ClientMessage::kUpdateNode:
+    case rpc::ClientMessage::kUpdatePartition:
+    case rpc::ClientMessage::kUpdateReservation:
+    case rpc::ClientMessage::kUpdateAccounts:
+    case rpc::ClientMessage::kReconfigure:
+    case rpc::ClientMessage::kShutdown:
+      return true;
+    default:
+      return false;
+  }
+}
 
 }  // namespace
 
@@ -40,9 +60,15 @@ struct Server::Client {
   std::unique_ptr<rpc::Connection> connection;
   rpc::Peer peer;
   std::vector<std::string> step_keys;  // of the steps that this client is told about
+  std::set<uint32_t> waits_for;        // jobs
+  struct Charges {
+    Budgets::Charge connection, descriptors, receiving, unread;
+  } charges;
+  std::function<bool(Client&)> may_hold_unread = {};  // null: it may
+  bool leaving = false;  // nothing more is sent, and the connection is about to be closed
 
   void send(rpc::ServerMessage& message, uint32_t request_id, bool last) {
-    if (!connection) return;
+    if (!connection || leaving) return;
     message.set_request_id(request_id);
     message.set_last(last);
     if (message.has_error() && message.error().code() != 0) {
@@ -54,12 +80,30 @@ struct Server::Client {
       }
     }
     connection->send(message);
+    leaving = may_hold_unread && !may_hold_unread(*this);
   }
   void send_error(uint32_t request_id, const Error& error) {
     rpc::ServerMessage message;
     message.mutable_error()->set_code(static_cast<uint32_t>(error.code));
     message.mutable_error()->set_message(error.message);
     send(message, request_id, true);
+  }
+};
+
+// What a request takes until it has been answered: whoever will answer it holds it.
+struct Server::Ticket {
+  Server& server;
+  std::weak_ptr<bool> alive;
+  uint32_t uid;
+  Budgets::Charge request, bytes;
+
+  Ticket(Server& of, uint32_t user) : server(of), alive(of.alive_), uid(user) {}
+  Ticket(const Ticket&) = delete;
+  Ticket& operator=(const Ticket&) = delete;
+  ~Ticket() {
+    if (bytes.amount() == 0) return;
+    bytes = {};
+    if (!alive.expired()) server.room_was_made(uid);
   }
 };
 
@@ -97,49 +141,165 @@ void Server::admit(const rpc::Peer& peer, const Connect& connect) {
   client->peer = peer;
   // Personal mode: the socket's mode keeps others out; this is the second lock on that door.
   if (!core_.rights->may_connect(client->peer.uid)) return;
-  const auto same_user = [&](const auto& known) { return known.second->peer.uid == client->peer.uid; };
-  if (client->peer.uid != 0 &&
-      std::count_if(clients_.begin(), clients_.end(), same_user) >= kMostConnections) {
-    os::log_warning("user " + std::to_string(client->peer.uid) + " has too many connections");
-    return;
+  auto charge = core_.rights->budgets().take(client->peer.uid, Budget::kConnections, 1);
+  if (!charge) {
+    os::log_user_warning("connections", client->peer.uid, "has too many connections");
+    return refuse(connect({}), charge.error());
   }
+  client->charges.connection = std::move(*charge);
   clients_.emplace(key, client);
   client->connection = connect(
       {.on_frame =
            [this, key](std::string_view frame, std::vector<os::UniqueFd> descriptors) {
-             const auto known = clients_.find(key);
-             if (known == clients_.end()) return;
-             const std::shared_ptr<Client> self = known->second;
+             const auto place = clients_.find(key);
+             if (place == clients_.end()) return;
+             const std::shared_ptr<Client> self = place->second;
+             if (self->leaving) return;
              if (self->connection->unsent_bytes() > kMostUnsentBytes) {
-               os::log_warning("user " + std::to_string(self->peer.uid) +
-                               " asks, and does not read the answers");
-               for (const std::string& step : self->step_keys) core_.steps->forget_report(step);
-               self->connection.reset();
-               clients_.erase(known);
-               return;
+               os::log_user_warning("answers", self->peer.uid, "asks, and does not read the answers");
+               return drop(place);
              }
+             std::string storage;
+             const auto known =
+                 rpc::Schema::of_program().known_part("minke.rpc.ClientMessage", frame, storage);
              rpc::ClientMessage message;
-             if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
-               self->send_error(0, Error{kInternal, "what was sent is no message of this protocol"});
+             if (!known || !message.ParseFromArray(known->data(), static_cast<int>(known->size()))) {
+               self->send_error(0, Error{kInternal, known ? "what was sent is no message of this protocol"
+                                                          : known.error().message});
                return;
              }
              handle(self, std::move(message), std::move(descriptors));
            },
        .on_close =
            [this, key](Status why) {
-             if (!why) os::log_warning("a client was cut off: " + why.error().message);
              const auto known = clients_.find(key);
              if (known == clients_.end()) return;
-             for (const std::string& step : known->second->step_keys) core_.steps->forget_report(step);
-             known->second->connection.reset();
-             clients_.erase(known);
+             if (!why)
+               os::log_user_warning("cut off", known->second->peer.uid,
+                                    "a client was cut off: " + why.error().message);
+             drop(known);
+           },
+       .admit_frame =
+           [this, key](size_t bytes) {
+             const auto known = clients_.find(key);
+             return known != clients_.end() && admit_frame(known->second, bytes);
+           },
+       .hold_descriptors =
+           [this, key](size_t held) {
+             const auto known = clients_.find(key);
+             return known == clients_.end() ? Status() : hold_descriptors(*known->second, held);
            }});
+  client->may_hold_unread = [this](Client& one) { return may_hold_unread(one); };
+  client->connection->on_drained([this, key] {
+    if (const auto known = clients_.find(key); known != clients_.end()) known->second->charges.unread = {};
+  });
+}
+
+void Server::drop(Clients::iterator place) {
+  const std::shared_ptr<Client> client = place->second;
+  for (const std::string& step : client->step_keys) core_.steps->forget_report(step);
+  for (const uint32_t job : client->waits_for) core_.waiting->forget(job, client.get());
+  client->connection.reset();
+  clients_.erase(place);
+  room_was_made(client->peer.uid);
+}
+
+void Server::refuse(std::unique_ptr<rpc::Connection> connection, const Error& error) {
+  Client client;
+  client.connection = std::move(connection);
+  client.send_error(0, error);
+  client.connection->flush();
+}
+
+// Large requests of one user come one after another where there are many: together they are bounded, and one
+// that has been let in has room for all of itself.
+bool Server::admit_frame(const std::shared_ptr<Client>& client, size_t bytes) {
+  const uint32_t uid = client->peer.uid;
+  auto charge = core_.rights->budgets().take(uid, Budget::kReceivedBytes, bytes);
+  if (!charge) {
+    held_back_[uid].push_back({client, bytes});
+    return false;
+  }
+  client->charges.receiving = std::move(*charge);
+  return true;
+}
+
+// Answers of one user that he has not read are bounded together. One connection may have a larger answer, or
+// nobody could see a large cluster whole. False: the connection is closed as soon as nobody is at work with
+// it.
+bool Server::may_hold_unread(Client& client) {
+  const uint32_t uid = client.peer.uid;
+  const uint64_t unsent = client.connection->unsent_bytes();
+  Budgets::Charge& charge = client.charges.unread;
+  if (unsent <= charge.amount() || core_.rights->budgets().resize(uid, charge, Budget::kUnreadBytes, unsent))
+    return true;
+  if (core_.rights->budgets().used(uid, Budget::kUnreadBytes) == charge.amount()) {
+    charge = {};
+    charge = core_.rights->budgets().adopt(uid, Budget::kUnreadBytes, unsent);
+    return true;
+  }
+  os::log_user_warning("answers", uid, "asks, and does not read the answers");
+  core_.loop.post([this, key = &client, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    if (const auto known = clients_.find(key); known != clients_.end() && known->second->leaving) drop(known);
+  });
+  return false;
+}
+
+Status Server::may_notify(uint32_t uid, const rpc::NotifyRequest& request) {
+  constexpr size_t kLongest = 4096;
+  if (request.message().size() > kLongest)
+    return failure("a notice has " + std::to_string(kLongest) + " characters at most", kPathnameTooLong);
+  auto& limit = notices_[core_.rights->is_operator(uid)];
+  if (!limit) {
+    const auto times = core_.rights->budgets().limit(uid, Budget::kNotices);
+    limit = std::make_unique<os::RateLimit>(static_cast<uint32_t>(times), std::chrono::minutes(1));
+  }
+  if (limit->ask(std::to_string(uid), std::chrono::steady_clock::now()).allowed) return {};
+  return failure("one user may send " + std::to_string(core_.rights->budgets().limit(uid, Budget::kNotices)) +
+                     " notices a minute (budget notices)",
+                 EAGAIN);
+}
+
+void Server::room_was_made(uint32_t uid) {
+  if (!held_back_.contains(uid)) return;
+  core_.loop.post([this, uid, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) let_in(uid);
+  });
+}
+
+void Server::let_in(uint32_t uid) {
+  const auto held_back = held_back_.find(uid);
+  if (held_back == held_back_.end()) return;
+  std::deque<HeldBack> waiting = std::exchange(held_back->second, {});
+  while (!waiting.empty()) {
+    const auto client = waiting.front().client.lock();
+    const uint64_t most = core_.rights->budgets().limit(uid, Budget::kReceivedBytes);
+    if (client && core_.rights->budgets().used(uid, Budget::kReceivedBytes) + waiting.front().bytes > most)
+      break;
+    waiting.pop_front();
+    if (client && client->connection) client->connection->resume();
+  }
+  // Those who came back meanwhile, with the next that they have to say, stand behind.
+  std::deque<HeldBack>& again = held_back_[uid];
+  waiting.insert(waiting.end(), again.begin(), again.end());
+  again = std::move(waiting);
+  if (again.empty()) held_back_.erase(uid);
+}
+
+Status Server::hold_descriptors(Client& client, size_t held) {
+  const Status room =
+      core_.rights->budgets().resize(client.peer.uid, client.charges.descriptors, Budget::kDescriptors, held);
+  if (room) return {};
+  client.send_error(0, room.error());
+  client.connection->flush();
+  return room;
 }
 
 void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
-                      const rpc::WaitJobRequest& request) {
-  const auto answer = [this, weak = std::weak_ptr<Client>(client), request_id](const JobRecord& record,
-                                                                               bool last) {
+                      const rpc::WaitJobRequest& request, std::shared_ptr<Ticket> ticket) {
+  const auto answer = [this, weak = std::weak_ptr<Client>(client), request_id, ticket = std::move(ticket)](
+                          const JobRecord& record, bool last) {
     const auto self = weak.lock();
     if (!self) return;
     rpc::ServerMessage message;
@@ -205,10 +365,11 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
   answer(record, started);
   if (started) return;
   const auto tell = [answer](const JobRecord& ended) { answer(ended, true); };
+  client->waits_for.insert(request.job_id());
   if (request.until() == rpc::WaitJobRequest::STARTED) {
-    core_.waiting->for_start(request.job_id(), tell);
+    core_.waiting->for_start(request.job_id(), tell, client.get());
   } else {
-    core_.waiting->for_end(request.job_id(), tell);
+    core_.waiting->for_end(request.job_id(), tell, client.get());
   }
 }
 
@@ -217,6 +378,8 @@ void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request
   const Job* job = core_.state.find(request.job_id());
   if (job != nullptr && client->peer.uid != job->uid && client->peer.uid != 0)
     return client->send_error(request_id, Error{kAccessDenied, {}});
+  if (request.key().size() != kStepKeyBytes)
+    return client->send_error(request_id, Error{kInternal, "a step's key has 16 bytes"});
   client->step_keys.push_back(request.key());
   const Status created =
       core_.steps->create(request, std::move(descriptors), owner_of_peer(client->peer),
@@ -234,8 +397,17 @@ void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage me
                     std::vector<os::UniqueFd> descriptors) {
   const auto kind = message.body_case();
   const uint32_t uid = client->peer.uid;
+  const uint32_t request_id = message.request_id();
   const auto begin = std::chrono::steady_clock::now();
-  answer(client, std::move(message), std::move(descriptors));
+  const RequestGuard guard;
+  try {
+    answer(client, std::move(message), std::move(descriptors));
+  } catch (const std::exception& failed) {
+    if (RequestGuard::has_changed()) throw;  // the state may be half changed: the next daemon has it whole
+    os::log_user_warning("a request that fails", uid,
+                         "request " + std::to_string(kind) + " fails: " + failed.what());
+    client->send_error(request_id, Error{kInternal, "the request makes no sense to this daemon"});
+  }
   const auto taken = std::chrono::steady_clock::now() - begin;
   core_.diagnostics.request_handled(
       kind, uid, static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(taken).count()));
@@ -245,10 +417,15 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
                     std::vector<os::UniqueFd> descriptors) {
   const uint32_t id = message.request_id();
   const std::weak_ptr<Client> weak = client;
-  const Queries::Part part = [weak, id](rpc::ServerMessage& answer, bool last) {
+  const auto ticket = std::make_shared<Ticket>(*this, client->peer.uid);
+  ticket->bytes = std::move(client->charges.receiving);
+  auto request = core_.rights->budgets().take(client->peer.uid, Budget::kWaitingRequests, 1);
+  if (!request) return client->send_error(id, request.error());
+  ticket->request = std::move(*request);
+  const Queries::Part part = [weak, id, ticket](rpc::ServerMessage& answer, bool last) {
     if (const auto self = weak.lock()) self->send(answer, id, last);
   };
-  const Actions::Reply acted = [weak, id](const rpc::ActionReply& reply) {
+  const Actions::Reply acted = [weak, id, ticket](const rpc::ActionReply& reply) {
     const auto self = weak.lock();
     if (!self) return;
     rpc::ServerMessage answer;
@@ -271,9 +448,10 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
   const uint32_t uid = client->peer.uid;
   if (const Status admitted = rights.admits(uid, message.body_case()); !admitted)
     return client->send_error(id, admitted.error());
+  if (changes_at_once(message.body_case())) RequestGuard::changing();
   switch (message.body_case()) {
     case rpc::ClientMessage::kSubmit:
-      submitting_.submit(message.submit(), client->peer, [weak, id](Result<rpc::SubmitReply> reply) {
+      submitting_.submit(message.submit(), client->peer, [weak, id, ticket](Result<rpc::SubmitReply> reply) {
         const auto self = weak.lock();
         if (!self) return;
         if (!reply) return self->send_error(id, reply.error());
@@ -283,7 +461,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       });
       return;
     case rpc::ClientMessage::kWaitJob:
-      return wait_job(client, id, message.wait_job());
+      return wait_job(client, id, message.wait_job(), ticket);
     case rpc::ClientMessage::kCreateStep:
       return create_step(client, id, message.create_step(), std::move(descriptors));
     case rpc::ClientMessage::kSignal:
@@ -297,6 +475,8 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kTop:
       return actions_.top(message.top(), client->peer, acted);
     case rpc::ClientMessage::kNotify:
+      if (const Status moderate = may_notify(uid, message.notify()); !moderate)
+        return client->send_error(id, moderate.error());
       return actions_.notify(message.notify(), client->peer, acted);
     case rpc::ClientMessage::kQueryPids:
       rights.narrow(uid, *message.mutable_query_pids()->mutable_filter());

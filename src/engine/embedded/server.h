@@ -1,14 +1,18 @@
 // The daemon's door: takes connections, hands each request to the part that answers it, sends the answers.
 //
 // A request is bounded, comes from a user that the kernel names, and is always answered: with an error where
-// it cannot be understood. State's thread.
+// it cannot be understood, or where its user has used up a budget (engine/embedded/budgets.h). State's
+// thread.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/embedded/actions.h"
@@ -17,6 +21,7 @@
 #include "engine/embedded/submitting.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
+#include "os/rate_limit.h"
 #include "rpc/connection.h"
 #include "rpc/messages.pb.h"
 
@@ -46,15 +51,26 @@ class Server {
 
  private:
   struct Client;
+  struct Ticket;
+  using Clients = std::unordered_map<Client*, std::shared_ptr<Client>>;
   void accept(os::UniqueFd socket);
+  void drop(Clients::iterator place);
   void handle(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
               std::vector<os::UniqueFd> descriptors);
   void answer(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
               std::vector<os::UniqueFd> descriptors);
   void create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
                    const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors);
+  // Says why, and hangs up.
+  void refuse(std::unique_ptr<rpc::Connection> connection, const Error& error);
+  bool admit_frame(const std::shared_ptr<Client>& client, size_t bytes);
+  void room_was_made(uint32_t uid);  // in this user's budget: who is held back may try again
+  void let_in(uint32_t uid);
+  Status hold_descriptors(Client& client, size_t held);
   void wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
-                const rpc::WaitJobRequest& request);
+                const rpc::WaitJobRequest& request, std::shared_ptr<Ticket> ticket);
+  bool may_hold_unread(Client& client);
+  Status may_notify(uint32_t uid, const rpc::NotifyRequest& request);
 
   Core& core_;
   os::UniqueFd listener_;
@@ -64,7 +80,14 @@ class Server {
   Explaining explaining_;
   Actions actions_;
   std::unique_ptr<os::EventLoop::Watch> accepting_;
-  std::unordered_map<Client*, std::shared_ptr<Client>> clients_;
+  Clients clients_;
+  struct HeldBack {
+    std::weak_ptr<Client> client;
+    size_t bytes;
+  };
+  std::unordered_map<uint32_t, std::deque<HeldBack>> held_back_;  // by user, in the order in which they came
+  std::map<bool, std::unique_ptr<os::RateLimit>> notices_;        // of operators, of others
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace minke::engine

@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "engine/embedded/core.h"
+#include "engine/embedded/kept_submission.h"
 #include "engine/embedded/nodes.h"
 
 namespace minke::engine {
 
 void change_spec(Core& core, Job& job, const model::JobSpec& spec) {
-  auto changed =
-      std::make_shared<Submission>(make_submission(job.id, spec, core.nodes->default_partition().name()));
-  changed->script = job.submission->script;
-  changed->environment = job.submission->environment;
-  job.submission = std::move(changed);
+  Submission changed = make_submission(job.id, spec, core.nodes->default_partition().name());
+  changed.script = job.submission->script;
+  changed.environment = job.submission->environment;
+  job.submission = keep_submission(core, job.uid, std::move(changed));
   core.committer.spec_changed({job.id, spec});
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/request_guard.h"
 #include "base/result.h"
 #include "engine/embedded/users.h"
 #include "text/hostlist.h"
@@ -16,6 +17,7 @@ Job* State::find(uint32_t job_id) {
 }
 
 Job& State::add(std::unique_ptr<Job> job) {
+  RequestGuard::changing();
   const uint32_t id = job->id;
   if (job->array_job_id != 0) {
     ArrayGroup& group = arrays_[job->array_job_id];
@@ -28,6 +30,7 @@ Job& State::add(std::unique_ptr<Job> job) {
 }
 
 void State::remove(uint32_t job_id) {
+  RequestGuard::changing();
   const auto found = jobs_.find(job_id);
   MINKE_CHECK(found != jobs_.end());
   if (const uint32_t array = found->second->array_job_id; array != 0) {
@@ -54,6 +57,7 @@ ArrayGroup* State::find_array(uint32_t array_job_id) {
 }
 
 void State::set_throttle(uint32_t array_job_id, uint32_t max_running) {
+  RequestGuard::changing();
   ArrayGroup* group = find_array(array_job_id);
   MINKE_CHECK(group != nullptr);
   group->max_running = max_running;
@@ -72,8 +76,9 @@ Job* State::find_task(uint32_t array_job_id, uint32_t index) {
 }
 
 Job& State::split_task(Job& array, uint32_t index) {
-  MINKE_CHECK(array.is_array_record());
-  MINKE_CHECK(array.array->waiting.remove(index));
+  MINKE_CHECK(array.is_array_record() && array.array->waiting.contains(index));
+  RequestGuard::changing();
+  array.array->waiting.remove(index);
   if (array.array->waiting.empty()) {
     array.array.reset();
     array.array_task = index;
@@ -84,6 +89,7 @@ Job& State::split_task(Job& array, uint32_t index) {
 
 Job& State::split_tasks(Job& array, const std::vector<uint32_t>& indices) {
   MINKE_CHECK(array.is_array_record() && indices.size() < array.array->waiting.size());
+  RequestGuard::changing();
   model::ArraySpec taken;
   for (const uint32_t index : indices) {
     MINKE_CHECK(array.array->waiting.remove(index));
@@ -114,6 +120,7 @@ Job* State::split_task_as(Job& array, uint32_t index, uint32_t job_id) {
 }
 
 Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id) {
+  RequestGuard::changing();
   auto task = std::make_unique<Job>();
   task->id = job_id;
   task->array_job_id = array.array_job_id;

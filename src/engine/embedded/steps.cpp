@@ -14,6 +14,7 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/prologs.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/step_gpus.h"
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/users.h"
@@ -81,7 +82,7 @@ void Steps::find_ended(const rpc::CreateStepRequest& request, std::vector<os::Un
                        const Owner& owner, Report report) {
   // Shared with the store's thread and back; only this thread looks into it.
   auto waiting =
-      std::make_shared<Waiting>(Waiting{request, std::move(descriptors), owner, std::move(report)});
+      std::make_shared<Waiting>(Waiting{request, std::move(descriptors), owner, std::move(report), {}});
   // The step may have ended a moment ago, its record still on its way to the store.
   core_.committer.when_durable([this, waiting] {
     auto found = std::make_shared<bool>(false);
@@ -142,7 +143,9 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
     return failure("a program for each task is needed", kBadTaskCount);
   if (!layout && (layout.error().code != kNodesBusy || request.spec().immediate()))
     return failure(layout.error());
-  Waiting waiting{request, std::move(descriptors), owner, std::move(report)};
+  auto charges = charges_for(job->uid, request, descriptors.size());
+  if (!charges) return failure(charges.error());
+  Waiting waiting{request, std::move(descriptors), owner, std::move(report), std::move(*charges)};
   if (!layout || !steps.waiting.empty()) {
     rpc::StepEvent event;
     event.set_waiting(std::string(slurm_error_text(kNodesBusy)));
@@ -152,6 +155,17 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
   }
   start(*job, std::move(waiting), *layout);
   return {};
+}
+
+Result<Steps::Waiting::Charges> Steps::charges_for(uint32_t uid, const rpc::CreateStepRequest& request,
+                                                   size_t descriptors) {
+  auto step = core_.rights->budgets().take(uid, Budget::kSteps, 1);
+  if (!step) return failure(step.error());
+  auto bytes = core_.rights->budgets().take(uid, Budget::kWaitingStepBytes, request.ByteSizeLong());
+  if (!bytes) return failure(bytes.error());
+  auto held = core_.rights->budgets().take(uid, Budget::kDescriptors, descriptors);
+  if (!held) return failure(held.error());
+  return Waiting::Charges{std::move(*step), std::move(*bytes), std::move(*held)};
 }
 
 namespace {
@@ -181,6 +195,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   job.details->next_step_id = std::max(job.details->next_step_id, step_id + 1);
   Step& step = steps.running[step_id];
   step.report = std::move(waiting.report);
+  step.charge = std::move(waiting.charges.step);
 
   StepRecord& record = *step.tag.mutable_record();
   record.set_job_id(job.id);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/budgets.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/step_layout.h"
@@ -87,13 +88,20 @@ class Steps {
     std::unique_ptr<OwnerWatch> owner_watch;
     std::unique_ptr<os::EventLoop::Timer> kill_timer;
     std::unique_ptr<os::EventLoop::Timer> limit_timer;  // of its own time limit
+    Budgets::Charge charge;
   };
   struct Waiting {
     rpc::CreateStepRequest request;
     std::vector<os::UniqueFd> descriptors;
     Owner owner;
     Report report;
+    struct Charges {
+      Budgets::Charge step, bytes, descriptors;
+    } charges = {};
   };
+  // What a step that waits is charged for. Error: EAGAIN, and which budget is used up.
+  Result<Waiting::Charges> charges_for(uint32_t uid, const rpc::CreateStepRequest& request,
+                                       size_t descriptors);
   struct JobSteps {
     std::map<uint32_t, Step> running;
     std::deque<Waiting> waiting;

@@ -49,5 +49,37 @@ TEST(Submission, BriefSpecSkipsTheRest) {
   EXPECT_TRUE(brief.overcommit);
 }
 
+// Older daemons stored what they did not know.
+TEST(Submission, BriefSpecPassesOverWhatNobodyKnows) {
+  model::JobSpec spec;
+  spec.set_name("n");
+  spec.set_min_nodes(2);
+  const std::string unknown[] = {
+      std::string("\x45"
+                  "1234"),  // field 8, four bytes
+      std::string("\x41"
+                  "12345678"),    // eight bytes
+      std::string("\x40\x07"),    // a number
+      std::string("\x42\x02xx"),  // a text
+      std::string("\x0d"
+                  "1234"),           // the name, in four bytes
+      std::string("\x08\x07"),       // the name, as a number
+      std::string("\xf2\x01\x01x"),  // the nodes, as a text
+      std::string("\x43\x44"),       // a group
+  };
+  for (const std::string& bytes : unknown) {
+    model::JobSpec with = spec;
+    ASSERT_TRUE(with.MergeFromString(bytes));
+    const Submission made = make_submission(1, with, "main");
+    EXPECT_EQ(made.brief_spec().name, "n");
+    EXPECT_EQ(made.brief_spec().min_nodes, 2u);
+  }
+  for (size_t cut = 0; cut < spec.SerializeAsString().size(); ++cut) {
+    Submission damaged = make_submission(1, spec, "main");
+    damaged.spec_bytes.resize(cut);
+    (void)damaged.brief_spec();
+  }
+}
+
 }  // namespace
 }  // namespace minke::engine

@@ -6,6 +6,7 @@
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/kept_submission.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
@@ -225,6 +226,7 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
                          kAccountingPolicy));
   }
 
+  if (const Status room = has_room_for(core_, peer.uid, specs); !room) return reply(failure(room.error()));
   store::Batch batch;
   std::vector<uint32_t> ids;
   for (size_t i = 0; i < specs.size(); ++i) ids.push_back(core_.state.take_job_id());
@@ -269,7 +271,7 @@ std::unique_ptr<Job> Submitting::make_job(const rpc::SubmitRequest& request, con
   made->priority = core_.priorities->initial(spec, id);
   made->fixed_priority = spec.has_priority();
   made->requeue_allowed = spec.has_requeue() ? spec.requeue() : core_.config.requeue_by_default;
-  made->submission = std::make_shared<const Submission>(std::move(submission));
+  made->submission = keep_submission(core_, peer.uid, std::move(submission));
   made->time_limit_minutes = core_.scheduling->time_limit_of(spec);
   if (spec.interactive()) made->need_details().owner = owner_of_peer(peer);
   if (spec.has_array() && spec.array().ranges_size() > 0) {

@@ -4,6 +4,7 @@
 #include <pwd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <sstream>
 #include <vector>
 
@@ -75,6 +76,14 @@ bool owner_is_alive(const Owner& owner) {
   if (owner.pid == 0) return false;
   const Owner now = owner_of_process(owner.pid);
   return now.pid == owner.pid && now.start_ticks == owner.start_ticks;
+}
+
+bool owner_has_ended(const Owner& owner) {
+  if (owner.pid == 0) return true;
+  errno = 0;
+  const auto process = os::process_of(owner.pid);
+  if (process) return process->start_ticks != owner.start_ticks;
+  return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
 }
 
 std::string format_owner(const Owner& owner) {

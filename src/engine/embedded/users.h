@@ -17,6 +17,8 @@ bool is_in_group(uint32_t uid, const google::protobuf::RepeatedPtrField<std::str
 
 Owner owner_of_process(int32_t pid);  // pid 0 where it is gone
 bool owner_is_alive(const Owner& owner);
+// Neither of the two holds where /proc cannot be read just now.
+bool owner_has_ended(const Owner& owner);
 std::string format_owner(const Owner& owner);
 Owner parse_owner(const std::string& text);
 

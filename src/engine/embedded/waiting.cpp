@@ -1,6 +1,7 @@
 #include "engine/embedded/waiting.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/embedded/core.h"
@@ -8,20 +9,31 @@
 
 namespace minke::engine {
 
-void Waiting::tell(std::unordered_multimap<uint32_t, Tell>& waiters, uint32_t job_id,
-                   const model::JobRecord& record) {
+void Waiting::tell(Waiters& waiters, uint32_t job_id, const model::JobRecord& record) {
   const auto [begin, end] = waiters.equal_range(job_id);
   std::vector<Tell> told;
-  for (auto waiter = begin; waiter != end; ++waiter) told.push_back(std::move(waiter->second));
+  for (auto waiter = begin; waiter != end; ++waiter) told.push_back(std::move(waiter->second.tell));
   waiters.erase(begin, end);
   for (const Tell& waiter : told) waiter(record);
 }
 
-void Waiting::for_end(uint32_t job_id, Tell tell) {
+void Waiting::for_start(uint32_t job_id, Tell tell, const void* whose) {
+  starts_.emplace(job_id, Waiter{std::move(tell), whose});
+}
+
+void Waiting::forget(uint32_t job_id, const void* whose) {
+  for (Waiters* waiters : {&starts_, &ends_}) {
+    for (auto [at, end] = waiters->equal_range(job_id); at != end;)
+      at = at->second.whose == whose ? waiters->erase(at) : std::next(at);
+  }
+  if (!ends_.contains(job_id)) highest_exit_.erase(job_id);
+}
+
+void Waiting::for_end(uint32_t job_id, Tell tell, const void* whose) {
   // Tasks may have ended between the submission and this.
   if (const ArrayGroup* group = core_.state.find_array(job_id))
     highest_exit_[job_id] = std::max(highest_exit_[job_id], group->highest_exit);
-  ends_.emplace(job_id, std::move(tell));
+  ends_.emplace(job_id, Waiter{std::move(tell), whose});
 }
 
 void Waiting::started(const Job& job) {

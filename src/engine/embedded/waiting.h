@@ -19,19 +19,25 @@ class Waiting {
   explicit Waiting(Core& core) : core_(core) {}
   using Tell = std::function<void(const model::JobRecord& record)>;  // the record has its spec
 
-  void for_start(uint32_t job_id, Tell tell) { starts_.emplace(job_id, std::move(tell)); }
-  void for_end(uint32_t job_id, Tell tell);
+  // `whose`: for forget(); null: nobody's that goes away.
+  void for_start(uint32_t job_id, Tell tell, const void* whose = nullptr);
+  void for_end(uint32_t job_id, Tell tell, const void* whose = nullptr);
+  void forget(uint32_t job_id, const void* whose);  // nobody is there to be told
   void started(const Job& job);
   // An array has ended when its last task has: those who wait for it are told with that task's record, and
   // the highest exit code of its tasks.
   void ended(const Job& job);
 
  private:
-  void tell(std::unordered_multimap<uint32_t, Tell>& waiters, uint32_t job_id,
-            const model::JobRecord& record);
+  struct Waiter {
+    Tell tell;
+    const void* whose;
+  };
+  using Waiters = std::unordered_multimap<uint32_t, Waiter>;
+  void tell(Waiters& waiters, uint32_t job_id, const model::JobRecord& record);
 
   Core& core_;
-  std::unordered_multimap<uint32_t, Tell> starts_, ends_;
+  Waiters starts_, ends_;
   std::unordered_map<uint32_t, int32_t> highest_exit_;  // of arrays that somebody waits for
 };
 

@@ -1,0 +1,44 @@
+#include "engine/embedded/kept_submission.h"
+
+#include <utility>
+
+#include "engine/embedded/budgets.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/rights.h"
+
+namespace minke::engine {
+
+namespace {
+
+struct Kept {
+  Submission submission;
+  Budgets::Charge bytes, dependencies;
+};
+
+}  // namespace
+
+std::shared_ptr<const Submission> keep_submission(Core& core, uint32_t uid, Submission submission) {
+  const auto kept = std::make_shared<Kept>();
+  kept->bytes = core.rights->budgets().adopt(uid, Budget::kSpecificationBytes, submission.spec_bytes.size());
+  if (submission.uses_dependencies)
+    kept->dependencies = core.rights->budgets().adopt(
+        uid, Budget::kDependencies, static_cast<uint64_t>(submission.spec().dependencies_size()));
+  kept->submission = std::move(submission);
+  return {kept, &kept->submission};
+}
+
+Status has_room_for(Core& core, uint32_t uid, const std::vector<model::JobSpec>& specs) {
+  uint64_t bytes = 0, dependencies = 0;
+  for (const model::JobSpec& spec : specs) {
+    bytes += spec.ByteSizeLong();
+    dependencies += static_cast<uint64_t>(spec.dependencies_size());
+  }
+  if (const auto room = core.rights->budgets().take(uid, Budget::kSpecificationBytes, bytes); !room)
+    return failure(room.error());
+  if (dependencies == 0) return {};
+  if (const auto room = core.rights->budgets().take(uid, Budget::kDependencies, dependencies); !room)
+    return failure(room.error());
+  return {};
+}
+
+}  // namespace minke::engine
