@@ -70,6 +70,27 @@ def test_batch_script_beyond_its_memory(confined):
     assert confined.run("sacct", "-n", "-X", "-s", "OOM", "-S", "now-1hours", "-E", "now+1minutes", "-o", "jobid", check=0).stdout.strip() == f"{job}"
 
 
+def test_a_job_out_of_memory_leaves_the_launcher_alone(confined):
+    """What has not executed its program yet is in the job's group already. Its memory must be its own: the kernel
+    kills all that share the memory of who is to die, and here everything else in the group is smaller."""
+    launcher = confined.pid("launcher")
+    other = confined.submit("sleep 1000", "--mem=10M")
+    confined.wait_state(other, "RUNNING")
+    os.mkfifo(confined.work / "fifo")
+    job = confined.submit("true", "--mem=20M", "--output=fifo")
+    confined.wait_state(job, "RUNNING")
+    left = pathlib.Path(f"/dev/shm/minke-test-oom-{os.getpid()}")
+    try:
+        done = confined.run("srun", "--jobid", job, "--overlap", "--mem=0", "sh", "-c", f"head -c 60M /dev/zero > {left}")
+        assert done.returncode != 0, done
+        assert confined.pid("launcher") == launcher
+        assert confined.state(other) == "RUNNING" and confined.job(other)["Restarts"] == "0"
+        confined.run("scancel", job, check=0)
+        assert confined.wait_end(job)["JobState"] in ("CANCELLED", "OUT_OF_MEMORY")
+    finally:
+        left.unlink(missing_ok=True)
+
+
 def test_memory_within_the_limit_is_had(confined):
     assert confined.output(confined.submit("./hog 100", "--mem=300M")) == "had 100\n"
 

@@ -1,7 +1,9 @@
 // One launch at a time: environment, streams, directories, exit statuses, errors.
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,6 +177,22 @@ TEST_F(Launching, AFifoForOutputBlocksNobodyElse) {
   launcher.launch(stuck);
   launcher.signal(job, SIGKILL, SignalOrder::ALL);
   EXPECT_EQ(status(launcher.wait_ended(stuck.id())), SIGKILL);
+}
+
+// Who dies of memory in a job's group takes along all that share memory with it.
+TEST_F(Launching, AChildThatHasNotBegunSharesNoMemoryWithTheLauncher) {
+  const std::string fifo = work / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  LaunchOrder order = batch_order(++job, "true", work.path());
+  order.mutable_tasks(0)->mutable_stdout()->set_path(fifo);
+  launcher.launch(order);
+  const Launch started = launcher.wait_started(order.id());
+  ASSERT_EQ(started.pids_size(), 1);
+  const long same = ::syscall(SYS_kcmp, launcher.inventory.pid(), started.pids(0), KCMP_VM, 0, 0);
+  if (same < 0) GTEST_SKIP() << "this kernel does not compare";
+  EXPECT_NE(same, 0);
+  launcher.signal(job, SIGKILL, SignalOrder::ALL);
+  EXPECT_EQ(status(launcher.wait_ended(order.id())), SIGKILL);
 }
 
 // It does not have the file yet that the message is for.

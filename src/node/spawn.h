@@ -1,14 +1,18 @@
 // Starts the tasks of a launch.
 //
-// A child shares the launcher's memory until it executes its program (CLONE_VM, as vfork does), because
-// copying the page tables costs a third of a millisecond a job. Unlike with vfork the launcher does not wait
-// for it: a child may block for as long as it likes on a FIFO or a dead file system. So that both may run at
-// once,
-// - everything a child needs is prepared before and stays until the child is done with it,
-// - the child runs on a stack of its own, makes raw system calls only (node/raw_syscall.h), allocates
-// nothing, and
-//   starts with all signals blocked,
-// - what it has to say is left in its own block: how far it came and the error.
+// A child shares no memory with the launcher. The kernel kills all processes that share the memory of one
+// that it kills when a control group runs out of memory (and, before Linux 5.16, of one that dumps its core),
+// and a child is in its job's group from the start: with CLONE_VM, as vfork has it, a user could kill the
+// launcher, and with it everybody's jobs. What makes such a fork cheap all the same: the child has no copy of
+// the launcher's heap (MADV_DONTFORK), only of its few other pages, and reads what it needs from a shared
+// mapping (node/launch_memory.h). So
+// - everything a child needs is laid out before (node/spawn_preparation.h),
+// - the child makes raw system calls only (node/raw_syscall.h), allocates nothing, and starts with all
+// signals
+//   blocked,
+// - what it has to say is left in a report of its own: that it executes its program, or why it gave up.
+// The launcher does not wait for it: a child may block for as long as it likes on a FIFO or a dead file
+// system.
 //
 // A child that is still on its way dies with the launcher (PR_SET_PDEATHSIG), and so does the program it
 // executes: after a launcher's death nothing can start any more on its behalf.
@@ -18,17 +22,17 @@
 
 #include <sys/types.h>
 
-#include <list>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "node/control_groups.h"
 #include "node/launch.pb.h"
+#include "node/launch_memory.h"
+#include "node/spawn_child.h"
 #include "os/fd.h"
 
 namespace minke::node {
@@ -56,8 +60,10 @@ class Spawner {
   Spawner& operator=(const Spawner&) = delete;
 
   // Starts all tasks; returns their pids by position, or the negated errno for a task that could not be
-  // forked. The order must be valid: a program, and descriptors and places within range.
-  std::vector<pid_t> spawn(LaunchOrder order, std::vector<os::UniqueFd> descriptors, Confinement confinement);
+  // forked. The order must be valid: a program, and descriptors and places within range. The children have
+  // copies of the descriptors.
+  std::vector<pid_t> spawn(const LaunchOrder& order, const std::vector<os::UniqueFd>& descriptors,
+                           const Confinement& confinement);
 
   // Whether the task has neither executed its program nor ended yet.
   bool is_starting(pid_t pid) const;
@@ -69,14 +75,21 @@ class Spawner {
   std::optional<Error> failure_of(pid_t pid);
 
  private:
-  struct Start;
-  void sweep();
+  struct Child {
+    ChildReport* report = nullptr;
+    std::string paths[3];  // of its streams
+  };
+  std::vector<pid_t> spawn_all(const LaunchOrder& order, const std::vector<os::UniqueFd>& descriptors,
+                               const Confinement& confinement);
+  pid_t start(ChildBlock& block, const GroupEntry* group, const int* files);
+  void remember(pid_t pid, const ChildBlock& block);
+  void forget_executing(size_t new_ones);
 
   std::string marker_;
   os::UniqueFd null_;
-  std::list<std::unique_ptr<Start>> starting_;   // some child of it may still share our memory
-  std::vector<std::unique_ptr<char[]>> stacks_;  // free ones
-  std::unordered_map<pid_t, Error> failures_;
+  ReportPool reports_;
+  std::unordered_map<pid_t, Child> children_;  // but for some that execute their program
+  std::deque<pid_t> to_look_at_;
 };
 
 }  // namespace minke::node

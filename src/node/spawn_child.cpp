@@ -1,7 +1,6 @@
 #include "node/spawn_child.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,26 +13,26 @@
 
 #include "node/raw_syscall.h"
 
-// This runs in memory shared with a launcher that runs on: no allocation, no errno, no locks, no
-// instrumentation.
-#define MINKE_SHARED_MEMORY __attribute__((no_sanitize("address", "undefined", "thread")))
+// This runs in a child that has no heap: no allocation, no locks, no call that the dynamic linker would have
+// to bind, no instrumentation.
+#define MINKE_NO_HEAP __attribute__((no_sanitize("address", "undefined", "thread")))
 
 namespace minke::node {
 namespace {
 
-MINKE_SHARED_MEMORY inline long address(const volatile void* pointer) {
+MINKE_NO_HEAP inline long address(const volatile void* pointer) {
   return reinterpret_cast<long>(const_cast<const void*>(pointer));
 }
 
 // Volatile, or the compiler makes it the library's strlen(), which is bound at its first call, with locks.
-MINKE_SHARED_MEMORY size_t length_of(const volatile char* text) {
+MINKE_NO_HEAP size_t length_of(const volatile char* text) {
   size_t length = 0;
   while (text[length] != '\0') ++length;
   return length;
 }
 
 template <size_t kCount>
-MINKE_SHARED_MEMORY void say(const char* const (&parts)[kCount]) {
+MINKE_NO_HEAP void say(const char* const (&parts)[kCount]) {
   iovec pieces[kCount];
   for (size_t i = 0; i < kCount; ++i) {
     pieces[i].iov_base = const_cast<char*>(parts[i]);
@@ -42,19 +41,18 @@ MINKE_SHARED_MEMORY void say(const char* const (&parts)[kCount]) {
   raw_syscall(SYS_writev, 2, address(pieces), kCount);
 }
 
-[[noreturn]] MINKE_SHARED_MEMORY void leave(int status) {
+[[noreturn]] MINKE_NO_HEAP void leave(int status) {
   for (;;) raw_syscall(SYS_exit_group, status);
 }
 
-[[noreturn]] MINKE_SHARED_MEMORY void give_up(ChildBlock& child, StartPhase phase, int error,
-                                              int stream = 0) {
-  child.phase = static_cast<int>(phase);
-  child.stream = stream;
-  child.error = error;
+[[noreturn]] MINKE_NO_HEAP void give_up(ChildBlock& child, StartPhase phase, int error, int stream = 0) {
+  child.report->phase = static_cast<int>(phase);
+  child.report->stream = stream;
+  child.report->error = error;
   leave(1);
 }
 
-MINKE_SHARED_MEMORY void reset_signals() {
+MINKE_NO_HEAP void reset_signals() {
   // The kernel's own struct sigaction, all zero: the default.
   const long default_action[8] = {};
   for (int number = 1; number <= 64; ++number) {
@@ -62,38 +60,40 @@ MINKE_SHARED_MEMORY void reset_signals() {
   }
 }
 
-MINKE_SHARED_MEMORY void wait_for(const volatile int* alive) {
-  for (int value; (value = *alive) != 0;) {
-    raw_syscall(SYS_futex, address(alive), FUTEX_WAIT, value);
+// Nobody writes to that pipe: it ends when the other task has opened its files, or is gone.
+MINKE_NO_HEAP void wait_for_end_of(int pipe) {
+  if (pipe < 0) return;
+  char nothing;
+  while (raw_syscall(SYS_read, pipe, address(&nothing), 1) == -EINTR) {
   }
 }
 
-MINKE_SHARED_MEMORY void die_with_launcher(const ChildBlock& child) {
+MINKE_NO_HEAP void die_with_launcher(const ChildBlock& child) {
   raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
   if (raw_syscall(SYS_getppid) != child.parent) leave(1);
 }
 
-MINKE_SHARED_MEMORY void enter_group(ChildBlock& child) {
+MINKE_NO_HEAP void enter_group(ChildBlock& child) {
   for (size_t i = 0; i < child.group_file_count; ++i) {
     const long result = raw_syscall(SYS_write, child.group_files[i], address("0"), 1);
     if (result < 0) give_up(child, StartPhase::kGroup, static_cast<int>(-result));
   }
 }
 
-MINKE_SHARED_MEMORY void take_network(ChildBlock& child) {
+MINKE_NO_HEAP void take_network(ChildBlock& child) {
   if (child.network < 0) return;
   const long result = raw_syscall(SYS_setns, child.network, CLONE_NEWNET);
   if (result < 0) give_up(child, StartPhase::kNetwork, static_cast<int>(-result));
 }
 
 // Best done, not needed to run.
-MINKE_SHARED_MEMORY void take_host_name(const ChildBlock& child) {
+MINKE_NO_HEAP void take_host_name(const ChildBlock& child) {
   if (child.host_name == nullptr || raw_syscall(SYS_unshare, CLONE_NEWUTS) != 0) return;
   raw_syscall(SYS_sethostname, address(child.host_name), static_cast<long>(child.host_name_length));
 }
 
 // What is mounted elsewhere later appears here too; what is mounted here stays here.
-MINKE_SHARED_MEMORY void take_private_directories(ChildBlock& child) {
+MINKE_NO_HEAP void take_private_directories(ChildBlock& child) {
   if (child.bind_count == 0) return;
   long result = raw_syscall(SYS_unshare, CLONE_NEWNS);
   if (result == 0) result = raw_syscall(SYS_mount, 0, address("/"), 0, MS_REC | MS_SLAVE, 0);
@@ -109,9 +109,9 @@ MINKE_SHARED_MEMORY void take_private_directories(ChildBlock& child) {
 }
 
 // The one place where the launcher's rights are given up, for good: nothing that a user named is opened,
-// entered or executed before. From here on the kernel lets nobody but root look into the memory that is still
-// shared with the launcher (a process that changed its user is not dumpable; node/launcher.cpp sees to that).
-MINKE_SHARED_MEMORY void take_identity(ChildBlock& child) {
+// entered or executed before. From here on the kernel lets nobody but root look into what the child still has
+// of the launcher's memory (a process that changed its user is not dumpable; node/launcher.cpp sees to that).
+MINKE_NO_HEAP void take_identity(ChildBlock& child) {
   if (!child.has_identity) return;
   long result = raw_syscall(SYS_setgroups, static_cast<long>(child.group_count), address(child.groups));
   if (result == 0) result = raw_syscall(SYS_setresgid, child.gid, child.gid, child.gid);
@@ -125,7 +125,9 @@ MINKE_SHARED_MEMORY void take_identity(ChildBlock& child) {
 // What was handed over takes its place, and everything else of the launcher's is closed, before any path is
 // opened:
 // "/proc/self/fd/7" is nothing of the launcher's.
-MINKE_SHARED_MEMORY void keep_only_given_streams(ChildBlock& child) {
+constexpr int kBefore = 3;  // where `before` is until the files are open
+
+MINKE_NO_HEAP void keep_only_given_streams(ChildBlock& child) {
   for (int target = 0; target < 3; ++target) {
     const ChildStream& stream = child.streams[target];
     const bool given = stream.path == nullptr && !stream.same_as_stdout && stream.descriptor >= 0;
@@ -134,10 +136,15 @@ MINKE_SHARED_MEMORY void keep_only_given_streams(ChildBlock& child) {
     const long result = raw_syscall(SYS_dup3, given ? stream.descriptor : child.null, target, 0);
     if (result < 0) give_up(child, StartPhase::kStreams, static_cast<int>(-result), target);
   }
-  raw_syscall(SYS_close_range, 3, ~0U, 0);
+  if (child.before < 0) {
+    raw_syscall(SYS_close_range, 3, ~0U, 0);
+    return;
+  }
+  if (child.before != kBefore) raw_syscall(SYS_dup3, child.before, kBefore, O_CLOEXEC);
+  raw_syscall(SYS_close_range, kBefore + 1, ~0U, 0);
 }
 
-MINKE_SHARED_MEMORY void open_streams(ChildBlock& child) {
+MINKE_NO_HEAP void open_streams(ChildBlock& child) {
   for (int target = 0; target < 3; ++target) {
     const ChildStream& stream = child.streams[target];
     long source = target;
@@ -154,9 +161,10 @@ MINKE_SHARED_MEMORY void open_streams(ChildBlock& child) {
     if (result < 0) give_up(child, StartPhase::kStreams, static_cast<int>(-result), target);
     if (stream.path != nullptr) raw_syscall(SYS_close, source);
   }
+  if (child.before >= 0) raw_syscall(SYS_close, kBefore);
 }
 
-MINKE_SHARED_MEMORY void set_limits(const ChildBlock& child) {
+MINKE_NO_HEAP void set_limits(const ChildBlock& child) {
   for (size_t i = 0; i < child.limit_count; ++i) {
     uint64_t current[2] = {0, 0};  // soft, hard
     if (raw_syscall(SYS_prlimit64, 0, child.limits[i].resource, 0, address(current)) < 0) continue;
@@ -165,7 +173,7 @@ MINKE_SHARED_MEMORY void set_limits(const ChildBlock& child) {
   }
 }
 
-MINKE_SHARED_MEMORY void enter_directory(ChildBlock& child) {
+MINKE_NO_HEAP void enter_directory(ChildBlock& child) {
   long result = raw_syscall(SYS_chdir, address(child.work_dir));
   if (result == 0) return;
   const char* reason = strerrordesc_np(static_cast<int>(-result));
@@ -175,7 +183,7 @@ MINKE_SHARED_MEMORY void enter_directory(ChildBlock& child) {
   if (result < 0) give_up(child, StartPhase::kDirectory, static_cast<int>(-result));
 }
 
-MINKE_SHARED_MEMORY void write_pid(char* digits) {
+MINKE_NO_HEAP void write_pid(char* digits) {
   long pid = raw_syscall(SYS_getpid);
   char reversed[12];
   int count = 0;
@@ -187,8 +195,7 @@ MINKE_SHARED_MEMORY void write_pid(char* digits) {
 
 // A script whose interpreter is missing fails with ENOENT, though the script is there: Slurm says which it
 // is.
-MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char* program,
-                                             const char* reason) {
+MINKE_NO_HEAP bool say_bad_interpreter(const ChildBlock& child, const char* program, const char* reason) {
   long file = raw_syscall(SYS_openat, AT_FDCWD, address(program), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return false;
   char line[256];
@@ -202,7 +209,7 @@ MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char
   return true;
 }
 
-[[noreturn]] MINKE_SHARED_MEMORY void execute(ChildBlock& child) {
+[[noreturn]] MINKE_NO_HEAP void execute(ChildBlock& child) {
   long error = ENOENT;
   const char* const name = child.argv[0];
   const char* tried = child.programs[0];
@@ -223,22 +230,19 @@ MINKE_SHARED_MEMORY bool say_bad_interpreter(const ChildBlock& child, const char
   if (error != ENOENT || !say_bad_interpreter(child, tried, reason)) {
     say({child.error_prefix, "execve(): ", name, ": ", reason, "\n"});
   }
-  child.phase = static_cast<int>(StartPhase::kExecute);
-  child.error = static_cast<int>(error);
   leave(static_cast<int>(error));
 }
 
 }  // namespace
 
-MINKE_SHARED_MEMORY int run_child(void* child_block) {
-  ChildBlock& child = *static_cast<ChildBlock*>(child_block);
+MINKE_NO_HEAP void run_child(ChildBlock& child) {
   die_with_launcher(child);
   enter_group(child);
   if (child.cpu_mask != nullptr)  // best done, not needed to run
     raw_syscall(SYS_sched_setaffinity, 0, static_cast<long>(child.cpu_mask_bytes), address(child.cpu_mask));
   raw_syscall(SYS_setsid);
   reset_signals();
-  if (child.after != nullptr) wait_for(child.after);
+  wait_for_end_of(child.after);
   take_network(child);
   take_host_name(child);
   keep_only_given_streams(child);
@@ -250,6 +254,7 @@ MINKE_SHARED_MEMORY int run_child(void* child_block) {
   if (child.controlling_terminal) raw_syscall(SYS_ioctl, 0, TIOCSCTTY, 0);
   set_limits(child);
   write_pid(child.pid_digits);
+  child.report->executing = 1;
   const uint64_t nothing_blocked = 0;
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, address(&nothing_blocked), 0, 8);
   execute(child);

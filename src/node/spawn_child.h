@@ -27,12 +27,22 @@ struct ChildLimit {
   uint64_t soft = 0;
 };
 
-enum class StartPhase : int { kGroup, kNetwork, kDirectories, kIdentity, kStreams, kDirectory, kExecute };
+enum class StartPhase : int { kGroup, kNetwork, kDirectories, kIdentity, kStreams, kDirectory };
 
-// Prepared by the parent; all pointers stay valid while `alive` is not zero.
+// What a child leaves for the launcher, in memory that both have. Nothing is written once it is executing.
+struct ChildReport {
+  volatile int executing = 0;  // not zero: it executes its program now
+  volatile int error = 0;      // not zero: it gave up before; phase and stream mean something then
+  volatile int phase = 0;
+  volatile int stream = 0;
+};
+
+// Prepared by the parent, with all that is pointed to, in memory that the child has (node/launch_memory.h).
 struct ChildBlock {
-  volatile int alive = 0;  // the child's pid; the kernel zeroes it when the memory is shared no more
-  const volatile int* after = nullptr;  // `alive` of the task that opens the same files before this one
+  ChildReport* report = nullptr;
+  // Of tasks that open the same files, one waits for the one before it: until that one's pipe ends.
+  int after = -1;   // its pipe's reading end
+  int before = -1;  // the own pipe's writing end, for the next one
   pid_t parent = 0;
   int null = -1;
   ChildStream streams[3];
@@ -60,18 +70,8 @@ struct ChildBlock {
   size_t cpu_mask_bytes = 0;
   const int* group_files = nullptr;  // its own pid is to be written to them
   size_t group_file_count = 0;
-
-  // Left by the child. phase and stream mean something where error is not zero.
-  volatile int error = 0;
-  volatile int phase = 0;
-  volatile int stream = 0;
 };
 
-inline bool shares_memory(const ChildBlock& child) {
-  return __atomic_load_n(&child.alive, __ATOMIC_ACQUIRE) != 0;
-}
-
-// Never returns.
-int run_child(void* child_block);
+[[noreturn]] void run_child(ChildBlock& child);
 
 }  // namespace minke::node

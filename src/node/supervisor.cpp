@@ -259,7 +259,7 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
   Confinement confinement;
   if (ready) ready = prepare(order, descriptors.size(), confinement);
   if (ready) {
-    start_tasks(launch, std::move(order), std::move(descriptors), std::move(confinement));
+    start_tasks(launch, order, descriptors, confinement);
     return;
   }
   JournalRecord record_of_failure;
@@ -272,10 +272,10 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
   launch_ended(launch);
 }
 
-void Supervisor::start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
-                             Confinement confinement) {
+void Supervisor::start_tasks(LaunchState& launch, const LaunchOrder& order,
+                             const std::vector<os::UniqueFd>& descriptors, const Confinement& confinement) {
   Job& job = jobs_.at(launch.key.job);
-  std::vector<pid_t> pids = spawner_.spawn(std::move(order), std::move(descriptors), std::move(confinement));
+  std::vector<pid_t> pids = spawner_.spawn(order, descriptors, confinement);
   JournalRecord record_of_pids;
   Running& running = *record_of_pids.mutable_running();
   *running.mutable_id() = launch.key.id();

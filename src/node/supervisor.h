@@ -57,8 +57,9 @@ class Supervisor {
   void end_job(const EndJobOrder& order);
   void collect(const CollectOrder& order);
   Inventory inventory();
-  bool idle() const;  // nothing runs, nothing is left to clear away or to collect
-  void reap();        // on SIGCHLD
+  bool idle() const;          // nothing runs, nothing is left to clear away or to collect
+  void reap();                // on SIGCHLD
+  bool is_in_job(pid_t pid);  // whether the process, of this machine's own, was started from within a job
 
  private:
   struct Root {  // a task that the launcher started
@@ -115,8 +116,8 @@ class Supervisor {
   std::vector<std::string> private_directories(const Job& job) const;  // whether or not it has them
   void add_closed_directories(const LaunchOrder& order, std::vector<Bind>& binds) const;
   void remember_streams(const LaunchOrder& order);
-  void start_tasks(LaunchState& launch, LaunchOrder order, std::vector<os::UniqueFd> descriptors,
-                   Confinement confinement);
+  void start_tasks(LaunchState& launch, const LaunchOrder& order,
+                   const std::vector<os::UniqueFd>& descriptors, const Confinement& confinement);
   bool is_starting(const JobKey& job);
   void deliver(const SignalOrder& order);
   void deliver_early_signals();

@@ -61,6 +61,19 @@ bool Supervisor::is_of(const Job& job, pid_t pid, bool guess) {
   return orphan.owner == Orphan::kUnmarked && guess && jobs_.size() == 1;
 }
 
+bool Supervisor::is_in_job(pid_t pid) {
+  bool undecided = false;
+  if (sessions_.contains(::getsid(pid)) || marked_job(pid, undecided)) return true;
+  constexpr int kDeepest = 1000;
+  std::optional<Process> process = read_process(pid);
+  for (int i = 0; i < kDeepest && process && process->pid > 1; ++i) {
+    if (roots_.contains(process->pid)) return true;
+    if (process->parent == ::getpid()) return classify(process->pid).owner == Orphan::kOfJob;
+    process = read_process(process->parent);
+  }
+  return false;
+}
+
 const std::vector<Process>& Supervisor::snapshot() {
   if (!snapshot_) {
     snapshot_ = read_all_processes();

@@ -1,0 +1,27 @@
+// Lays out what the children of a launch need to start, in memory that they have (node/launch_memory.h).
+// Nothing is opened, forked or looked at here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "node/launch.pb.h"
+#include "node/launch_memory.h"
+#include "node/spawn.h"
+#include "node/spawn_child.h"
+#include "os/fd.h"
+
+namespace minke::node {
+
+struct PreparedTask {
+  ChildBlock* block = nullptr;  // without its report, its group's files and its pipes
+  uint32_t place = 0;
+  bool after_previous = false;  // it opens files only after the task before it has
+};
+
+// By position of the order's tasks. `marker`: the variable that all processes of the job have.
+std::vector<PreparedTask> prepare_tasks(const LaunchOrder& order, const std::string& marker,
+                                        const std::vector<os::UniqueFd>& descriptors,
+                                        const Confinement& confinement, LaunchMemory& memory);
+
+}  // namespace minke::node
