@@ -207,6 +207,23 @@ def test_a_prolog_that_fails_drains_its_node_and_holds_the_job(cluster, hooks):
     assert cluster.output(job) == "never\n"
 
 
+def test_what_a_user_writes_drains_no_node(cluster, hooks):
+    """The kernel executes nothing that has a variable of more than 128 KiB."""
+    hooks.configure(cluster)
+    long = "x" * 1000
+    jobs = [cluster.submit("true", "-w", "n1", "-J", long, "-o", "/tmp/" + "%x" * 300),
+            cluster.submit("true", "-w", "n2", "-J", long, "-e", "/tmp/" + "%x/" * 300, "-o", "out"),
+            cluster.submit("true", "-w", "n1", "--comment", "c" * 100_000)]
+    for job in jobs:
+        cluster.wait_end(job)
+    assert cluster.job(jobs[2])["JobState"] == "COMPLETED"
+    assert [node_state(cluster, node) for node in ("n1", "n2")] == ["idle none", "idle none"]
+    told = hooks.environment("prolog", jobs[0], "n1")
+    assert told["SLURM_JOB_NAME"] == long and "SLURM_JOB_STDOUT" not in told
+    for kind, node in (("prolog", "n1"), ("epilog", "n1"), ("prolog_slurmctld", ""), ("epilog_slurmctld", "")):
+        assert set(hooks.environment(kind, jobs[2], node)["SLURM_JOB_COMMENT"]) == {"c"}
+
+
 @pytest.mark.machine(settings="requeue_delay = 1")
 def test_it_goes_elsewhere_where_it_is_not_to_be_held(cluster, hooks):
     hooks.configure(cluster, "prolog", hold_when_failed="false")

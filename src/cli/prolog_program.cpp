@@ -80,14 +80,26 @@ Result<std::vector<std::string>> programs_of(const engine::PrologOrder& order) {
 
 struct Child {
   pid_t pid = -1;
-  os::UniqueFd handle, output;
+  os::UniqueFd handle, output, failure;
 };
+
+// Why it was not executed, an errno; 0: it was. It has ended, or executes its program.
+int failure_of(const Child& child) {
+  int error = 0;
+  ssize_t got;
+  do got = ::read(child.failure.get(), &error, sizeof error);
+  while (got < 0 && errno == EINTR);
+  return got == sizeof error ? error : 0;
+}
 
 Result<Child> start(const std::string& program, const std::vector<char*>& environment) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  Child child{.pid = -1, .handle = {}, .output = os::UniqueFd(ends[0])};
+  Child child{.pid = -1, .handle = {}, .output = os::UniqueFd(ends[0]), .failure = {}};
   const os::UniqueFd writer(ends[1]);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  child.failure.reset(ends[0]);
+  const os::UniqueFd failure_writer(ends[1]);
   ::fcntl(child.output.get(), F_SETFL, O_NONBLOCK);
   const pid_t parent = ::getpid();
   child.pid = ::fork();
@@ -101,12 +113,15 @@ Result<Child> start(const std::string& program, const std::vector<char*>& enviro
     ::dup2(null, STDIN_FILENO);
     ::dup2(writer.get(), STDOUT_FILENO);
     ::dup2(writer.get(), STDERR_FILENO);
-    ::close_range(3, ~0U, 0);
+    constexpr int kFailure = 3;
+    if (failure_writer.get() != kFailure) ::dup3(failure_writer.get(), kFailure, O_CLOEXEC);
+    ::close_range(kFailure + 1, ~0U, 0);
     ::umask(0022);
     if (::chdir("/") != 0) ::_exit(127);
     char* arguments[] = {const_cast<char*>(program.c_str()), nullptr};
     ::execve(program.c_str(), arguments, environment.data());
-    (void)!::write(STDERR_FILENO, "it cannot be executed\n", 22);
+    const int error = errno;
+    (void)!::write(kFailure, &error, sizeof error);
     ::_exit(127);
   }
   ::setpgid(child.pid, child.pid);
@@ -164,6 +179,10 @@ Status run(const std::string& program, const std::vector<char*>& environment,
   }
   int status = 0;
   while (::waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (const int error = failure_of(*child); error != 0) {
+    outcome.set_too_long(error == E2BIG);
+    return failure_from_errno(program, error);
   }
   keep_output(child->output.get(), *outcome.mutable_output());
   if (outcome.timed_out()) {

@@ -2,11 +2,23 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "engine/embedded/job_paths.h"
 #include "text/state.h"
 
 namespace minke::engine {
+namespace {
+
+// Not within a character of UTF-8.
+std::string beginning_of(const std::string& text) {
+  if (text.size() <= kMostPrologText) return text;
+  size_t end = kMostPrologText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace
 
 std::vector<std::string> prolog_environment(const model::JobRecord& record, const JobSurroundings& around,
                                             const std::string& context, const std::string& node,
@@ -16,8 +28,13 @@ std::vector<std::string> prolog_environment(const model::JobRecord& record, cons
     environment.push_back(std::string(name) + "=" + value);
   };
   const auto count = [&](const char* name, int64_t value) { set(name, std::to_string(value)); };
-  const auto set_if = [&](const char* name, const std::string& value) {
-    if (!value.empty()) set(name, value);
+  // What a user may have written.
+  const auto set_text = [&](const char* name, const std::string& value) { set(name, beginning_of(value)); };
+  const auto set_text_if = [&](const char* name, const std::string& value) {
+    if (!value.empty()) set_text(name, value);
+  };
+  const auto set_path = [&](const char* name, const std::string& value) {
+    if (!value.empty() && value.size() <= kMostPrologPath) set(name, value);
   };
   const model::JobSpec& spec = record.spec();
   const bool on_node = !node.empty();
@@ -33,28 +50,28 @@ std::vector<std::string> prolog_environment(const model::JobRecord& record, cons
   count("SLURM_JOBID", record.job_id());
   count("SLURM_JOB_UID", record.uid());
   count("SLURM_JOB_GID", record.gid());
-  set("SLURM_JOB_USER", record.user_name());
-  set_if("SLURM_JOB_GROUP", record.group_name());
-  set_if("SLURM_JOB_ACCOUNT", spec.account());
-  set("SLURM_JOB_NAME", spec.name());
-  set("SLURM_JOB_PARTITION", record.partition());
+  set_text("SLURM_JOB_USER", record.user_name());
+  set_text_if("SLURM_JOB_GROUP", record.group_name());
+  set_text_if("SLURM_JOB_ACCOUNT", spec.account());
+  set_text("SLURM_JOB_NAME", spec.name());
+  set_text("SLURM_JOB_PARTITION", record.partition());
   set("SLURM_JOB_NODELIST", record.node_list());
   count("SLURM_JOB_NUM_NODES", record.nodes_size());
   set("SLURM_JOB_CPUS_PER_NODE", counts_per_node(cpus));
   count("SLURM_JOB_RESTART_COUNT", record.restarts());
-  set("SLURM_JOB_WORK_DIR", spec.work_dir());
-  set_if("SLURM_JOB_COMMENT", spec.comment());
-  set_if("SLURM_JOB_CONSTRAINTS", spec.constraint());
-  set_if("SLURM_JOB_LICENSES", spec.licenses());
-  set_if("SLURM_JOB_QOS", spec.qos());
-  set_if("SLURM_JOB_RESERVATION", around.reservation.empty() ? spec.reservation() : around.reservation);
-  set_if("SLURM_WCKEY", spec.wckey());
+  set_path("SLURM_JOB_WORK_DIR", spec.work_dir());
+  set_text_if("SLURM_JOB_COMMENT", spec.comment());
+  set_text_if("SLURM_JOB_CONSTRAINTS", spec.constraint());
+  set_text_if("SLURM_JOB_LICENSES", spec.licenses());
+  set_text_if("SLURM_JOB_QOS", spec.qos());
+  set_text_if("SLURM_JOB_RESERVATION", around.reservation.empty() ? spec.reservation() : around.reservation);
+  set_text_if("SLURM_WCKEY", spec.wckey());
   count("SLURM_JOB_START_TIME", record.start_time());
   if (!spec.interactive()) {
     const JobPaths paths = paths_of(record);
-    set("SLURM_JOB_STDIN", paths.in.empty() ? "/dev/null" : paths.in);
-    set("SLURM_JOB_STDOUT", paths.out);
-    set_if("SLURM_JOB_STDERR", paths.error);
+    set_path("SLURM_JOB_STDIN", paths.in.empty() ? "/dev/null" : paths.in);
+    set_path("SLURM_JOB_STDOUT", paths.out);
+    set_path("SLURM_JOB_STDERR", paths.error);
   }
   if (record.array_job_id() != 0) {
     count("SLURM_ARRAY_JOB_ID", record.array_job_id());
@@ -70,7 +87,7 @@ std::vector<std::string> prolog_environment(const model::JobRecord& record, cons
   }
   if (on_node) {
     set("SLURMD_NODENAME", node);
-    set_if("SLURM_CONF", around.config_path);
+    set_path("SLURM_CONF", around.config_path);
     set("SLURM_NODELIST", record.node_list());
     count("SLURM_UID", record.uid());
     const auto here = std::find_if(record.nodes().begin(), record.nodes().end(),

@@ -1,7 +1,9 @@
 // What prologs and epilogs find in their environment, and all of it: nothing of the daemon's own, nothing
-// that a user has named. Values may be a user's (a job's name or comment): they are data. Pure.
+// that a user has named. Values may be a user's (a job's name or comment): they are data, and so short that
+// the kernel takes all of them together (execve(2) fails with E2BIG beyond 128 KiB for one). Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,11 @@ namespace minke::engine {
 // SLURM_SCRIPT_CONTEXT.
 inline constexpr char kPrologSlurmctld[] = "prolog_slurmctld", kProlog[] = "prolog_slurmd",
                       kEpilog[] = "epilog_slurmd", kEpilogSlurmctld[] = "epilog_slurmctld";
+
+// Of a user's text that is longer, the rest is left out. A path that is longer names no file, and is left
+// out.
+inline constexpr size_t kMostPrologText = 1024;
+inline constexpr size_t kMostPrologPath = 4095;
 
 // NAME=VALUE each. `record` has its spec, and in epilogs how the job ended. `node`: where it runs; of the
 // Slurmctld forms empty. `gpus`: how those that the job has there are named to programs.

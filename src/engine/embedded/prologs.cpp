@@ -205,9 +205,9 @@ void Prologs::prolog_ended(uint32_t job_id, uint32_t run_number, const std::stri
   --mine->running;
   mine->begun.erase(node);
   if (outcome.status() != 0) {
-    drain(node, "Prolog error");
+    if (!outcome.too_long()) drain(node, "Prolog error");
     mine->failed = true;
-    prolog_failed(*job, core_.config.prologs.hold_when_failed);
+    prolog_failed(*job, core_.config.prologs.hold_when_failed || outcome.too_long());
     job = core_.state.find(job_id);
     if (job == nullptr || (mine = find(*job)) == nullptr) return;
   } else {
@@ -345,7 +345,7 @@ void Prologs::epilog_ended(uint32_t job_id, uint32_t run_number, const std::stri
     mine->progress.set_epilog_slurmctld_done(true);
   } else {
     mine->progress.add_epilog_nodes_done(node);
-    if (outcome.status() != 0) drain(node, "Epilog error");
+    if (outcome.status() != 0 && !outcome.too_long()) drain(node, "Epilog error");
   }
   keep(*mine);
   if (mine->running == 0) conclude(*job);

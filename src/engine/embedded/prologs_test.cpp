@@ -93,6 +93,32 @@ TEST(PrologEnvironment, HoldsWhatTheContextHas) {
     for (const std::string& line : one) EXPECT_EQ(named(one, line.substr(0, line.find('='))), 1) << line;
 }
 
+TEST(PrologEnvironment, IsBoundedWhateverTheJobSays) {
+  const std::string much(size_t{1} << 20, 'x');
+  model::JobRecord record;
+  record.set_user_name("ada");
+  model::JobSpec& spec = *record.mutable_spec();
+  for (std::string* text :
+       {spec.mutable_name(), spec.mutable_account(), spec.mutable_comment(), spec.mutable_constraint(),
+        spec.mutable_licenses(), spec.mutable_qos(), spec.mutable_reservation(), spec.mutable_wckey()})
+    *text = much;
+  spec.set_work_dir("/" + much);
+  spec.set_stdin_path("/" + much);
+  spec.set_stdout_path("%x%x");
+  spec.set_stderr_path("/err");
+  size_t total = 0;
+  for (const std::string& line : prolog_environment(record, {}, kProlog, "n1", {})) {
+    EXPECT_LE(line.size(), kMostPrologPath + 32) << line.substr(0, 32);
+    EXPECT_FALSE(line.starts_with("SLURM_JOB_WORK_DIR=") || line.starts_with("SLURM_JOB_STDOUT="));
+    total += line.size();
+  }
+  EXPECT_LE(total, size_t{32} << 10);
+  spec.set_comment(std::string(kMostPrologText - 1, 'x') + "\u00fc");
+  const Paths cut = prolog_environment(record, {}, kProlog, "n1", {});
+  EXPECT_EQ(std::count(cut.begin(), cut.end(), "SLURM_JOB_COMMENT=" + std::string(kMostPrologText - 1, 'x')),
+            1);
+}
+
 TEST(TaskPrologs, NothingWhereNoneIsConfigured) {
   PrologConfiguration config;
   EXPECT_TRUE(task_prolog_words(config, true).empty());
