@@ -1,5 +1,6 @@
 #include "cli/client.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -7,8 +8,12 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdlib>
 #include <thread>
+#include <vector>
 
+#include "node/launch.pb.h"
+#include "node/launcher.h"
 #include "os/detached.h"
 #include "os/minke_home.h"
 
@@ -30,6 +35,44 @@ bool connection_lost(int code) {
   return code == ECONNRESET || code == EPIPE || code == ENOTCONN;
 }
 
+// What a daemon says: "ready", "busy" (another one was faster), or why it cannot start. Nothing: it came to
+// an end before that. Error: the time is over.
+Result<std::string> first_line(int output, Clock::time_point deadline) {
+  std::string said;
+  while (said.find('\n') == std::string::npos) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd descriptor{output, POLLIN, 0};
+    if (left <= 0) return failure("the time is over", ETIMEDOUT);
+    const int ready = ::poll(&descriptor, 1, static_cast<int>(left));
+    if (ready <= 0) continue;
+    char buffer[4096];
+    const ssize_t got = ::read(output, buffer, sizeof(buffer));
+    if (got <= 0) break;
+    said.append(buffer, static_cast<size_t>(got));
+  }
+  return said.substr(0, said.find('\n'));
+}
+
+// Where this command runs in a job, by the launcher, which is outside of it: a daemon that this process
+// started would have the job's processors, limits, groups and namespaces. What the daemon says; empty: the
+// launcher leaves it to us, or there is none.
+Result<std::string> start_by_launcher(const std::string& home, const std::string& program,
+                                      Clock::time_point deadline) {
+  auto launcher = rpc::Channel::connect(node::launcher_socket_path(home));
+  if (!launcher) return std::string();
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  const os::UniqueFd reader(ends[0]);
+  os::UniqueFd writer(ends[1]);
+  node::DaemonMessage message;
+  message.mutable_start_daemon()->set_program(program);
+  const int passed[] = {writer.get()};
+  if (!launcher->send(message, passed)) return std::string();
+  writer.reset();
+  // One that speaks another version answers nothing, and one that hangs does not keep the pipe from ending.
+  return first_line(reader.get(), deadline);
+}
+
 }  // namespace
 
 Error error_of(const rpc::Error& error) {
@@ -43,31 +86,22 @@ Status start_daemon(const std::string& home) {
   const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
   if (length <= 0) return failure_from_errno("/proc/self/exe", errno);
   self[length] = '\0';
-  // A daemon that is started from within a job, or a job's shell, is not part of that job.
-  auto output = os::start_detached({.argv = {self, "daemon", "--home", home},
-                                    .log_path = os::log_path(home),
-                                    .without_variables = {"MINKE_LAUNCH", "SLURM_*", "SBATCH_*"}});
-  if (!output) return failure(output.error());
-  std::string said;
   const auto deadline = Clock::now() + kStartTimeout;
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd descriptor{output->get(), POLLIN, 0};
-    if (left <= 0) return failure("the daemon did not answer within 30 s; see " + os::log_path(home));
-    const int ready = ::poll(&descriptor, 1, static_cast<int>(left));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) continue;
-    char buffer[4096];
-    const ssize_t got = ::read(output->get(), buffer, sizeof(buffer));
-    if (got <= 0) break;
-    said.append(buffer, static_cast<size_t>(got));
-    if (said.find('\n') != std::string::npos) break;
+  auto line = start_by_launcher(home, self, deadline);
+  if (line && line->empty()) {
+    std::vector<std::string> command = {self, "daemon", "--home", home};
+    // In a job whose launcher is gone: it has to get out by itself.
+    if (std::getenv(node::kLaunchMarker) != nullptr) command.emplace_back("--leave-job");
+    auto output = os::start_detached({.argv = std::move(command),
+                                      .log_path = os::log_path(home),
+                                      .without_variables = {node::kLaunchMarker, "SLURM_*", "SBATCH_*"}});
+    if (!output) return failure(output.error());
+    line = first_line(output->get(), deadline);
   }
-  // "ready", "busy" (another one was faster), or why it cannot start. Nothing: it came to an end before that.
-  const std::string line = said.substr(0, said.find('\n'));
-  if (line == "ready" || line == "busy") return {};
-  if (line.empty()) return failure("the daemon ended while it started; see " + os::log_path(home), EINTR);
-  return failure(line);
+  if (!line) return failure("the daemon did not answer within 30 s; see " + os::log_path(home));
+  if (*line == "ready" || *line == "busy") return {};
+  if (line->empty()) return failure("the daemon ended while it started; see " + os::log_path(home), EINTR);
+  return failure(*line);
 }
 
 Result<Client> Client::connect(bool start) {

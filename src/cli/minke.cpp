@@ -394,6 +394,9 @@ int minke_main(int argc, char** argv) {
   daemon_command->add_option("--config", daemon.config_path, "the configuration");
   daemon_command->add_flag("--await-launcher", daemon.await_launcher,
                            "leave it to others to start the launcher (systemd), and wait for it");
+  daemon_command
+      ->add_flag("--leave-job", daemon.leave_job, "get out of the job that this is started from, or fail")
+      ->group("");
   daemon_command->add_flag("--stub-launch", daemon.stub_launch,
                            "run nothing: every job ends at once (for measuring)");
   bool no_sync = false;

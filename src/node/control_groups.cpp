@@ -207,6 +207,10 @@ void ControlGroups::leave() {
   }
 }
 
+bool ControlGroups::is_of_jobs(const std::string& groups) {
+  return groups.find(kPrefix) != std::string::npos;
+}
+
 std::vector<std::string> ControlGroups::controllers() const {
   std::vector<std::string> names;
   for (const auto& [controller, base] : bases_) names.push_back(controller);

@@ -51,6 +51,8 @@ class ControlGroups {
   // Takes the calling process out of any group that some ControlGroups made: a daemon that was started from
   // within a job must not end with it.
   static void leave();
+  // Whether /proc/PID/cgroup, whose text this is, names such a group.
+  static bool is_of_jobs(const std::string& groups);
 
   int version() const { return version_; }
   // Why `hidden` cannot be had; empty: it can.

@@ -13,11 +13,13 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 
 #include "node/control_groups.h"
 #include "node/launch.pb.h"
 #include "node/supervisor.h"
+#include "os/detached.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
 #include "os/files.h"
@@ -29,10 +31,17 @@ namespace minke::node {
 namespace {
 
 // Talks to the daemon; what is to be done, the supervisor does.
+//
+// Who connects is the daemon from its first message on, if that asks for the inventory: then it takes the
+// place of the one before.
 class Launcher {
  public:
-  Launcher(os::EventLoop& loop, os::UniqueFd listening, std::unique_ptr<Supervisor> supervisor)
-      : loop_(loop), listening_(std::move(listening)), supervisor_(std::move(supervisor)) {
+  Launcher(os::EventLoop& loop, std::string home, os::UniqueFd listening,
+           std::unique_ptr<Supervisor> supervisor)
+      : loop_(loop),
+        home_(std::move(home)),
+        listening_(std::move(listening)),
+        supervisor_(std::move(supervisor)) {
     accepting_ =
         rpc::accept_on(loop_, listening_.get(), [this](os::UniqueFd socket) { accept(std::move(socket)); });
     child_watch_ = loop_.on_signal(SIGCHLD, [this] { supervisor_->reap(); });
@@ -46,30 +55,53 @@ class Launcher {
       log_line("refused a connection of uid " + std::to_string(peer.uid));
       return;
     }
+    const uint64_t number = ++last_number_;
     rpc::Connection::Callbacks callbacks;
-    callbacks.on_frame = [this](std::string_view frame, std::vector<os::UniqueFd> descriptors) {
-      receive(frame, std::move(descriptors));
+    callbacks.on_frame = [this, number](std::string_view frame, std::vector<os::UniqueFd> descriptors) {
+      receive(number, frame, std::move(descriptors));
     };
-    callbacks.on_close = [this](const Status& why) {
+    callbacks.on_close = [this, number](const Status& why) {
       if (!why) log_line("connection closed: " + why.error().message);
-      disconnect();
+      disconnect(number);
     };
-    disconnect();
-    daemon_ = rpc::Connection::start(loop_, std::move(socket), rpc::kMaxReplyBytes, std::move(callbacks));
+    newcomers_[number] =
+        rpc::Connection::start(loop_, std::move(socket), rpc::kMaxReplyBytes, std::move(callbacks));
+    if (newcomers_.size() > kMostNewcomers) newcomers_.erase(newcomers_.begin());
   }
 
-  void disconnect() {
+  void disconnect(uint64_t number) {
+    newcomers_.erase(number);
+    if (number != daemon_number_) return;
     supervisor_->set_daemon(nullptr, 0);
+    daemon_number_ = 0;
     daemon_.reset();
   }
 
-  void receive(std::string_view frame, std::vector<os::UniqueFd> descriptors) {
+  void receive(uint64_t number, std::string_view frame, std::vector<os::UniqueFd> descriptors) {
     DaemonMessage message;
     if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
       log_line("received what is no message");
-      disconnect();
-      return;
+      return disconnect(number);
     }
+    if (number == daemon_number_) return obey(message, std::move(descriptors));
+    const auto newcomer = newcomers_.find(number);
+    if (newcomer == newcomers_.end()) return;
+    if (message.has_start_daemon()) {
+      start_daemon(message.start_daemon(), newcomer->second->peer().pid, descriptors);
+      return disconnect(number);
+    }
+    if (!message.has_inventory()) {
+      log_line("received something else before an inventory was asked for");
+      return disconnect(number);
+    }
+    disconnect(daemon_number_);
+    daemon_ = std::move(newcomer->second);
+    daemon_number_ = number;
+    newcomers_.erase(newcomer);
+    tell_inventory();
+  }
+
+  void obey(DaemonMessage& message, std::vector<os::UniqueFd> descriptors) {
     switch (message.body_case()) {
       case DaemonMessage::kLaunch:
         return supervisor_->launch(std::move(*message.mutable_launch()), std::move(descriptors));
@@ -84,6 +116,7 @@ class Launcher {
       case DaemonMessage::kShutdown:
         if (supervisor_->idle()) loop_.stop();
         return;
+      case DaemonMessage::kStartDaemon:
       case DaemonMessage::BODY_NOT_SET:
         log_line("received a message of an unknown kind");
         return;
@@ -98,16 +131,36 @@ class Launcher {
                             daemon_->peer().pid);
   }
 
+  // A command within a job found no daemon. One that it started would have the job's processors, limits,
+  // groups and namespaces; this process has none of that. Where root serves others, nobody but root starts
+  // one.
+  void start_daemon(const StartDaemonOrder& order, pid_t asking,
+                    const std::vector<os::UniqueFd>& descriptors) {
+    if (os::is_shared(home_) || descriptors.size() != 1 || !order.program().starts_with('/') ||
+        !supervisor_->is_in_job(asking))
+      return;
+    const auto started = os::start_detached({.argv = {order.program(), "daemon", "--home", home_},
+                                             .log_path = os::log_path(home_),
+                                             .without_variables = {kLaunchMarker, "SLURM_*", "SBATCH_*"},
+                                             .output = descriptors[0].get()});
+    if (!started) log_line("a daemon could not be started: " + started.error().message);
+  }
+
+  static constexpr size_t kMostNewcomers = 16;
   os::EventLoop& loop_;
+  std::string home_;
   os::UniqueFd listening_;
   std::unique_ptr<Supervisor> supervisor_;
   std::unique_ptr<os::EventLoop::Watch> accepting_;
   std::unique_ptr<os::EventLoop::Watch> child_watch_;
+  uint64_t last_number_ = 0;
+  uint64_t daemon_number_ = 0;  // 0: there is none
   std::unique_ptr<rpc::Connection> daemon_;
+  std::map<uint64_t, std::unique_ptr<rpc::Connection>> newcomers_;  // who have not said what they want
 };
 
-// A child that has become its user shares our memory until it executes its program (node/spawn.h). The kernel
-// keeps that user's other processes from looking into it, unless it has been told not to.
+// A child that has become its user still has some of our pages until it executes its program (node/spawn.h).
+// The kernel keeps that user's other processes from looking into them, unless it has been told not to.
 Status prepare_to_serve_others(const std::string& home) {
   if (!os::is_shared(home)) return {};
   if (::geteuid() != 0) return failure("the launcher of a shared cluster must run as root", EPERM);
@@ -206,7 +259,7 @@ int run_launcher(const LauncherOptions& options) {
   if (!supervisor) return fail(supervisor.error().message);
   auto listening = rpc::listen_at(launcher_socket_path(home), 0600);
   if (!listening) return fail(listening.error().message);
-  Launcher launcher(loop, std::move(*listening), std::move(*supervisor));
+  Launcher launcher(loop, home, std::move(*listening), std::move(*supervisor));
   say_ready();
   loop.run();
   ::unlink(launcher_socket_path(home).c_str());

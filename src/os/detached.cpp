@@ -48,8 +48,12 @@ Result<UniqueFd> start_detached(const DetachedCommand& command) {
     const int null = ::open("/dev/null", O_RDWR);
     int log = ::open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log < 0) log = null;
-    ::dup2(command.input < 0 ? null : command.input, 0);
-    ::dup2(writer.get(), 1);
+    // Above those that are replaced, whatever their numbers are here.
+    const int input = ::fcntl(command.input < 0 ? null : command.input, F_DUPFD, 3);
+    const int output = ::fcntl(command.output < 0 ? writer.get() : command.output, F_DUPFD, 3);
+    log = ::fcntl(log, F_DUPFD, 3);
+    ::dup2(input, 0);
+    ::dup2(output, 1);
     ::dup2(log, 2);
     ::close_range(3, ~0u, 0);
     if (::chdir("/") != 0) ::_exit(1);

@@ -15,9 +15,11 @@ struct DetachedCommand {
   std::string log_path;                        // its standard error, appended to
   std::vector<std::string> without_variables;  // not passed on; "NAME*" for all that begin so
   int input = -1;                              // its standard input; -1: /dev/null
+  int output = -1;                             // its standard output; -1: the result's other end
 };
 
-// The result: what it writes to its standard output; end of file means that it closed it, or has ended.
+// The result: what it writes to its standard output; end of file means that it closed it, or has ended. Where
+// `output` is given, that is the only thing that says so.
 Result<UniqueFd> start_detached(const DetachedCommand& command);
 
 }  // namespace minke::os

@@ -1,0 +1,110 @@
+#include "node/leave_job.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/control_groups.h"
+#include "node/launcher.h"
+#include "node/process_tree.h"
+#include "os/fd.h"
+#include "os/files.h"
+
+namespace minke::node {
+namespace {
+
+tl::unexpected<Error> stays(const std::string& what) {
+  return failure("this command runs in a job, and a daemon that it starts would keep the job's " + what +
+                 ": run `minke up` outside of the job");
+}
+
+bool same_file(const std::string& one, const std::string& other) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+// The machine's, or the container's, first one, or the oldest that may be looked into; 0: there is none.
+pid_t first_process_outside() {
+  std::vector<Process> all = read_all_processes();
+  std::ranges::sort(all, {},
+                    [](const Process& process) { return std::pair(process.start_ticks, process.pid); });
+  for (const Process& process : all) {
+    const std::string mounts = "/proc/" + std::to_string(process.pid) + "/ns/mnt";
+    struct stat info {};
+    if (::stat(mounts.c_str(), &info) == 0 && !initial_variable(process.pid, kLaunchMarker))
+      return process.pid;
+  }
+  return 0;
+}
+
+// Only root may leave them. Those of others have one of users, with nobody else in it, where they find the
+// cluster's nodes by their names (node/namespaces.h).
+Status leave_namespaces() {
+  if (::geteuid() != 0) {
+    const auto map = os::read_file("/proc/self/uid_map", 4096);
+    std::istringstream words(map ? *map : "");
+    std::string first, outside, count;
+    words >> first >> outside >> count;
+    if (count == "1" && first == outside) return stays("namespaces");
+    return {};
+  }
+  const std::string first = "/proc/" + std::to_string(first_process_outside());
+  for (const char* kind : {"uts", "ipc", "net", "mnt"}) {
+    const std::string name = std::string("/ns/") + kind;
+    if (same_file(first + name, "/proc/self" + name)) continue;
+    const os::UniqueFd outside(::open((first + name).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!outside || ::setns(outside.get(), 0) != 0) return stays(std::string(kind) + " namespace");
+  }
+  return ::chdir("/") == 0 ? Status() : Status(failure_from_errno("/", errno));
+}
+
+Status leave_groups() {
+  ControlGroups::leave();
+  const auto groups = os::read_file("/proc/self/cgroup", size_t{1} << 20);
+  if (groups && ControlGroups::is_of_jobs(*groups)) return stays("control group");
+  return {};
+}
+
+// The kernel makes of it those that the control group allows.
+void take_all_processors() {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  [[maybe_unused]] const int taken = ::sched_setaffinity(0, sizeof all, &all);
+}
+
+void raise_soft_limits() {
+  for (int resource = 0; resource < RLIMIT_NLIMITS; ++resource) {
+    // Programs take an unlimited stack for a wish to lay out memory in the old way.
+    if (resource == RLIMIT_STACK) continue;
+    rlimit limit{};
+    if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) continue;
+    if (resource == RLIMIT_CORE && limit.rlim_cur == 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  }
+}
+
+}  // namespace
+
+Status leave_job() {
+  if (const Status left = leave_groups(); !left) return left;
+  if (const Status left = leave_namespaces(); !left) return left;
+  take_all_processors();
+  raise_soft_limits();
+  ::setpriority(PRIO_PROCESS, 0, 0);  // where that is allowed
+  return {};
+}
+
+}  // namespace minke::node
