@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <string_view>
 
 #include "node/launcher.h"
 #include "os/log.h"
@@ -19,6 +22,19 @@ extern char** environ;
 namespace minke::node {
 namespace {
 
+off_t file_size(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
+}
+
+std::string read_from(const std::string& path, off_t from, size_t most) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::string bytes(most, '\0');
+  const ssize_t got = file ? ::pread(file.get(), bytes.data(), most, from) : -1;
+  bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return bytes;
+}
+
 class SocketLauncherClient : public LauncherClient {
  public:
   SocketLauncherClient(os::EventLoop& loop, LauncherClientOptions options, Callbacks callbacks)
@@ -29,6 +45,7 @@ class SocketLauncherClient : public LauncherClient {
   void start() override {
     disconnect();
     may_start_ = true;
+    if (failures_ > 1) return try_after(pause_after(failures_));
     // Not here: its outcome is a callback.
     loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) connect();
@@ -58,11 +75,27 @@ class SocketLauncherClient : public LauncherClient {
   void shutdown() override {
     DaemonMessage message;
     message.set_shutdown(true);
+    told_to_stop_ = true;
     send(message);
   }
   bool connected() const override { return connected_; }
+  const std::string& problem() const override {
+    return connected_ || failures_ < 2 ? LauncherClient::problem() : problem_;
+  }
 
  private:
+  // The first one that is lost gets a successor at once.
+  static std::chrono::milliseconds pause_after(int failures) {
+    constexpr std::chrono::milliseconds kFirst{100}, kLongest{60'000};
+    constexpr int kMostDoublings = 10;
+    return std::min(kLongest, kFirst * (1 << std::min(failures - 2, kMostDoublings)));
+  }
+
+  void try_after(std::chrono::milliseconds pause) {
+    if (!timer_) timer_ = loop_.make_timer([this] { connect(); });
+    timer_->set_after(pause);
+  }
+
   void send(const DaemonMessage& message, std::vector<os::UniqueFd> descriptors = {}) {
     if (connected_) connection_->send(message, std::move(descriptors));
   }
@@ -76,7 +109,22 @@ class SocketLauncherClient : public LauncherClient {
   }
 
   void lose(Status why) {
+    constexpr std::chrono::seconds kLongEnough{10};  // it was no failure to start one
+    const auto now = std::chrono::steady_clock::now();
+    if (connected_ && now - connected_since_ >= kLongEnough) failures_ = 0;
     disconnect();
+    ++failures_;
+    const std::string reason = why ? "" : why.error().message;
+    // Said once, and not each minute for as long as it goes on.
+    if (told_to_stop_) {
+      os::log_info("the launcher has stopped");
+    } else if (failures_ <= 1) {
+      os::log_warning("the launcher is gone: " + reason);
+    } else if (reason != problem_) {
+      os::log_error("the launcher is gone again: " + reason +
+                    "; the next tries come ever later, up to a minute");
+    }
+    problem_ = reason;
     if (callbacks_.on_lost_connection) callbacks_.on_lost_connection(std::move(why));  // may destroy this
   }
 
@@ -85,7 +133,8 @@ class SocketLauncherClient : public LauncherClient {
     if (!socket) {
       bool nobody_there = socket.error().code == ENOENT || socket.error().code == ECONNREFUSED;
       if (nobody_there && options_.await) return connect_later();
-      if (!nobody_there || !may_start_) return lose(failure(socket.error()));
+      if (!nobody_there) return lose(failure(socket.error()));
+      if (!may_start_) return lose(failure("it does not start: " + why_it_ended()));
       return start_one();
     }
     rpc::Connection::Callbacks callbacks;
@@ -102,14 +151,14 @@ class SocketLauncherClient : public LauncherClient {
 
   void connect_later() {
     constexpr std::chrono::milliseconds kBeforeNextTry{200};
-    if (!timer_) timer_ = loop_.make_timer([this] { connect(); });
     if (may_start_) os::log_info("waiting for somebody to start the launcher");
     may_start_ = false;
-    timer_->set_after(kBeforeNextTry);
+    try_after(kBeforeNextTry);
   }
 
   void start_one() {
     may_start_ = false;
+    log_bytes_ = file_size(options_.log_path);
     auto ready = start_launcher(options_);
     if (!ready) return lose(failure(ready.error()));
     ready_ = std::move(*ready);
@@ -121,6 +170,21 @@ class SocketLauncherClient : public LauncherClient {
     });
   }
 
+  // Of the one that was started and has ended: its last words.
+  std::string why_it_ended() const {
+    constexpr size_t kMost = 4096;
+    const std::string said = read_from(options_.log_path, log_bytes_, kMost);
+    const size_t end = said.find_last_not_of('\n');
+    if (end == std::string::npos) return "it ended before it was ready, and said nothing";
+    const size_t before = said.rfind('\n', end);
+    std::string line = said.substr(before + 1, end - before);
+    constexpr std::string_view kOwnWords = "] launcher: ";
+    if (const size_t at = line.find(kOwnWords); at != std::string::npos) line.erase(0, at + kOwnWords.size());
+    for (char& c : line)
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    return line;
+  }
+
   void receive(std::string_view frame) {
     LauncherMessage message;
     if (!message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
@@ -129,6 +193,7 @@ class SocketLauncherClient : public LauncherClient {
     switch (message.body_case()) {
       case LauncherMessage::kInventory:
         connected_ = true;
+        connected_since_ = std::chrono::steady_clock::now();
         return callbacks_.on_inventory(std::move(*message.mutable_inventory()));
       case LauncherMessage::kStarted:
         return callbacks_.on_started(std::move(*message.mutable_started()));
@@ -149,7 +214,12 @@ class SocketLauncherClient : public LauncherClient {
   std::unique_ptr<rpc::Connection> connection_;
   os::UniqueFd ready_;
   std::unique_ptr<os::EventLoop::Watch> ready_watch_;
-  std::unique_ptr<os::EventLoop::Timer> timer_;  // while one is awaited
+  std::unique_ptr<os::EventLoop::Timer> timer_;  // to the next try
+  std::chrono::steady_clock::time_point connected_since_;
+  bool told_to_stop_ = false;
+  int failures_ = 0;     // in a row
+  std::string problem_;  // of the last one
+  off_t log_bytes_ = 0;  // of the log, before the last one was started
   bool connected_ = false;
   bool may_start_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -206,6 +276,8 @@ Result<os::UniqueFd> start_launcher(const LauncherClientOptions& options) {
     ::dup2(log.get(), STDERR_FILENO);
     ::close_range(3, ~0U, 0);
     ::execve(arguments[0], arguments.data(), environment.data());
+    constexpr std::string_view kNotExecuted = "the program cannot be executed\n";
+    (void)!::write(STDERR_FILENO, kNotExecuted.data(), kNotExecuted.size());
     ::_exit(127);
   }
   int status = 0;

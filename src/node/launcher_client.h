@@ -33,7 +33,8 @@ class LauncherClient {
   virtual ~LauncherClient() = default;  // disconnects; the launcher stays
 
   // Connects to the launcher of this home; where there is none, starts one, or waits for one that somebody
-  // else starts. The outcome: on_inventory or on_lost_connection.
+  // else starts. The outcome: on_inventory or on_lost_connection. Where launchers end soon after they were
+  // started, or cannot be started, each try comes later than the one before, up to a minute.
   virtual void start() = 0;
 
   // Only while connected (after on_inventory); otherwise nothing is sent.
@@ -45,6 +46,13 @@ class LauncherClient {
   shutdown() = 0;  // a launcher with nothing to run or remember stops, which shows as a lost connection
 
   virtual bool connected() const = 0;
+
+  // Why there is no launcher, though one was to be started: for people, and only where it is not the first
+  // try. Empty: nothing is wrong.
+  virtual const std::string& problem() const {
+    static const std::string none;
+    return none;
+  }
 };
 
 struct LauncherClientOptions {

@@ -106,6 +106,8 @@ std::string waits_for(const rpc::ExplainJobReply& reply, const DisplayContext& c
     case WAIT_PART_INACTIVE:
       return "Its partition (" + job.partition() + ") is switched off: nothing starts there for now.";
     case WAIT_NODE_NOT_AVAIL:
+      if (const size_t at = job.reason_detail().find("the launcher "); at != std::string::npos)
+        return "Nothing starts: " + job.reason_detail().substr(at) + ". More: minke doctor, minke log.";
       if (job.reason_detail().find("maintenance") != std::string::npos)
         return "Nodes that it needs are reserved for maintenance before it could end.";
       if (job.reason_detail().find("eserved") != std::string::npos)

@@ -42,6 +42,7 @@
 #include "node/control_groups.h"
 #include "node/discovery.h"
 #include "node/launcher_client.h"
+#include "node/leave_job.h"
 #include "node/stub_launcher.h"
 #include "node/tmp_image.h"
 #include "os/detached.h"
@@ -125,7 +126,10 @@ class Daemon {
   ~Daemon();
 
   Status start();
-  void run() { loop_.run(); }
+  bool run() {  // false: it could not start
+    loop_.run();
+    return !gave_up_;
+  }
 
  private:
   Result<Configuration> read_configuration(const NodeRecord& machine) const;
@@ -136,6 +140,8 @@ class Daemon {
   Status not_stopped() const;
   void watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer);
   void stop_when_idle();
+  void tell_of_launcher(const node::Inventory& inventory);
+  bool gives_up_starting();
   void start_metrics();
   uint64_t running_jobs() const;
 
@@ -150,6 +156,10 @@ class Daemon {
   int64_t start_time_ = 0;
   std::vector<rpc::ConfigurationFile> files_;                  // of the configuration that is in force
   uint32_t launcher_pid_ = 0;
+  std::string launcher_instance_;
+  bool recovered_ = false;
+  int launcher_failures_ = 0;  // before that
+  bool gave_up_ = false;
   // The process that serves /metrics: it ends when `lifeline` is closed, and `output` when it ends.
   os::UniqueFd metrics_lifeline_, metrics_output_;
   std::unique_ptr<os::EventLoop::Watch> metrics_watch_;
@@ -221,13 +231,14 @@ Status Daemon::start() {
 
   auto callbacks = core_->launching->callbacks([this] { recovered(); });
   callbacks.on_inventory = [this, next = std::move(callbacks.on_inventory)](node::Inventory inventory) {
+    tell_of_launcher(inventory);
     launcher_pid_ = inventory.pid();
     [[maybe_unused]] const Status written = os::replace_volatile_file(
         options_.home + "/launcher.pid", std::to_string(inventory.pid()) + "\n", 0600);
     next(std::move(inventory));
   };
   callbacks.on_lost_connection = [this, next = std::move(callbacks.on_lost_connection)](Status why) {
-    if (stopping_) {
+    if (stopping_ || gives_up_starting()) {
       loop_.stop();
     } else {
       next(std::move(why));
@@ -264,7 +275,39 @@ Status Daemon::start() {
   return {};
 }
 
+// To the log: a launcher that has died has taken along what ran, and its successor clears that away.
+void Daemon::tell_of_launcher(const node::Inventory& inventory) {
+  const bool another = !launcher_instance_.empty() && launcher_instance_ != inventory.instance();
+  launcher_instance_ = inventory.instance();
+  if (!another) return;
+  std::string jobs;
+  int lost = 0;
+  for (const node::Launch& launch : inventory.launches()) {
+    if (launch.end_time() != 0 && !launch.lost()) continue;
+    constexpr int kNamed = 10;
+    if (++lost <= kNamed) jobs += (lost == 1 ? " (of jobs " : ", ") + std::to_string(launch.id().job_id());
+    if (lost == kNamed + 1) jobs += ", …";
+  }
+  if (lost > 0) jobs += ")";
+  os::log_warning("a launcher was started anew, pid " + std::to_string(inventory.pid()) + ": " +
+                  std::to_string(lost) + (lost == 1 ? " launch" : " launches") + " of the one before" + jobs +
+                  (lost == 0
+                       ? " ran"
+                       : " ran and are ended; their jobs go back to the queue where they may be requeued, "
+                         "and else end as NODE_FAIL"));
+}
+
+// Before the first inventory nothing is known of the jobs, and nobody is answered: whoever started this
+// daemon is to hear why.
+bool Daemon::gives_up_starting() {
+  constexpr int kTries = 5;
+  if (recovered_ || options_.await_launcher || ++launcher_failures_ < kTries) return false;
+  say("the launcher cannot be started: " + launcher_->problem() + "; see " + options_.home + "/launcher.log");
+  return gave_up_ = true;
+}
+
 void Daemon::recovered() {
+  recovered_ = true;
   const size_t jobs = restart_->recovered();
   server_->open();
   restart_->go_on();
@@ -346,7 +389,11 @@ rpc::StatusReply Daemon::status() const {
     reply.add_problems("jobs of " + core_->state.user_name(uid) +
                        " cannot be launched, and wait: " + problem);
   });
-  if (!launcher_->connected()) reply.add_problems("the launcher is not connected; nothing is started");
+  if (!launcher_->connected()) {
+    const std::string& problem = launcher_->problem();
+    reply.add_problems("the launcher is not connected; nothing is started" +
+                       (problem.empty() ? "" : ": " + problem));
+  }
   return reply;
 }
 
@@ -472,6 +519,12 @@ void Daemon::stop_when_idle() {
 
 int run_daemon(const DaemonOptions& options) {
   ::umask(0077);
+  if (options.leave_job) {
+    if (const Status left = node::leave_job(); !left) {
+      say(left.error().message);
+      return kDaemonFailed;
+    }
+  }
   node::ControlGroups::leave();
   std::signal(SIGPIPE, SIG_IGN);
   os::raise_descriptor_limit();  // those of steps pass through
@@ -490,11 +543,11 @@ int run_daemon(const DaemonOptions& options) {
     say(started.error().message);
     return kDaemonFailed;
   }
-  daemon.run();
+  const bool ran = daemon.run();
   os::log_info("stopped");
   ::unlink(os::socket_path(options.home).c_str());
   ::unlink(os::pid_path(options.home).c_str());
-  return kDaemonStopped;
+  return ran ? kDaemonStopped : kDaemonFailed;
 }
 
 }  // namespace minke::engine

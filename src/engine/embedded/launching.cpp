@@ -58,8 +58,7 @@ node::LauncherClient::Callbacks Launching::callbacks(std::function<void()> on_re
           },
       .on_job_ended = [this](node::JobEnded ended) { on_job_ended(ended); },
       .on_lost_connection =
-          [this](Status why) {
-            os::log_warning("the launcher is gone" + (why ? std::string() : ": " + why.error().message));
+          [this](const Status&) {  // the client has said why
             core_.scheduling->pause(true);
             core_.launcher->start();
           },

@@ -97,6 +97,8 @@ class Scheduling {
   sched::WaitReasons wait_reasons() const;
   model::StateReason reason_of(const sched::WaitReasons& reasons, const Job& job) const;
   // More of that, in Slurm's words; empty: there is no more to say.
+  // Nothing starts, because nobody is there to start it.
+  bool launcher_is_missing() const;
   std::string reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const;
 
   // Of a job in the queue: what it asks for, in its first partition; null where it is not queued.

@@ -165,6 +165,7 @@ model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, cons
     return leader != nullptr && leader->queued ? reason_of(reasons, *leader) : job.reason;
   }
   if (!job.queued) return job.reason;
+  if (launcher_is_missing()) return model::WAIT_NODE_NOT_AVAIL;
   if (core_.shortages->stops_all()) return model::WAIT_NODE_NOT_AVAIL;
   for (size_t i = 0; i < job.choices; ++i) {
     if (!queue_.find(entry_of(job.id, i))) continue;
@@ -177,7 +178,13 @@ int64_t Scheduling::core_now() const {
   return core_.now();
 }
 
+bool Scheduling::launcher_is_missing() const {
+  return core_.launcher != nullptr && !core_.launcher->problem().empty();
+}
+
 std::string Scheduling::reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (job.queued && launcher_is_missing())
+    return "ReqNodeNotAvail, the launcher is gone: " + core_.launcher->problem();
   if (job.queued ? core_.shortages->stops_all() : job.reason == model::WAIT_NODE_NOT_AVAIL)
     return core_.shortages->reason(job.uid);
   if (!job.queued || machine_.holds() == nullptr) return "";
