@@ -198,6 +198,41 @@ def test_access_ends_with_the_job(shared):
     assert alice.run("cat", entry / "content").returncode != 0
 
 
+def mounted(shared) -> list[str]:
+    return [line.split()[1] for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()
+            if line.split()[1].startswith(f"{shared.home}/tmp/.stage-cache/")]
+
+
+@pytest.mark.skipif(not shutil.which("mksquashfs"), reason="squashfs-tools is not installed")
+def test_a_users_images_take_few_loop_devices_and_none_when_its_job_is_gone(shared):
+    most = 16
+    served(shared)
+    alice = shared.alice
+    alice.python("import os\nos.makedirs('cats')\nopen('cats/1', 'w').write('meow')\nos.chmod('.', 0o755)")
+    alice.run("minke", "pack", "-q", "--format", "squashfs", "cats", check=0)
+    alice.python("import shutil, os\nfor n in range(40): shutil.copy('cats.sqfs', f'{n}.sqfs'); os.chmod(f'{n}.sqfs', 0o644)")
+    job = alice.submit("#!/bin/bash\nminke stage -q {0..39}.sqfs; cat $SLURM_TMPDIR/*/1; touch staged\n"
+                       "while [ ! -e end ]; do sleep 0.1; done")
+    poll((alice.work / "staged").exists, what="the images")
+    assert 0 < len(mounted(shared)) <= most
+    (alice.work / "end").touch()
+    assert alice.output(job) == "meow" * 40
+    poll(lambda: mounted(shared) == [], what="the end of the mounts")
+    # What is left where all were killed goes with the next start.
+    (alice.work / "end").unlink()
+    (alice.work / "staged").unlink()
+    job = alice.submit("#!/bin/bash\nminke stage -q 1.sqfs 2.sqfs; touch staged; while [ ! -e end ]; do sleep 0.1; done",
+                       "--no-requeue")
+    poll((alice.work / "staged").exists, what="the images")
+    assert len(mounted(shared)) == 2
+    subprocess.run(["kill", "-9", str(shared.pid()), str(shared.pid("launcher"))], check=True)
+    (alice.work / "end").touch()
+    poll(lambda: not (shared.home / "minked.pid").exists() or not pathlib.Path(f"/proc/{shared.pid()}").exists())
+    shared.minke("up", "--shared")
+    alice.wait_end(job)
+    poll(lambda: mounted(shared) == [], what="the end of the mounts")
+
+
 @pytest.mark.skipif(not shutil.which("mksquashfs"), reason="squashfs-tools is not installed")
 def test_images_are_mounted_not_unpacked(shared):
     served(shared)
@@ -222,6 +257,6 @@ def test_images_are_mounted_not_unpacked(shared):
     assert (entry / "image").stat().st_uid == 0
     image.chmod(0o600)
     assert "Permission denied" in bob.output(bob.submit(STAGES.format(image) + "echo ran"))
-    subprocess.run(["umount", entry / "content"], check=True)
-    # As after the machine's start.
+    # Nobody uses it any more; who does has it mounted again.
+    poll(lambda: mounted(shared) == [], what="the end of the mounts")
     assert alice.output(alice.submit(STAGES.format(image) + "cat $SLURM_TMPDIR/cats/1")) == "meow"

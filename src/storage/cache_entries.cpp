@@ -17,6 +17,7 @@
 
 #include "os/files.h"
 #include "storage/failures.h"
+#include "storage/mounted_image.h"
 #include "storage/remove_tree.h"
 
 namespace minke::storage {
@@ -143,6 +144,44 @@ uint64_t total_bytes(const std::string& path) {
 
 uint64_t reserve_of(const std::string& path) {
   return std::min<uint64_t>(total_bytes(path) / 20, uint64_t{10} << 30);
+}
+
+namespace {
+
+bool has_mounted_image(const std::string& entry) {
+  return ::access((entry + "/image").c_str(), F_OK) == 0 && is_mounted(entry + "/content");
+}
+
+}  // namespace
+
+size_t unmount_idle(const std::string& cache) {
+  size_t mounted = 0;
+  for (const std::string& name : names_in(cache)) {
+    const std::string entry = cache + "/" + name;
+    if (!is_entry(name) || !has_mounted_image(entry)) continue;
+    const os::UniqueFd lock = locked(cache + "/lock");
+    // Detached: somebody from outside of a job may look into it at this moment.
+    if (in_use(entry) || ::umount2((entry + "/content").c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0)
+      ++mounted;
+  }
+  return mounted;
+}
+
+void remove_abandoned(const std::string& cache) {
+  constexpr std::string_view kMaking = ".making-";
+  std::vector<std::string> found;
+  DIR* stream = ::opendir(cache.c_str());
+  if (stream == nullptr) return;
+  while (const dirent* entry = ::readdir(stream))
+    if (std::string_view(entry->d_name).starts_with(kMaking)) found.emplace_back(entry->d_name);
+  ::closedir(stream);
+  for (const std::string& name : found) {
+    const std::string path = cache + "/lock-" + name.substr(kMaking.size());
+    const os::UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;  // somebody makes it
+    remove_entry(cache + "/" + name);
+    ::unlink(path.c_str());
+  }
 }
 
 void remove_entry(const std::string& entry) {

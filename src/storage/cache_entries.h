@@ -68,6 +68,11 @@ uint64_t free_bytes(const std::string& path);
 uint64_t total_bytes(const std::string& path);  // of its disk
 uint64_t reserve_of(const std::string& path);   // of its disk, what a cache of all users' leaves free
 
+// Unmounts the images that no job uses any more; their entries stay. Returns how many stay mounted.
+size_t unmount_idle(const std::string& cache);
+// Removes what those have left in the making that are gone.
+void remove_abandoned(const std::string& cache);
+
 // With everything in it, what is mounted there, too.
 void remove_entry(const std::string& entry);
 

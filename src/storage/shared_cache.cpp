@@ -24,6 +24,7 @@
 
 #include "os/fd.h"
 #include "os/files.h"
+#include "os/subordinate_ids.h"
 #include "os/user_child.h"
 #include "storage/archives.h"
 #include "storage/cache_entries.h"
@@ -66,15 +67,14 @@ Status let_in(const std::string& directory, std::vector<uid_t> users) {
 // A user id that nobody has.
 std::optional<uid_t> stranger() {
   for (uid_t uid = 61183; uid > 60600; --uid)
-    if (::getpwuid(uid) == nullptr) return uid;
+    if (::getpwuid(uid) == nullptr && !os::is_subordinate(uid)) return uid;
   return std::nullopt;
 }
 
 // The job's directory, where it is one: its user's, in the root of jobs' directories.
 Result<std::string> job_directory(const std::string& tmp_root, const SharedRequest& request) {
   const auto refused = [] { return failure("that is no directory of a job of yours", EACCES); };
-  struct stat own {
-  }, above{}, root{};
+  struct stat own{}, above{}, root{};
   const os::UniqueFd parent(::openat(request.job_directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent || ::fstat(request.job_directory, &own) != 0 || ::fstat(parent.get(), &above) != 0 ||
       ::stat(tmp_root.c_str(), &root) != 0)
@@ -138,8 +138,7 @@ Status hand_to_root(const std::string& path) {
 // the user's.
 os::UniqueFd namespace_of(pid_t process) {
   os::UniqueFd space(::open(("/proc/" + std::to_string(process) + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat there {
-  }, here{}, owner{}, own{};
+  struct stat there{}, here{}, owner{}, own{};
   if (!space || ::fstat(space.get(), &there) != 0 || ::stat("/proc/self/ns/mnt", &here) != 0 ||
       there.st_ino == here.st_ino)
     return {};
@@ -420,6 +419,12 @@ Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedReques
   if (!used) return failure(used.error());
   if (!*used) return failure(request.name + ": its place in the cache is gone again", EIO);
   return SharedEntry{entry + "/content", false};
+}
+
+size_t tidy_shared(const std::string& tmp_root, bool abandoned) {
+  const std::string cache = tmp_root + "/.stage-cache";
+  if (abandoned) remove_abandoned(cache);
+  return unmount_idle(cache);
 }
 
 }  // namespace minke::storage

@@ -8,7 +8,8 @@
 // use it (an ACL), nobody else. Everything in it belongs to root, read-only, without setuid.
 //
 // A squashfs image is not unpacked but mounted, where the kernel can: in this process's mount namespace, and
-// in that of who asks, in which nothing is executed.
+// in that of who asks, in which nothing is executed. It is unmounted when no job uses it any more, and a
+// user's jobs have only so many at a time: what is beyond that is unpacked.
 //
 // Bounds: what an entry takes is charged to who had it brought (`charge` in it: "UID BYTES"), whoever uses it
 // later. What he has brought takes a quota at most; entries that no job uses go before anything is refused.
@@ -44,5 +45,9 @@ struct SharedEntry {
 // take; 0: a tenth of the disk. Errors: EACCES: it is not for sharing; EDQUOT; ENOSPC; what unpacking said.
 Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedRequest& request,
                                  uint64_t quota = 0);
+
+// Clears away what is mounted for jobs that are gone; `abandoned`: what others have left unfinished, too.
+// Returns how many images stay mounted.
+size_t tidy_shared(const std::string& tmp_root, bool abandoned);
 
 }  // namespace minke::storage

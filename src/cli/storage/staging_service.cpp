@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -82,6 +84,59 @@ void serve(int socket, const rpc::Peer& peer, const std::string& tmp_root, uint6
                         : "0 " + std::to_string(staged.error().code) + " " + staged.error().message);
 }
 
+// Unmounts the images of jobs that are gone, in a child of its own. That a job's directory goes is only
+// listened for while there is such an image.
+class Tidying {
+ public:
+  explicit Tidying(std::string tmp_root)
+      : tmp_root_(std::move(tmp_root)), events_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
+
+  int events() const { return events_.get(); }
+  void note_event() {
+    char buffer[4096];
+    while (::read(events_.get(), buffer, sizeof buffer) > 0) {
+    }
+    due_ = true;
+  }
+  void due() { due_ = true; }
+  bool wants_time() const { return due_ || child_ != 0; }
+
+  void go_on() {
+    constexpr std::chrono::seconds kBetween{1};
+    const auto now = std::chrono::steady_clock::now();
+    if (!due_ || child_ != 0 || now - last_ < kBetween) return;
+    last_ = now;
+    // Before the look, so that nothing is missed that happens meanwhile.
+    if (watch_ < 0)
+      watch_ = ::inotify_add_watch(events_.get(), tmp_root_.c_str(), IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
+    due_ = false;
+    child_ = ::fork();
+    if (child_ == 0) ::_exit(storage::tidy_shared(tmp_root_, first_) > 0 ? 1 : 0);
+    first_ = false;
+    if (child_ < 0) child_ = 0;
+  }
+
+  bool ended(pid_t pid, int status) {
+    if (pid != child_) return false;
+    child_ = 0;
+    const bool none_left = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (none_left && !due_ && watch_ >= 0) {
+      ::inotify_rm_watch(events_.get(), watch_);
+      watch_ = -1;
+    }
+    return true;
+  }
+
+ private:
+  std::string tmp_root_;
+  os::UniqueFd events_;
+  int watch_ = -1;
+  pid_t child_ = 0;
+  std::chrono::steady_clock::time_point last_;
+  bool due_ = true;
+  bool first_ = true;
+};
+
 }  // namespace
 
 // Arguments: the root of jobs' directories; minke.toml. Ends when
@@ -104,15 +159,24 @@ int stage_server_main(int argc, char** argv) {
     return 1;
   }
   std::map<pid_t, uid_t> busy;
+  Tidying tidying(tmp_root);
   const auto reap = [&] {
-    for (pid_t pid; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) busy.erase(pid);
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (tidying.ended(pid, status)) continue;
+      busy.erase(pid);
+      tidying.due();  // it may have mounted something
+    }
   };
   for (;;) {
-    pollfd ready[] = {{listening.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+    tidying.go_on();
+    pollfd ready[] = {{listening.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}, {tidying.events(), POLLIN, 0}};
     // Ended children are looked for when somebody comes; until then they are a few at most.
-    if (::poll(ready, 2, busy.empty() ? -1 : 1000) < 0 && errno != EINTR) break;
+    if (::poll(ready, 3, busy.empty() && !tidying.wants_time() ? -1 : 1000) < 0 && errno != EINTR) break;
     reap();
+    if (ready[2].revents != 0) tidying.note_event();
     if (ready[1].revents != 0) break;
+    if (ready[0].revents == 0) continue;
     const os::UniqueFd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket) continue;
     const rpc::Peer peer = rpc::peer_of(socket.get());

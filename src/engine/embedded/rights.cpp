@@ -14,6 +14,7 @@
 #include "engine/embedded/core.h"
 #include "model/error.h"
 #include "os/descriptors.h"
+#include "os/subordinate_ids.h"
 
 namespace minke::engine {
 
@@ -87,7 +88,9 @@ const Rights::Known& Rights::known(uint32_t uid, uint32_t gid) {
 }
 
 bool Rights::may_connect(uint32_t uid) const {
-  return core_.config.shared || uid == ::geteuid() || uid == 0;
+  if (!core_.config.shared) return uid == ::geteuid() || uid == 0;
+  // As many users as he likes would be one who comes with those of his containers.
+  return uid == 0 || !os::is_subordinate(uid) || primary_group_of(uid) != kNobody;
 }
 
 // What sacctmgr says of the user.
