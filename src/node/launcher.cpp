@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -192,6 +193,22 @@ void open_standard_streams() {
   if (fd >= 0) ::close(fd);
 }
 
+// Whoever logs in has limits of his own, hard ones too, and a launcher that he starts must not hand them to
+// everybody's jobs. As Slurm has it, jobs have the soft limits of the submission, and no hard ones. Only root
+// may.
+void raise_hard_limits() {
+  if (::geteuid() != 0) return;
+  const auto most_files = os::read_file("/proc/sys/fs/nr_open", 64);
+  for (int resource = 0; resource < RLIMIT_NLIMITS; ++resource) {
+    rlimit limit{};
+    if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) continue;
+    limit.rlim_max = RLIM_INFINITY;
+    if (resource == RLIMIT_NOFILE && most_files)
+      limit.rlim_max = std::strtoul(most_files->c_str(), nullptr, 10);
+    ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  }
+}
+
 // A lock of this process alone (not flock): children that outlive a killed launcher by a moment do not hold
 // it.
 bool take_lock(int file) {
@@ -233,6 +250,7 @@ int run_launcher(const LauncherOptions& options) {
   if (!real) return fail(failure_from_errno(options.home, errno).value().message);
   std::string home = real.get();
   if (auto safe = prepare_to_serve_others(home); !safe) return fail(safe.error().message);
+  raise_hard_limits();
   os::raise_descriptor_limit();  // those of steps pass through
   std::string lock_path = home + "/launcher.lock";
   os::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));

@@ -91,6 +91,8 @@ std::string describe_failure(const ChildReport& report, const std::string (&path
       return "cannot run as its user: " + reason;
     case StartPhase::kGroup:
       return "cannot enter its control group: " + reason;
+    case StartPhase::kUsers:
+      return "cannot enter its namespace of users: " + reason;
     case StartPhase::kNetwork:
       return "cannot enter its network: " + reason;
     case StartPhase::kDirectory:

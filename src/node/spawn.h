@@ -47,7 +47,9 @@ struct Confinement {
   std::vector<GroupEntry> groups;           // by place; none: the tasks are not in control groups
   std::vector<std::vector<uint32_t>> cpus;  // by place; none or empty: not bound
   std::vector<Bind> binds;
-  int network = -1;         // a network namespace; -1: the launcher's
+  int network = -1;  // a network namespace; -1: the launcher's
+  int users = -1;    // the same of users, and, with that, of mounts
+  int mounts = -1;
   bool host_names = false;  // those of the order's places
 };
 

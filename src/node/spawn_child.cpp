@@ -86,6 +86,14 @@ MINKE_NO_HEAP void take_network(ChildBlock& child) {
   if (result < 0) give_up(child, StartPhase::kNetwork, static_cast<int>(-result));
 }
 
+// From then on nothing is done with the launcher's rights, but for what those over the namespace allow.
+MINKE_NO_HEAP void take_users(ChildBlock& child) {
+  if (child.users < 0) return;
+  long result = raw_syscall(SYS_setns, child.users, CLONE_NEWUSER);
+  if (result == 0 && child.mounts >= 0) result = raw_syscall(SYS_setns, child.mounts, CLONE_NEWNS);
+  if (result < 0) give_up(child, StartPhase::kUsers, static_cast<int>(-result));
+}
+
 // Best done, not needed to run.
 MINKE_NO_HEAP void take_host_name(const ChildBlock& child) {
   if (child.host_name == nullptr || raw_syscall(SYS_unshare, CLONE_NEWUTS) != 0) return;
@@ -117,7 +125,6 @@ MINKE_NO_HEAP void take_identity(ChildBlock& child) {
   if (result == 0) result = raw_syscall(SYS_setresgid, child.gid, child.gid, child.gid);
   if (result == 0) result = raw_syscall(SYS_setresuid, child.uid, child.uid, child.uid);
   if (result < 0) give_up(child, StartPhase::kIdentity, static_cast<int>(-result));
-  die_with_launcher(child);  // a change of user has cleared that
   raw_syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING,
               0);  // keys of whoever started the launcher are not the job's
 }
@@ -244,10 +251,14 @@ MINKE_NO_HEAP void run_child(ChildBlock& child) {
   reset_signals();
   wait_for_end_of(child.after);
   take_network(child);
+  if (!child.has_identity)
+    take_users(child);  // without root's rights, it is what gives the right to the rest
   take_host_name(child);
-  keep_only_given_streams(child);
   take_private_directories(child);
+  if (child.has_identity) take_users(child);
+  keep_only_given_streams(child);
   take_identity(child);
+  die_with_launcher(child);  // a change of user has cleared that
   raw_syscall(SYS_umask, child.umask);
   open_streams(child);
   enter_directory(child);

@@ -27,7 +27,7 @@ struct ChildLimit {
   uint64_t soft = 0;
 };
 
-enum class StartPhase : int { kGroup, kNetwork, kDirectories, kIdentity, kStreams, kDirectory };
+enum class StartPhase : int { kGroup, kNetwork, kUsers, kDirectories, kIdentity, kStreams, kDirectory };
 
 // What a child leaves for the launcher, in memory that both have. Nothing is written once it is executing.
 struct ChildReport {
@@ -63,7 +63,9 @@ struct ChildBlock {
   size_t group_count = 0;
   const ChildBind* binds = nullptr;  // some: in a mount namespace of its own
   size_t bind_count = 0;
-  int network = -1;                 // a network namespace to be in; -1: the launcher's
+  int network = -1;  // a network namespace to be in; -1: the launcher's
+  int users = -1;    // the same of users, and, with that, of mounts
+  int mounts = -1;
   const char* host_name = nullptr;  // null: the machine's
   size_t host_name_length = 0;
   const void* cpu_mask = nullptr;  // of sched_setaffinity(2); null: not bound

@@ -209,6 +209,8 @@ void share_files(std::vector<PreparedTask>& tasks) {
 void prepare_place(ChildBlock& block, const LaunchOrder& order, uint32_t place, const Common& common,
                    const Confinement& confinement, LaunchMemory& memory) {
   block.network = confinement.network;
+  block.users = confinement.users;
+  block.mounts = confinement.mounts;
   block.binds = common.binds;
   block.bind_count = confinement.binds.size();
   if (place < common.cpu_masks.size() && common.cpu_masks[place] != nullptr) {

@@ -186,12 +186,14 @@ Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confine
   }
   auto made = groups_.make(order, job.cpus);
   if (!made) return failure("no control group: " + made.error().message, made.error().code);
-  confinement = {std::move(*made), job.cpus, job.binds, job.network.get(), false};
+  confinement = {
+      .groups = std::move(*made), .cpus = job.cpus, .binds = job.binds, .network = job.network.get()};
   if (::geteuid() == 0 && can_name_hosts()) {
     confinement.host_names = true;
     if (!order.hosts().empty()) confinement.binds.push_back({order.hosts(), "/etc/hosts"});
   }
   if (order.has_identity()) add_closed_directories(order, confinement.binds);
+  add_namespaces(order, confinement);
   if (order.id().kind() == model::STEP_BATCH) remember_streams(order);
   return {};
 }

@@ -26,6 +26,7 @@
 #include "node/job_groups.h"
 #include "node/journal.h"
 #include "node/launch_table.h"
+#include "node/namespaces.h"
 #include "node/process_tree.h"
 #include "node/spawn.h"
 #include "node/tmp_dir_pool.h"
@@ -111,6 +112,7 @@ class Supervisor {
   Status prepare(const LaunchOrder& order, size_t descriptors, Confinement& confinement);
   Status make_directories(const LaunchOrder& order, Job& job);
   Status make_network(const LaunchOrder& order, Job& job);
+  void add_namespaces(const LaunchOrder& order, Confinement& confinement);
   void wait_for_proxy_use(Job& job);
   void proxy_ended(const JobKey& key);
   std::vector<std::string> private_directories(const Job& job) const;  // whether or not it has them
@@ -168,6 +170,13 @@ class Supervisor {
   TmpDirPool tmp_dirs_;
   JobGroups groups_;
   CpuPool cpus_;
+  // Of jobs from which something is kept, so that they do not get it from their user's other processes.
+  os::UniqueFd users_of_offline_, users_of_closed_;
+  // Of jobs that are not root's, and find the cluster's nodes by their names; with the text that it was made
+  // of.
+  std::optional<HostsNamespace> hosts_;
+  std::string hosts_text_;
+  bool namespaces_refused_ = false;
   Sink sink_;
   pid_t daemon_ = 0;
 

@@ -13,6 +13,7 @@
 #include "node/namespaces.h"
 #include "node/supervisor.h"
 #include "os/child_signals.h"
+#include "os/files.h"
 
 extern char** environ;
 
@@ -59,6 +60,39 @@ Status Supervisor::make_network(const LaunchOrder& order, Job& job) {
   }
   job.network = std::move(*network);
   return {};
+}
+
+// Best done: a job runs without them where the kernel refuses.
+void Supervisor::add_namespaces(const LaunchOrder& order, Confinement& confinement) {
+  if (namespaces_refused_) return;
+  const auto refused = [this](const Error& error) {
+    namespaces_refused_ = true;
+    log_line(error.message +
+             ": jobs can look into other processes of their user, and without root's rights "
+             "do not find the cluster's nodes by their names");
+  };
+  const bool closed = order.hidden_directories_size() > 0 || order.read_only_directories_size() > 0;
+  if (order.has_identity() && order.identity().uid() != 0 && (order.offline() || closed)) {
+    os::UniqueFd& users = order.offline() ? users_of_offline_ : users_of_closed_;
+    if (!users) {
+      auto made = make_user_namespace();
+      if (!made) return refused(made.error());
+      users = std::move(*made);
+    }
+    confinement.users = users.get();
+  }
+  if (order.hosts().empty() || ::geteuid() == 0) return;
+  const auto text = os::read_file(order.hosts(), size_t{1} << 20);
+  if (!text) return;
+  if (!hosts_ || *text != hosts_text_) {
+    auto made = make_hosts_namespace(order.hosts());
+    if (!made) return refused(made.error());
+    hosts_ = std::move(*made);
+    hosts_text_ = *text;
+  }
+  confinement.users = hosts_->users.get();
+  confinement.mounts = hosts_->mounts.get();
+  confinement.host_names = true;
 }
 
 void Supervisor::wait_for_proxy_use(Job& job) {

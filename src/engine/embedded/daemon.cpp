@@ -219,12 +219,10 @@ Status Daemon::start() {
       std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
   files_ = files_of(core_->config);
   core_->software.load(core_->config.home);
-  if (::geteuid() == 0) {
-    if (auto hosts = write_hosts(core_->config)) {
-      core_->hosts_path = std::move(*hosts);
-    } else {  // a full disk, e.g.: jobs do with the machine's names
-      os::log_warning("jobs cannot look up the names of nodes: " + hosts.error().message);
-    }
+  if (auto hosts = write_hosts(core_->config)) {
+    core_->hosts_path = std::move(*hosts);
+  } else {  // a full disk, e.g.: jobs do with the machine's names
+    os::log_warning("jobs cannot look up the names of nodes: " + hosts.error().message);
   }
   restart_ = std::make_unique<Restart>(*core_);
   if (const Status loaded = restart_->load(boot_id()); !loaded) return loaded;
