@@ -18,14 +18,13 @@
 #include "base/result.h"
 #include "cli/client.h"
 #include "cli/fetch.h"
-#include "os/become.h"
+#include "os/confine_self.h"
 #include "os/fd.h"
 
 namespace minke::cli {
 
 namespace {
 
-constexpr uid_t kNobody = 65534;
 constexpr size_t kMostConnections = 200;
 constexpr int kTries = 5;  // each with another port
 constexpr int kPatienceMilliseconds = 10000;
@@ -227,7 +226,7 @@ void relay(int listening, const Proxy& proxy) {
 int job_proxy(const JobProxyOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGCHLD, SIG_IGN);
-  if (::geteuid() == 0 && !os::become(kNobody, kNobody, {})) {
+  if (!os::confine_self(os::helper_account())) {
     print_error("minke job-proxy", "cannot give up root's rights");
     return 1;
   }

@@ -19,7 +19,7 @@
 #include "cli/client.h"
 #include "cli/display/metrics_text.h"
 #include "cli/fetch.h"
-#include "os/become.h"
+#include "os/confine_self.h"
 #include "os/fd.h"
 #include "rpc/channel.h"
 
@@ -33,7 +33,6 @@ constexpr size_t kMostRequestBytes = 8192;
 constexpr std::chrono::seconds kPatience(5);      // from a connection to the answer's last byte
 constexpr size_t kMostConnections = 64;           // the one that has been there longest makes room
 constexpr std::chrono::milliseconds kFresh(500);  // who asks often does not keep the daemon busy
-constexpr uid_t kNobody = 65534;
 
 Result<os::UniqueFd> listen_at(const std::string& address) {
   const size_t colon = address.rfind(':');
@@ -225,9 +224,7 @@ int serve_metrics(const std::string& home, const std::string& address) {
   // The daemon knows it as who it was when it connected; what comes from outside is read without rights.
   auto client = Client::connect(false);
   if (!client) return fail(client.error());
-  if (::geteuid() == 0) {
-    if (!os::become(kNobody, kNobody, {})) return fail({EPERM, "cannot give up root's rights"});
-  }
+  if (!os::confine_self(os::helper_account())) return fail({EPERM, "cannot give up root's rights"});
   return Server(std::move(*client), std::move(*listening)).run();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "node/amd_gpus.h"
+#include "os/confine_self.h"
 
 extern char** environ;
 
@@ -20,6 +21,20 @@ namespace minke::node {
 namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 20;  // of a report
+
+// It ends with the daemon, also where it hangs and does not see that the socket was closed.
+void end_with_parent() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+// The driver has opened its devices; what is asked from now on, everybody may ask. Another library than the
+// driver's own (of tests) may read files that only this process's user may read.
+bool confine(const GpuOptions& options) {
+  if (options.library != GpuOptions().library) return true;
+  if (!os::confine_self(os::helper_account())) return false;
+  end_with_parent();
+  return true;
+}
 
 }  // namespace
 
@@ -88,7 +103,7 @@ bool may_have_gpus(const GpuOptions& options) {
 }
 
 int run_gpu_probe(const GpuOptions& options) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // where it hangs it does not see that the socket was closed
+  end_with_parent();
   ::close_range(3, ~0U, 0);
   auto nvml = Nvml::open(options);
   AmdGpus amd(options.system, options.devices);
@@ -104,6 +119,7 @@ int run_gpu_probe(const GpuOptions& options) {
     }
     const GpuReport of_amd =
         discovered ? amd.read() : amd.discover(static_cast<uint32_t>(report.readings_size()));
+    if (!discovered && !confine(options)) return 1;
     discovered = true;
     if (of_amd.readings_size() > 0 && report.no_library()) report.Clear();
     report.MergeFrom(of_amd);

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "os/confine_self.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "os/subordinate_ids.h"
@@ -98,6 +99,7 @@ Status as_stranger(uid_t uid, const std::function<bool()>& goes_on, const std::f
   const os::ChildLimits limits{.time = kMostTime, .bytes = kMostSaid + 32, .goes_on = goes_on};
   const auto ended = os::run_in_child(os::Rights{uid, uid, {}}, limits, [&](int answer) {
     ::umask(0077);
+    if (!os::confine_self({uid, static_cast<gid_t>(uid)})) return 1;
     const Status done = work();
     if (done) return 0;
     const std::string said =
@@ -119,7 +121,9 @@ Status hand_to_root(const std::string& path) {
     void visit(unsigned, Directory& in, const char* name, const struct statx& status) override {
       if (::fchownat(in.fd(), name, 0, 0, AT_SYMLINK_NOFOLLOW) != 0) error = errno;
       const mode_t mode = (status.stx_mode & 0111) != 0 ? 0555 : 0444;
-      if (S_ISREG(status.stx_mode) && ::fchmodat(in.fd(), name, mode, 0) != 0) error = errno;
+      // Pipes too: what one user wrote into it another would read as data.
+      if (!S_ISLNK(status.stx_mode) && !S_ISDIR(status.stx_mode) && ::fchmodat(in.fd(), name, mode, 0) != 0)
+        error = errno;
     }
     bool enter(unsigned, Directory& directory, const struct statx&) override {
       if (::fchown(directory.fd(), 0, 0) != 0 || ::fchmod(directory.fd(), 0555) != 0) error = errno;
