@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,6 @@
 #include "cli/complain.h"
 #include "cli/guard.h"
 #include "cli/links.h"
-#include "node/launcher.h"
 #include "os/minke_home.h"
 #include "text/timestamp.h"
 
@@ -55,50 +53,6 @@ int up(bool shared, bool prepare_only) {
   std::printf("cluster %s is up (pid %u, %s)\n", status->cluster_name().c_str(), status->pid(),
               home->c_str());
   if (::isatty(STDOUT_FILENO)) std::printf("To use it in this shell: eval \"$(minke env)\"\n");
-  return 0;
-}
-
-// The launcher and the jobs are a unit of their own: the daemon can be restarted and upgraded while jobs run.
-// The daemon awaits systemd's launcher: one of its own would belong to its unit, and end with it.
-// Delegate=yes: the launcher makes control groups for the jobs.
-int print_systemd_units() {
-  char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self) - 1);
-  if (length <= 0) return complain(failure_from_errno("/proc/self/exe", errno).value());
-  const std::string program(self, static_cast<size_t>(length));
-  std::printf(
-      "# /etc/systemd/system/minke-launcher.service\n"
-      "[Unit]\n"
-      "Description=Minke's launcher and the jobs that run\n"
-      "\n"
-      "[Service]\n"
-      "ExecStartPre=%s up --shared --prepare\n"
-      "ExecStart=%s launcher --home %s\n"
-      "Delegate=yes\n"
-      "OOMPolicy=continue\n"
-      "TasksMax=infinity\n"
-      "LimitNOFILE=1048576\n"
-      "LimitMEMLOCK=infinity\n"
-      "Restart=on-failure\n"
-      "RestartPreventExitStatus=%d\n"
-      "\n"
-      "# /etc/systemd/system/minke.service\n"
-      "[Unit]\n"
-      "Description=Minke, a research cluster on this machine\n"
-      "Wants=minke-launcher.service\n"
-      "After=minke-launcher.service network.target remote-fs.target nss-user-lookup.target\n"
-      "\n"
-      "[Service]\n"
-      "ExecStart=%s daemon --home %s --await-launcher\n"
-      "RuntimeDirectory=minke\n"
-      "RuntimeDirectoryMode=0755\n"
-      "LimitNOFILE=1048576\n"
-      "Restart=on-failure\n"
-      "\n"
-      "[Install]\n"
-      "WantedBy=multi-user.target\n",
-      program.c_str(), program.c_str(), os::kSharedHome, node::kLauncherExists, program.c_str(),
-      os::kSharedHome);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// minke up, down, status and log, and the units that systemd runs a shared cluster by.
+// minke up, down, status and log.
 //
 // Each returns the exit status, and has said what is wrong. One thread; each is called at most once in a
 // process.
@@ -11,7 +11,6 @@ namespace minke::cli {
 // Starts the cluster where it does not run. `shared`: for all users of this machine, from now on; for root.
 // `prepare_only`: what must be there before the daemon or the launcher starts.
 int up(bool shared, bool prepare_only);
-int print_systemd_units();
 int down(rpc::ShutdownRequest::Mode mode);
 // 3: the cluster is down; 1: it has problems.
 int status(bool json);

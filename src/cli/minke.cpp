@@ -31,6 +31,7 @@
 #include "cli/software.h"
 #include "cli/storage/my_tiers.h"
 #include "cli/storage/storage.h"
+#include "cli/systemd_units.h"
 #include "cli/top.h"
 #include "cli/tracking.h"
 #include "cli/usage.h"
@@ -39,7 +40,9 @@
 #include "engine/embedded/daemon.h"
 #include "node/gpu_probe.h"
 #include "node/launcher.h"
+#include "node/tmp_image.h"
 #include "os/files.h"
+#include "os/helper_starter.h"
 #include "os/minke_home.h"
 #include "software/shell_init.h"
 #include "submit/completion.h"
@@ -397,6 +400,8 @@ int minke_main(int argc, char** argv) {
   daemon_command
       ->add_flag("--leave-job", daemon.leave_job, "get out of the job that this is started from, or fail")
       ->group("");
+  daemon_command->add_flag("--ask-helper-starter", daemon.ask_helper_starter,
+                           "have minke helper-starter start what the daemon would (systemd)");
   daemon_command->add_flag("--stub-launch", daemon.stub_launch,
                            "run nothing: every job ends at once (for measuring)");
   bool no_sync = false;
@@ -411,6 +416,24 @@ int minke_main(int argc, char** argv) {
   launcher_command->group("");  // the daemon starts it
   launcher_command->add_option("--home", launcher.home)->required();
   launcher_command->callback([&] { exit_code = node::run_launcher(launcher); });
+
+  std::string starter_home;
+  auto* starter_command = app.add_subcommand("helper-starter", "start helpers for the daemon");
+  starter_command->group("");  // systemd starts it
+  starter_command->add_option("--home", starter_home)->required();
+  starter_command->callback([&] { exit_code = os::run_helper_starter(starter_home); });
+
+  std::string image_directory;
+  uint64_t image_bytes = 0;
+  auto* image_command =
+      app.add_subcommand("tmp-image-template", "make the file that jobs' directories are copied from");
+  image_command->group("");  // the daemon has it started
+  image_command->add_option("--directory", image_directory)->required();
+  image_command->add_option("--bytes", image_bytes)->required();
+  image_command->callback([&] {
+    const Status made = node::make_tmp_image_template(image_directory, image_bytes);
+    std::puts(made ? "made" : made.error().message.c_str());
+  });
 
   TopOptions top_options;
   auto* top_command = app.add_subcommand("top", "what running jobs use now");

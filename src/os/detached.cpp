@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "os/helper_starter.h"
+
 extern char** environ;
 
 namespace minke::os {
@@ -24,20 +26,18 @@ bool is_left_out(std::string_view variable, const std::vector<std::string>& patt
   });
 }
 
+// Null-terminated, as execve takes them.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
 }  // namespace
 
-Result<UniqueFd> start_detached(const DetachedCommand& command) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
-  UniqueFd reader(ends[0]), writer(ends[1]);
-  std::vector<char*> arguments, variables;
-  for (const std::string& argument : command.argv) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!is_left_out(*variable, command.without_variables)) variables.push_back(*variable);
-  }
-  variables.push_back(nullptr);
-
+Status spawn_detached(const DetachedProgram& program) {
+  std::vector<char*> arguments = pointers(program.argv), variables = pointers(program.environment);
   const pid_t middle = ::fork();
   if (middle < 0) return failure_from_errno("fork", errno);
   if (middle == 0) {
@@ -46,18 +46,18 @@ Result<UniqueFd> start_detached(const DetachedCommand& command) {
     const pid_t child = ::fork();
     if (child != 0) ::_exit(child < 0 ? 1 : 0);
     const int null = ::open("/dev/null", O_RDWR);
-    int log = ::open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    int log = ::open(program.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log < 0) log = null;
     // Above those that are replaced, whatever their numbers are here.
-    const int input = ::fcntl(command.input < 0 ? null : command.input, F_DUPFD, 3);
-    const int output = ::fcntl(command.output < 0 ? writer.get() : command.output, F_DUPFD, 3);
+    const int input = ::fcntl(program.input < 0 ? null : program.input, F_DUPFD, 3);
+    const int output = ::fcntl(program.output, F_DUPFD, 3);
     log = ::fcntl(log, F_DUPFD, 3);
     ::dup2(input, 0);
     ::dup2(output, 1);
     ::dup2(log, 2);
     ::close_range(3, ~0u, 0);
     if (::chdir("/") != 0) ::_exit(1);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = SIG_DFL;
     for (int signal_number = 1; signal_number < 65; ++signal_number)
       ::sigaction(signal_number, &action, nullptr);
@@ -71,6 +71,20 @@ Result<UniqueFd> start_detached(const DetachedCommand& command) {
   while (::waitpid(middle, &status, 0) < 0 && errno == EINTR) {
   }
   if (status != 0) return failure("a new process could not be started");
+  return {};
+}
+
+Result<UniqueFd> start_detached(const DetachedCommand& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  DetachedProgram program{command.argv, {}, command.log_path, command.input,
+                          command.output < 0 ? writer.get() : command.output};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!is_left_out(*variable, command.without_variables)) program.environment.emplace_back(*variable);
+  }
+  const Status started = has_helper_starter() ? ask_helper_starter(program) : spawn_detached(program);
+  if (!started) return failure(started.error());
   return reader;
 }
 

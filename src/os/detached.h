@@ -19,7 +19,17 @@ struct DetachedCommand {
 };
 
 // The result: what it writes to its standard output; end of file means that it closed it, or has ended. Where
-// `output` is given, that is the only thing that says so.
+// `output` is given, that is the only thing that says so. Where this process has a helper starter
+// (os/helper_starter.h), that one starts it, with its own rights.
 Result<UniqueFd> start_detached(const DetachedCommand& command);
+
+// The same with everything that it is given named; this process starts it.
+struct DetachedProgram {
+  std::vector<std::string> argv, environment;
+  std::string log_path;
+  int input = -1;  // -1: /dev/null
+  int output = -1;  // must be given
+};
+Status spawn_detached(const DetachedProgram& program);
 
 }  // namespace minke::os

@@ -1,6 +1,7 @@
 #include "engine/embedded/daemon.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@
 #include "os/detached.h"
 #include "os/event_loop.h"
 #include "os/files.h"
+#include "os/helper_starter.h"
 #include "os/log.h"
 #include "os/minke_home.h"
 #include "os/volatile_file.h"
@@ -118,6 +120,28 @@ Status let_users_pass(const std::string& home, const std::string& tmp_root) {
     return failure("tmp_root " + tmp_root + " must be a directory of root's that nobody else may write to");
   if (::chmod(tmp_root.c_str(), 0711) != 0) return failure_from_errno(tmp_root, errno);
   return {};
+}
+
+// Mounts one to see that it can be: under systemd this process may not, and has it done.
+Status make_tmp_image_template(const std::string& directory, uint64_t bytes) {
+  if (!os::has_helper_starter()) return node::make_tmp_image_template(directory, bytes);
+  constexpr int kMostMilliseconds = 60'000;
+  const auto output = os::start_detached({.argv = {"/proc/self/exe", "tmp-image-template", "--directory",
+                                                   directory, "--bytes", std::to_string(bytes)},
+                                          .log_path = "/dev/null",
+                                          .without_variables = {}});
+  if (!output) return failure(output.error());
+  std::string said;
+  char buffer[4096];
+  for (;;) {
+    pollfd ready{output->get(), POLLIN, 0};
+    if (::poll(&ready, 1, kMostMilliseconds) != 1) return failure("mke2fs does not end");
+    const ssize_t got = ::read(output->get(), buffer, sizeof buffer);
+    if (got <= 0) break;
+    said.append(buffer, static_cast<size_t>(got));
+  }
+  if (said == "made\n") return {};
+  return failure(said.empty() ? "it could not be tried" : said);
 }
 
 class Daemon {
@@ -212,7 +236,7 @@ Status Daemon::start() {
   }
   if (config->tmp_bytes != 0) {
     if (!config->shared) return failure("tmp_size needs a shared cluster: only root can limit directories");
-    if (const Status made = node::make_tmp_image_template(config->tmp_root, config->tmp_bytes); !made)
+    if (const Status made = make_tmp_image_template(config->tmp_root, config->tmp_bytes); !made)
       return failure("tmp_size: " + made.error().message);
   }
   core_ =
@@ -535,6 +559,7 @@ int run_daemon(const DaemonOptions& options) {
     say(opened.error().message);
     return kDaemonFailed;
   }
+  if (options.ask_helper_starter) os::use_helper_starter(os::helper_starter_path(options.home));
   Daemon daemon(options);
   if (const Status started = daemon.start(); !started) {
     os::log_error(started.error().message);
