@@ -12,11 +12,11 @@ import traceback
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from context import Context  # noqa: E402
 from parts import (array, confinement, core, environments, memory, passes, rest, sacct, simulate,  # noqa: E402
-                   singles, squeue, srun, storage, submit)
+                   singles, squeue, srun, storage, submit, under_attack)
 from report import Report  # noqa: E402
 
 PARTS = (array, confinement, singles, srun, squeue, sacct, submit, rest, memory, core, passes, simulate, storage,
-         environments)
+         environments, under_attack)
 PEERS = ("xargs", "parallel", "tsp", "slurm")
 
 
@@ -40,6 +40,7 @@ def main() -> int:
     parser.add_argument("--small-files", type=int, default=200_000, help="files of the tree that storage works on")
     parser.add_argument("--large-file-mib", type=int, default=1024, help="size of each of its two large files")
     parser.add_argument("--rest-seconds", type=int, default=20)
+    parser.add_argument("--attack-seconds", type=int, default=60, help="how long each attack lasts")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, once: a look, not a measurement")
     parser.add_argument("--strict", action="store_true", help="exit with 1 where a budget is missed")
     options = parser.parse_args()
@@ -48,6 +49,7 @@ def main() -> int:
         parser.error(f"no part is called {', '.join(sorted(unknown))}")
     if options.quick:
         options.repeats = 1
+        options.attack_seconds = min(options.attack_seconds, 5)
         for name in ("jobs", "slurm_jobs", "steps", "slurm_steps", "queued", "submissions", "memory_jobs", "core_jobs",
                      "finished_jobs", "small_files", "large_file_mib"):
             setattr(options, name, max(20, getattr(options, name) // 10))

@@ -16,13 +16,17 @@ class Minke:
     """Use as a context manager. `environment` is what its commands need; `stub` launches nothing."""
     name = "Minke"
 
-    def __init__(self, program: pathlib.Path, stub: bool = False, configuration: str = "", shared: bool = False):
+    def __init__(self, program: pathlib.Path, stub: bool = False, configuration: str = "", shared: bool = False,
+                 directory: pathlib.Path | None = None):
         self.program = program.resolve()
         self.stub = stub
         self.shared = shared  # a cluster of root's, that serves all users
         base = ROOT / ".minke/bench"  # on the disk that the repository is on, not in memory
         base.mkdir(parents=True, exist_ok=True)
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=base))
+        # One that is given others pass through; the program is copied there, so that they reach it as well.
+        self.directory = directory or pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=base))
+        if directory:
+            self.program = pathlib.Path(shutil.copy(self.program, directory / "minke"))
         self.home = self.directory / "cluster"
         if not shared:
             self.home.mkdir(mode=0o700)
