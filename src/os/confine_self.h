@@ -3,7 +3,7 @@
 // processes need. For good, and for all that it starts.
 //
 // For processes that serve the network or take files of users' apart: the metrics server, job proxies, the
-// unpacker of the shared cache, the GPUs' probe, the mailer. Before they have threads. Never for what runs
+// unpacker of the shared cache, the GPUs' probe. Before they have threads. Never for what runs
 // users' own programs: jobs may use setuid programs, namespaces and debuggers.
 #pragma once
 
@@ -21,7 +21,8 @@ struct HelperAccount {
 HelperAccount helper_account();
 
 // Root becomes that account; anybody else stays who he is, and gives up the rest. False: something of it was
-// not possible, and the caller must end. The user's groups go as well, and PR_SET_PDEATHSIG: set it afterwards.
+// not possible, and the caller must end. The user's groups go as well, and PR_SET_PDEATHSIG: set it
+// afterwards.
 bool confine_self(const HelperAccount& account);
 
 }  // namespace minke::os
