@@ -182,7 +182,8 @@ int minke_main(int argc, char** argv) {
   bool follow = false;
   int lines = 50;
   log_command->add_flag("-f,--follow", follow, "go on as it grows");
-  log_command->add_option("-n,--lines", lines, "how many of the last lines")->check(CLI::Range(0, 1000000000));
+  log_command->add_option("-n,--lines", lines, "how many of the last lines")
+      ->check(CLI::Range(0, 1000000000));
   log_command->callback([&] { exit_code = log(follow, lines); });
 
   auto* env_command = app.add_subcommand("env", "shell commands that put Slurm's commands on PATH, for eval");

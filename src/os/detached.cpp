@@ -57,7 +57,7 @@ Status spawn_detached(const DetachedProgram& program) {
     ::dup2(log, 2);
     ::close_range(3, ~0u, 0);
     if (::chdir("/") != 0) ::_exit(1);
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_handler = SIG_DFL;
     for (int signal_number = 1; signal_number < 65; ++signal_number)
       ::sigaction(signal_number, &action, nullptr);
@@ -78,8 +78,8 @@ Result<UniqueFd> start_detached(const DetachedCommand& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
   UniqueFd reader(ends[0]), writer(ends[1]);
-  DetachedProgram program{command.argv, {}, command.log_path, command.input,
-                          command.output < 0 ? writer.get() : command.output};
+  DetachedProgram program{
+      command.argv, {}, command.log_path, command.input, command.output < 0 ? writer.get() : command.output};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!is_left_out(*variable, command.without_variables)) program.environment.emplace_back(*variable);
   }

@@ -27,7 +27,7 @@ Result<UniqueFd> start_detached(const DetachedCommand& command);
 struct DetachedProgram {
   std::vector<std::string> argv, environment;
   std::string log_path;
-  int input = -1;  // -1: /dev/null
+  int input = -1;   // -1: /dev/null
   int output = -1;  // must be given
 };
 Status spawn_detached(const DetachedProgram& program);

@@ -75,7 +75,8 @@ std::optional<uid_t> stranger() {
 // The job's directory, where it is one: its user's, in the root of jobs' directories.
 Result<std::string> job_directory(const std::string& tmp_root, const SharedRequest& request) {
   const auto refused = [] { return failure("that is no directory of a job of yours", EACCES); };
-  struct stat own{}, above{}, root{};
+  struct stat own {
+  }, above{}, root{};
   const os::UniqueFd parent(::openat(request.job_directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent || ::fstat(request.job_directory, &own) != 0 || ::fstat(parent.get(), &above) != 0 ||
       ::stat(tmp_root.c_str(), &root) != 0)
@@ -142,7 +143,8 @@ Status hand_to_root(const std::string& path) {
 // the user's.
 os::UniqueFd namespace_of(pid_t process) {
   os::UniqueFd space(::open(("/proc/" + std::to_string(process) + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat there{}, here{}, owner{}, own{};
+  struct stat there {
+  }, here{}, owner{}, own{};
   if (!space || ::fstat(space.get(), &there) != 0 || ::stat("/proc/self/ns/mnt", &here) != 0 ||
       there.st_ino == here.st_ino)
     return {};

@@ -113,7 +113,7 @@ Status let_users_pass(const std::string& home, const std::string& tmp_root) {
     if (::chmod(os::kSharedSocketDirectory, 0755) != 0)
       return failure_from_errno(os::kSharedSocketDirectory, errno);
   }
-  struct stat info{};
+  struct stat info {};
   if (::lstat(tmp_root.c_str(), &info) != 0) return failure_from_errno(tmp_root, errno);
   // Where others may write, they could put something in a job directory's place.
   if (!S_ISDIR(info.st_mode) || info.st_uid != 0 || (info.st_mode & 0022) != 0)
@@ -178,7 +178,7 @@ class Daemon {
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
   int64_t start_time_ = 0;
-  std::vector<rpc::ConfigurationFile> files_;                  // of the configuration that is in force
+  std::vector<rpc::ConfigurationFile> files_;  // of the configuration that is in force
   uint32_t launcher_pid_ = 0;
   std::string launcher_instance_;
   bool recovered_ = false;

@@ -13,8 +13,8 @@ struct DaemonOptions {
   bool leave_job = false;       // it was started from within a job, which it must not be of
   bool await_launcher = false;  // somebody else starts the launcher, and starts it again when it ends
   bool ask_helper_starter = false;  // it starts what this process would (os/helper_starter.h)
-  bool stub_launch = false;     // jobs are not run: every launch ends at once. For measuring.
-  bool sync = true;             // false: commits are not synced. For measuring.
+  bool stub_launch = false;         // jobs are not run: every launch ends at once. For measuring.
+  bool sync = true;                 // false: commits are not synced. For measuring.
 };
 
 constexpr int kDaemonStopped = 0;
