@@ -127,10 +127,11 @@ bool filter_system_calls() {
   return errno == EINVAL || errno == ENOSYS;  // a kernel without filters: the rest holds all the same
 }
 
-// Before the user changes: only root may take capabilities away from programs to come.
+// Before the user changes: only root may take capabilities away from programs to come. Where a unit has left
+// root no CAP_SETPCAP, he may not: giving up new privileges, below, comes to the same.
 bool forget_capabilities() {
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
-    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return false;
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno == EPERM;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include "os/confine_self.h"
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -73,6 +74,25 @@ TEST(ConfineSelf, StillHasThreadsAndPrograms) {
     return ran && ::posix_spawn(&child, "/bin/true", nullptr, nullptr, arguments, environ) == 0 &&
            ::waitpid(child, &status, 0) == child && status == 0;
   }));
+}
+
+// As below the daemon, whose unit leaves root few capabilities.
+TEST(ConfineSelf, NeedsNoMoreThanToChangeTheUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has capabilities to begin with";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct data[2]{};
+    data[0].effective = data[0].permitted = 1U << CAP_SETUID | 1U << CAP_SETGID;
+    const bool few = ::syscall(SYS_capset, &header, data) == 0;
+    ::_exit(few && confine_self(helper_account()) && ::getuid() == helper_account().uid &&
+                    status_line("CapEff") == "0000000000000000" && status_line("NoNewPrivs") == "1"
+                ? 0
+                : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ConfineSelf, DoesNotBecomeRoot) {
