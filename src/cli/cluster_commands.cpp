@@ -14,6 +14,7 @@
 #include "cli/guard.h"
 #include "cli/links.h"
 #include "os/minke_home.h"
+#include "text/printable.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -114,7 +115,8 @@ int status(bool json) {
   std::printf("jobs           %llu running, %llu pending\n",
               static_cast<unsigned long long>(reply->jobs_running()),
               static_cast<unsigned long long>(reply->jobs_pending()));
-  for (const std::string& problem : reply->problems()) std::printf("PROBLEM        %s\n", problem.c_str());
+  for (const std::string& problem : reply->problems())
+    std::printf("PROBLEM        %s\n", text::printable(problem).c_str());
   return reply->problems().empty() ? 0 : 1;
 }
 

@@ -10,7 +10,9 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/write_bytes.h"
 #include "text/number.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 namespace {
@@ -130,6 +132,10 @@ Result<uint32_t> user_id_of(const std::string& user) {
 }
 
 void write_out(std::string_view text) {
+  write_bytes(text::printable_lines(text));
+}
+
+void write_bytes(std::string_view text) {
   std::fflush(stdout);
   while (!text.empty()) {
     ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());

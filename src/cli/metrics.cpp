@@ -15,8 +15,10 @@
 #include "cli/fetch.h"
 #include "cli/keep_metrics.h"
 #include "cli/tracking.h"
+#include "cli/write_bytes.h"
 #include "model/error.h"
 #include "text/job_id.h"
+#include "text/printable.h"
 #include "text/state.h"
 
 namespace minke::cli {
@@ -154,15 +156,15 @@ int metrics(const MetricsOptions& options) {
       if (options.json) {
         out = json_of(*job, record, set);
       } else if (!record.empty()) {
-        if (!first && ::isatty(STDOUT_FILENO)) out += "\033[H\033[2J";
-        out += "Job " + label + " (" + job->spec().name() + "), " +
+        if (!first && ::isatty(STDOUT_FILENO)) write_bytes("\033[H\033[2J");
+        out += "Job " + label + " (" + text::printable(job->spec().name()) + "), " +
                std::string(text::job_state_name(job->state())) + "\n";
         size_t drawn = 0;
         for (const model::Metric& one : record) {
           const ml::Series* series = set.find(one.name());
           if (options.table || series == nullptr || series->seen < 2) continue;
           if (++drawn > kMostCurves && options.names.empty()) continue;
-          out += "\n" + one.name() + "\n" +
+          out += "\n" + text::printable(one.name()) + "\n" +
                  ml::draw_curve(*series, std::min<size_t>(width - 14, 100), kCurveHeight);
         }
         if (drawn > kMostCurves && options.names.empty())

@@ -14,6 +14,7 @@
 #include "cli/keep_metrics.h"
 #include "cli/tracking.h"
 #include "text/job_id.h"
+#include "text/printable.h"
 #include "text/state.h"
 #include "text/timestamp.h"
 
@@ -119,7 +120,7 @@ int rank_jobs(const RankOptions& options) {
     const model::JobRecord& job = *row.job;
     std::string elapsed;
     append_clock(elapsed, elapsed_seconds(job, found->now));
-    std::vector<std::string> line = {text::format_job_id(job), job.spec().name(),
+    std::vector<std::string> line = {text::format_job_id(job), text::printable(job.spec().name()),
                                      std::string(text::job_state_name(job.state())), elapsed};
     for (const std::string& column : columns) {
       const model::Metric* metric = find(row, column);

@@ -16,6 +16,7 @@
 #include "os/capture.h"
 #include "os/fd.h"
 #include "text/number.h"
+#include "text/printable.h"
 #include "text/state.h"
 
 namespace minke::cli {
@@ -169,7 +170,7 @@ int runs(const RunsOptions& options) {
                                 : "local",
                   run.job == 0 ? "-" : std::to_string(run.job).c_str(),
                   run.state.empty() ? "-" : run.state.c_str());
-    out += line + run.directory + "\n";
+    out += line + text::printable(run.directory) + "\n";
   }
   write_out(out);
   return failed > 0 ? 1 : 0;

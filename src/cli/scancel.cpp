@@ -15,6 +15,7 @@
 #include "model/error.h"
 #include "text/job_id.h"
 #include "text/number.h"
+#include "text/printable.h"
 #include "text/signal_name.h"
 #include "text/state.h"
 
@@ -265,7 +266,7 @@ std::string filters_text(const rpc::JobFilter& filter) {
 }
 
 bool confirmed(const std::string& what) {
-  std::printf("%s [y/n]? ", what.c_str());
+  std::printf("%s [y/n]? ", text::printable(what).c_str());
   std::fflush(stdout);
   char answer[16];
   return std::fgets(answer, sizeof(answer), stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');

@@ -15,6 +15,7 @@
 #include "submit/sqsub.h"
 #include "text/duration.h"
 #include "text/job_id.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 
@@ -95,9 +96,9 @@ void print_row(const model::JobRecord& job, int64_t now) {
   const bool started = job.state() != model::JOB_PENDING;
   const std::string time = started ? std::to_string(elapsed_seconds(job, now)) + "s" : "-";
   const std::string nodes = started && !job.node_list().empty() ? std::string(job.node_list()) : "-";
-  std::printf("%6s %5s %5s %5u %4u %6s %4s %s\n", id_of(job).c_str(), queue_of(job).c_str(),
+  std::printf("%6s %5s %5s %5u %4u %6s %4s %s\n", id_of(job).c_str(), text::printable(queue_of(job)).c_str(),
               std::string(state_letter(job)).c_str(), job.num_cpus(), job.priority(), nodes.c_str(),
-              time.c_str(), command_of(job).c_str());
+              time.c_str(), text::printable(command_of(job)).c_str());
 }
 
 std::string date_text(int64_t time) {
@@ -111,7 +112,7 @@ std::string date_text(int64_t time) {
 
 void print_long(const model::JobRecord& job) {
   const auto line = [](const char* key, const std::string& value) {
-    std::printf("%s: %s\n", key, value.c_str());
+    std::printf("%s: %s\n", key, text::printable(value).c_str());
   };
   const std::string key = id_of(job);
   line("key", key);

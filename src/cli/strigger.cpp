@@ -20,6 +20,7 @@
 #include "cli/display/text.h"
 #include "cli/fetch.h"
 #include "text/number.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 namespace {
@@ -315,8 +316,9 @@ int get(Client& client, const Arguments& arguments) {
                                  : trigger.node_list().empty() ? "*"
                                                                : trigger.node_list();
     std::printf("%7u %-9s %7s %-35s %6d %-8s %-5s %s\n", trigger.id(), trigger.job_id() != 0 ? "job" : "node",
-                resource.c_str(), type, trigger.offset(), user_name_of(trigger.uid()).c_str(),
-                trigger.permanent() ? "PERM" : "", trigger.program().c_str());
+                text::printable(resource).c_str(), type, trigger.offset(),
+                user_name_of(trigger.uid()).c_str(), trigger.permanent() ? "PERM" : "",
+                text::printable(trigger.program()).c_str());
   }
   return 0;
 }

@@ -18,6 +18,7 @@
 
 #include "cli/client.h"
 #include "cli/fetch.h"
+#include "cli/write_bytes.h"
 #include "text/duration.h"
 
 namespace minke::cli {
@@ -196,10 +197,10 @@ class Screen {
     termios raw = before_;
     raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    write_out("\x1b[?1049h\x1b[?25l");
+    write_bytes("\x1b[?1049h\x1b[?25l");
   }
   ~Screen() {
-    write_out("\x1b[?25h\x1b[?1049l");
+    write_bytes("\x1b[?25h\x1b[?1049l");
     ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
   Screen(const Screen&) = delete;
@@ -208,7 +209,7 @@ class Screen {
   void show(const rpc::MeasurementsReply& reply) {
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) size = {24, 80, 0, 0};
-    write_out("\x1b[H" + screen(reply, size.ws_row, size.ws_col) + "\x1b[J");
+    write_bytes("\x1b[H" + screen(reply, size.ws_row, size.ws_col) + "\x1b[J");
   }
 
  private:

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "text/number.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 
@@ -104,6 +105,7 @@ void append_print_line(std::span<const PrintColumn<Field>> columns, PrintLayout 
   for (size_t i = 0; i < columns.size(); ++i) {
     const size_t start = out.size();
     columns[i].field->append(line, context, out);
+    text::make_printable(out, start);
     if (layout == PrintLayout::kFixed) {
       fit_print_value(out, start, columns[i].width, columns[i].field->fit);
       out += ' ';

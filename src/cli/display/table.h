@@ -14,6 +14,7 @@
 
 #include "cli/display/columns.h"
 #include "cli/display/text.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 
@@ -107,6 +108,7 @@ class Table {
     for (const Column& column : columns_) {
       size_t start = out.size();
       if (column.field != nullptr) column.field->append(line, context, out);
+      text::make_printable(out, start);
       fit_column(out, start, column.request,
                  column.field != nullptr ? column.field->overflow : Overflow::kSpill);
     }

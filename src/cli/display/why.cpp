@@ -8,6 +8,7 @@
 
 #include "model/nobody.h"
 #include "text/duration.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 
@@ -256,7 +257,7 @@ std::string ended_words(const JobRecord& job) {
 }
 
 std::string heading(const JobRecord& job, const std::string& name) {
-  return "Job " + name + " (" + job.spec().name() + ") of " + job.user_name() + ": " +
+  return "Job " + name + " (" + text::printable(job.spec().name()) + ") of " + job.user_name() + ": " +
          std::string(state_text(job)) + "\n";
 }
 

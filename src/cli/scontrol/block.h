@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/scontrol/show.h"
+#include "text/printable.h"
 
 namespace minke::cli {
 
@@ -18,7 +19,9 @@ class Block {
 
   template <typename... Values>
   Block& put(fmt::format_string<Values...> format, Values&&... values) {
+    const size_t start = out_.size();
     fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
+    text::make_printable(out_, start);  // the ends of lines are the block's
     return *this;
   }
   // Ends a line of the block; in the form of one line, a word.

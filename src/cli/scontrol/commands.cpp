@@ -15,6 +15,7 @@
 #include "cli/scontrol/job_words.h"
 #include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
+#include "cli/write_bytes.h"
 #include "model/error.h"
 #include "os/fd.h"
 #include "text/job_id.h"
@@ -384,7 +385,7 @@ int Scontrol::write_script(const Words& words) {
   if (!answer) return complain("job script retrieval failed: " + answer.error().message);
   const std::string& script = answer->script().script();
   if (words.size() == 4 && words[3] == "-") {
-    write_out(script + (script.ends_with('\n') ? "" : "\n"));
+    write_bytes(script + (script.ends_with('\n') ? "" : "\n"));
     return 0;
   }
   std::string path = words.size() == 4 ? words[3] : "slurm-" + words[2] + ".sh";

@@ -10,6 +10,7 @@
 #include "cli/parse_options.h"
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
+#include "cli/write_bytes.h"
 #include "os/files.h"
 #include "storage/advice.h"
 #include "storage/random_read.h"
@@ -207,7 +208,7 @@ int cat(const std::string& archive, const std::vector<std::string>& names) {
     if (at == found.end()) return fail(archive + " has no file " + name);
     const auto content = index->read(at->second);
     if (!content) return fail(content.error().message);
-    write_out(*content);
+    write_bytes(*content);
   }
   return 0;
 }
