@@ -45,12 +45,15 @@ std::string without_backslashes(std::string_view pattern) {
   return out;
 }
 
+// The kernel's longest path. A name of 1,000 characters may stand in a pattern a thousand times.
+constexpr size_t kMostPathBytes = 4096;
+
 }  // namespace
 
 std::string expand_file_pattern(std::string_view pattern, const FilePatternValues& values) {
   if (pattern.find('\\') != std::string_view::npos) return without_backslashes(pattern);
   std::string out;
-  while (!pattern.empty()) {
+  while (!pattern.empty() && out.size() <= kMostPathBytes) {
     if (pattern[0] != '%') {
       out += pattern[0];
       pattern.remove_prefix(1);

@@ -11,6 +11,11 @@ namespace minke::engine {
 
 namespace {
 
+// Slurm's MaxTasksPerNode. A larger node may have a task on each of its CPUs.
+constexpr uint32_t kMostTasksPerNode = 512;
+// Of one step. Nodes may be parts of one machine, which has to start them all.
+constexpr uint64_t kMostTasks = 8192;
+
 enum class Distribution { kBlock, kCyclic, kPlane, kArbitrary };
 
 struct Choice {
@@ -23,6 +28,10 @@ struct Choice {
   uint32_t plane_size = 1;
   bool pack = false;  // fill node after node, where tasks may outnumber CPUs
 };
+
+uint32_t most_tasks_of(const StepNode& node) {
+  return std::max(kMostTasksPerNode, node.cpus);
+}
 
 size_t find_node(const std::vector<StepNode>& nodes, const std::string& name) {
   const auto found =
@@ -42,7 +51,7 @@ Result<std::vector<size_t>> allowed_nodes(const rpc::StepSpec& spec, const std::
       named.push_back(find_node(nodes, name));
       if (named.back() == nodes.size()) return failure("", model::kNodeConfigUnavailable);
     }
-    if (arbitrary) return named;
+    if (arbitrary) return named;  // one a task
     std::sort(named.begin(), named.end());
     named.erase(std::unique(named.begin(), named.end()), named.end());
   }
@@ -91,16 +100,23 @@ Result<Choice> choose(const rpc::StepSpec& spec, const std::vector<StepNode>& no
   if (arbitrary) {
     if (spec.has_ntasks() && spec.ntasks() < choice.nodes.size()) choice.nodes.resize(spec.ntasks());
     choice.tasks = static_cast<uint32_t>(choice.nodes.size());
+    if (choice.nodes.size() > std::max(kMostTasks, choice.cpus_in_all))
+      return failure("a step has " + std::to_string(kMostTasks) + " tasks at most", model::kBadTaskCount);
     if (choice.tasks == 0 || (spec.has_ntasks() && spec.ntasks() > choice.tasks))
       return failure("", model::kBadTaskCount);
     return choice;
   }
   choice.node_count = spec.has_min_nodes() ? spec.min_nodes() : static_cast<uint32_t>(choice.nodes.size());
   if (spec.has_max_nodes()) choice.node_count = std::min(choice.node_count, std::max(1u, spec.max_nodes()));
-  choice.tasks = spec.has_ntasks()
-                     ? spec.ntasks()
-                     : choice.node_count * (spec.has_ntasks_per_node() ? spec.ntasks_per_node() : 1);
-  if (choice.tasks == 0) return failure("a step has at least one task", model::kBadTaskCount);
+  const uint64_t tasks = spec.has_ntasks() ? spec.ntasks()
+                                           : uint64_t{choice.node_count} *
+                                                 (spec.has_ntasks_per_node() ? spec.ntasks_per_node() : 1);
+  if (tasks == 0) return failure("a step has at least one task", model::kBadTaskCount);
+  if (tasks > std::max(kMostTasks, choice.cpus_in_all))
+    return failure("a step has " + std::to_string(std::max(kMostTasks, choice.cpus_in_all)) +
+                       " tasks at most; --ntasks asks for " + std::to_string(tasks),
+                   model::kBadTaskCount);
+  choice.tasks = static_cast<uint32_t>(tasks);
   if (choice.tasks < choice.node_count) {
     if (spec.has_min_nodes()) {
       layout.note = "Warning: can't run " + std::to_string(choice.tasks) + " processes on " +
@@ -212,7 +228,7 @@ class Attempt {
     const uint32_t by_gpus = gpus_.asked() && !spec_.overlap()
                                  ? gpus_.most_tasks(free_gpus(node, leave_used_).size())
                                  : UINT32_MAX;
-    if (unbounded_) return by_gpus;
+    if (unbounded_) return std::min(by_gpus, most_tasks_of(node));
     const uint32_t free = node.cpus - (leave_used_ ? std::min(node.cpus, node.cpus_used) : 0);
     // Without --exact the step wants the node's share of the job whole.
     if (!exact_ && leave_used_ && node.cpus_used > 0) return 0;

@@ -187,5 +187,24 @@ TEST(StepLayout, MoreTasksThanProcessorsWhereThatIsWanted) {
       << "first those that share none";
 }
 
+TEST(StepLayout, TasksThatShareCpusAreBounded) {
+  for (const uint32_t count : {1025u, 8193u, 100000u, UINT32_MAX}) {
+    rpc::StepSpec spec = tasks(count);
+    spec.set_overlap(true);
+    EXPECT_FALSE(lay_out_step(spec, kTwoNodes)) << count;
+    spec.set_overlap(false);
+    spec.set_overcommit(true);
+    EXPECT_FALSE(lay_out_step(spec, kTwoNodes)) << count;
+  }
+  rpc::StepSpec spec = tasks(1024);
+  spec.set_overlap(true);
+  const auto layout = lay_out_step(spec, kTwoNodes);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->tasks, (std::vector<uint32_t>{512, 512}));
+  spec.clear_ntasks();
+  spec.set_ntasks_per_node(UINT32_MAX);
+  EXPECT_FALSE(lay_out_step(spec, kTwoNodes));
+}
+
 }  // namespace
 }  // namespace minke::engine

@@ -121,6 +121,8 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     if (layout.tasks[i] != 0) node_ids[i] = static_cast<uint32_t>(next++);
   }
   const bool append = spec.open_mode() == OPEN_APPEND;
+  text::FilePatternValues values = pattern_values(job_record);
+  values.step = std::to_string(record.step_id());
   for (size_t rank = 0; rank < layout.task_nodes.size(); ++rank) {
     const size_t index = layout.task_nodes[rank];
     const NodeAllocation& node = job.details->nodes.Get(static_cast<int>(index));
@@ -158,8 +160,6 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
       if (const uint32_t shards = shard_count(node); shards > 0 && !spec.no_gres())
         add("SLURM_SHARDS_ON_NODE", std::to_string(shards));
     }
-    text::FilePatternValues values = pattern_values(job_record);
-    values.step = std::to_string(record.step_id());
     values.task_rank = whole.first_task() + static_cast<uint32_t>(rank);
     values.node_index = node_ids[index];
     values.host_name = node.node();
