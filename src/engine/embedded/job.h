@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/embedded/task_set.h"
 #include "model/job.pb.h"
 #include "os/event_loop.h"
 #include "store/store.h"
@@ -63,25 +64,8 @@ const model::NodeAllocation& script_node(const model::JobRecord& record);
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,
                            const std::string& default_partition);
 
-// The tasks of an array that wait: disjoint ranges, ascending by first index.
-class TaskSet {
- public:
-  explicit TaskSet(const model::ArraySpec& spec = {});
-  bool empty() const { return count_ == 0; }
-  uint64_t size() const { return count_; }
-  uint32_t first() const;  // the lowest; must not be empty
-  uint32_t pop_first();
-  bool remove(uint32_t index);  // false where it is not there
-  bool contains(uint32_t index) const;
-  void write(model::ArraySpec& spec) const;  // ranges only
-
- private:
-  std::vector<model::IndexRange> ranges_;  // reversed: the next to start is at the back
-  uint64_t count_ = 0;
-};
-
 struct ArrayTasks {
-  TaskSet waiting;
+  TaskSet waiting;           // not empty
   uint32_t max_running = 0;  // %N; 0: no throttle. As stored; ArrayGroup has the one in force.
 };
 
@@ -170,6 +154,7 @@ struct Job {
   bool completing = false;
   bool configuring = false;  // it has its nodes, and PrologSlurmctld runs (engine/embedded/prologs.h)
   bool requeue_allowed = true;
+  bool closes_record = false;   // it was the last task of a record of several, and has its id
   bool queued = false;          // in the scheduler's queue
   uint8_t choices = 1;          // at most so many entries there: its partitions, times its reservations
   bool special_exit = false;    // held after a requeue with State=SpecialExit
