@@ -16,6 +16,7 @@
 #include "node/launcher.h"
 #include "os/detached.h"
 #include "os/minke_home.h"
+#include "rpc/merge.h"
 
 namespace minke::cli {
 
@@ -177,7 +178,7 @@ Status Client::stream(rpc::ClientMessage request,
 Result<rpc::ServerMessage> Client::call(rpc::ClientMessage request) {
   rpc::ServerMessage answer;
   const Status outcome = stream(std::move(request), [&](rpc::ServerMessage& message) -> Status {
-    answer = std::move(message);
+    rpc::merge_answer(answer, std::move(message));
     return {};
   });
   if (!outcome) return failure(outcome.error());

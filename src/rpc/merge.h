@@ -1,0 +1,21 @@
+// Answers that come in several messages, put together: the lists of one kind of answer become one list. Pure.
+#pragma once
+
+#include <utility>
+
+#include "rpc/messages.pb.h"
+
+namespace minke::rpc {
+
+// `more` follows `answer`. Of the kinds that tell how something goes on, the last one counts.
+inline void merge_answer(ServerMessage& answer, ServerMessage&& more) {
+  const bool goes_on =
+      more.body_case() == ServerMessage::kWaitJob || more.body_case() == ServerMessage::kStep;
+  if (answer.body_case() == more.body_case() && !goes_on) {
+    answer.MergeFrom(more);
+  } else {
+    answer = std::move(more);
+  }
+}
+
+}  // namespace minke::rpc
