@@ -1,5 +1,6 @@
 // The accounting record, for sacct and seff: what the store has, brought up to date with what is in memory.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "engine/embedded/core.h"
@@ -23,7 +24,10 @@ void apply_notes(JobRecord& record) {
 
 }  // namespace
 
-void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) {
+void Queries::accounting(const rpc::QueryAccountingRequest& given, Viewer viewer, Part part) {
+  const auto asked = std::make_shared<const rpc::QueryAccountingRequest>(given);
+  const rpc::QueryAccountingRequest& request = *asked;
+  const auto matcher = std::make_shared<const JobMatcher>(request.filter(), viewer);
   store::AccountingQuery query;
   query.job_ids = stored_ids(request.filter(), core_.store);
   query.from = request.from();
@@ -31,10 +35,11 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
   query.with_steps = request.with_steps();
   query.duplicates = request.duplicates();
   query.uids.assign(request.filter().uids().begin(), request.filter().uids().end());
+  if (!viewer.sees_all) query.uids = {viewer.uid};
   query.names.assign(request.filter().names().begin(), request.filter().names().end());
-  const auto ask = [this, part, request, query] {
-    core_.store.query(query, [this, part, request](auto chunk) {
-      core_.loop.post([this, part, request, chunk = std::move(chunk)]() mutable {
+  const auto ask = [this, part, asked, matcher, query] {
+    core_.store.query(query, [this, part, asked, matcher](auto chunk) {
+      core_.loop.post([this, part, asked, matcher, chunk = std::move(chunk)]() mutable {
         rpc::ServerMessage message;
         message.mutable_accounting()->set_now(core_.now());
         if (!chunk) {
@@ -55,15 +60,9 @@ void Queries::accounting(const rpc::QueryAccountingRequest& request, Part part) 
             apply_notes(record);
             complete(record, nullptr);
           }
-          if (!selected(request.filter(), record) || !passes(request.filter(), record)) {
+          if (!matcher->selected(record) || !matcher->passes(record) || !matcher->has_state(record.state()))
             continue;
-          }
-          if (!request.filter().states().empty() &&
-              std::find(request.filter().states().begin(), request.filter().states().end(),
-                        static_cast<int>(record.state())) == request.filter().states().end()) {
-            continue;
-          }
-          if (request.with_steps() && record.start_time() != 0 && record.state() != JOB_PENDING) {
+          if (asked->with_steps() && record.start_time() != 0 && record.state() != JOB_PENDING) {
             const bool has_batch =
                 std::any_of(stored.steps.begin(), stored.steps.end(),
                             [](const StepRecord& step) { return step.kind() == STEP_BATCH; });

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/accounts.h"
+#include "engine/embedded/action_work.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/owner_notices.h"
 #include "model/error.h"
@@ -39,28 +41,24 @@ class Actions {
   void complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer, Reply reply);
 
  private:
-  using Selectors = google::protobuf::RepeatedPtrField<rpc::JobSelector>;
-  // The jobs that a selector means. Tasks that wait are split off when they are named one by one.
-  // With `together` several of them get one record.
-  std::vector<Job*> resolve(const rpc::JobSelector& selector, bool together = false);
-  // Applies `action` to each job of the selectors.
-  void for_each(const Selectors& selectors, const rpc::Peer& peer, const Reply& reply,
-                const std::function<Status(Job&)>& action, model::SlurmError when_ended = model::kAlreadyDone,
-                bool together = false);
+  using Selectors = ActionOrder::Selectors;
   // With the jobs of these names that the peer may change.
   Selectors named(const Selectors& jobs, const google::protobuf::RepeatedPtrField<std::string>& names,
                   const rpc::Peer& peer) const;
   // Jobs that ended not long ago and have left memory are taken back into it, to be requeued.
-  void bring_back(const Selectors& selectors, std::function<void()> then);
+  void bring_back(const Selectors& selectors, uint32_t uid, std::function<void()> then);
+  Status signal_job(Job& job, const rpc::SignalRequest& request, uint32_t uid);
   Status admits_update(const Job& job, const model::JobSpec& spec, uint32_t uid) const;
   Status update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid);
   // Of a running job, nothing but its nodes.
   static bool is_resize(const Job& job, const rpc::UpdateJobRequest& request);
   Status give_nodes_back(Job& job, const rpc::Field& field, const model::JobSpec& wanted);
-  // Another account, QOS or partition: the association may be another too.
-  Status charge_anew(Job& job, model::JobSpec& spec);
+  // Another account, QOS or partition: the association may be another too. `larger`: it may ask for more.
+  Status charge_anew(Job& job, model::JobSpec& spec, bool larger, uint32_t uid);
+  // As if it were submitted now, under this charge: limits on what may be submitted hold. `uid`: who asks;
+  // operators may pass them.
+  Status admit_anew(Job& job, const model::JobSpec& spec, const Accounts::Charge& charge, uint32_t uid);
   Status update_steps(const Job& job, const rpc::UpdateJobRequest& request);
-  bool filter_matches(const rpc::JobFilter& filter, const Job& job);
 
   Core& core_;
   OwnerNotices notices_;

@@ -1,12 +1,14 @@
 #include "engine/embedded/dependencies.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
+#include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "model/nobody.h"
@@ -20,6 +22,12 @@ namespace {
 bool over(const Job& job) {
   return job.ended() && !job.completing;
 }
+
+// Each is looked at when what it names begins or ends, and where the job is submitted, in the store.
+constexpr int kMostTerms = 10000;
+constexpr uint32_t kMostTermsOfUser = 500000;
+
+constexpr std::chrono::milliseconds kSlice{5};  // after so long others have their turn
 
 // Jobs that began, whatever became of them; a cancelled one counts as begun, as in Slurm.
 bool has_begun(const Job& job) {
@@ -44,17 +52,29 @@ DependencyStatus of_outcome(DependencyType type, bool succeeded) {
 
 }  // namespace
 
-Status Dependencies::check(JobSpec& spec) const {
+Dependencies::Dependencies(Core& core) : core_(core), namesakes_(core.state) {}
+
+Status Dependencies::check(JobSpec& spec, uint32_t uid) const {
+  if (spec.dependencies_size() > kMostTerms)
+    return failure("--dependency names " + std::to_string(spec.dependencies_size()) + " jobs, at most " +
+                       std::to_string(kMostTerms) + " are allowed",
+                   kDependency);
+  if (const Status admitted = admits_terms(uid, static_cast<size_t>(spec.dependencies_size())); !admitted)
+    return admitted;
+  const Viewer viewer = core_.rights->viewer(uid);
   for (Dependency& term : *spec.mutable_dependencies()) {
     if (term.type() == SINGLETON) continue;
     if (term.job_id() == 0) return failure("there is no job 0", kDependency);
-    if (!term.has_array_task_id()) term.set_whole_array(core_.state.find_array(term.job_id()) != nullptr);
-    if (core_.state.find(term.job_id()) != nullptr || core_.state.find_array(term.job_id()) != nullptr)
+    const ArrayGroup* group = core_.state.find_array(term.job_id());
+    const Job* known = core_.state.find(group == nullptr ? term.job_id() : *group->jobs.begin());
+    if (known != nullptr && viewer.sees(known->uid)) {
+      if (!term.has_array_task_id()) term.set_whole_array(group != nullptr);
       continue;
+    }
     const auto stored = core_.store.job(term.job_id());
     if (!stored) return failure(stored.error());
     // Not known (any more): nothing is waited for, as in Slurm. Old scripts have old numbers in them.
-    if (!*stored) term.set_status(DEPENDENCY_FULFILLED);
+    if (!*stored || !viewer.sees((*stored)->record.uid())) term.set_status(DEPENDENCY_FULFILLED);
   }
   return {};
 }
@@ -82,24 +102,76 @@ Status Dependencies::check_circle(const Job& job, const JobSpec& spec) const {
   return {};
 }
 
+Dependencies::Key Dependencies::key_of(const Dependency& term, const Job& job) {
+  const uint32_t task = term.has_array_task_id()    ? term.array_task_id()
+                        : term.type() == AFTER_CORR ? job.array_task
+                                                    : kNoTask;
+  return Key{term.job_id()} << 32 | (task + 1);  // 0: the whole of it
+}
+
 void Dependencies::watch(Job& job) {
+  namesakes_.add(job);
   if (!job.submission->uses_dependencies) return;
   Details& details = job.need_details();
   if (details.dependencies.empty()) {
     const JobSpec spec = job.submission->spec();
     details.dependencies.assign(spec.dependencies().begin(), spec.dependencies().end());
   }
+  const auto count = static_cast<uint32_t>(details.dependencies.size());
+  uint32_t& counted = terms_of_job_[job.id];
+  terms_[job.uid] += count - counted;
+  counted = count;
   for (Dependency& term : details.dependencies) {
-    if (term.type() == SINGLETON) {
-      singletons_.insert(job.id);
-    } else {
-      waiting_for_[term.job_id()].insert(job.id);
+    const bool by_task = term.type() == AFTER_CORR && job.is_array_record() && !term.has_array_task_id();
+    if (term.status() == DEPENDENCY_UNFULFILLED) {
+      if (term.type() == SINGLETON) {
+        namesakes_.add_singleton(job);
+      } else {
+        waiting_[key_of(term, job)].insert(job.id);
+        if (by_task) corresponding_[term.job_id()].insert(job.id);
+      }
+      term.set_status(evaluate(term, job));
     }
-    if (term.status() == DEPENDENCY_UNFULFILLED) term.set_status(evaluate(term, job));
-    if (term.status() == DEPENDENCY_UNFULFILLED && term.type() == AFTER_CORR && job.is_array_record()) {
+    if (term.status() == DEPENDENCY_UNFULFILLED && by_task)
       core_.loop.post([this, id = job.id] { release_corresponding(id, 0); });
-    }
   }
+}
+
+void Dependencies::forget(const Job& job) {
+  const auto counted = terms_of_job_.extract(job.id);
+  if (counted.empty()) return;
+  const auto of_user = terms_.find(job.uid);
+  of_user->second -= counted.mapped();
+  if (of_user->second == 0) terms_.erase(of_user);
+  if (!job.details) return;
+  const auto erase = [&](auto& map, auto key) {
+    const auto waiting = map.find(key);
+    if (waiting == map.end()) return;
+    waiting->second.erase(job.id);
+    if (waiting->second.empty()) map.erase(waiting);
+  };
+  for (const Dependency& term : job.details->dependencies) {
+    if (term.type() == SINGLETON) {
+      namesakes_.remove_singleton(job);
+      continue;
+    }
+    erase(waiting_, key_of(term, job));
+    // Its record may have had several tasks when it began to wait.
+    erase(waiting_, Key{term.job_id()} << 32);
+    if (term.type() == AFTER_CORR) erase(corresponding_, term.job_id());
+  }
+}
+
+void Dependencies::renamed(const Job& job, std::string_view before) {
+  for (const uint32_t id : namesakes_.renamed(job, before)) looks_.push_back({id, 0, kNoTask});
+  work_off();
+}
+
+Status Dependencies::admits_terms(uint32_t uid, size_t terms) const {
+  const auto of_user = terms_.find(uid);
+  if ((of_user == terms_.end() ? 0 : of_user->second) + terms <= kMostTermsOfUser) return {};
+  return failure("the jobs of one user name " + std::to_string(kMostTermsOfUser) + " others at most",
+                 kAccountingPolicy);
 }
 
 void Dependencies::release_corresponding(uint32_t array_job_id, uint32_t from) {
@@ -175,18 +247,8 @@ bool Dependencies::never(const Job& job) const {
 }
 
 DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) const {
-  if (term.type() == SINGLETON) {
-    const std::string name = job.submission->spec().name();
-    for (const auto& [id, other] : core_.state.jobs()) {
-      if (id >= job.id) break;
-      if (other->uid != job.uid || over(*other) ||
-          other->array_job_id == (job.array_job_id ? job.array_job_id : ~0u)) {
-        continue;
-      }
-      if (other->submission->spec().name() == name) return DEPENDENCY_UNFULFILLED;
-    }
-    return DEPENDENCY_FULFILLED;
-  }
+  if (term.type() == SINGLETON)
+    return namesakes_.blocked(job) ? DEPENDENCY_UNFULFILLED : DEPENDENCY_FULFILLED;
   // "after" may want some minutes to have passed since the job began.
   const auto begun = [&](const Job& other) {
     if (!has_begun(other)) return DEPENDENCY_UNFULFILLED;
@@ -210,25 +272,10 @@ DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) 
   if (term.type() == AFTER_CORR && job.array_task != kNoTask) return task(job.array_task);
 
   if (const ArrayGroup* group = core_.state.find_array(term.job_id())) {
-    const auto all = [&](auto predicate) {
-      return std::all_of(group->jobs.begin(), group->jobs.end(),
-                         [&](uint32_t id) { return predicate(*core_.state.find(id)); });
-    };
-    if (term.type() == AFTER) {
-      DependencyStatus worst = DEPENDENCY_FULFILLED;
-      for (const uint32_t id : group->jobs) {
-        if (begun(*core_.state.find(id)) != DEPENDENCY_FULFILLED) worst = DEPENDENCY_UNFULFILLED;
-      }
-      return worst;
-    }
-    // One task that failed settles "afterok" at once.
-    if (term.type() == AFTER_OK && group->ended > group->succeeded) return DEPENDENCY_FAILED;
-    if (!all(over)) return DEPENDENCY_UNFULFILLED;
-    // Task by task instead: see release_corresponding().
-    if (term.type() == AFTER_CORR && job.is_array_record() && group->ended != group->succeeded)
-      return DEPENDENCY_UNFULFILLED;
-    if (term.type() == AFTER_NOT_OK) return fulfilled_if(group->ended > group->succeeded);
-    return of_outcome(term.type(), group->ended == group->succeeded);
+    if (term.type() != AFTER) return evaluate_array(term, job, *group);
+    for (const uint32_t id : group->jobs)
+      if (begun(*core_.state.find(id)) != DEPENDENCY_FULFILLED) return DEPENDENCY_UNFULFILLED;
+    return DEPENDENCY_FULFILLED;
   }
   if (const Job* other = core_.state.find(term.job_id())) {
     if (term.type() == AFTER) return begun(*other);
@@ -245,76 +292,125 @@ DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) 
   return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
 }
 
-void Dependencies::look_again(uint32_t job_id) {
+DependencyStatus Dependencies::evaluate_array(const Dependency& term, const Job& job,
+                                              const ArrayGroup& group) const {
+  // One task that failed settles "afterok" at once.
+  if (term.type() == AFTER_OK && group.ended > group.succeeded) return DEPENDENCY_FAILED;
+  if (!all_over(group)) return DEPENDENCY_UNFULFILLED;
+  // Task by task instead: see release_corresponding().
+  if (term.type() == AFTER_CORR && job.is_array_record() && group.ended != group.succeeded)
+    return DEPENDENCY_UNFULFILLED;
+  if (term.type() == AFTER_NOT_OK) return fulfilled_if(group.ended > group.succeeded);
+  return of_outcome(term.type(), group.ended == group.succeeded);
+}
+
+bool Dependencies::all_over(const ArrayGroup& group) const {
+  return std::all_of(group.jobs.begin(), group.jobs.end(),
+                     [&](uint32_t id) { return over(*core_.state.find(id)); });
+}
+
+void Dependencies::settled(Job& job) {
+  if (never(job)) core_.mail->never_starts(job);
+  if (never(job) && job.submission->kill_on_invalid_dependency) {
+    core_.lifecycle->cancel(job, model::kNobody);
+    return;
+  }
+  if (fulfilled(job) && job.eligible_time < core_.now()) job.eligible_time = core_.now();
+  core_.committer.job_changed(job.id);
+  core_.scheduling->update(job);
+}
+
+void Dependencies::look_at(uint32_t job_id, uint32_t about) {
   Job* job = core_.state.find(job_id);
   if (job == nullptr || job->state != JOB_PENDING || !job->details) return;
   bool changed = false;
   for (Dependency& term : job->details->dependencies) {
     if (term.status() != DEPENDENCY_UNFULFILLED) continue;
+    if (about != 0 && term.type() != SINGLETON && term.job_id() != about) continue;
     term.set_status(evaluate(term, *job));
     changed |= term.status() != DEPENDENCY_UNFULFILLED;
   }
-  if (!changed) return;
-  if (never(*job)) core_.mail->never_starts(*job);
-  if (never(*job) && job->submission->kill_on_invalid_dependency) {
-    core_.lifecycle->cancel(*job, model::kNobody);
-    return;
-  }
-  if (fulfilled(*job) && job->eligible_time < core_.now()) job->eligible_time = core_.now();
-  core_.committer.job_changed(job_id);
-  core_.scheduling->update(*job);
+  if (changed) settled(*job);
 }
 
-void Dependencies::notify(uint32_t job_id, uint32_t array_job_id) {
-  std::vector<uint32_t> jobs;
-  for (const uint32_t id : {job_id, array_job_id}) {
-    const auto waiting = waiting_for_.find(id);
-    if (id == 0 || waiting == waiting_for_.end()) continue;
-    jobs.insert(jobs.end(), waiting->second.begin(), waiting->second.end());
+void Dependencies::look_again(uint32_t job_id) {
+  look_at(job_id, 0);
+}
+
+void Dependencies::tell(Key key, uint32_t about) {
+  const auto waiting = waiting_.find(key);
+  if (waiting == waiting_.end()) return;
+  for (const uint32_t id : waiting->second) looks_.push_back({id, about, kNoTask});
+}
+
+void Dependencies::work_off() {
+  // What is settled may settle more, which stands behind it in the line.
+  if (std::exchange(working_, true)) return;
+  const auto begin = std::chrono::steady_clock::now();
+  while (!looks_.empty() && std::chrono::steady_clock::now() - begin < kSlice) {
+    const Look look = looks_.front();
+    looks_.pop_front();
+    if (look.task == kNoTask) {
+      look_at(look.job_id, look.about);
+      continue;
+    }
+    Job* array = core_.state.find(look.job_id);
+    if (array != nullptr && array->is_array_record() && array->details &&
+        array->array->waiting.contains(look.task))
+      release_task(*array, look.task, look.about);
   }
-  std::sort(jobs.begin(), jobs.end());
-  for (const uint32_t id : jobs) look_again(id);
+  working_ = false;
+  if (looks_.empty() || std::exchange(posted_, true)) return;
+  core_.loop.post([this] {
+    posted_ = false;
+    work_off();
+  });
 }
 
 void Dependencies::started(const Job& job) {
-  if (waiting_for_.empty()) return;
-  notify(job.id, job.array_job_id);
+  if (waiting_.empty()) return;
+  tell(Key{job.id} << 32, job.id);
+  if (job.array_job_id != 0) {
+    tell(Key{job.array_job_id} << 32 | (job.array_task + 1), job.array_job_id);
+    // "after" the whole array: its last task is about to begin.
+    const ArrayGroup& group = *core_.state.find_array(job.array_job_id);
+    if (group.sets.empty() && job.array_job_id != job.id) tell(Key{job.array_job_id} << 32, job.array_job_id);
+  }
+  work_off();
+}
+
+void Dependencies::tell_of_task(const Job& job, const ArrayGroup& group) {
+  const Key whole = Key{job.array_job_id} << 32;
+  if (job.array_task != kNoTask) tell(whole | (job.array_task + 1), job.array_job_id);
+  if (job.array) {
+    for (auto named = waiting_.upper_bound(whole);
+         named != waiting_.end() && named->first >> 32 == job.array_job_id; ++named)
+      if (job.array->waiting.contains(static_cast<uint32_t>(named->first) - 1))
+        tell(named->first, job.array_job_id);
+  }
+  // A whole array is settled by its first failure, by its end, and "after" by what does not wait any more.
+  const uint64_t tasks = job.array ? job.array->waiting.size() : 1;
+  const bool failed = job.state != JOB_COMPLETE && group.ended - group.succeeded <= tasks;
+  if (job.array_job_id != job.id && (failed || job.start_time == 0 || all_over(group)))
+    tell(whole, job.array_job_id);
 }
 
 void Dependencies::ended(const Job& job) {
-  if (const auto waiting = waiting_for_.find(job.array_job_id);
-      job.array_task != kNoTask && waiting != waiting_for_.end()) {
-    // Tasks of other arrays that wait for just this one.
-    std::vector<uint32_t> arrays(waiting->second.begin(), waiting->second.end());
-    std::sort(arrays.begin(), arrays.end());
-    for (const uint32_t id : arrays) {
-      Job* array = core_.state.find(id);
-      if (array == nullptr || !array->is_array_record() || !array->details) continue;
-      const auto& terms = array->details->dependencies;
-      const bool corresponds = std::any_of(terms.begin(), terms.end(), [&](const Dependency& term) {
-        return term.type() == AFTER_CORR && term.job_id() == job.array_job_id && !term.has_array_task_id();
-      });
-      if (corresponds && array->array->waiting.contains(job.array_task))
-        release_task(*array, job.array_task, job.array_job_id);
+  if (job.submission->uses_dependencies) forget(job);
+  const uint32_t array = job.array_job_id;
+  if (const auto others = corresponding_.find(array); array != 0 && others != corresponding_.end()) {
+    // Tasks of other arrays that wait for just this one, or for those that were cancelled together.
+    for (const uint32_t id : others->second) {
+      if (job.array_task != kNoTask) looks_.push_back({id, array, job.array_task});
+      if (job.array) core_.loop.post([this, id] { release_corresponding(id, 0); });
     }
   }
-  if (job.submission->uses_dependencies && job.details) {
-    for (const Dependency& term : job.details->dependencies) {
-      const auto waiting = waiting_for_.find(term.job_id());
-      if (waiting == waiting_for_.end()) continue;
-      waiting->second.erase(job.id);
-      if (waiting->second.empty()) waiting_for_.erase(waiting);
-    }
-    singletons_.erase(job.id);
+  if (!waiting_.empty()) {
+    tell(Key{job.id} << 32, job.id);
+    if (array != 0) tell_of_task(job, *core_.state.find_array(array));
   }
-  if (!waiting_for_.empty()) notify(job.id, job.array_job_id);
-  if (singletons_.empty()) return;
-  std::vector<uint32_t> singletons(singletons_.begin(), singletons_.end());
-  std::sort(singletons.begin(), singletons.end());
-  for (const uint32_t id : singletons) {
-    const Job* waiting = core_.state.find(id);
-    if (waiting != nullptr && waiting->uid == job.uid) look_again(id);
-  }
+  for (const uint32_t id : namesakes_.released(job)) looks_.push_back({id, 0, kNoTask});
+  work_off();
 }
 
 }  // namespace minke::engine

@@ -56,15 +56,20 @@ Result<uint32_t> Actions::update_records(const rpc::UpdateRecordsRequest& reques
   std::vector<store::JobRow> rows;
   for (const rpc::JobSelector& selector : request.jobs()) {
     // While it is in memory its record is written from there.
-    if (core_.state.find(selector.job_id()) != nullptr)
+    if (const Job* job = core_.state.find(selector.job_id())) {
+      if (!core_.rights->viewer(peer.uid).sees(job->uid)) continue;
       return failure(
           "Job " + std::to_string(selector.job_id()) + " has not ended: scontrol update changes it",
           kTransitionState);
+    }
     auto stored = core_.store.job(selector.job_id());
     if (!stored) return failure(stored.error());
     if (!*stored) continue;
     store::JobRow row = std::move(**stored);
-    if (!core_.rights->owns(peer.uid, row.record.uid())) return failure("", kAccessDenied);
+    if (const Status access = core_.rights->access(peer.uid, row.record.uid()); !access) {
+      if (access.error().code == kInvalidJobId) continue;  // as one that there is not
+      return failure(access.error());
+    }
     for (const rpc::Field& field : request.fields()) {
       const Status done = apply_field(field, core_.rights->is_operator(peer.uid), row.record);
       if (!done) return failure(done.error());
@@ -77,13 +82,15 @@ Result<uint32_t> Actions::update_records(const rpc::UpdateRecordsRequest& reques
 
 Status Actions::keep_metrics(const rpc::KeepMetricsRequest& request, const rpc::Peer& peer) {
   // While it is in memory its record is written from there.
-  if (core_.state.find(request.job_id()) != nullptr)
+  if (const Job* job = core_.state.find(request.job_id())) {
+    if (const Status access = core_.rights->access(peer.uid, job->uid); !access) return access;
     return failure("the job has not ended", kTransitionState);
+  }
   auto stored = core_.store.job(request.job_id());
   if (!stored) return failure(stored.error());
   if (!*stored) return failure("", kInvalidJobId);
   store::JobRow row = std::move(**stored);
-  if (!core_.rights->owns(peer.uid, row.record.uid())) return failure("", kAccessDenied);
+  if (const Status access = core_.rights->access(peer.uid, row.record.uid()); !access) return access;
   if (request.metrics_size() > kMaxMetrics)
     return failure("a job's record keeps " + std::to_string(kMaxMetrics) + " metrics at most", kNotSupported);
   for (const Metric& metric : request.metrics()) {

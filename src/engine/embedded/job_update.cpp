@@ -18,12 +18,19 @@
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/spec_change.h"
 #include "engine/embedded/steps.h"
+#include "submit/text_limits.h"
 #include "submit/update.h"
 #include "text/duration.h"
 
 namespace minke::engine {
 
 using namespace model;
+
+namespace {
+
+constexpr int kMostFields = 1000;
+
+}  // namespace
 
 Status Actions::update_steps(const Job& job, const rpc::UpdateJobRequest& request) {
   for (const rpc::Field& field : request.fields()) {
@@ -52,24 +59,45 @@ Status Actions::admits_update(const Job& job, const JobSpec& spec, uint32_t uid)
   return {};
 }
 
-Status Actions::charge_anew(Job& job, JobSpec& spec) {
+Status Actions::admit_anew(Job& job, const JobSpec& spec, const Accounts::Charge& charge, uint32_t uid) {
+  const std::string& list = spec.partition();
+  const auto request = core_.scheduling->request_for(
+      spec, list.empty() ? job.submission->partitions.front() : list.substr(0, list.find(',')), 0);
+  // Itself it does not stand in its own way.
+  core_.accounts->left(job);
+  const uint64_t tasks = job.array ? job.array->waiting.size() : 1;
+  const Status admitted = !request || core_.rights->is_operator(uid)
+                              ? Status()
+                              : core_.accounts->admit(charge, spec, job.uid, *request, tasks);
+  if (admitted) {
+    job.association = charge.association;
+    job.qos = charge.qos;
+    job.partition_qos = charge.partition_qos;
+  }
+  if (!job.ended()) core_.accounts->submitted(job);
+  return admitted;
+}
+
+Status Actions::charge_anew(Job& job, JobSpec& spec, bool larger, uint32_t uid) {
   const JobSpec before = job.submission->spec();
   const bool same = spec.account() == before.account() && spec.qos() == before.qos() &&
                     spec.partition() == before.partition();
-  if (same || !core_.accounts->book().configured()) return {};
+  if ((same && !larger) || !core_.accounts->book().configured()) return {};
+  if (same) return admit_anew(job, spec, {job.association, job.qos, job.partition_qos}, uid);
   if (job.state != JOB_PENDING) return failure("", kJobNotPending);
   const auto charge = core_.accounts->choose(spec, job.uid);
   if (!charge) return failure(charge.error());
-  core_.accounts->left(job);
-  job.association = charge->association;
-  job.qos = charge->qos;
-  job.partition_qos = charge->partition_qos;
-  core_.accounts->submitted(job);
-  return {};
+  return admit_anew(job, spec, *charge, uid);
 }
 
 Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid) {
   if (request.steps()) return update_steps(job, request);
+  if (request.fields_size() > kMostFields)
+    return failure("more than " + std::to_string(kMostFields) + " changes at once", kNotSupported);
+  for (const rpc::Field& field : request.fields()) {
+    for (const std::string* text : {&field.name(), &field.value()})
+      if (const Status fit = submit::check_text("a change", *text, submit::kMostLineBytes); !fit) return fit;
+  }
   if (job.ended()) return failure("", kJobFinished);
   JobSpec spec = job.submission->spec();
   // The limit in force stands for the one asked for, so that "+10" counts from it.
@@ -105,6 +133,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
         break;
     }
   }
+  if (const Status fit = submit::check_texts(spec); !fit) return fit;
   if (const Status admitted = admits_update(job, spec, uid); !admitted) return admitted;
   if (is_resize(job, request)) return give_nodes_back(job, request.fields(0), spec);
   if (job.state != JOB_PENDING && (placement || dependencies || begin)) return failure("", kJobNotPending);
@@ -113,7 +142,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
   if (job.state != JOB_PENDING && priority && (other_nice || spec.priority() == 0))
     return failure("", kJobFinished);
   if (dependencies) {
-    if (const Status known = core_.dependencies->check(spec); !known) return known;
+    if (const Status known = core_.dependencies->check(spec, job.uid); !known) return known;
     if (const Status line = core_.dependencies->check_circle(job, spec); !line) return line;
   }
   if (placement || (time_limit && job.state == JOB_PENDING)) {
@@ -123,10 +152,13 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
     if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
     spec.set_partition(partitions);
   }
-  if (const Status charged = charge_anew(job, spec); !charged) return charged;
+  const bool larger = job.state == JOB_PENDING && (placement || time_limit);
+  if (const Status charged = charge_anew(job, spec, larger, uid); !charged) return charged;
   core_.scheduling->remove(job);
   core_.mail->complete_address(spec, job.uid);
+  const std::string name(job.submission->brief_spec().name);
   change_spec(core_, job, spec);
+  if (spec.name() != name) core_.dependencies->renamed(job, name);
   if (time_limit) {
     job.time_limit_minutes = spec.has_time_limit_minutes() && spec.time_limit_minutes() != 0
                                  ? spec.time_limit_minutes()
@@ -137,6 +169,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
   if (spec.has_requeue()) job.requeue_allowed = spec.requeue();
   if (begin) job.eligible_time = std::max(core_.now(), spec.begin_time());
   if (dependencies) {
+    core_.dependencies->forget(job);
     job.need_details().dependencies.clear();
     core_.dependencies->watch(job);
   }
@@ -161,10 +194,14 @@ void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer
   } else {
     *names.Add() = request.name();
   }
-  Selectors selectors = named(jobs, names, peer);
-  if (selectors.empty()) selectors.Add();
-  for_each(
-      selectors, peer, reply, [&](Job& job) { return update_job(job, request, peer.uid); }, kJobFinished);
+  ActionOrder order;
+  order.uid = peer.uid;
+  order.reply = std::move(reply);
+  order.selectors = named(jobs, names, peer);
+  if (order.selectors.empty()) order.selectors.Add();
+  order.when_ended = kJobFinished;
+  order.action = [this, request, uid = peer.uid](Job& job) { return update_job(job, request, uid); };
+  carry_out(core_, std::move(order));
 }
 
 }  // namespace minke::engine

@@ -36,7 +36,7 @@ void Launching::recover_batch(const node::Launch& launch) {
   Job* job = core_.state.find(launch.id().job_id());
   if (readable && record.has_array_task_id() && (job == nullptr || job->is_array_record())) {
     // It was split from its array and launched, and then the daemon was killed before that was committed.
-    Job* array = core_.state.find(record.array_job_id());
+    Job* array = core_.state.find_task(record.array_job_id(), record.array_task_id());
     if (array != nullptr && array->is_array_record()) {
       // Its entry in the queue counts its tasks. Where the task does not wait (its end is durable, and only
       // the launcher had not been told), the array is as it was: resume_waiting() puts it back.

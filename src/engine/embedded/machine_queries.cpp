@@ -26,7 +26,8 @@ std::optional<uint32_t> number_variable(pid_t pid, const char* name) {
 
 }  // namespace
 
-void Queries::processes(const rpc::QueryPidsRequest& request, const Part& part) {
+void Queries::processes(const rpc::QueryPidsRequest& request, Viewer viewer, const Part& part) {
+  const JobMatcher matcher(request.filter(), viewer);
   rpc::ServerMessage message;
   rpc::PidsReply& reply = *message.mutable_pids();
   const std::string prefix = node::launcher_home_id(core_.config.home) + "/";
@@ -37,9 +38,7 @@ void Queries::processes(const rpc::QueryPidsRequest& request, const Part& part) 
     const auto id =
         text::parse_unsigned(marker->substr(prefix.size(), marker->find('.') - prefix.size()), 0xffffffff);
     const Job* job = id ? core_.state.find(static_cast<uint32_t>(*id)) : nullptr;
-    if (job == nullptr || !job->holds_nodes() || !selected(request.filter(), *job)) {
-      continue;
-    }
+    if (job == nullptr || !job->holds_nodes() || !matcher.selected(*job)) continue;
     const auto step = number_variable(process.pid, "SLURM_STEP_ID");
     if (request.batch_only() ? step.has_value() : request.has_step_id() && step != request.step_id())
       continue;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/embedded/job.h"
+#include "engine/embedded/job_matcher.h"
 #include "engine/embedded/metric_keeper.h"
 #include "engine/embedded/series.h"
 #include "model/cluster.pb.h"
@@ -42,7 +43,7 @@ class Measuring {
   void store_all();
 
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
-  void query(const rpc::QueryMeasurementsRequest& request, const Part& part);
+  void query(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
 
   // Why the GPUs cannot be asked now; empty: they can, or there are none.
   const std::string& gpu_problem() const { return gpu_problem_; }
@@ -64,10 +65,11 @@ class Measuring {
   void lost_gpus(std::map<std::string, std::string> lost);
   std::map<std::string, double> gpu_joules(const Round& round);  // since the round before, by UUID
   void store(uint32_t job_id, Track& track);
-  void answer(const rpc::QueryMeasurementsRequest& request, const Part& part);
-  void add_running(const rpc::QueryMeasurementsRequest& request, rpc::MeasurementsReply& reply);
-  void add_ended(const rpc::QueryMeasurementsRequest& request, rpc::MeasurementsReply& reply);
-  void add_counts(const rpc::JobFilter& filter, rpc::MeasurementsReply& reply);
+  void answer(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
+  void add_running(const rpc::QueryMeasurementsRequest& request, Viewer viewer,
+                   rpc::MeasurementsReply& reply);
+  void add_ended(const rpc::QueryMeasurementsRequest& request, Viewer viewer, rpc::MeasurementsReply& reply);
+  void add_counts(const rpc::JobFilter& filter, Viewer viewer, rpc::MeasurementsReply& reply);
 
   Core& core_;
   std::map<uint32_t, Track> tracks_;  // by job

@@ -12,32 +12,23 @@ namespace minke::engine {
 
 using namespace model;
 
-namespace {
-
-bool allowed(const rpc::JobFilter& filter, uint32_t uid) {
-  return filter.uids().empty() ||
-         std::find(filter.uids().begin(), filter.uids().end(), uid) != filter.uids().end();
-}
-
-}  // namespace
-
-void Measuring::query(const rpc::QueryMeasurementsRequest& request, const Part& part) {
+void Measuring::query(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part) {
   const double age =
       std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count() -
       last_seconds_;
   if (!request.fresh() || core_.config.measuring_interval == 0 || (last_seconds_ != 0 && age < kFresh))
-    return answer(request, part);
-  when_received_.push_back([this, request, part] { answer(request, part); });
+    return answer(request, viewer, part);
+  when_received_.push_back([this, request, viewer, part] { answer(request, viewer, part); });
   ask();
 }
 
-void Measuring::answer(const rpc::QueryMeasurementsRequest& request, const Part& part) {
+void Measuring::answer(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part) {
   rpc::ServerMessage message;
   rpc::MeasurementsReply& reply = *message.mutable_measurements();
   reply.set_now(core_.now());
-  add_running(request, reply);
-  if (!request.filter().jobs().empty()) add_ended(request, reply);
-  if (request.with_counts()) add_counts(request.filter(), reply);
+  add_running(request, viewer, reply);
+  if (!request.filter().jobs().empty()) add_ended(request, viewer, reply);
+  if (request.with_counts()) add_counts(request.filter(), viewer, reply);
   rpc::MachineMeasurement& machine = *reply.mutable_machine();
   machine.set_cores(machine_cores_);
   machine.set_memory_kib(machine_.memory_kib);
@@ -54,10 +45,12 @@ void Measuring::answer(const rpc::QueryMeasurementsRequest& request, const Part&
   part(message, true);
 }
 
-void Measuring::add_running(const rpc::QueryMeasurementsRequest& request, rpc::MeasurementsReply& reply) {
+void Measuring::add_running(const rpc::QueryMeasurementsRequest& request, Viewer viewer,
+                            rpc::MeasurementsReply& reply) {
+  const JobMatcher matcher(request.filter(), viewer);
   for (const auto& [id, track] : tracks_) {
     const Job* job = core_.state.find(id);
-    if (job == nullptr || !selected(request.filter(), *job) || !allowed(request.filter(), job->uid)) continue;
+    if (job == nullptr || !matcher.selected(*job) || !matcher.is_of(job->uid)) continue;
     rpc::JobMeasurement& measured = *reply.add_jobs();
     JobRecord& record = *measured.mutable_job();
     record = core_.state.record_of(*job);
@@ -74,11 +67,13 @@ void Measuring::add_running(const rpc::QueryMeasurementsRequest& request, rpc::M
   }
 }
 
-void Measuring::add_ended(const rpc::QueryMeasurementsRequest& request, rpc::MeasurementsReply& reply) {
+void Measuring::add_ended(const rpc::QueryMeasurementsRequest& request, Viewer viewer,
+                          rpc::MeasurementsReply& reply) {
+  const JobMatcher matcher(request.filter(), viewer);
   for (const uint32_t id : stored_ids(request.filter(), core_.store)) {
     if (tracks_.contains(id)) continue;
     auto row = core_.store.job(id);
-    if (!row || !*row || !allowed(request.filter(), (*row)->record.uid())) continue;
+    if (!row || !*row || !matcher.is_of((*row)->record.uid())) continue;
     const auto stored = core_.store.series(id, (*row)->record.restarts());
     rpc::JobMeasurement measured;
     if (!stored || !*stored || !measured.mutable_series()->ParseFromString(**stored)) continue;
@@ -92,10 +87,11 @@ void Measuring::add_ended(const rpc::QueryMeasurementsRequest& request, rpc::Mea
   }
 }
 
-void Measuring::add_counts(const rpc::JobFilter& filter, rpc::MeasurementsReply& reply) {
+void Measuring::add_counts(const rpc::JobFilter& filter, Viewer viewer, rpc::MeasurementsReply& reply) {
+  const JobMatcher matcher(filter, viewer);
   std::map<std::tuple<std::string, uint32_t, std::string, int, bool, bool>, rpc::JobCount> counts;
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (!allowed(filter, job->uid)) continue;
+    if (!matcher.is_of(job->uid)) continue;
     const BriefSpec brief = job->submission->brief_spec();
     const std::string partition = job->details && !job->details->partition.empty()
                                       ? job->details->partition

@@ -152,7 +152,9 @@ void Priorities::policy_changed() {
   timer_->cancel();
 }
 
-void Priorities::query(const rpc::QueryPrioritiesRequest& request, rpc::PrioritiesReply& reply) const {
+void Priorities::query(const rpc::QueryPrioritiesRequest& request, Viewer viewer,
+                       rpc::PrioritiesReply& reply) const {
+  const JobMatcher matcher(request.filter(), viewer);
   const PriorityPolicy& policy = core_.config.priority;
   reply.set_multifactor(policy.multifactor);
   rpc::PriorityWeights& weights = *reply.mutable_weights();
@@ -168,8 +170,7 @@ void Priorities::query(const rpc::QueryPrioritiesRequest& request, rpc::Prioriti
     one.set_seconds(weight);
   }
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->state != JOB_PENDING || !job->committed || job->priority == 0 ||
-        !selected(request.filter(), *job))
+    if (job->state != JOB_PENDING || !job->committed || job->priority == 0 || !matcher.selected(*job))
       continue;
     const JobSpec spec = job->submission->spec();
     for (const std::string& partition : job->submission->partitions) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/embedded/job.h"
+#include "engine/embedded/job_matcher.h"
 #include "os/event_loop.h"
 #include "rpc/messages.pb.h"
 #include "sched/priority.h"
@@ -36,7 +37,7 @@ class Priorities {
   void something_waits();  // the timer is set, if time changes anything
   void policy_changed();
 
-  void query(const rpc::QueryPrioritiesRequest& request, rpc::PrioritiesReply& reply) const;
+  void query(const rpc::QueryPrioritiesRequest& request, Viewer viewer, rpc::PrioritiesReply& reply) const;
 
  private:
   void calculate();

@@ -18,6 +18,7 @@
 #include "engine/embedded/steps.h"
 #include "model/error.h"
 #include "node/discovery.h"
+#include "submit/text_limits.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -28,11 +29,7 @@ using namespace model;
 namespace {
 
 constexpr int kJobsPerPart = 500;
-
-template <typename List, typename Value>
-bool none_or_contains(const List& list, const Value& value) {
-  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
-}
+constexpr size_t kBytesPerPart = size_t{4} << 20;
 
 void add_times(JobRecord& record, int64_t begin_time, int64_t now) {
   if (record.state() == JOB_PENDING) {
@@ -107,26 +104,6 @@ void add_request(JobRecord& record, const sched::Request* request, const sched::
   if (spec.has_mem_per_gpu_mib()) record.set_memory_mib(spec.mem_per_gpu_mib() * gpus);
 }
 
-namespace {
-
-bool runs_on(const JobRecord& record, const rpc::JobFilter& filter) {
-  if (filter.nodes().empty()) return true;
-  return std::any_of(record.nodes().begin(), record.nodes().end(), [&](const NodeAllocation& node) {
-    return none_or_contains(filter.nodes(), node.node());
-  });
-}
-
-// One of a list of partitions, as those of jobs that wait are.
-bool in_partition(const rpc::JobFilter& filter, const JobRecord& record) {
-  if (filter.partitions().empty()) return true;
-  const std::string list = "," + record.partition() + ",";
-  return std::any_of(filter.partitions().begin(), filter.partitions().end(), [&](const std::string& name) {
-    return list.find("," + name + ",") != std::string::npos;
-  });
-}
-
-}  // namespace
-
 void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name,
               const std::string& type, uint32_t count) {
   for (Gres& gres : list) {
@@ -154,66 +131,13 @@ bool was_struck_out(const JobRecord& record) {
          record.state() == JOB_CANCELLED && record.start_time() == 0;
 }
 
-bool passes(const rpc::JobFilter& filter, const JobRecord& record) {
-  return none_or_contains(filter.users(), record.user_name()) &&
-         none_or_contains(filter.uids(), record.uid()) &&
-         none_or_contains(filter.names(), record.has_spec() ? record.spec().name() : record.name()) &&
-         none_or_contains(filter.accounts(), record.account()) &&
-         none_or_contains(filter.qos(), record.qos()) &&
-         none_or_contains(filter.wckeys(), record.spec().wckey()) &&
-         none_or_contains(filter.reservations(), record.spec().reservation()) &&
-         in_partition(filter, record) && runs_on(record, filter);
-}
-
-namespace {
-
-// What job ids speak of. `task`: kNoTask for the record of the tasks that wait.
-struct Identity {
-  uint32_t job_id, array_job_id, task, het_job_id, het_offset;
-};
-Identity identity_of(const Job& job) {
-  return {job.id, job.array_job_id, job.array_task, job.het_job_id, job.het_offset};
-}
-Identity identity_of(const JobRecord& job) {
-  return {job.job_id(), job.array_job_id(), job.has_array_task_id() ? job.array_task_id() : kNoTask,
-          job.het_job_id(), job.het_job_offset()};
-}
-
-bool selects(const rpc::JobSelector& selector, const Identity& job) {
-  const uint32_t id = selector.job_id();
-  if (selector.has_het_offset()) return id == job.het_job_id && selector.het_offset() == job.het_offset;
-  if (selector.tasks().empty()) return id == job.job_id || id == job.array_job_id || id == job.het_job_id;
-  if (id != job.array_job_id || job.task == kNoTask) return false;
-  return std::any_of(selector.tasks().begin(), selector.tasks().end(), [&](const IndexRange& range) {
-    return job.task >= range.first() && job.task <= range.last() &&
-           (job.task - range.first()) % std::max(1u, range.step()) == 0;
-  });
-}
-
-bool selected(const rpc::JobFilter& filter, const Identity& job) {
-  return filter.jobs().empty() || std::any_of(filter.jobs().begin(), filter.jobs().end(),
-                                              [&](const auto& selector) { return selects(selector, job); });
-}
-
-}  // namespace
-
-bool selects(const rpc::JobSelector& selector, const Job& job) {
-  return selects(selector, identity_of(job));
-}
-bool selects(const rpc::JobSelector& selector, const JobRecord& record) {
-  return selects(selector, identity_of(record));
-}
-bool selected(const rpc::JobFilter& filter, const Job& job) {
-  return selected(filter, identity_of(job));
-}
-bool selected(const rpc::JobFilter& filter, const JobRecord& record) {
-  return selected(filter, identity_of(record));
-}
-
 std::vector<uint32_t> stored_ids(const rpc::JobFilter& filter, store::Store& store) {
+  constexpr int kMostLooks = 1000;  // of so many named jobs it is looked whether they are heterogeneous
   std::vector<uint32_t> ids;
+  int looks = 0;
   for (const auto& selector : filter.jobs()) {
     ids.push_back(selector.job_id());
+    if (!selector.tasks().empty() || ++looks > kMostLooks) continue;
     const auto first = store.job(selector.job_id());
     if (!first || !*first || (*first)->record.het_job_id() != selector.job_id()) continue;
     const std::string& set = (*first)->record.het_job_id_set();
@@ -231,9 +155,9 @@ void set_error(rpc::ServerMessage& message, const Error& error) {
 
 namespace {
 
-bool state_shown(const rpc::JobFilter& filter, const JobRecord& record) {
+bool state_shown(const rpc::JobFilter& filter, const JobMatcher& matcher, const JobRecord& record) {
   if (filter.all_states()) return true;
-  if (!filter.states().empty()) return none_or_contains(filter.states(), static_cast<int>(record.state()));
+  if (!filter.states().empty()) return matcher.has_state(record.state());
   return record.completing() || record.state() <= JOB_SUSPENDED;
 }
 
@@ -279,7 +203,7 @@ void Queries::complete(JobRecord& record, const Job* job) {
 void Queries::write_brief(const Job& job, JobRecord& record) {
   core_.state.write_record(job, record);
   const BriefSpec spec = job.submission->brief_spec();
-  record.set_name(spec.name.data(), spec.name.size());
+  record.set_name(spec.name.data(), std::min(spec.name.size(), submit::kMostNameBytes));
   if (record.partition().empty()) record.set_partition(spec.partition.data(), spec.partition.size());
   record.set_account(spec.account.data(), spec.account.size());
   record.set_qos(spec.qos.data(), spec.qos.size());
@@ -291,6 +215,7 @@ void Queries::write_brief(const Job& job, JobRecord& record) {
 JobRecord Queries::full_record(const Job& job) {
   JobRecord record = core_.state.record_of(job);
   *record.mutable_spec() = job.submission->spec();
+  submit::cut_texts(*record.mutable_spec());
   if (job.details && !job.details->dependencies.empty()) {
     record.mutable_spec()->clear_dependencies();
     for (const Dependency& term : job.details->dependencies)
@@ -300,8 +225,11 @@ JobRecord Queries::full_record(const Job& job) {
   return record;
 }
 
-void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
-  const rpc::JobFilter& filter = request.filter();
+void Queries::jobs(const rpc::QueryJobsRequest& request, Viewer viewer, const Part& part) {
+  // Shared with the parts of the answer that the store makes later.
+  const auto asked = std::make_shared<const rpc::JobFilter>(request.filter());
+  const rpc::JobFilter& filter = *asked;
+  const auto matcher = std::make_shared<const JobMatcher>(filter, viewer);
   const int64_t now = core_.now();
   const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
   std::unordered_map<uint32_t, int64_t> expected_starts;
@@ -315,15 +243,11 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   message->mutable_jobs()->set_now(now);
   auto found = std::make_shared<std::unordered_set<uint32_t>>();  // ended ones that are still in memory
   bool any_selected = false;
+  size_t bytes = 0;
   const bool brief = request.brief() && filter.wckeys().empty() && filter.reservations().empty();
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->committed) continue;
-    if (!selected(filter, *job) && !(job->array && std::any_of(filter.jobs().begin(), filter.jobs().end(),
-                                                               [array = job->array_job_id](const auto& s) {
-                                                                 return s.job_id() == array;
-                                                               }))) {
-      continue;
-    }
+    if (!matcher->touches(*job)) continue;
     any_selected = true;
     JobRecord& record = *message->mutable_jobs()->add_jobs();
     if (brief) {
@@ -340,13 +264,16 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
       }
     }
     if (job->ended()) found->insert(id);
-    if (!state_shown(filter, record) || !passes(filter, record) || was_struck_out(record)) {
+    if (!state_shown(filter, *matcher, record) || !matcher->passes(record) || was_struck_out(record)) {
       message->mutable_jobs()->mutable_jobs()->RemoveLast();
       continue;
     }
-    if (message->jobs().jobs_size() >= kJobsPerPart) {
+    if (record.has_spec()) record.mutable_spec()->clear_submit_line();  // the accounting record's alone
+    bytes += record.ByteSizeLong();
+    if (message->jobs().jobs_size() >= kJobsPerPart || bytes > kBytesPerPart) {
       part(*message, false);
       message->mutable_jobs()->clear_jobs();
+      bytes = 0;
     }
   }
   const bool wants_ended = filter.all_states() || (!filter.jobs().empty() && !any_selected) ||
@@ -360,8 +287,9 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
   query.ended_since = std::max<int64_t>(1, now - core_.config.min_job_age_seconds);
   query.job_ids = stored_ids(filter, core_.store);
   auto any = std::make_shared<bool>(any_selected);
-  core_.store.query(std::move(query), [this, part, filter, message, found, any](auto chunk) {
-    core_.loop.post([this, part, filter, message, found, any, chunk = std::move(chunk)]() mutable {
+  core_.store.query(std::move(query), [this, part, asked, matcher, message, found, any](auto chunk) {
+    core_.loop.post([this, part, asked, matcher, message, found, any, chunk = std::move(chunk)]() mutable {
+      const rpc::JobFilter& wanted = *asked;
       if (!chunk) {
         rpc::ServerMessage reply;
         set_error(reply, chunk.error());
@@ -371,14 +299,12 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
       for (store::AccountedJob& stored : *chunk) {
         JobRecord& record = stored.job.record;
         if (found->contains(record.job_id())) continue;
-        if (!selected(filter, record)) {
-          continue;
-        }
+        if (!matcher->selected(record)) continue;
         *any = true;
         if (was_struck_out(record)) continue;
         *record.mutable_spec() = std::move(stored.spec);
         complete(record, nullptr);
-        if (state_shown(filter, record) && passes(filter, record)) {
+        if (state_shown(wanted, *matcher, record) && matcher->passes(record)) {
           *message->mutable_jobs()->add_jobs() = std::move(record);
         }
       }
@@ -388,7 +314,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, const Part& part) {
         message->mutable_jobs()->clear_jobs();
         return;
       }
-      if (filter.jobs_size() == 1 && !*any) {
+      if (wanted.jobs_size() == 1 && !*any) {
         rpc::ServerMessage reply;
         set_error(reply, Error{kInvalidJobId, {}});
         part(reply, true);
@@ -415,28 +341,33 @@ StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {
   return step;
 }
 
-void Queries::steps(const rpc::QueryStepsRequest& request, const Part& part) {
+void Queries::steps(const rpc::QueryStepsRequest& request, Viewer viewer, const Part& part) {
+  const JobMatcher matcher(request.filter(), viewer);
   rpc::ServerMessage message;
   message.mutable_steps()->set_now(core_.now());
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->holds_nodes() || job->completing || !selected(request.filter(), *job)) continue;
+    if (!job->holds_nodes() || job->completing || !matcher.selected(*job)) continue;
     const JobRecord record = full_record(*job);
-    if (!passes(request.filter(), record)) continue;
+    if (!matcher.passes(record)) continue;
     if (job->has_script()) *message.mutable_steps()->add_steps() = batch_step(*job, record);
-    for (StepRecord& step : core_.steps->of_job(id)) *message.mutable_steps()->add_steps() = std::move(step);
+    for (StepRecord& step : core_.steps->of_job(id)) {
+      step.clear_submit_line();  // the accounting record's alone
+      *message.mutable_steps()->add_steps() = std::move(step);
+    }
   }
   part(message, true);
 }
 
-void Queries::step_usage(const rpc::QueryStepUsageRequest& request, const Part& part) {
+void Queries::step_usage(const rpc::QueryStepUsageRequest& request, Viewer viewer, const Part& part) {
+  const JobMatcher matcher(request.filter(), viewer);
   rpc::ServerMessage message;
   rpc::StepUsageReply& reply = *message.mutable_step_usage();
   reply.set_now(core_.now());
   const UsageReader reader;
   for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->holds_nodes() || job->completing || !selected(request.filter(), *job)) continue;
+    if (!job->holds_nodes() || job->completing || !matcher.selected(*job)) continue;
     const JobRecord record = full_record(*job);
-    if (!passes(request.filter(), record)) continue;
+    if (!matcher.passes(record)) continue;
     if (job->has_script()) {
       rpc::StepUsage& usage = *reply.add_steps();
       *usage.mutable_step() = batch_step(*job, record);
@@ -462,8 +393,8 @@ void Queries::script(const rpc::QueryScriptRequest& request, uint32_t uid, const
     hash = (*stored)->script;
     owner = (*stored)->record.uid();
   }
-  if (hash && !core_.rights->owns(uid, owner)) {
-    set_error(message, Error{kAccessDenied, {}});
+  if (const Status access = core_.rights->access(uid, owner); hash && !access) {
+    set_error(message, access.error());
     return part(message, true);
   }
   const auto content = hash ? core_.store.content(*hash) : Result<std::optional<std::string>>(std::nullopt);

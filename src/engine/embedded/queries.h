@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/job_matcher.h"
 #include "rpc/messages.pb.h"
 #include "sched/layout.h"
 #include "sched/request.h"
@@ -24,10 +25,10 @@ class Queries {
   // Each is called with parts of the answer; `last` with the final one.
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
 
-  void jobs(const rpc::QueryJobsRequest& request, const Part& part);
-  void steps(const rpc::QueryStepsRequest& request, const Part& part);
-  void accounting(const rpc::QueryAccountingRequest& request, Part part);
-  void step_usage(const rpc::QueryStepUsageRequest& request, const Part& part);
+  void jobs(const rpc::QueryJobsRequest& request, Viewer viewer, const Part& part);
+  void steps(const rpc::QueryStepsRequest& request, Viewer viewer, const Part& part);
+  void accounting(const rpc::QueryAccountingRequest& request, Viewer viewer, Part part);
+  void step_usage(const rpc::QueryStepUsageRequest& request, Viewer viewer, const Part& part);
   // `uid`: who asks; it must be the job's owner, or an operator.
   void script(const rpc::QueryScriptRequest& request, uint32_t uid, const Part& part);
   void nodes(const Part& part);
@@ -36,8 +37,9 @@ class Queries {
   void configuration(const Part& part);
   void licenses(const Part& part);
   // The processes of jobs that run (scontrol listpids), as /proc shows them.
-  void processes(const rpc::QueryPidsRequest& request, const Part& part);
-  void diagnostics(const rpc::QueryDiagnosticsRequest& request, size_t connections, const Part& part);
+  void processes(const rpc::QueryPidsRequest& request, Viewer viewer, const Part& part);
+  void diagnostics(const rpc::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
+                   const Part& part);
 
   // A job with its spec, paths and what it asks for: as commands show it.
   model::JobRecord full_record(const Job& job);
@@ -53,12 +55,6 @@ class Queries {
   Core& core_;
 };
 
-// Whether a job, given as full_record() has it, passes everything in the filter but job ids and states.
-bool passes(const rpc::JobFilter& filter, const model::JobRecord& record);
-
-// Whether the filter's job ids mean this job; none mean all.
-bool selected(const rpc::JobFilter& filter, const Job& job);
-bool selected(const rpc::JobFilter& filter, const model::JobRecord& record);
 // Adds to the entry of this name and type, which is made where there is none.
 void add_gres(google::protobuf::RepeatedPtrField<model::Gres>& list, const std::string& name,
               const std::string& type, uint32_t count);
@@ -71,8 +67,6 @@ void add_request(model::JobRecord& record, const sched::Request* request,
                  const sched::LayoutPartition* partition = nullptr);
 void set_error(rpc::ServerMessage& message, const Error& error);
 
-bool selects(const rpc::JobSelector& selector, const Job& job);
-bool selects(const rpc::JobSelector& selector, const model::JobRecord& record);
 // The ids under which the store has the jobs that a filter names: those of all components of a heterogeneous
 // job among them.
 std::vector<uint32_t> stored_ids(const rpc::JobFilter& filter, store::Store& store);

@@ -102,10 +102,14 @@ void Queries::partitions(const Part& part) {
   part(message, true);
 }
 
-void Queries::diagnostics(const rpc::QueryDiagnosticsRequest& request, size_t connections, const Part& part) {
+void Queries::diagnostics(const rpc::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
+                          const Part& part) {
   rpc::ServerMessage message;
   rpc::DiagnosticsReply& reply = *message.mutable_diagnostics();
   core_.diagnostics.write(reply, [this](uint32_t uid) { return core_.state.user_name(uid); });
+  // Who asks how often tells who has jobs.
+  for (int i = reply.by_user_size(); i-- > 0;)
+    if (!viewer.sees(reply.by_user(i).id())) reply.mutable_by_user()->DeleteSubrange(i, 1);
   reply.set_connections(static_cast<uint32_t>(connections));
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == JOB_RUNNING) reply.set_jobs_running(reply.jobs_running() + 1);

@@ -109,16 +109,13 @@ bool Rights::is_operator(uint32_t uid) {
   return core_.config.shared && known(uid, primary_group_of(uid)).is_operator;
 }
 
-bool Rights::may_see(uint32_t uid, uint32_t job_uid) {
-  return !core_.config.private_jobs || owns(uid, job_uid);
+Viewer Rights::viewer(uint32_t uid) {
+  return {uid, !core_.config.private_jobs || is_operator(uid)};
 }
 
-void Rights::narrow(uint32_t uid, rpc::JobFilter& filter) {
-  if (!core_.config.private_jobs || is_operator(uid)) return;
-  const bool own = filter.uids().empty() ||
-                   std::find(filter.uids().begin(), filter.uids().end(), uid) != filter.uids().end();
-  filter.clear_uids();
-  filter.add_uids(own ? uid : kNobody);  // nobody's
+Status Rights::access(uint32_t uid, uint32_t job_uid) {
+  if (owns(uid, job_uid)) return {};
+  return failure("", viewer(uid).sees(job_uid) ? model::kAccessDenied : model::kInvalidJobId);
 }
 
 void Rights::redact(uint32_t uid, rpc::ServerMessage& answer) {

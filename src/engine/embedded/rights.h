@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/job_matcher.h"
 #include "model/accounts.pb.h"
 #include "model/job.pb.h"
 #include "node/launch.pb.h"
@@ -34,9 +35,12 @@ class Rights {
   bool is_operator(uint32_t uid);
   // To change a job, run steps in it, and see its script.
   bool owns(uint32_t uid, uint32_t job_uid) { return uid == job_uid || is_operator(uid); }
-  // That it is there at all: PrivateData. `narrow` makes a filter pass only those jobs.
-  bool may_see(uint32_t uid, uint32_t job_uid);
-  void narrow(uint32_t uid, rpc::JobFilter& filter);
+  // Whose jobs he may know of at all: PrivateData. Every answer that speaks of jobs asks this; to a job that
+  // he does not see, it is the one to a job that there never was.
+  Viewer viewer(uint32_t uid);
+  // Whether he may change a job of this user, and if not, what he is told: a job that he does not see is one
+  // that there never was.
+  Status access(uint32_t uid, uint32_t job_uid);
   // Why a job waits, as this user may know it: nothing of another's job, and whose the jobs before it are
   // only where they are his.
   void redact(uint32_t uid, rpc::ServerMessage& answer);

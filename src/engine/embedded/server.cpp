@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "base/request_guard.h"
 #include "engine/embedded/accounts.h"
+#include "engine/embedded/answers.h"
 #include "engine/embedded/budgets.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/job_environment.h"
@@ -36,7 +38,6 @@ using namespace model;
 
 namespace {
 
-constexpr size_t kStepKeyBytes = 16;
 constexpr size_t kMostUnsentBytes = size_t{256} << 20;  // answers that a client has not read
 
 // Operators' requests, of which some change things before they are done with checking.
@@ -53,14 +54,16 @@ bool changes_at_once(rpc::ClientMessage::BodyCase kind) {
       return false;
   }
 }
+// Of one message of an answer: long enough to be worth its trouble, and many to a frame.
+constexpr size_t kMostPartBytes = size_t{4} << 20;
 
 }  // namespace
 
 struct Server::Client {
   std::unique_ptr<rpc::Connection> connection;
   rpc::Peer peer;
-  std::vector<std::string> step_keys;  // of the steps that this client is told about
-  std::set<uint32_t> waits_for;        // jobs
+  std::map<std::string, uint32_t> steps;  // key and job of the steps that this client is told about
+  std::set<uint32_t> waits_for;           // jobs
   struct Charges {
     Budgets::Charge connection, descriptors, receiving, unread;
   } charges;
@@ -70,7 +73,6 @@ struct Server::Client {
   void send(rpc::ServerMessage& message, uint32_t request_id, bool last) {
     if (!connection || leaving) return;
     message.set_request_id(request_id);
-    message.set_last(last);
     if (message.has_error() && message.error().code() != 0) {
       // Slurm's words for the number, and ours for what exactly is wrong.
       const std::string_view text = slurm_error_text(static_cast<int>(message.error().code()));
@@ -79,7 +81,12 @@ struct Server::Client {
         message.mutable_error()->set_message(std::string(text));
       }
     }
-    connection->send(message);
+    remove_secrets(message);
+    cut_texts(message);
+    send_in_parts(message, kMostPartBytes, [this, last](rpc::ServerMessage& part, bool more) {
+      part.set_last(last && !more);
+      connection->send(part);
+    });
     leaving = may_hold_unread && !may_hold_unread(*this);
   }
   void send_error(uint32_t request_id, const Error& error) {
@@ -197,7 +204,7 @@ void Server::admit(const rpc::Peer& peer, const Connect& connect) {
 
 void Server::drop(Clients::iterator place) {
   const std::shared_ptr<Client> client = place->second;
-  for (const std::string& step : client->step_keys) core_.steps->forget_report(step);
+  forget_steps(*client);
   for (const uint32_t job : client->waits_for) core_.waiting->forget(job, client.get());
   client->connection.reset();
   clients_.erase(place);
@@ -305,7 +312,9 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
     rpc::ServerMessage message;
     *message.mutable_wait_job()->mutable_job() = record;
     if (last && record.state() == JOB_RUNNING) {
-      if (const Job* job = core_.state.find(record.job_id())) {
+      // What its processes are told is its owner's to know.
+      if (const Job* job = core_.state.find(record.job_id());
+          job != nullptr && core_.rights->owns(self->peer.uid, job->uid)) {
         for (std::string& variable :
              allocation_environment(record, core_.launching->surroundings(*job, record.spec()))) {
           message.mutable_wait_job()->add_environment(std::move(variable));
@@ -320,17 +329,19 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
     }
     self->send(message, request_id, last);
   };
+  const Viewer viewer = core_.rights->viewer(client->peer.uid);
   const Job* job = core_.state.find(request.job_id());
   const ArrayGroup* array = core_.state.find_array(request.job_id());
-  if (job != nullptr && !core_.rights->may_see(client->peer.uid, job->uid))
+  // All records of an array are of one user; that with its number may have ended before the others.
+  const Job* known = job == nullptr && array != nullptr ? core_.state.find(*array->jobs.begin()) : job;
+  if (known != nullptr && !viewer.sees(known->uid))
     return client->send_error(request_id, Error{kInvalidJobId, {}});
   if (job == nullptr && array == nullptr) {
     const auto stored = core_.store.job(request.job_id());
     if (!stored) return client->send_error(request_id, stored.error());
     if (!*stored) return client->send_error(request_id, Error{kInvalidJobId, {}});
     const JobRecord& record = (*stored)->record;
-    if (!core_.rights->may_see(client->peer.uid, record.uid()))
-      return client->send_error(request_id, Error{kInvalidJobId, {}});
+    if (!viewer.sees(record.uid())) return client->send_error(request_id, Error{kInvalidJobId, {}});
     if (record.array_job_id() == 0) return answer(record, true);
     // Of an array the highest exit code of all its tasks is told.
     const auto told = std::make_shared<JobRecord>(record);
@@ -375,22 +386,36 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
 
 void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
                          const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors) {
+  // A key is only looked for among the steps of a job whose owner asks.
   const Job* job = core_.state.find(request.job_id());
-  if (job != nullptr && client->peer.uid != job->uid && client->peer.uid != 0)
-    return client->send_error(request_id, Error{kAccessDenied, {}});
-  if (request.key().size() != kStepKeyBytes)
+  if (job == nullptr) return client->send_error(request_id, Error{kInvalidJobId, {}});
+  if (client->peer.uid != job->uid && client->peer.uid != 0) {
+    const bool seen = core_.rights->viewer(client->peer.uid).sees(job->uid);
+    return client->send_error(request_id, Error{seen ? kAccessDenied : kInvalidJobId, {}});
+  }
+  if (request.key().size() != Steps::kKeyBytes)
     return client->send_error(request_id, Error{kInternal, "a step's key has 16 bytes"});
-  client->step_keys.push_back(request.key());
-  const Status created =
-      core_.steps->create(request, std::move(descriptors), owner_of_peer(client->peer),
-                          [weak = std::weak_ptr<Client>(client), request_id](const rpc::StepEvent& event) {
-                            const auto self = weak.lock();
-                            if (!self) return;
-                            rpc::ServerMessage message;
-                            *message.mutable_step() = event;
-                            self->send(message, request_id, event.has_ended());
-                          });
-  if (!created) client->send_error(request_id, created.error());
+  client->steps[request.key()] = request.job_id();
+  Steps::Report report;
+  report.client = client.get();
+  report.tell = [weak = std::weak_ptr<Client>(client), request_id,
+                 key = request.key()](const rpc::StepEvent& event) {
+    const auto self = weak.lock();
+    if (!self) return;
+    if (event.has_ended()) self->steps.erase(key);
+    rpc::ServerMessage message;
+    *message.mutable_step() = event;
+    self->send(message, request_id, event.has_ended());
+  };
+  const Status created = core_.steps->create(request, std::move(descriptors),
+                                             owner_of_peer(client->peer), std::move(report));
+  if (created) return;
+  client->steps.erase(request.key());
+  client->send_error(request_id, created.error());
+}
+
+void Server::forget_steps(const Client& client) {
+  for (const auto& [key, job_id] : client.steps) core_.steps->forget_report(job_id, key, &client);
 }
 
 void Server::handle(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
@@ -449,6 +474,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
   if (const Status admitted = rights.admits(uid, message.body_case()); !admitted)
     return client->send_error(id, admitted.error());
   if (changes_at_once(message.body_case())) RequestGuard::changing();
+  const Viewer viewer = rights.viewer(uid);
   switch (message.body_case()) {
     case rpc::ClientMessage::kSubmit:
       submitting_.submit(message.submit(), client->peer, [weak, id, ticket](Result<rpc::SubmitReply> reply) {
@@ -479,8 +505,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
         return client->send_error(id, moderate.error());
       return actions_.notify(message.notify(), client->peer, acted);
     case rpc::ClientMessage::kQueryPids:
-      rights.narrow(uid, *message.mutable_query_pids()->mutable_filter());
-      return queries_.processes(message.query_pids(), part);
+      return queries_.processes(message.query_pids(), viewer, part);
     case rpc::ClientMessage::kQueryLicenses:
       return queries_.licenses(part);
     case rpc::ClientMessage::kUpdateJob:
@@ -495,17 +520,13 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kUpdatePartition:
       return changed(core_.nodes->change_partition(message.update_partition()));
     case rpc::ClientMessage::kQueryJobs:
-      rights.narrow(uid, *message.mutable_query_jobs()->mutable_filter());
-      return queries_.jobs(message.query_jobs(), part);
+      return queries_.jobs(message.query_jobs(), viewer, part);
     case rpc::ClientMessage::kQuerySteps:
-      rights.narrow(uid, *message.mutable_query_steps()->mutable_filter());
-      return queries_.steps(message.query_steps(), part);
+      return queries_.steps(message.query_steps(), viewer, part);
     case rpc::ClientMessage::kQueryStepUsage:
-      rights.narrow(uid, *message.mutable_query_step_usage()->mutable_filter());
-      return queries_.step_usage(message.query_step_usage(), part);
+      return queries_.step_usage(message.query_step_usage(), viewer, part);
     case rpc::ClientMessage::kQueryMeasurements:
-      rights.narrow(uid, *message.mutable_query_measurements()->mutable_filter());
-      return core_.measuring->query(message.query_measurements(), part);
+      return core_.measuring->query(message.query_measurements(), viewer, part);
     case rpc::ClientMessage::kAttachStep:
       if (const Status attached = core_.steps->attach(message.attach_step(), client->peer.uid); !attached) {
         return client->send_error(id, attached.error());
@@ -514,8 +535,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kQueryScript:
       return queries_.script(message.query_script(), uid, part);
     case rpc::ClientMessage::kQueryAccounting:
-      rights.narrow(uid, *message.mutable_query_accounting()->mutable_filter());
-      return queries_.accounting(message.query_accounting(), part);
+      return queries_.accounting(message.query_accounting(), viewer, part);
     case rpc::ClientMessage::kQueryNodes:
       return queries_.nodes(part);
     case rpc::ClientMessage::kQueryPartitions:
@@ -525,7 +545,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kQueryDiagnostics:
       if (message.query_diagnostics().reset() && !rights.is_operator(uid))
         return client->send_error(id, Error{kAccessDenied, {}});
-      return queries_.diagnostics(message.query_diagnostics(), clients_.size(), part);
+      return queries_.diagnostics(message.query_diagnostics(), viewer, clients_.size(), part);
     case rpc::ClientMessage::kExplainJob:
       return explaining_.explain(message.explain_job(),
                                  [this, part, uid](rpc::ServerMessage& answer, bool last) {
@@ -578,9 +598,8 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kUpdateAccounts:
       return changed(core_.accounts->update(message.update_accounts(), client->peer.uid));
     case rpc::ClientMessage::kQueryPriorities: {
-      rights.narrow(uid, *message.mutable_query_priorities()->mutable_filter());
       rpc::ServerMessage answer;
-      core_.priorities->query(message.query_priorities(), *answer.mutable_priorities());
+      core_.priorities->query(message.query_priorities(), viewer, *answer.mutable_priorities());
       return client->send(answer, id, true);
     }
     case rpc::ClientMessage::kSetTriggers:

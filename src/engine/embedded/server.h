@@ -67,6 +67,7 @@ class Server {
   void room_was_made(uint32_t uid);  // in this user's budget: who is held back may try again
   void let_in(uint32_t uid);
   Status hold_descriptors(Client& client, size_t held);
+  void forget_steps(const Client& client);
   void wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
                 const rpc::WaitJobRequest& request, std::shared_ptr<Ticket> ticket);
   bool may_hold_unread(Client& client);

@@ -16,12 +16,21 @@ Job* State::find(uint32_t job_id) {
   return found == jobs_.end() ? nullptr : found->second.get();
 }
 
+void State::enter(ArrayGroup& group, const Job& job) {
+  group.jobs.insert(job.id);
+  if (job.array) {
+    group.sets.insert(job.id);
+  } else if (job.array_task != kNoTask) {
+    group.tasks[job.array_task] = job.id;
+  }
+}
+
 Job& State::add(std::unique_ptr<Job> job) {
   RequestGuard::changing();
   const uint32_t id = job->id;
   if (job->array_job_id != 0) {
     ArrayGroup& group = arrays_[job->array_job_id];
-    group.jobs.insert(id);
+    enter(group, *job);
     if (job->array) group.max_running = job->array->max_running;
   }
   const auto [place, added] = jobs_.emplace(id, std::move(job));
@@ -33,9 +42,14 @@ void State::remove(uint32_t job_id) {
   RequestGuard::changing();
   const auto found = jobs_.find(job_id);
   MINKE_CHECK(found != jobs_.end());
-  if (const uint32_t array = found->second->array_job_id; array != 0) {
+  const Job& job = *found->second;
+  if (const uint32_t array = job.array_job_id; array != 0) {
     ArrayGroup& group = arrays_[array];
     group.jobs.erase(job_id);
+    group.sets.erase(job_id);
+    if (const auto task = group.tasks.find(job.array_task);
+        task != group.tasks.end() && task->second == job_id)
+      group.tasks.erase(task);
     if (group.jobs.empty()) arrays_.erase(array);
   }
   jobs_.erase(found);
@@ -61,51 +75,67 @@ void State::set_throttle(uint32_t array_job_id, uint32_t max_running) {
   ArrayGroup* group = find_array(array_job_id);
   MINKE_CHECK(group != nullptr);
   group->max_running = max_running;
-  if (Job* record = find(array_job_id); record != nullptr && record->array)
-    record->array->max_running = max_running;
+  for (const uint32_t id : group->sets) find(id)->array->max_running = max_running;
 }
 
 Job* State::find_task(uint32_t array_job_id, uint32_t index) {
   const ArrayGroup* group = find_array(array_job_id);
   if (group == nullptr) return nullptr;
-  for (const uint32_t id : group->jobs) {
+  if (const auto task = group->tasks.find(index); task != group->tasks.end()) return find(task->second);
+  for (const uint32_t id : group->sets) {
     Job* job = find(id);
-    if (job->is_array_record() ? job->array->waiting.contains(index) : job->array_task == index) return job;
+    if (job->array->waiting.contains(index)) return job;
   }
   return nullptr;
+}
+
+void State::become_task(Job& array, uint32_t index) {
+  array.array.reset();
+  array.array_task = index;
+  array.closes_record = true;
+  ArrayGroup& group = arrays_[array.array_job_id];
+  group.sets.erase(array.id);
+  enter(group, array);
 }
 
 Job& State::split_task(Job& array, uint32_t index) {
   MINKE_CHECK(array.is_array_record() && array.array->waiting.contains(index));
   RequestGuard::changing();
   array.array->waiting.remove(index);
-  if (array.array->waiting.empty()) {
-    array.array.reset();
-    array.array_task = index;
-    return array;
-  }
-  return add_task(array, index, take_job_id());
+  if (!array.array->waiting.empty()) return add_task(array, index, take_job_id());
+  become_task(array, index);
+  return array;
 }
 
-Job& State::split_tasks(Job& array, const std::vector<uint32_t>& indices) {
-  MINKE_CHECK(array.is_array_record() && indices.size() < array.array->waiting.size());
+Job* State::split_tasks(Job& array, const TaskSet& chosen) {
+  MINKE_CHECK(array.is_array_record());
   RequestGuard::changing();
-  model::ArraySpec taken;
-  for (const uint32_t index : indices) {
-    MINKE_CHECK(array.array->waiting.remove(index));
-    if (taken.ranges_size() > 0 && taken.ranges(taken.ranges_size() - 1).last() + 1 == index) {
-      taken.mutable_ranges(taken.ranges_size() - 1)->set_last(index);
-      continue;
+  TaskSet taken = array.array->waiting.take(chosen);
+  if (taken.empty()) return nullptr;
+  if (array.array->waiting.empty()) {
+    if (taken.size() == 1) {
+      become_task(array, taken.first());
+    } else {
+      array.array->waiting = std::move(taken);
     }
-    model::IndexRange& range = *taken.add_ranges();
-    range.set_first(index);
-    range.set_last(index);
-    range.set_step(1);
+    return &array;
   }
-  Job& tasks = add_task(array, kNoTask, take_job_id());
-  tasks.array = std::make_unique<ArrayTasks>();
-  tasks.array->waiting = TaskSet(taken);
-  return tasks;
+  if (taken.size() == 1) return &add_task(array, taken.first(), take_job_id());
+  return &add_task(array, kNoTask, take_job_id(), std::move(taken));
+}
+
+void State::join_tasks(Job& array, Job& tasks) {
+  MINKE_CHECK(array.is_array_record() && &array != &tasks && !tasks.dirty && !tasks.queued);
+  if (tasks.array) {
+    array.array->waiting.add(tasks.array->waiting);
+  } else {
+    model::ArraySpec one;
+    model::IndexRange& range = *one.add_ranges();
+    range.set_first(tasks.array_task);
+    range.set_last(tasks.array_task);
+    array.array->waiting.add(TaskSet(one));
+  }
+  remove(tasks.id);
 }
 
 Job* State::split_task_as(Job& array, uint32_t index, uint32_t job_id) {
@@ -114,12 +144,11 @@ Job* State::split_task_as(Job& array, uint32_t index, uint32_t job_id) {
   if (last != (job_id == array.id)) return nullptr;
   array.array->waiting.remove(index);
   if (!last) return &add_task(array, index, job_id);
-  array.array.reset();
-  array.array_task = index;
+  become_task(array, index);
   return &array;
 }
 
-Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id) {
+Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id, TaskSet several) {
   RequestGuard::changing();
   auto task = std::make_unique<Job>();
   task->id = job_id;
@@ -144,6 +173,11 @@ Job& State::add_task(const Job& array, uint32_t index, uint32_t job_id) {
   task->submission = array.submission;
   if (array.details && !array.details->dependencies.empty()) {
     task->need_details().dependencies = array.details->dependencies;
+  }
+  if (!several.empty()) {
+    task->array = std::make_unique<ArrayTasks>();
+    task->array->waiting = std::move(several);
+    task->array->max_running = array.array->max_running;
   }
   return add(std::move(task));
 }

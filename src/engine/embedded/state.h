@@ -23,7 +23,9 @@ namespace minke::engine {
 
 // What is known of an array beyond its records in memory.
 struct ArrayGroup {
-  std::set<uint32_t> jobs;  // ids of its records in memory
+  std::set<uint32_t> jobs;                       // ids of its records in memory
+  std::set<uint32_t> sets;                       // of them, those of several tasks
+  std::unordered_map<uint32_t, uint32_t> tasks;  // and those of one task, by its index
   uint32_t running = 0;
   uint32_t max_running = 0;  // 0: no throttle
   uint64_t ended = 0;        // tasks, all since submission
@@ -54,14 +56,16 @@ class State {
   // The record of task `index`: its own, or the one of the tasks that wait; null where there is none.
   Job* find_task(uint32_t array_job_id, uint32_t index);
 
-  // Takes task `index` out of an array's waiting tasks; the result is that task's own record. The record of
-  // the last waiting task becomes the task itself.
+  // Takes task `index`, which must wait, out of an array's waiting tasks; the result is that task's own
+  // record. The record of the last waiting task becomes the task itself.
   Job& split_task(Job& array, uint32_t index);
-  // Takes several of them out, of which some remain: one record with an id of its own, for tasks that end
-  // together. `indices`: ascending.
-  Job& split_tasks(Job& array, const std::vector<uint32_t>& indices);
-  // The same for a task that had been given its id before a restart; null where the index does not wait, or
-  // cannot have had that id.
+  // Takes those of `chosen` that wait out, if there are any: into one record with an id of its own, for tasks
+  // to which the same is done. Null: none of them waits. All of them: the record itself.
+  Job* split_tasks(Job& array, const TaskSet& chosen);
+  // Puts what split_tasks() has just taken out back, as if nothing had been done.
+  void join_tasks(Job& array, Job& tasks);
+  // The same as split_task() for a task that had been given its id before a restart; null where the index
+  // does not wait, or cannot have had that id.
   Job* split_task_as(Job& array, uint32_t index, uint32_t job_id);
 
   std::shared_ptr<const store::ContentHash> intern(const store::ContentHash& hash);
@@ -76,7 +80,9 @@ class State {
   std::unique_ptr<Job> job_of(const store::JobRow& row, std::shared_ptr<const Submission> submission);
 
  private:
-  Job& add_task(const Job& array, uint32_t index, uint32_t job_id);
+  Job& add_task(const Job& array, uint32_t index, uint32_t job_id, TaskSet several = {});
+  void become_task(Job& array, uint32_t index);
+  static void enter(ArrayGroup& group, const Job& job);
 
   Jobs jobs_;
   std::unordered_map<uint32_t, ArrayGroup> arrays_;

@@ -19,6 +19,8 @@
 #include "engine/embedded/step_totals.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
+#include "rpc/frame.h"
+#include "submit/text_limits.h"
 #include "text/file_pattern.h"
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -27,6 +29,39 @@
 namespace minke::engine {
 
 using namespace model;
+
+namespace {
+
+constexpr size_t kMostOrderBytes = rpc::kMaxReplyBytes / 2;  // the launcher takes no longer frames
+
+// What of a step is kept, and shown to others.
+Status check_step_texts(const rpc::StepSpec& spec) {
+  using namespace submit;
+  struct Text {
+    const char* name;
+    const std::string& text;
+    size_t most;
+  };
+  for (const Text& one : {Text{"--job-name", spec.name(), kMostNameBytes},
+                          Text{"the program's path", spec.argv(0), kMostPathBytes},
+                          Text{"--chdir", spec.work_dir(), kMostPathBytes},
+                          Text{"--nodelist", spec.node_list(), kMostListBytes},
+                          Text{"--exclude", spec.exclude(), kMostListBytes},
+                          Text{"--distribution", spec.distribution(), kMostNameBytes},
+                          Text{"--gpu-bind", spec.gpu_bind(), kMostListBytes},
+                          Text{"--cpu-bind", spec.cpu_bind(), kMostListBytes},
+                          Text{"the command line", spec.submit_line(), kMostLineBytes},
+                          Text{"--input", spec.stdin().path(), kMostPathBytes},
+                          Text{"--output", spec.stdout().path(), kMostPathBytes},
+                          Text{"--error", spec.stderr().path(), kMostPathBytes},
+                          Text{"the step's nodes", spec.het().node_list(), kMostListBytes},
+                          Text{"the step's tasks", spec.het().tasks_per_node(), kMostListBytes}}) {
+    if (const Status fit = check_text(one.name, one.text, one.most); !fit) return fit;
+  }
+  return {};
+}
+
+}  // namespace
 
 std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) const {
   std::vector<StepNode> nodes;
@@ -130,6 +165,7 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
   const bool nothing =
       std::any_of(programs.begin(), programs.end(), [](const auto& one) { return one.argv().empty(); });
   if (request.spec().argv().empty() || nothing) return failure("no command", kInternal);
+  if (const Status fit = check_step_texts(request.spec()); !fit) return fit;
   for (const rpc::StepStream* stream :
        {&request.spec().stdin(), &request.spec().stdout(), &request.spec().stderr()}) {
     if (uint64_t{stream->first_descriptor()} + stream->descriptors() > descriptors.size()) {
@@ -262,10 +298,17 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   core_.prologs->before_step(job, names, [this, order, descriptors](bool ready) {
     const Step* found = find(order->id());
     if (found == nullptr) return;  // ended with its job
-    if (ready && !found->killed) return core_.launcher->launch(std::move(*order), std::move(*descriptors));
+    const size_t size = order->ByteSizeLong();
+    const bool fits = size <= kMostOrderBytes;
+    if (ready && fits && !found->killed)
+      return core_.launcher->launch(std::move(*order), std::move(*descriptors));
     node::Launch never;
     *never.mutable_id() = order->id();
-    never.set_launch_error(ready ? "killed while its nodes were made ready" : "Job prolog failed");
+    never.set_launch_error(!ready ? "Job prolog failed"
+                           : fits ? "killed while its nodes were made ready"
+                                  : "its environment and arguments have " + std::to_string(size) +
+                                        " bytes for all tasks together, at most " +
+                                        std::to_string(kMostOrderBytes) + " are allowed");
     never.set_end_time(core_.now());
     launch_ended(never);
   });
@@ -280,16 +323,18 @@ void Steps::watch_owner(Step& step) {
 }
 
 void Steps::report(Step& step, const rpc::StepEvent& event) {
-  if (step.report) step.report(event);
+  step.report(event);
 }
 
-void Steps::forget_report(const std::string& key) {
-  for (auto& [job_id, steps] : jobs_) {
-    for (auto& [id, step] : steps.running) {
-      if (step.tag.record().key() == key) step.report = nullptr;
-    }
-    std::erase_if(steps.waiting, [&](const Waiting& waiting) { return waiting.request.key() == key; });
+void Steps::forget_report(uint32_t job_id, const std::string& key, const void* client) {
+  const auto steps = jobs_.find(job_id);
+  if (steps == jobs_.end()) return;
+  for (auto& [id, step] : steps->second.running) {
+    if (step.report.client == client && step.tag.record().key() == key) step.report = {};
   }
+  std::erase_if(steps->second.waiting, [&](const Waiting& waiting) {
+    return waiting.report.client == client && waiting.request.key() == key;
+  });
 }
 
 Steps::Step* Steps::find(const node::LaunchId& id) {

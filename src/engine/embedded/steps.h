@@ -36,12 +36,23 @@ class Steps {
  public:
   explicit Steps(Core& core) : core_(core) {}
 
-  using Report = std::function<void(const rpc::StepEvent& event)>;  // to the srun that asked
+  // To the srun that asked. `client` tells its connection from others, also from a later one of the same
+  // srun.
+  struct Report {
+    const void* client = nullptr;
+    std::function<void(const rpc::StepEvent& event)> tell;
+    void operator()(const rpc::StepEvent& event) const {
+      if (tell) tell(event);
+    }
+    explicit operator bool() const { return tell != nullptr; }
+  };
+  static constexpr size_t kKeyBytes = 16;
   // Errors: Slurm's. Otherwise the step starts now or later, and `report` is called until StepEnded.
   Status create(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                 const Owner& owner, Report report);
-  // The client went away: nobody is to be told any more. Its step goes on until the owner's process is gone.
-  void forget_report(const std::string& key);
+  // The client went away: it is told no more of this step. The step goes on until the owner's process is
+  // gone; one that still waits is given up.
+  void forget_report(uint32_t job_id, const std::string& key, const void* client);
 
   void launch_started(const node::Launch& launch);
   void task_ended(const node::Launch& launch);

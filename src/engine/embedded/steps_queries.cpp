@@ -63,7 +63,8 @@ void Steps::add_usage(const Job& job, const UsageReader& reader, rpc::StepUsageR
 
 Status Steps::attach(const rpc::AttachStepRequest& request, uint32_t uid) {
   const Job* job = core_.state.find(request.job_id());
-  if (job != nullptr && !core_.rights->owns(uid, job->uid)) return failure("", kAccessDenied);
+  if (job == nullptr) return failure("", kInvalidJobId);
+  if (const Status access = core_.rights->access(uid, job->uid); !access) return access;
   const auto steps = jobs_.find(request.job_id());
   if (steps == jobs_.end()) return failure("", kInvalidJobId);
   const auto step = steps->second.running.find(request.step_id());

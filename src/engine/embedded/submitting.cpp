@@ -18,6 +18,7 @@
 #include "engine/embedded/users.h"
 #include "model/error.h"
 #include "model/nobody.h"
+#include "submit/text_limits.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/mail_address.h"
@@ -29,7 +30,6 @@ using namespace model;
 namespace {
 
 constexpr size_t kKeyBytes = 16;
-constexpr size_t kMaxScriptBytes = size_t{4} << 20;
 constexpr int kMaxComponents = 128;
 
 // A request that does not speak of memory has its partition's default from now on, whatever that becomes.
@@ -57,7 +57,8 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
 Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>& specs, uint32_t uid,
                          Charges& charges) const {
   if (request.key().size() != kKeyBytes) return failure("a submission's key has 16 bytes", kInternal);
-  if (request.script().size() > kMaxScriptBytes) return failure("the script is over 4 MiB", kPathnameTooLong);
+  if (request.script().size() > submit::kMostScriptBytes)
+    return failure("the script is over 4 MiB", kPathnameTooLong);
   for (JobSpec& spec : specs) {
     if (request.script().empty() != spec.interactive()) return failure("", kJobScriptMissing);
     if (specs.size() > 1 && spec.has_array())
@@ -69,32 +70,7 @@ Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>
 }
 
 Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
-  // Slurm's longest texts.
-  constexpr size_t kLongText = 1024, kLongList = size_t{128} << 10, kLongPath = 4096;
-  for (const auto& [text, most] : {std::pair{&spec.name(), kLongText},
-                                   {&spec.account(), kLongText},
-                                   {&spec.partition(), kLongText},
-                                   {&spec.qos(), kLongText},
-                                   {&spec.comment(), kLongText},
-                                   {&spec.admin_comment(), kLongText},
-                                   {&spec.wckey(), kLongText},
-                                   {&spec.reservation(), kLongText},
-                                   {&spec.constraint(), kLongText},
-                                   {&spec.licenses(), kLongText},
-                                   {&spec.mail_user(), kLongText},
-                                   {&spec.network(), kLongText},
-                                   {&spec.burst_buffer(), 8 * kLongText},
-                                   {&spec.cpu_bind(), kLongList},
-                                   {&spec.mem_bind(), kLongList},
-                                   {&spec.work_dir(), kLongPath},
-                                   {&spec.stdin_path(), kLongPath},
-                                   {&spec.stdout_path(), kLongPath},
-                                   {&spec.stderr_path(), kLongPath}}) {
-    if (text->size() > most)
-      return failure("a text of the request has " + std::to_string(text->size()) + " characters, at most " +
-                         std::to_string(most) + " are allowed",
-                     kPathnameTooLong);
-  }
+  if (const Status fit = submit::check_texts(spec); !fit) return fit;
   if (const Status harmless = text::check_mail_user(spec.mail_user()); !harmless)
     return failure(harmless.error().message, kNotSupported);
   core_.mail->complete_address(spec, uid);
@@ -112,13 +88,13 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
   if (const Status room = core_.reservations->has_room(spec); !room) return room;
   if (spec.has_array() && spec.array().ranges_size() > 0) {
-    for (const IndexRange& range : spec.array().ranges()) {
-      if (range.last() < range.first() || range.last() >= core_.config.max_array_size) {
-        return failure(
-            "array indices must be below MaxArraySize=" + std::to_string(core_.config.max_array_size),
-            kInvalidArray);
-      }
-    }
+    const auto& ranges = spec.array().ranges();
+    if (ranges.size() > kMostRanges ||
+        !TaskSet::is_bearable(ranges, core_.config.max_array_size, core_.config.max_array_size))
+      return failure(
+          "array indices must be below MaxArraySize=" + std::to_string(core_.config.max_array_size) +
+              ", in at most " + std::to_string(kMostRanges) + " ranges",
+          kInvalidArray);
   }
   if (const Status admitted = core_.nodes->choose_partitions(spec, uid); !admitted) return admitted;
   std::string partitions;
@@ -142,7 +118,7 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   charges.push_back(*charge);
   if (const auto* first = core_.nodes->find_partition(partitions.substr(0, partitions.find(','))))
     take_default_memory(spec, *first);
-  return core_.dependencies->check(spec);
+  return core_.dependencies->check(spec, uid);
 }
 
 Result<rpc::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
@@ -165,10 +141,17 @@ Result<rpc::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
   return reply;
 }
 
+bool Submitting::is_owner_of(uint32_t job_id, uint32_t uid) const {
+  if (const Job* job = core_.state.find(job_id)) return job->uid == uid;
+  const auto stored = core_.store.job(job_id);
+  return stored && (!*stored || (*stored)->record.uid() == uid);
+}
+
 void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer, Reply reply) {
   rpc::SubmitReply answer;
   if (const auto waiting = in_flight_.find(request.key()); waiting != in_flight_.end()) {
-    waiting->second.push_back(std::move(reply));
+    if (waiting->second.uid != peer.uid) return reply(failure("the key is another's", kAccessDenied));
+    waiting->second.replies.push_back(std::move(reply));
     return;
   }
   std::vector<JobSpec> specs;
@@ -190,6 +173,7 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   const auto known = core_.store.submission(request.key());
   if (!known) return reply(failure(known.error()));
   if (*known) {
+    if (!is_owner_of(**known, peer.uid)) return reply(failure("the key is another's", kAccessDenied));
     answer.set_job_id(**known);
     return reply(answer);
   }
@@ -243,7 +227,9 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
     batch.specs.push_back({ids[i], specs[i]});
   }
   batch.submissions.emplace_back(request.key(), ids.front());
-  in_flight_[request.key()].push_back(std::move(reply));
+  InFlight& under_way = in_flight_[request.key()];
+  under_way.uid = peer.uid;
+  under_way.replies.push_back(std::move(reply));
   core_.committer.submit(std::move(batch), [this, ids, key = request.key()](Status outcome) {
     committed(ids, key, std::move(outcome));
   });
@@ -292,7 +278,7 @@ bool Submitting::in_down_partition(const JobSpec& spec) const {
 }
 
 void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& key, Status outcome) {
-  const auto replies = std::move(in_flight_.extract(key).mapped());
+  const auto replies = std::move(in_flight_.extract(key).mapped().replies);
   if (!outcome) {
     for (const uint32_t id : ids) {
       core_.accounts->left(*core_.state.find(id));

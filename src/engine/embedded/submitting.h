@@ -39,11 +39,17 @@ class Submitting {
                                 const std::vector<std::unique_ptr<Job>>& as_jobs) const;
   std::unique_ptr<Job> make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, store::Batch& batch);
+  // Whose the job is that a known key made; one that is not known any more is anybody's.
+  bool is_owner_of(uint32_t job_id, uint32_t uid) const;
   bool in_down_partition(const model::JobSpec& spec) const;  // the only one it asks for
   void committed(const std::vector<uint32_t>& job_ids, const std::string& key, Status outcome);
 
   Core& core_;
-  std::unordered_map<std::string, std::vector<Reply>> in_flight_;  // by key
+  struct InFlight {
+    uint32_t uid = 0;
+    std::vector<Reply> replies;
+  };
+  std::unordered_map<std::string, InFlight> in_flight_;  // by key
 };
 
 }  // namespace minke::engine
