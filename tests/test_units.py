@@ -170,7 +170,7 @@ def test_the_starter_of_helpers_starts_them_for_root_and_nobody_else(starter):
     starter.chmod(0o666)  # even then
     refused = subprocess.run(["python3", "-c", ASK, starter], capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
     # It hangs up without having read the request: the answer may be lost with it.
-    assert "it starts nothing for others" in refused.stdout or "ConnectionResetError" in refused.stderr, refused.stderr
+    assert "it starts nothing for others" in refused.stdout or refused.returncode != 0, refused.stdout
     assert "|0" not in refused.stdout and "|65534" not in refused.stdout
 
 
