@@ -78,6 +78,8 @@ struct Found {
 bool purge_place(const Keeper& keeper, const TierPlace& place, int64_t before, bool remove, int record,
                  Found& found) {
   std::optional<os::Rights> rights;
+  if (keeper.shared && place.user.empty())
+    return false;  // nobody's in particular: there are no rights to take
   if (keeper.shared) rights = os::rights_of(place.uid, place.gid);
   const auto purged = os::run_in_child(rights, {.time = kPurging, .bytes = sizeof found}, [&](int answer) {
     storage::PurgeResult result;
