@@ -6,6 +6,7 @@ import resource
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -155,7 +156,7 @@ def test_owners_are_not_gone_because_there_are_no_descriptors(cluster):
         with cluster.wire() as other:
             assert other.ask(status=other.messages.StatusRequest()).status.jobs_pending == 150
         # A process that has ended is noticed nevertheless.
-        owner = subprocess.Popen(["python3", "-c", OWNER, str(cluster.home), str(wire_directory())],
+        owner = subprocess.Popen([sys.executable, "-c", OWNER, str(cluster.home), str(wire_directory())],
                                  stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
         job = int(owner.stdout.readline())
         assert cluster.state(job) == "PENDING"
