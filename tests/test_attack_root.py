@@ -354,7 +354,7 @@ print(s.recv(9999).decode())
 
 @pytest.fixture(scope="module")
 def staging():
-    one = Shared(tables='\n[storage]\ncache_quota = "64M"\n' if "MINKE" not in os.environ else "")
+    one = Shared(tables='\n[storage]\ncache_quota = "64M"\n')
     poll((one.home / "tmp/.stage.sock").exists, what="the server of staged data")
     yield one
     one.close()
