@@ -3,6 +3,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import sqlite3
 import struct
 import zlib
@@ -93,11 +94,13 @@ def test_a_running_launcher_of_an_earlier_program_is_taken_over(tmp_path):
         for name in [f"started.{job}" for job in jobs] + ["begun"]:
             poll(lambda: (cluster.work / name).exists(), 30, name)
         launcher = cluster.pid("launcher")
+        os.kill(step.pid, signal.SIGSTOP)  # or it would start the earlier program's daemon again
         cluster.kill()
         fresh = tmp_path / "fresh"
         shutil.copy(Cluster(tmp_path / "other").program, fresh)
         fresh.rename(program)
         assert cluster.run("squeue").returncode == 0
+        os.kill(step.pid, signal.SIGCONT)
         assert cluster.pid("launcher") == launcher
         assert {cluster.state(job) for job in jobs} == {"RUNNING"}
         (cluster.work / "finish").touch()
