@@ -73,9 +73,9 @@ def test_batch_script_beyond_its_memory(confined):
 def test_a_job_out_of_memory_leaves_the_launcher_alone(confined):
     """What has not executed its program yet is in the job's group already. Its memory must be its own: the kernel
     kills all that share the memory of who is to die, and here everything else in the group is smaller."""
-    launcher = confined.pid("launcher")
     other = confined.submit("sleep 1000", "--mem=10M")
     confined.wait_state(other, "RUNNING")
+    launcher = confined.pid("launcher")
     os.mkfifo(confined.work / "fifo")
     job = confined.submit("true", "--mem=20M", "--output=fifo")
     confined.wait_state(job, "RUNNING")
