@@ -1,0 +1,122 @@
+// One life of a daemon in virtual time: the whole engine on parts that the test holds in its hands.
+//
+// What is real: Core with all that is in it, recovery (Restart), the server's door and everything behind it,
+// the store, the launcher's table and journal. What is simulated: time, the event loop, the launcher's
+// process and its jobs (simulation/launcher.h), the times at which commits are made (simulation/store.h), and
+// connections. What happens depends on nothing but what the test gives, so a run can be repeated.
+//
+//   Agenda agenda;
+//   Machine machine(agenda, home, clock);
+//   LauncherHost launcher(machine);
+//   Engine engine(agenda, launcher, options);   // or several, one after the other: the daemon that comes
+//   back engine.start(); auto client = engine.connect({pid, uid, gid}); client->ask(message, [](const
+//   rpc::ServerMessage& answer) { … }); while (engine.turn() || agenda.step()) { … }
+//
+// One thread.
+#pragma once
+
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/embedded/config.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/restart.h"
+#include "engine/embedded/server.h"
+#include "engine/embedded/simulation/launcher.h"
+#include "engine/embedded/simulation/store.h"
+#include "engine/embedded/simulation/time.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine::simulation {
+
+// A cluster of one node: many CPUs, nothing measured, no GPUs.
+Configuration simulated_configuration(const std::string& home, uint32_t cpus = 8);
+// A batch job's request with a key of its own. `program`: "run=30 exit=0 term=5", as Machine reads it.
+rpc::SubmitRequest batch_request(const std::string& key, const std::string& program, const std::string& home);
+
+class Engine;
+
+// A client's end of a connection. Answers come on the agenda; when the daemon dies, on_lost is called once,
+// and nothing more comes.
+class Client {
+ public:
+  using Answer = std::function<void(const rpc::ServerMessage& answer)>;
+  // `answer`: each of them, of a stream until `last`. The message's request id is set here.
+  void ask(rpc::ClientMessage message, Answer answer);
+  bool connected() const { return wire_->connected; }
+  std::function<void()> on_lost;
+  ~Client();
+
+ private:
+  friend class Engine;
+  struct Wire {
+    Agenda* agenda = nullptr;
+    os::EventLoop* loop = nullptr;  // the daemon's, while it lives
+    std::function<Agenda::Time()> delay;
+    rpc::Peer peer;
+    os::UniqueFd socket;                // nothing travels over it
+    rpc::Connection::Callbacks server;  // what the daemon does with what it receives
+    Client* client = nullptr;           // while there is one
+    bool connected = true;
+    Agenda::Time to_server{0}, to_client{0};  // when what was sent last arrives
+  };
+  class ServerEnd;
+  explicit Client(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
+  void received(const std::string& frame);
+  static void lost(const std::shared_ptr<Wire>& wire);
+
+  std::shared_ptr<Wire> wire_;
+  uint32_t last_id_ = 0;
+  std::map<uint32_t, Answer> asked_;
+};
+
+class Engine {
+ public:
+  struct Options {
+    Configuration config = {};
+    std::string boot_id = {};
+    std::function<Agenda::Time()> commit_delay = {};   // none: a millisecond each
+    std::function<Agenda::Time()> message_delay = {};  // of clients; none: at once
+  };
+  Engine(Agenda& agenda, LauncherHost& launcher, Options options);
+  ~Engine();  // as die()
+
+  // Opens the store, loads what is there, and asks for the launcher; ready() some time later. Errors: as the
+  // daemon's, which then ends.
+  Status start();
+  bool ready() const { return ready_; }
+  // Everything that is at hand. False: nothing was.
+  bool turn() { return simulation::turn(loop_); }
+  // Of the commits that wait the first `made` reach the store, and nobody is told any more: it is about to
+  // die.
+  void finish_commits(size_t made);
+  // Killed.
+  void die();
+  bool dead() const { return core_ == nullptr; }
+
+  // Null while it is not ready: a real client would wait, or find nobody.
+  std::unique_ptr<Client> connect(const rpc::Peer& peer = {::getpid(), ::geteuid(), ::getegid()});
+
+  Core& core() { return *core_; }
+  SimulatedStore& store() { return *store_; }
+  Agenda& agenda() { return agenda_; }
+
+ private:
+  Agenda& agenda_;
+  LauncherHost& host_;
+  Options options_;
+  const LoopsOn loops_{agenda_};
+  os::EventLoop loop_;
+  std::unique_ptr<SimulatedStore> store_;
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<Restart> restart_;
+  std::unique_ptr<node::LauncherClient> launcher_;
+  std::unique_ptr<Server> server_;
+  std::vector<std::weak_ptr<Client::Wire>> wires_;
+  bool ready_ = false;
+};
+
+}  // namespace minke::engine::simulation

@@ -1,0 +1,269 @@
+// What must hold, while it goes on and in the end.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <future>
+#include <tuple>
+#include <utility>
+
+#include "engine/embedded/accounts.h"
+#include "engine/embedded/simulation/simulation.h"
+#include "engine/embedded/state.h"
+#include "text/state.h"
+
+namespace minke::engine::simulation {
+
+using namespace model;
+
+namespace {
+
+std::string told(const JobRecord& record) {
+  std::string text = "job " + std::to_string(record.job_id());
+  if (record.array_job_id() != 0)
+    text += " (" + std::to_string(record.array_job_id()) + "_" +
+            (record.has_array_task_id() ? std::to_string(record.array_task_id()) : "[…]") + ")";
+  return text + ", run " + std::to_string(record.restarts()) + ": state " + std::to_string(record.state()) +
+         ", reason " + std::to_string(record.reason()) + ", exit " + std::to_string(record.exit_code()) +
+         " " + record.reason_detail();
+}
+
+uint32_t submission_of(const JobRecord& record) {
+  return record.array_job_id() != 0 ? record.array_job_id() : record.job_id();
+}
+
+}  // namespace
+
+const Simulation::Submitted* Simulation::submitted_as(uint32_t job_id) const {
+  for (const auto& job : jobs_)
+    if (job->job_id == job_id) return job.get();
+  return nullptr;
+}
+
+bool Simulation::lost_between(int64_t from, int64_t until) const {
+  const auto within = [&](int64_t time) { return time >= from - 1 && time <= until + 1; };
+  return std::any_of(launcher_deaths_.begin(), launcher_deaths_.end(), within) ||
+         std::any_of(boots_.begin(), boots_.end(), within);
+}
+
+void Simulation::check_now() {
+  if (!engine_ || !engine_->ready()) {
+    was_ready_ = false;
+    return;
+  }
+  if (!std::exchange(was_ready_, true)) {
+    say("daemon ready");
+    check_acknowledged();
+  }
+  if (over_limit_) return;  // once is enough
+  const Core& core = engine_->core();
+  uint32_t used = 0;
+  std::map<uint32_t, uint32_t> used_by;  // association
+  for (const auto& [id, job] : core.state.jobs()) {
+    // One that is resumed takes back what it has lent, whoever has it.
+    if (!job->holds_nodes() || !job->details || job->details->suspend_time != 0) continue;
+    for (const NodeAllocation& node : job->details->nodes) {
+      used += node.cpus();
+      used_by[job->association] += node.cpus();
+    }
+  }
+  if (used > config_.nodes.front().cpus()) {
+    over_limit_ = true;
+    find("over-limit", std::to_string(used) + " CPUs of the node are in use");
+  }
+  for (const auto& [association, cpus] : used_by) {
+    const AssociationRecord* record = core.accounts->book().association(association);
+    if (record == nullptr) continue;
+    const auto limit = account_cpus_.find(record->account());
+    if (limit == account_cpus_.end() || cpus <= limit->second) continue;
+    over_limit_ = true;
+    find("over-limit", "account " + limit->first + " uses " + std::to_string(cpus) + " CPUs, and may use " +
+                           std::to_string(limit->second));
+  }
+}
+
+void Simulation::check_acknowledged() {
+  Core& core = engine_->core();
+  for (const auto& job : jobs_) {
+    if (job->job_id == 0 || core.state.find(job->job_id) != nullptr) continue;
+    const auto stored = core.store.job(job->job_id);
+    if (!stored) {
+      say("the store cannot be read: " + stored.error().message);
+    } else if (!*stored) {
+      find("lost", "job " + std::to_string(job->job_id) + " was acknowledged, and nobody knows it");
+    }
+  }
+}
+
+void Simulation::check_drained() {
+  if (drained()) return;
+  if (!engine_ || !engine_->ready()) return find("waits", "the daemon does not come back");
+  if (!host_.launcher) find("waits", "there is no launcher: " + host_.problem);
+  if (!attempts_.empty()) find("waits", std::to_string(attempts_.size()) + " requests are not answered");
+  int shown = 0;
+  for (const auto& [id, job] : engine_->core().state.jobs()) {
+    if (++shown > 3) break;
+    find("waits", told(engine_->core().state.record_of(*job)) + (job->completing ? ", completing" : ""));
+  }
+  for (const auto& [pid, process] : machine_.processes()) {
+    if (engine_->core().state.find(process.launch.job.job_id) == nullptr)
+      find("orphan", "a process of job " + std::to_string(process.launch.job.job_id) + " is left");
+  }
+}
+
+Simulation::Records Simulation::all_records() {
+  Records all;
+  store::AccountingQuery query;
+  query.with_steps = query.duplicates = true;
+  engine_->store().query(query, [&](auto chunk) {
+    if (!chunk) return find("lost", "the accounting cannot be read: " + chunk.error().message);
+    for (auto& one : *chunk) all.push_back(std::move(one));
+  });
+  return all;
+}
+
+void Simulation::check_end() {
+  check_drained();
+  if (!engine_ || !engine_->ready()) return;
+  check_acknowledged();
+  const Records all = all_records();
+  for (const auto& job : jobs_)
+    if (job->job_id != 0) check_job(*job, all);
+  check_starts(all);
+  check_steps(all);
+  check_usage(all);
+  check_directories();
+  // What was refused, or never answered, may be there only where the disk left it open.
+  std::set<uint32_t> others;
+  for (const auto& one : all)
+    if (submitted_as(submission_of(one.job.record)) == nullptr) others.insert(submission_of(one.job.record));
+  const auto open =
+      std::count_if(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->job_id == 0; });
+  if (others.size() > static_cast<size_t>(disk_failed_ ? open : 0))
+    find("twice", std::to_string(others.size()) +
+                      " submissions are there that nobody was told of, the first is job " +
+                      std::to_string(*others.begin()));
+}
+
+void Simulation::check_job(const Submitted& job, const Records& all) {
+  std::map<uint32_t, std::map<uint32_t, const JobRecord*>> tasks;  // by index, by job id: the last run
+  for (const auto& one : all) {
+    const JobRecord& record = one.job.record;
+    if (submission_of(record) != job.job_id) continue;
+    if (record.array_job_id() != 0 && !record.has_array_task_id()) {
+      if (record.state() < JOB_COMPLETE) continue;  // told as one that waits
+      for (const IndexRange& range : record.array_pending().ranges())
+        for (uint32_t i = range.first(); i <= range.last(); i += std::max(1u, range.step()))
+          tasks[i][record.job_id()] = &record;
+      continue;
+    }
+    tasks[record.has_array_task_id() ? record.array_task_id() : 0][record.job_id()] = &record;
+  }
+  for (uint32_t task = 0; task < job.tasks; ++task) {
+    const std::string name = "job " + std::to_string(job.job_id) + ", task " + std::to_string(task);
+    if (tasks[task].empty() && !job.touched) find("lost", name + " is in no record");
+    if (tasks[task].size() > 1) find("twice", name + " has several records");
+    for (const auto& [id, record] : tasks[task]) check_outcome(job, *record);
+  }
+}
+
+void Simulation::check_outcome(const Submitted& job, const JobRecord& record) {
+  if (record.state() < JOB_COMPLETE || record.state() == JOB_REQUEUED) {
+    if (drained()) find("outcome", "it has not ended: " + told(record));
+    return;
+  }
+  if (record.reason() == FAIL_LAUNCH) return find("outcome", "it was never launched: " + told(record));
+  if (job.touched) return;
+  const bool lost = lost_between(record.start_time(), record.end_time());
+  if (job.interactive) {
+    if (record.state() != JOB_COMPLETE && !lost && boots_.empty()) find("outcome", told(record));
+    return;
+  }
+  if (record.state() == JOB_NODE_FAIL && lost && !job.may_requeue) return;
+  const JobState expected = job.exit_code == 0 ? JOB_COMPLETE : JOB_FAILED;
+  if (record.state() != expected || record.exit_code() != job.exit_code << 8)
+    find("outcome", told(record) + ", expected exit " + std::to_string(job.exit_code << 8));
+}
+
+void Simulation::check_starts(const Records& all) {
+  std::map<uint32_t, uint32_t> submissions;  // by job id
+  for (const auto& one : all) submissions[one.job.record.job_id()] = submission_of(one.job.record);
+  std::map<uint32_t, std::vector<Start>> starts;  // of scripts, by job id
+  for (const Start& start : machine_.starts()) {
+    const uint32_t job_id = start.launch.job.job_id;
+    if (!start.executed)
+      find("outcome", "the script of job " + std::to_string(job_id) + " was damaged when it was to run");
+    if (start.launch.kind == STEP_BATCH) starts[job_id].push_back(start);
+  }
+  for (const auto& [job_id, of_job] : starts) {
+    const std::string name = "job " + std::to_string(job_id);
+    if (!submissions.contains(job_id)) {
+      find("lost", name + " ran, and is in no record");
+    } else if (const Submitted* job = submitted_as(submissions.at(job_id))) {
+      check_runs(*job, name, of_job);
+    }
+  }
+}
+
+void Simulation::check_runs(const Submitted& job, const std::string& name, const std::vector<Start>& starts) {
+  if (!job.may_requeue && starts.size() > 1)
+    return find("twice", name + " has --no-requeue, and ran " + std::to_string(starts.size()) + " times");
+  for (size_t i = 1; i < starts.size(); ++i) {
+    // Its start was not durable when the power went.
+    const bool power = starts[i].boot != starts[i - 1].boot;
+    if (starts[i].launch.job.run == starts[i - 1].launch.job.run && !power)
+      find("twice", name + ": run " + std::to_string(starts[i].launch.job.run) + " was started twice");
+    if (!power && !job.touched && !lost_between(starts[i - 1].time, starts[i].time))
+      find("twice", name + " ran again, and nobody and no fault made it");
+  }
+}
+
+void Simulation::check_steps(const Records& all) {
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> recorded, asked;
+  for (const auto& one : all)
+    for (const StepRecord& step : one.steps)
+      if (step.kind() == STEP_NORMAL) recorded.emplace(step.job_id(), step.restarts(), step.step_id());
+  for (const auto& step : asked_steps_) {
+    if (!step->started) continue;
+    const std::tuple id(step->job_id, step->run, step->step_id);
+    const std::string name = std::to_string(step->job_id) + "." + std::to_string(step->step_id) + " of run " +
+                             std::to_string(step->run);
+    if (!asked.insert(id).second) find("step-number", "two steps are " + name);
+    if (!recorded.contains(id) && (step->ended || boots_.empty()))
+      find("lost", "step " + name + (step->ended ? " ended" : " started") + ", and is in no record");
+  }
+}
+
+void Simulation::check_usage(const Records& all) {
+  std::map<std::string, double> by_account;
+  for (const auto& one : all) {
+    const JobRecord& record = one.job.record;
+    if (record.start_time() == 0 || record.end_time() == 0 || record.state() < JOB_COMPLETE) continue;
+    const Submitted* job = submitted_as(submission_of(record));
+    if (job == nullptr) continue;
+    by_account[job->account] +=
+        static_cast<double>(record.num_cpus()) *
+        static_cast<double>(record.end_time() - record.start_time() - record.suspended_seconds());
+  }
+  rpc::QueryAccountsRequest request;
+  request.set_with_usage(true);
+  rpc::AccountsReply reply;
+  engine_->core().accounts->query(request, reply);
+  for (const AssociationRecord& association : reply.associations()) {
+    if (!association.user().empty() || association.account() == "root") continue;
+    double used = 0;
+    for (const UsageRecord& usage : reply.usage())
+      if (usage.id() == association.id()) used = usage.raw();
+    if (std::abs(used - by_account[association.account()]) > 0.5)
+      find("usage", "account " + association.account() + " has used " + std::to_string(used) +
+                        " CPU seconds, its jobs " + std::to_string(by_account[association.account()]));
+  }
+}
+
+void Simulation::check_directories() {
+  // After a power cut a directory may be back, and a disk that fails may keep one.
+  if (!drained() || !boots_.empty() || disk_failed_) return;
+  for (const auto& entry : std::filesystem::directory_iterator(config_.tmp_root))
+    find("orphan", entry.path().filename().string() + " is left");
+}
+
+}  // namespace minke::engine::simulation
