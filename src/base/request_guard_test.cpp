@@ -21,9 +21,7 @@ TEST(RequestGuardDeathTest, OtherwiseItEndsTheProgram) {
     MINKE_CHECK(2 > 3);
   };
   EXPECT_DEATH(change_and_fail(), "2 > 3 does not hold");
-  {
-    const RequestGuard guard;
-  }
+  { const RequestGuard guard; }
   RequestGuard::changing();
   EXPECT_DEATH(MINKE_CHECK(1 > 2), "does not hold");
 }

@@ -87,9 +87,8 @@ std::string screen(const rpc::MeasurementsReply& reply, size_t rows, size_t colu
                                               size_text(static_cast<double>(gpu_memory(now)) * 1024));
     lines.push_back(fmt::format(
         "{:<12} {:<10.10} {:<16.16} {:>10} {:>5.1f}/{:<5} {:>5}{:<6} {:>7} {:>7} {:>7} {:>5} {:>9}",
-        job_text(job), job.user_name(), job.name(),
-        text::format_seconds(elapsed_seconds(job, reply.now())), measured->cores(),
-        job.num_cpus(), size_text(static_cast<double>(now.memory_kib())),
+        job_text(job), job.user_name(), job.name(), text::format_seconds(elapsed_seconds(job, reply.now())),
+        measured->cores(), job.num_cpus(), size_text(static_cast<double>(now.memory_kib())),
         // It may hold all that there is where it asked for none.
         job.memory_mib() == 0 ? "" : "/" + size_text(static_cast<double>(job.memory_mib()) * 1024),
         size_text(static_cast<double>(measured->peak_memory_kib())),

@@ -22,8 +22,8 @@ int complain(const std::string& message) {
   return 1;
 }
 
-// The interpreter of a script's first line, as far as it is missing now: what the kernel did not find or could
-// not execute ended the job with that error's number, as if it were the script's own.
+// The interpreter of a script's first line, as far as it is missing now: what the kernel did not find or
+// could not execute ended the job with that error's number, as if it were the script's own.
 std::string missing_interpreter(Client& client, const model::JobRecord& job) {
   constexpr int kOfShells = 127;  // env's, and that of a login shell's interpreter
   const int code = (job.exit_code() >> 8) & 0xff, error = code == kOfShells ? ENOENT : code;

@@ -109,7 +109,7 @@ Result<JournalContents> Journal::read(const std::string& path) {
   if (!file && errno == ENOENT) return JournalContents{};
   if (!file) return failure_from_errno(path, errno);
   std::string bytes;
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.get(), &info) == 0) bytes.reserve(static_cast<size_t>(info.st_size));
   char buffer[65536];
   for (;;) {

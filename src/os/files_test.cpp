@@ -56,7 +56,7 @@ TEST_F(FilesTest, WhatIsReplacedIsOnTheDiskBeforeItsNameIs) {
   const std::string temporary = path + "." + std::to_string(::getpid()) + ".new";
   EXPECT_THAT(synced, ElementsAre(temporary, directory));
   EXPECT_EQ(read_file(path, 100).value(), "new");
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0640u);
 }

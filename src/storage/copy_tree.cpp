@@ -361,7 +361,7 @@ class Copier : public Visitor {
   std::string root_;
   bool in_place_, root_is_new_;
   bool remove_others_;  // also what a killed copy, perhaps of something else, has left where this one grows
-  unsigned large_threads_;  // for one large file: each moves much at once
+  unsigned large_threads_;            // for one large file: each moves much at once
   std::optional<struct statx> made_;  // the copy's root
   Inside above_;
   Links links_;

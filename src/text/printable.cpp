@@ -75,8 +75,8 @@ std::string printable(std::string_view value) {
 }
 
 std::string printable_lines(std::string_view text) {
-  // The separators of records and fields (FS to US) move nothing: sacct's --delimiter may be one of them, as that
-  // of minke accounting export is. In values they have been replaced before.
+  // The separators of records and fields (FS to US) move nothing: sacct's --delimiter may be one of them, as
+  // that of minke accounting export is. In values they have been replaced before.
   return cleaned(text, "\n\t\x1c\x1d\x1e\x1f");
 }
 

@@ -89,9 +89,8 @@ TEST_F(ScontrolShow, RunningJob) {
 TEST_F(ScontrolShow, DetailsTellNodesThatHoldTheSameTogether) {
   std::string text = block(training(), {.one_line = false, .details = true});
   EXPECT_NE(text.find("ExitCode=0:0\n   DerivedExitCode=0:0\n   RunTime="), std::string::npos);
-  EXPECT_NE(
-      text.find("     Nodes=n[1-2] CPU_IDs=N/A Mem=1024 GRES=gpu:a100:1(IDX:0)\n   MinCPUsNode="),
-      std::string::npos)
+  EXPECT_NE(text.find("     Nodes=n[1-2] CPU_IDs=N/A Mem=1024 GRES=gpu:a100:1(IDX:0)\n   MinCPUsNode="),
+            std::string::npos)
       << text;
 }
 

@@ -45,7 +45,7 @@ void ProgressLine::finish() {
 }
 
 const std::atomic<bool>& stop_on_signals() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_signal;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
   return stop_wanted;

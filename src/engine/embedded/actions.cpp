@@ -268,46 +268,46 @@ void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function
   const auto filter = std::make_shared<rpc::JobFilter>();
   *filter->mutable_jobs() = selectors;
   const auto matcher = std::make_shared<const JobMatcher>(*filter, Viewer());
-  core_.store.query(std::move(query), [this, uid, filter, matcher, brought,
-                                       then = std::move(then)](auto chunk) {
-    core_.loop.post([this, uid, filter, matcher, then, brought, chunk = std::move(chunk)] {
-      if (!chunk || chunk->empty()) {
-        then();
-        // What could not be requeued leaves again.
-        for (const uint32_t id : *brought) {
-          const Job* job = core_.state.find(id);
-          if (job != nullptr && job->ended()) core_.committer.job_changed(id);
-        }
-        return;
-      }
-      for (const store::AccountedJob& stored : *chunk) {
-        const JobRecord& record = stored.job.record;
-        const bool meant = core_.rights->owns(uid, record.uid()) && matcher->selected(record);
-        // The record of tasks that were cancelled while they waited is no job that could run again.
-        const bool waited = record.array_job_id() != 0 && !record.has_array_task_id();
-        if (!meant || waited || record.het_job_id() != 0 || stored.job.script.empty() ||
-            core_.state.find(record.job_id()) != nullptr) {
-          continue;
-        }
-        Submission made =
-            make_submission(stored.job.spec_id, stored.spec, core_.nodes->default_partition().name());
-        made.script = core_.state.intern(stored.job.script);
-        made.environment = core_.state.intern(stored.job.environment);
-        const uint32_t array = record.array_job_id();
-        const bool first_of_array = array != 0 && core_.state.find_array(array) == nullptr;
-        brought->push_back(record.job_id());
-        core_.state.add(
-            core_.state.job_of(stored.job, keep_submission(core_, record.uid(), std::move(made))));
-        if (first_of_array) {
-          if (const auto outcome = core_.store.array_outcome(array)) {
-            core_.state.find_array(array)->ended = outcome->ended;
-            core_.state.find_array(array)->succeeded = outcome->succeeded;
+  core_.store.query(
+      std::move(query), [this, uid, filter, matcher, brought, then = std::move(then)](auto chunk) {
+        core_.loop.post([this, uid, filter, matcher, then, brought, chunk = std::move(chunk)] {
+          if (!chunk || chunk->empty()) {
+            then();
+            // What could not be requeued leaves again.
+            for (const uint32_t id : *brought) {
+              const Job* job = core_.state.find(id);
+              if (job != nullptr && job->ended()) core_.committer.job_changed(id);
+            }
+            return;
           }
-          core_.state.set_throttle(array, stored.spec.array().max_running());
-        }
-      }
-    });
-  });
+          for (const store::AccountedJob& stored : *chunk) {
+            const JobRecord& record = stored.job.record;
+            const bool meant = core_.rights->owns(uid, record.uid()) && matcher->selected(record);
+            // The record of tasks that were cancelled while they waited is no job that could run again.
+            const bool waited = record.array_job_id() != 0 && !record.has_array_task_id();
+            if (!meant || waited || record.het_job_id() != 0 || stored.job.script.empty() ||
+                core_.state.find(record.job_id()) != nullptr) {
+              continue;
+            }
+            Submission made =
+                make_submission(stored.job.spec_id, stored.spec, core_.nodes->default_partition().name());
+            made.script = core_.state.intern(stored.job.script);
+            made.environment = core_.state.intern(stored.job.environment);
+            const uint32_t array = record.array_job_id();
+            const bool first_of_array = array != 0 && core_.state.find_array(array) == nullptr;
+            brought->push_back(record.job_id());
+            core_.state.add(
+                core_.state.job_of(stored.job, keep_submission(core_, record.uid(), std::move(made))));
+            if (first_of_array) {
+              if (const auto outcome = core_.store.array_outcome(array)) {
+                core_.state.find_array(array)->ended = outcome->ended;
+                core_.state.find_array(array)->succeeded = outcome->succeeded;
+              }
+              core_.state.set_throttle(array, stored.spec.array().max_running());
+            }
+          }
+        });
+      });
 }
 
 void Actions::complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer,

@@ -255,7 +255,7 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
                                          const model::NodeRecord& machine) {
   const bool shared = os::is_shared(home);
   const auto read = [shared](const std::string& file) -> Result<std::string> {
-    struct stat info{};
+    struct stat info {};
     if (shared && ::stat(file.c_str(), &info) == 0 && (info.st_uid != 0 || (info.st_mode & 0022) != 0))
       return failure(file + " must be root's, and nobody else may write to it", EPERM);
     auto text = os::read_file(file, kMaxFileBytes);

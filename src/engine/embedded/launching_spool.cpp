@@ -46,7 +46,7 @@ struct FileOwner {
 
 bool is_there(const std::string& path, const std::string& text, mode_t mode,
               const std::optional<FileOwner>& owner) {
-  struct stat info{};
+  struct stat info {};
   if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 07777) != mode ||
       static_cast<size_t>(info.st_size) != text.size() || (owner && info.st_uid != owner->uid))
     return false;

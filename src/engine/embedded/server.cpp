@@ -407,8 +407,8 @@ void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request
     *message.mutable_step() = event;
     self->send(message, request_id, event.has_ended());
   };
-  const Status created = core_.steps->create(request, std::move(descriptors),
-                                             owner_of_peer(client->peer), std::move(report));
+  const Status created =
+      core_.steps->create(request, std::move(descriptors), owner_of_peer(client->peer), std::move(report));
   if (created) return;
   client->steps.erase(request.key());
   client->send_error(request_id, created.error());

@@ -23,8 +23,9 @@ class SoftwareEnvironment {
   static void add_offline(std::vector<std::string>& variables, std::string_view block,
                           const model::ProxySettings& proxy);
 
-  // The script as it is spooled. One for a login shell, whose profile sets PATH anew, gets an interpreter that
-  // puts the commands in front again; so does one for a shell that must be told of modules. Lines stay in place.
+  // The script as it is spooled. One for a login shell, whose profile sets PATH anew, gets an interpreter
+  // that puts the commands in front again; so does one for a shell that must be told of modules. Lines stay
+  // in place.
   std::string spooled(std::string_view script) const;
 
  private:

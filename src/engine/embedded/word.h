@@ -8,6 +8,8 @@
 
 namespace minke::engine {
 
-inline bool is(std::string_view given, std::string_view name) { return text::equals_ignoring_case(given, name); }
+inline bool is(std::string_view given, std::string_view name) {
+  return text::equals_ignoring_case(given, name);
+}
 
 }  // namespace minke::engine

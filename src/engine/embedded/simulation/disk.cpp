@@ -145,7 +145,7 @@ std::shared_ptr<Disk::File> Disk::known(const std::string& path) {
   const std::string name = path.substr(root_.size());
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
   auto file = std::make_shared<File>();
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) == 0) {
     file->mode = info.st_mode & 0777;
     file->is_directory = S_ISDIR(info.st_mode);
@@ -164,7 +164,7 @@ std::shared_ptr<Disk::File> Disk::known(const std::string& path) {
 int Disk::open(const std::string& path, int flags, mode_t mode) {
   const std::lock_guard lock(mutex_);
   if (no_descriptors_ || dead_) return fail_with(EMFILE);
-  struct stat info{};
+  struct stat info {};
   const bool there = ::lstat(path.c_str(), &info) == 0;
   if (!there && full_ && (flags & O_CREAT) != 0) return fail_with(ENOSPC);
   const int fd = real_open(path.c_str(), flags, mode);
@@ -190,7 +190,7 @@ void Disk::closed(int fd) {
 ssize_t Disk::write(int fd, const void* bytes, size_t size, int64_t offset) {
   const std::lock_guard lock(mutex_);
   if (fails()) return fail_with(EIO);
-  struct stat info{};
+  struct stat info {};
   ::fstat(fd, &info);
   int64_t at = offset;
   if (at < 0) at = (::fcntl(fd, F_GETFL) & O_APPEND) != 0 ? info.st_size : ::lseek(fd, 0, SEEK_CUR);
@@ -243,7 +243,7 @@ int Disk::remove(const std::string& path, bool directory) {
 
 int Disk::make_directory(const std::string& path, mode_t mode) {
   const std::lock_guard lock(mutex_);
-  struct stat info{};
+  struct stat info {};
   if (dead_) return fail_with(EIO);
   if (full_ && ::lstat(path.c_str(), &info) != 0) return fail_with(ENOSPC);
   const int outcome = static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path.c_str(), mode));
