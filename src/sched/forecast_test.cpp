@@ -69,8 +69,9 @@ TEST(Forecast, WhatFollowsAJobWithoutALimitIsToldSo) {
   Machine machine = testing::uniform_machine(1, 4, 1000);
   PendingQueue queue;
   RunningSet running;
-  machine.allocate(machine.place(job(3, 5)).value());
-  running.add(7, kUnlimitedSeconds, machine.place(job(3, 5)).value());
+  const auto placed = machine.place(job(3, 5)).value();
+  machine.allocate(placed);
+  running.add(7, kUnlimitedSeconds, placed);
   queue.insert({1, 3, 1, 1}, job(1, 10));
   queue.insert({2, 2, 2, 1}, job(4, 10));
   queue.insert({3, 1, 3, 1}, job(4, 10));

@@ -16,8 +16,16 @@ struct Committer::Group {
   store::Batch other_rows;  // kept until they are durable; those of the jobs are made anew for each try
   std::vector<std::function<void()>> work;
   std::vector<std::function<void(const Status&)>> answers;
-  bool failed = false;  // a try of it has; it is tried again
+  unsigned failures = 0;  // tries of it that failed; it is tried again every second
 };
+
+namespace {
+
+// Only then is whoever waits told that it cannot be stored: what was asked for may make room itself, as the
+// end of a job that has filled the disk does.
+constexpr unsigned kFailuresToTell = 4;
+
+}  // namespace
 
 Committer::Committer(os::EventLoop& loop, store::Store& store, State& state)
     : loop_(loop), store_(store), state_(state), retry_(loop.make_timer([this] { hand_over(in_flight_); })) {}
@@ -79,7 +87,7 @@ void Committer::when_durable(std::function<void()> work) {
 void Committer::when_stored(std::function<void(const Status&)> answer) {
   answers_.push_back(std::move(answer));
   // Behind a group that cannot be stored: not inside this call.
-  if (in_flight_ && in_flight_->failed)
+  if (in_flight_ && in_flight_->failures >= kFailuresToTell)
     loop_.post([this] { answer_all(std::exchange(answers_, {}), not_stored()); });
   schedule_flush();
 }
@@ -134,9 +142,10 @@ void Committer::hand_over(std::shared_ptr<Group> group) {
 
 void Committer::finished(std::shared_ptr<Group> group, Status outcome) {
   if (!outcome) {
-    group->failed = true;
+    ++group->failures;
     set_problem(outcome.error().message);
     retry_->set_after(std::chrono::seconds(1));
+    if (group->failures < kFailuresToTell) return;
     answer_all(std::exchange(group->answers, {}), not_stored());
     answer_all(std::exchange(answers_, {}), not_stored());
     return;

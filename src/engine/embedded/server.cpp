@@ -171,8 +171,8 @@ void Server::admit(const rpc::Peer& peer, const Connect& connect) {
                  rpc::Schema::of_program().known_part("minke.rpc.ClientMessage", frame, storage);
              rpc::ClientMessage message;
              if (!known || !message.ParseFromArray(known->data(), static_cast<int>(known->size()))) {
-               self->send_error(0, Error{kInternal, known ? "what was sent is no message of this protocol"
-                                                          : known.error().message});
+               self->send_error(0, known ? Error{kInternal, "what was sent is no message of this protocol"}
+                                         : Error{kNotSupported, known.error().message});
                return;
              }
              handle(self, std::move(message), std::move(descriptors));
