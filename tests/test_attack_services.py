@@ -117,7 +117,7 @@ def test_what_is_sent_to_metrics_tells_and_breaks_nothing(shared, what):
                 one.shutdown(socket.SHUT_WR)
                 while some := one.recv(65536):
                     said += some
-            except (ConnectionResetError, BrokenPipeError):
+            except OSError:  # it hangs up, in the middle of what is sent or before shutdown()
                 pass
     assert b"root:" not in said
     assert metrics(shared)
