@@ -40,6 +40,8 @@ def settings(unit: pathlib.Path) -> dict[str, str]:
 
 def test_the_units_are_those_that_the_pages_speak_of(units):
     assert set(units) == {"minke.service", "minke-launcher.service", "minke-helpers.service"}
+    # Whoever splits the output at its comments, as the page says, gets whole units.
+    assert not [line for unit in units.values() for line in unit.read_text().splitlines() if line.startswith("#")]
 
 
 @NEEDS_SYSTEMD

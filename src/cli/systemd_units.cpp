@@ -71,6 +71,8 @@ CapabilityBoundingSet=~CAP_SYS_BOOT CAP_SYS_TIME CAP_WAKE_ALARM CAP_BLOCK_SUSPEN
 // are left: it gives spooled scripts to their users (CHOWN, DAC_OVERRIDE, FOWNER), starts children that
 // become users, and ends them (SETUID, SETGID, KILL), and looks at processes that /proc hides (SYS_PTRACE).
 // It has the devices, as one of its children asks the GPUs' driver.
+// Users that come from the network by NIS need a drop-in (docs/security.md). There is no comment within a
+// unit: a line that begins with "# " names the next file.
 constexpr char kDaemonUnit[] = R"(# /etc/systemd/system/minke.service
 [Unit]
 Description=Minke, a research cluster on this machine
@@ -94,7 +96,6 @@ ReadWritePaths={home}{tmp_root}
 ProtectHome={protect_home}
 PrivateTmp={private_tmp}
 PrivateMounts=yes
-# Users that come from the network without a daemon of the machine's (NIS) need PrivateNetwork=no, and AF_INET AF_INET6 below.
 PrivateNetwork=yes
 IPAddressDeny=any
 RestrictAddressFamilies=AF_UNIX

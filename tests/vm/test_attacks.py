@@ -32,7 +32,7 @@ def test_the_daemon_has_what_its_unit_leaves_it(machine):
 IN_THE_DAEMONS_PLACE = {
     "write to the system": "touch /usr/planted", "write to /etc": "touch /etc/planted", "write to root's home": "touch /root/planted",
     "look into homes": "ls /home/alice", "a network": "ip link | grep -v 'lo:\\|link/loopback' | grep .", "a mount": "mount -t tmpfs none /mnt",
-    "a device": "mknod /run/minke/disk b 8 0", "settings of the kernel": "echo 1 >/proc/sys/kernel/sysrq", "control groups": f"echo 1 >{UNIT}/cgroup.freeze",
+    "a device": "mknod /run/minke/disk b 8 0", "settings of the kernel": "echo 1 >/proc/sys/kernel/sysrq", "control groups": f"echo 0 >{UNIT}/cgroup.freeze",
     "the machine's /tmp": "ls /tmp/seen",
 }
 
