@@ -201,7 +201,7 @@ def test_declared_nodes_have_addresses_for_jobs_of_who_is_not_root(tmp_path):
         assert (user.work / "by.1").stat().st_uid == user.uid
         # Steps of a job are in one: what exchanges memory between tasks still does (as MPI does).
         (user.work / "look.py").write_text(LOOK)
-        told = user.output(user.submit("srun sleep 100 & until pid=$(pgrep -f '^sleep 100' -u $UID -n); do sleep 0.1; done\n"
+        told = user.output(user.submit("srun sleep 100 & until pid=$(pgrep -f '^[^ ]*sleep 100$' -u $UID -n); do sleep 0.1; done\n"
                                        "srun --overlap python3 look.py $pid; kill $pid; wait"))
         assert {"environment", "root"} <= set(told.split())
     finally:
