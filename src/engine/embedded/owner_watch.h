@@ -30,8 +30,5 @@ class OwnerWatch {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// A line on the process's standard error, after the name it was called by ("salloc: "). Where that cannot be
-// written at once it is left.
-void say_to_owner(const Owner& owner, const std::string& message);
 
 }  // namespace minke::engine
