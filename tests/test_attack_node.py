@@ -112,12 +112,13 @@ def places(pid: int) -> dict[str, str]:
                     "nice": pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[16]}
 
 
-@pytest.mark.parametrize("killed", [["minked"], ["launcher", "minked"]], ids=["daemon", "both"])
+@pytest.mark.parametrize("killed", [["minked"], ["minked", "launcher"]], ids=["daemon", "both"])
 @pytest.mark.machine(nodes=2, cpus=1, memory=1000)
 def test_a_daemon_that_a_job_brings_back_is_outside_of_it(cluster, killed):
     cluster.run("sinfo", check=0)
     before = places(cluster.pid()), places(cluster.pid("launcher"))
-    # The script itself dies with its launcher; what it has started is ended by the next one.
+    # The script itself dies with its launcher; what it has started is ended by the next one. The daemon dies first, for
+    # it would start that next one at once.
     cluster.script("touch runs\nwhile [ ! -e go ]; do sleep 0.02; done\nsqueue -h -o %T > told; sleep 100", "child.sh")
     job = cluster.submit("ulimit -Sn 200; export OF_THE_JOB=yes; bash child.sh & wait", "--mem=50M", "--no-requeue")
     poll(lambda: (cluster.work / "runs").exists(), what="the job")

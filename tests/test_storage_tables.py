@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from cluster import poll
 from test_storage import MINKE, minke
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount an image")
@@ -112,8 +113,10 @@ def test_the_list_is_that_of_a_walk(disk, tmp_path):
 
 
 def make_old(place: pathlib.Path, image: pathlib.Path, names: list[str]) -> None:
-    """Times of change are the kernel's: they are set in the image."""
+    """Times of change are the kernel's: they are set in the image. Whoever looks at loop devices may hold this one open
+    after umount; `mount` would take it again, with what it remembers of the image."""
     subprocess.run(["umount", place], check=True)
+    poll(lambda: not subprocess.run(["losetup", "-j", image], capture_output=True, check=True).stdout, what="a free device")
     commands = "".join(f'set_inode_field "{name}" {field} 20200101\n' for name in names for field in ("ctime", "atime"))
     subprocess.run(["debugfs", "-w", "-f", "-", image], input=commands, capture_output=True, text=True, check=True)
     subprocess.run(["mount", "-o", "loop", image, place], check=True)
