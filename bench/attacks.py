@@ -13,7 +13,7 @@ import subprocess
 import time
 import traceback
 
-from wire import Wire, frame, generated, greeting
+from wire import Wire, frame, protocol, greeting
 
 TASKS = 20_000       # of the array that is held and cancelled in pieces
 CONNECTIONS = 400    # of one process at a time
@@ -29,7 +29,7 @@ def attack(function):
 class Attacker:
     def __init__(self, home, environment: dict[str, str], deadline: float):
         self.home, self.environment, self.deadline = home, environment, deadline
-        self.messages = generated("rpc.messages")
+        self.messages = protocol()
 
     def going_on(self) -> bool:
         return time.monotonic() < self.deadline

@@ -1,8 +1,9 @@
-"""Speaks the daemon's own protocol (src/rpc/frame.h, messages.proto) from Python.
+"""Speaks the daemon's own protocol (src/rpc/frame.h, src/rpc/messages.proto, src/api/) from Python.
 
 For measuring many requests without one process each, and for tests that must say what no command would.
 The message classes are generated from the .proto files at the first use, into build/python.
 """
+import functools
 import importlib
 import os
 import pathlib
@@ -10,15 +11,17 @@ import socket
 import struct
 import subprocess
 import sys
+import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VERSION = 1
 
 
-def generated(module: str):
-    """A module of generated messages: generated("rpc.messages"), generated("model.job")."""
+@functools.cache
+def protocol() -> types.SimpleNamespace:
+    """All message classes and enumerators of src/model, src/api and src/rpc, by their names, which are unique."""
     target, source = ROOT / "build/python", ROOT / "src"
-    protos = [path for path in sorted(source.rglob("*.proto"))]
+    protos = sorted(path for room in ("model", "api", "rpc") for path in (source / room).glob("*.proto"))
     stamp = target / "stamp"
     if not stamp.exists() or stamp.stat().st_mtime < max(path.stat().st_mtime for path in protos):
         # Processes that test in parallel may do this at once: each makes its own and renames file by file.
@@ -33,7 +36,13 @@ def generated(module: str):
         subprocess.run(["rm", "-rf", str(fresh)], check=True)
     if str(target) not in sys.path:
         sys.path.insert(0, str(target))
-    return importlib.import_module(module + "_pb2")
+    found = types.SimpleNamespace()
+    for path in protos:
+        module = importlib.import_module(f"{path.parent.name}.{path.stem}_pb2")
+        for name in [*module.DESCRIPTOR.message_types_by_name, *module.DESCRIPTOR.enum_types_by_name,
+                     *(value for kind in module.DESCRIPTOR.enum_types_by_name.values() for value in kind.values_by_name)]:
+            setattr(found, name, getattr(module, name))
+    return found
 
 
 def greeting(version: int = VERSION) -> bytes:
@@ -48,7 +57,7 @@ class Wire:
     """One conversation with the daemon of a cluster's home."""
 
     def __init__(self, home, version: int | None = VERSION, timeout: float = 60):
-        self.messages = generated("rpc.messages")
+        self.messages = protocol()
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(timeout)
         directory = os.open(home, os.O_PATH)  # socket addresses are short, paths need not be

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cluster import poll
-from wire import frame, generated, greeting
+from wire import frame, protocol, greeting
 
 MINKE_ONLY = True
 
@@ -48,7 +48,7 @@ def field(number: int, wire_type: int, value: bytes) -> bytes:
 def test_a_task_may_be_named_twice(daemon, verb, ranges):
     job = daemon.submit("true", "--array=0-9", "--begin=now+1hour")
     with daemon.wire() as wire:
-        messages, tasks = wire.messages, generated("model.job").IndexRange
+        messages, tasks = wire.messages, protocol().IndexRange
         selector = messages.JobSelector(job_id=job, tasks=[tasks(first=a, last=b, step=c) for a, b, c in ranges])
         requests = {"signal": messages.SignalRequest(filter=messages.JobFilter(jobs=[selector, selector])),
                     "hold": messages.HoldRequest(jobs=[selector, selector]),

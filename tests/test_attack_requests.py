@@ -8,7 +8,7 @@ from google.protobuf.descriptor import FieldDescriptor as Field
 
 from cluster import poll
 from shared import NEEDS_ROOT
-from wire import frame, generated, greeting
+from wire import frame, protocol, greeting
 
 MINKE_ONLY = True
 pytestmark = [NEEDS_ROOT, pytest.mark.usefixtures("undisturbed")]
@@ -26,7 +26,7 @@ DEPTH = 3  # messages in messages
 
 
 def kinds() -> list[str]:
-    return [field.name for field in generated("rpc.messages").ClientMessage.DESCRIPTOR.oneofs[0].fields]
+    return [field.name for field in protocol().ClientMessage.DESCRIPTOR.oneofs[0].fields]
 
 
 def is_many(field) -> bool:
@@ -107,7 +107,7 @@ def test_no_kind_of_request_reaches_what_is_anothers(shared, victims, kind):
     messages = []
     for turn in range(12):
         for job in (*victims, None):
-            message = generated("rpc.messages").ClientMessage(request_id=1)
+            message = protocol().ClientMessage(request_id=1)
             body = getattr(message, kind)
             body.SetInParent()
             # Her job in every field that names one, or none of these.
@@ -123,14 +123,14 @@ def test_no_kind_of_request_reaches_what_is_anothers(shared, victims, kind):
 
 
 def spec_numbers() -> list[str]:
-    return [field.name for field in generated("model.job").JobSpec.DESCRIPTOR.fields if field.type in BOUNDS]
+    return [field.name for field in protocol().JobSpec.DESCRIPTOR.fields if field.type in BOUNDS]
 
 
 @pytest.mark.parametrize("name", spec_numbers())
 def test_no_number_of_a_submission_disturbs_anybody(shared, name):
     """Held and not; what is taken must be shown, explained, changed and cancelled like any other job."""
-    messages = generated("rpc.messages")
-    kind = generated("model.job").JobSpec.DESCRIPTOR.fields_by_name[name].type
+    messages = protocol()
+    kind = protocol().JobSpec.DESCRIPTOR.fields_by_name[name].type
     sent = []
     for value in BOUNDS[kind]:
         for held in (True, False):

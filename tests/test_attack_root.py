@@ -11,7 +11,7 @@ import pytest
 from cluster import poll
 from shared import NEEDS_ROOT, Shared
 from test_attacks import ended, process_with
-from wire import frame, generated, greeting
+from wire import frame, protocol, greeting
 
 MINKE_ONLY = True
 pytestmark = NEEDS_ROOT
@@ -28,7 +28,7 @@ def serves(request):
 
 def request_bytes(fill) -> str:
     """A request, as it goes over the wire, in hexadecimal."""
-    message = generated("rpc.messages").ClientMessage(request_id=1)
+    message = protocol().ClientMessage(request_id=1)
     fill(message)
     return (greeting() + frame(message.SerializeToString())).hex()
 

@@ -13,7 +13,7 @@ import pytest
 
 from cluster import poll
 from shared import NEEDS_ROOT, Shared
-from wire import Wire, frame, generated, greeting
+from wire import Wire, frame, protocol, greeting
 
 MINKE_ONLY = True
 pytestmark = [NEEDS_ROOT]
@@ -46,7 +46,7 @@ def ask_all(shared, user, *messages):
     lines = "\n".join(frame(message.SerializeToString()).hex() for message in messages)
     done = user.run("python3", "-c", SPEAKER, shared.home / "minked.sock", greeting().hex(), input=lines, check=0,
                     timeout=300)
-    answers = [generated("rpc.messages").ServerMessage.FromString(bytes.fromhex(line))
+    answers = [protocol().ServerMessage.FromString(bytes.fromhex(line))
                for line in done.stdout.split()]
     assert len(answers) == len(messages), done.stderr
     return answers
@@ -54,7 +54,7 @@ def ask_all(shared, user, *messages):
 
 def message(**fields):
     """A ClientMessage: message(query_steps={...})."""
-    one = generated("rpc.messages").ClientMessage(request_id=1)
+    one = protocol().ClientMessage(request_id=1)
     for name, fill in fields.items():
         getattr(one, name).SetInParent()
         if fill:
@@ -132,7 +132,7 @@ def test_a_stranger_who_knows_a_steps_key_does_not_part_it_from_its_srun(shared)
         database = subprocess.run(["sqlite3", shared.home / "minke.db", f"select hex(record) from steps"],
                                   capture_output=True, text=True)
         keys = {b""}
-        records = [generated("model.job").StepRecord.FromString(bytes.fromhex(line))
+        records = [protocol().StepRecord.FromString(bytes.fromhex(line))
                    for line in database.stdout.split()]
         keys |= {record.key for record in records if record.job_id == job}
         with Wire(shared.home) as wire:  # as root sees it, whatever the daemon tells
@@ -358,7 +358,7 @@ def test_names_and_jobs_are_not_multiplied(shared):
 
 
 def text_fields():
-    descriptor = generated("model.job").JobSpec.DESCRIPTOR
+    descriptor = protocol().JobSpec.DESCRIPTOR
     return [field.name for field in descriptor.fields if field.type == field.TYPE_BYTES]
 
 

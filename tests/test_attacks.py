@@ -12,7 +12,7 @@ import pytest
 
 from cluster import poll
 from shared import NAMES, NEEDS_ROOT, Shared, passable_directory
-from wire import frame, generated, greeting
+from wire import frame, protocol, greeting
 
 MINKE_ONLY = True
 pytestmark = [NEEDS_ROOT, pytest.mark.usefixtures("undisturbed")]
@@ -219,7 +219,7 @@ def test_keys_of_root_are_not_the_jobs(shared):
 def forge(shared, user, fill):
     """What the daemon answers when a program of this user's sends a message that no command of ours would. `fill`: sets
     the fields of a ClientMessage."""
-    messages = generated("rpc.messages")
+    messages = protocol()
     message = messages.ClientMessage(request_id=1)
     fill(message)
     program = """
@@ -321,7 +321,7 @@ try:
     print("all")
 except OSError: print("cut off")
 """
-    messages = generated("rpc.messages")
+    messages = protocol()
     request = messages.ClientMessage(request_id=1)
     request.query_config.SetInParent()
     said = shared.bob.python(program, shared.home / "minked.sock", greeting().hex(),

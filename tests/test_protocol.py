@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from cluster import poll
-from wire import frame, generated, greeting
+from wire import frame, protocol, greeting
 
 MINKE_ONLY = True
 
@@ -91,7 +91,7 @@ def test_frame_cut_off(daemon):
 
 
 def test_submission_cut_off_submits_nothing(daemon):
-    messages = generated("rpc.messages")
+    messages = protocol()
     for cut in (1, 10, 100, 1000):
         with daemon.wire() as wire:
             request = wire.submission(script=b"#!/bin/sh\n" + b"#" * 2000)

@@ -1,58 +1,72 @@
 #!/usr/bin/env python3
 """Fails when an include points upwards, or when a pure room does I/O. Run by `./dev lint` and by the tests.
 
-ROOMS lists the directories of src/ from the lowest to the highest, with what each may include besides itself.
+src/rooms.json lists the directories of src/ from the lowest to the highest, with what each may include besides itself.
+The table in docs/architecture.md says the same: `--table` prints it.
 """
+import json
 import pathlib
 import re
 import sys
 
-ROOMS = {
-    "base": [],
-    "model": ["base"],
-    "text": ["model", "base"],
-    "sched": ["text", "model", "base"],
-    "sim": ["sched", "text", "model", "base"],
-    "ml": ["sched", "text", "model", "base"],
-    "submit": ["text", "model", "base"],
-    "os": ["base"],
-    "rpc": ["os", "model", "base"],
-    "store": ["os", "model", "base"],
-    "node": ["rpc", "os", "text", "model", "base"],
-    "mpi": ["os", "base"],
-    "software": ["os", "text", "model", "base"],
-    "storage": ["os", "text", "model", "base"],
-    "engine": ["storage", "node", "store", "rpc", "sched", "submit", "os", "text", "model", "base"],
-    "cli": ["engine", "software", "storage", "sim", "ml", "sched", "mpi", "node", "store", "rpc", "submit", "os", "text", "model", "base"],
-}
-PURE = {"model", "text", "sched", "sim", "ml", "submit"}
+SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
+LIST = json.loads((SOURCE / "rooms.json").read_text())
+ROOMS = {entry["room"]: entry["uses"] for entry in LIST}
+PURE = {entry["room"] for entry in LIST if entry.get("pure")}
 # Headers of the file system, the clock, the network, threads and processes.
 IMPURE_HEADERS = re.compile(
     r"^(unistd\.h|fcntl\.h|sys/(?!types\.h).*|time\.h|fstream|filesystem|iostream|thread|mutex|netdb\.h|pwd\.h|grp\.h)$")
 IMPURE_CALLS = re.compile(r"\b(system_clock::now|steady_clock::now|getenv|std::time\(|fopen)|(?<!\w)::open\(")
 
 
-def main() -> int:
-    root = pathlib.Path(__file__).resolve().parent.parent
-    source = root / "src"
+
+
+def table() -> list[str]:
+    """The rooms as docs/architecture.md shows them, the highest first."""
+    return ["| room | what it holds | may include |", "|---|---|---|"] + [
+        f"| `{entry['room']}/`{' (pure)' if entry.get('pure') else ''} | {entry['is']} | {' '.join(entry['uses'])} |"
+        for entry in reversed(LIST)]
+
+
+def check_list() -> list[str]:
     problems = []
-    for path in sorted(list(source.rglob("*.h")) + list(source.rglob("*.cpp")) + list(source.rglob("*.proto"))):
-        room = path.relative_to(source).parts[0]
-        if room not in ROOMS:
-            problems.append(f"{path}: src/{room} is no known room")
-            continue
-        is_test = re.search(r"_(test|perftest|fuzz)\.cpp$", path.name) is not None
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            where = f"{path.relative_to(root)}:{number}"
-            if match := re.match(r'\s*(?:#include|import)\s+"([^"]+)"', line):
-                target = match.group(1).split("/")[0]
-                if target in ROOMS and target != room and target not in ROOMS[room]:
-                    problems.append(f"{where}: {room} must not include {target}")
-            if room in PURE and not is_test:
-                if (match := re.match(r"\s*#include\s+<([^>]+)>", line)) and IMPURE_HEADERS.match(match.group(1)):
-                    problems.append(f"{where}: {room} is pure and must not include <{match.group(1)}>")
-                if IMPURE_CALLS.search(line.split("//")[0]):
-                    problems.append(f"{where}: {room} is pure: no clock, no environment, no files")
+    lower: list[str] = []
+    for entry in LIST:
+        problems += [f"src/rooms.json: {entry['room']} uses {used}, which does not stand before it"
+                     for used in entry["uses"] if used not in lower]
+        lower.append(entry["room"])
+    if "\n".join(table()) not in (SOURCE.parent / "docs/architecture.md").read_text():
+        problems.append("docs/architecture.md: its table of rooms is not that of tools/check_layers.py --table")
+    return problems
+
+
+def check_file(path: pathlib.Path) -> list[str]:
+    room = path.relative_to(SOURCE).parts[0]
+    if room not in ROOMS:
+        return [f"{path}: src/{room} is no known room"]
+    problems = []
+    is_test = re.search(r"_(test|perftest|fuzz)\.cpp$", path.name) is not None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        where = f"{path.relative_to(SOURCE.parent)}:{number}"
+        if match := re.match(r'\s*(?:#include|import)\s+"([^"]+)"', line):
+            target = match.group(1).split("/")[0]
+            if target in ROOMS and target != room and target not in ROOMS[room]:
+                problems.append(f"{where}: {room} must not include {target}")
+        if room in PURE and not is_test:
+            if (match := re.match(r"\s*#include\s+<([^>]+)>", line)) and IMPURE_HEADERS.match(match.group(1)):
+                problems.append(f"{where}: {room} is pure and must not include <{match.group(1)}>")
+            if IMPURE_CALLS.search(line.split("//")[0]):
+                problems.append(f"{where}: {room} is pure: no clock, no environment, no files")
+    return problems
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--table"]:
+        print("\n".join(table()))
+        return 0
+    problems = check_list()
+    for path in sorted(path for ending in ("h", "cpp", "proto") for path in SOURCE.rglob(f"*.{ending}")):
+        problems += check_file(path)
     print("\n".join(problems) if problems else "layers: every include points down")
     return 1 if problems else 0
 

@@ -102,7 +102,7 @@ def build_figures(build: pathlib.Path) -> None:
             any(re.search(r"generated/rpc/\w+\.pb\.h$", one) for one in dependencies[unit])]
     print(f"units of cli that see a wire message's full definition: {len(wire)}")
     whole = sum(took[unit] for unit in program)
-    for header in ("model/job.pb.h", "model/trigger.pb.h"):
+    for header in ("model/job_record.pb.h", "model/trigger.pb.h"):
         units = seeing(header)
         print(f"compiled again after a change of {header}: {len(units)} of {len(program)} units, "
               f"{100 * sum(took[unit] for unit in units) / whole:.0f} % of the time")

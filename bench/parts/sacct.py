@@ -9,7 +9,7 @@ import time
 
 from context import Context, require
 from report import Report
-from wire import generated
+from wire import protocol
 
 NAME = "sacct"
 LIMIT_S = 0.2
@@ -20,7 +20,7 @@ LENGTH = 600  # s of each job
 
 
 def fill(path, jobs: int, first_end: int) -> None:
-    model = generated("model.job")
+    model = protocol()
     spec = model.JobSpec(name=b"job", work_dir=b"/tmp", command=b"/tmp/job.sh", min_nodes=1, ntasks=1, cpus_per_task=1)
     record = model.JobRecord(gid=100, group_name=b"users", state=model.JOB_COMPLETE, requeue_allowed=True, priority=1000,
                              partition=b"main", time_limit_minutes=60, node_list=b"n1", batch_host=b"n1", num_nodes=1,

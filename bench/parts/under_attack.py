@@ -80,7 +80,7 @@ def measure(context: Context, report: Report) -> None:
     if os.geteuid() != 0:
         return report.skip(NAME, "only root serves others")
     seconds = context.options.attack_seconds
-    attacks.generated("rpc.messages")  # before there are children that may not write
+    attacks.protocol()  # before there are children that may not write
     with context.minke(configuration=CONFIGURATION, shared=True, directory=shared_directory()) as minke:
         victim = Victim(minke)
         quiet = victim.work(seconds)

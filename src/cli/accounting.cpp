@@ -18,6 +18,8 @@
 
 #include "cli/commands.h"
 #include "cli/fetch.h"
+#include "model/job_record.pb.h"
+#include "model/step_record.pb.h"
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "store/store.h"

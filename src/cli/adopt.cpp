@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/measurements.pb.h"
+#include "engine/open.h"
 #include "node/launcher.h"
 #include "node/process_tree.h"
 #include "os/minke_home.h"
@@ -101,14 +102,16 @@ bool enter(const std::vector<std::string>& groups, pid_t pid) {
 // The processes of each of the user's running jobs, the job that began last first. Only the user's own:
 // another's may claim to be of any job; and so may his own that are in none, which their control groups tell.
 Result<std::vector<std::vector<pid_t>>> processes_of_jobs(uid_t user, const std::string& home_id) {
-  auto client = Client::connect(false);
-  if (!client) return failure(client.error());
-  rpc::ClientMessage request;
-  request.mutable_query_measurements()->mutable_filter()->add_uids(user);
-  auto answer = client->call(request);
-  if (!answer) return failure(answer.error());
-  auto& jobs = *answer->mutable_measurements()->mutable_jobs();
-  std::sort(jobs.begin(), jobs.end(), [](const rpc::JobMeasurement& a, const rpc::JobMeasurement& b) {
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) return failure(cluster.error());
+  const auto measurements = (*cluster)->measurements();
+  if (!measurements) return failure(measurements.error());
+  api::QueryMeasurementsRequest request;
+  request.mutable_filter()->add_uids(user);
+  auto measured = (*measurements)->measured(request);
+  if (!measured) return failure(measured.error());
+  auto& jobs = *measured->mutable_jobs();
+  std::sort(jobs.begin(), jobs.end(), [](const api::JobMeasurement& a, const api::JobMeasurement& b) {
     return std::pair(a.job().start_time(), a.job().job_id()) >
            std::pair(b.job().start_time(), b.job().job_id());
   });
@@ -120,7 +123,7 @@ Result<std::vector<std::vector<pid_t>>> processes_of_jobs(uid_t user, const std:
       by_marker[*marker].push_back(process.pid);
   }
   std::vector<std::vector<pid_t>> processes;
-  for (const rpc::JobMeasurement& job : jobs) {
+  for (const api::JobMeasurement& job : jobs) {
     processes.push_back(by_marker[home_id + "/" + std::to_string(job.job().job_id()) + "." +
                                   std::to_string(job.job().restarts())]);
   }

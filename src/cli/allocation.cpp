@@ -8,10 +8,16 @@
 #include <optional>
 #include <utility>
 
+#include "api/actions.pb.h"
+#include "api/jobs.pb.h"
+#include "api/submission.pb.h"
 #include "cli/srun/launch_environment.h"
-#include "engine/embedded/job_environment.h"
 #include "engine/embedded/software_environment.h"
+#include "environment/job_environment.h"
 #include "model/error.h"
+#include "model/job_state.pb.h"
+#include "os/minke_home.h"
+#include "os/random_key.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -75,27 +81,24 @@ class EndableWait {
 
 namespace {
 
-rpc::ClientMessage make_submission(submit::JobRequest& request, const std::string& environment) {
-  rpc::ClientMessage message;
-  rpc::SubmitRequest& submission = *message.mutable_submit();
-  submission.set_key(random_key());
+api::SubmitRequest make_submission(submit::JobRequest& request, const std::string& environment) {
+  api::SubmitRequest submission;
+  submission.set_key(os::random_key());
   put_specs(request, submission);
   submission.set_environment(environment);
   submission.set_test_only(request.test_only);
   submission.set_immediate(request.immediate_seconds.has_value() && *request.immediate_seconds <= 1);
-  return message;
+  return submission;
 }
 
 }  // namespace
 
-Result<rpc::SubmitReply> test_allocation(Client& client, submit::JobRequest& request,
+Result<api::SubmitReply> test_allocation(engine::Engine& cluster, submit::JobRequest& request,
                                          const std::string& environment) {
-  auto answer = client.call(make_submission(request, environment));
-  if (!answer) return failure(answer.error());
-  return std::move(*answer->mutable_submit());
+  return cluster.submit(make_submission(request, environment));
 }
 
-int report_test(const submit::Invocation& invocation, const Result<rpc::SubmitReply>& tested) {
+int report_test(const submit::Invocation& invocation, const Result<api::SubmitReply>& tested) {
   if (!tested) {
     std::fprintf(stderr, "allocation failure: %s\n", tested.error().message.c_str());
     return 1;
@@ -107,23 +110,23 @@ int report_test(const submit::Invocation& invocation, const Result<rpc::SubmitRe
   return 0;
 }
 
-Result<Allocation> allocate(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
-                            const std::string& environment) {
+Result<Allocation> allocate(engine::Engine& cluster, const submit::Invocation& invocation,
+                            submit::JobRequest& request, const std::string& environment) {
   const std::string name(submit::command_name(invocation.command));
   const auto say = [&](const std::string& text) {
     if (!request.quiet) std::fprintf(stderr, "%s: %s\n", name.c_str(), text.c_str());
   };
-  const auto answer = client.call(make_submission(request, environment));
+  const auto answer = cluster.submit(make_submission(request, environment));
   if (!answer) return failure(answer.error());
-  const uint32_t id = answer->submit().job_id();
-  for (const std::string& note : answer->submit().notes()) say(note);
+  const uint32_t id = answer->job_id();
+  for (const std::string& note : answer->notes()) say(note);
   if (request.verbose > 1) say("debug:  Entering _msg_thr_internal");  // Slurm's word for: it waits now
   const uint32_t seconds = request.immediate_seconds.value_or(0);
   const EndableWait endable(invocation.command, id, request.quiet, seconds > 1 ? seconds : 0);
 
-  rpc::ClientMessage wait;
-  wait.mutable_wait_job()->set_job_id(id);
-  wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
+  api::WaitJobRequest wait;
+  wait.set_job_id(id);
+  wait.set_until(api::WaitJobRequest::STARTED);
   Allocation allocation;
   bool told = false;
   const auto tell_waiting = [&] {
@@ -134,10 +137,9 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
   };
   // Heterogeneous jobs never start at the moment of their submission in Slurm: what drives them awaits this.
   if (!request.het_components.empty()) tell_waiting();
-  const Status waited = client.stream(wait, [&](rpc::ServerMessage& reply) -> Status {
-    allocation.job = reply.wait_job().job();
-    allocation.environment.assign(reply.wait_job().environment().begin(),
-                                  reply.wait_job().environment().end());
+  const Status waited = cluster.wait(wait, [&](api::WaitJobReply& reply) -> Status {
+    allocation.job = reply.job();
+    allocation.environment.assign(reply.environment().begin(), reply.environment().end());
     if (allocation.job.state() == model::JOB_PENDING) tell_waiting();
     return {};
   });
@@ -149,23 +151,26 @@ Result<Allocation> allocate(Client& client, const submit::Invocation& invocation
       say("Job allocation " + std::to_string(id) + " has been revoked.");
     return failure(std::string(model::slurm_error_text(model::kAlreadyDone)), model::kAlreadyDone);
   }
-  engine::leave_submit_dir(environment, allocation.environment);
-  for (std::string& variable : engine::virtual_node_environment(allocation.job.nodes_size(), environment))
+  environment::leave_submit_dir(environment, allocation.environment);
+  for (std::string& variable :
+       environment::virtual_node_environment(allocation.job.nodes_size(), environment))
     allocation.environment.push_back(std::move(variable));
+  const auto home = os::minke_home();
+  if (!home) return failure(home.error());
   engine::SoftwareEnvironment software;
-  software.load(client.home());
+  software.load(*home);
   software.add_to(allocation.environment, environment);
   if (told) say("job " + std::to_string(id) + " has been allocated resources");
   return allocation;
 }
 
-Status give_back(Client& client, uint32_t job_id, int32_t status) {
-  rpc::ClientMessage message;
-  message.mutable_complete_allocation()->set_job_id(job_id);
-  message.mutable_complete_allocation()->set_status(status);
-  const auto answer = client.call(message);
+Status give_back(engine::Engine& cluster, uint32_t job_id, int32_t status) {
+  api::CompleteAllocationRequest request;
+  request.set_job_id(job_id);
+  request.set_status(status);
+  const auto answer = cluster.complete_allocation(request);
   if (!answer) return failure(answer.error());
-  for (const auto& failed : answer->action().failures()) {
+  for (const auto& failed : answer->failures()) {
     if (failed.code() != model::kAlreadyDone)
       return failure(failed.message(), static_cast<int>(failed.code()));
   }
@@ -173,7 +178,7 @@ Status give_back(Client& client, uint32_t job_id, int32_t status) {
 }
 
 std::string add_to_environment(std::string_view block, const std::vector<std::string>& additions) {
-  return engine::merge_environment(block, additions, "");
+  return environment::merge_environment(block, additions, "");
 }
 
 }  // namespace minke::cli

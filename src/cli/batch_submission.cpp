@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "api/submission.pb.h"
 #include "cli/output_check.h"
 #include "cli/srun/launch_environment.h"
 #include "model/error.h"
 #include "os/files.h"
+#include "os/random_key.h"
 #include "submit/data_directives.h"
 #include "submit/script.h"
 
@@ -74,7 +76,7 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation,
   return submit::ScriptFile{path, std::move(*content)};
 }
 
-Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& invocation,
+Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Invocation& invocation,
                                       submit::JobRequest& request, int argc, char** argv) {
   const std::string failed = "Batch job submission failed: ";
   complete_submission(request, argc, argv);
@@ -85,22 +87,20 @@ Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& 
   }
   auto environment = job_environment(invocation, request);
   if (!environment) return failure(environment.error());
-  rpc::ClientMessage message;
-  rpc::SubmitRequest& submission = *message.mutable_submit();
-  submission.set_key(random_key());
+  api::SubmitRequest submission;
+  submission.set_key(os::random_key());
   put_specs(request, submission);
   submission.set_script(request.script);
   submission.set_environment(std::move(*environment));
   submission.set_test_only(request.test_only);
-  auto answer = client.call(message);
+  auto answer = cluster.submit(std::move(submission));
   if (!answer) {
     return failure(refusal_text(request, request.test_only ? "" : failed, answer.error()),
                    answer.error().code);
   }
-  rpc::SubmitReply& reply = *answer->mutable_submit();
   if (!request.test_only && !request.quiet)
-    for (const std::string& warning : warnings) reply.add_notes("warning: " + warning);
-  return std::move(reply);
+    for (const std::string& warning : warnings) answer->add_notes("warning: " + warning);
+  return answer;
 }
 
 }  // namespace minke::cli

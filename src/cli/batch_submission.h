@@ -3,8 +3,12 @@
 #pragma once
 
 #include "base/result.h"
-#include "cli/client.h"
+#include "engine/engine.h"
 #include "submit/job_request.h"
+
+namespace minke::api {
+class SubmitReply;
+}  // namespace minke::api
 
 namespace minke::cli {
 
@@ -14,7 +18,7 @@ Result<submit::ScriptFile> read_script(const submit::Invocation& invocation, con
 
 // Completes the request with what surrounds the command, and submits it. Errors carry the line to print
 // behind "error: ".
-Result<rpc::SubmitReply> submit_batch(Client& client, const submit::Invocation& invocation,
+Result<api::SubmitReply> submit_batch(engine::Engine& cluster, const submit::Invocation& invocation,
                                       submit::JobRequest& request, int argc, char** argv);
 
 }  // namespace minke::cli

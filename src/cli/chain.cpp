@@ -7,11 +7,14 @@
 #include <cstdio>
 #include <string>
 
+#include "api/submission.pb.h"
 #include "cli/batch_submission.h"
 #include "cli/checkpoint.h"
-#include "cli/client.h"
 #include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
+#include "engine/open.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "os/minke_home.h"
 #include "submit/job_request.h"
 #include "text/duration.h"
@@ -156,9 +159,9 @@ int chain_main(int argc, char** argv) {
                     std::to_string(times->total) + " " + std::to_string(warn) + " " + std::to_string(signal) +
                     (times->checkpoint ? " checkpoint" : " -") + " \"$0\" \"$@\"\n" + request->script;
 
-  auto client = Client::connect();
-  if (!client) return complain(client.error().message);
-  const auto reply = submit_batch(*client, invocation, *request, argc, argv);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  const auto reply = submit_batch(**cluster, invocation, *request, argc, argv);
   if (!reply) return complain(reply.error().message);
   for (const std::string& note : reply->notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
   if (request->parsable) {

@@ -21,10 +21,17 @@
 #include <string>
 #include <vector>
 
+#include "api/accounting.pb.h"
+#include "api/actions.pb.h"
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "cli/chain.h"
 #include "cli/checkpoint.h"
-#include "cli/client.h"
 #include "cli/fetch.h"
+#include "engine/engine.h"
+#include "engine/open.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "node/process_tree.h"
 #include "os/fd.h"
 #include "os/files.h"
@@ -53,8 +60,8 @@ constexpr int kLastMoments = 1000;  // ms: CRIU cannot keep a process that is ju
 
 class Part {
  public:
-  Part(Client client, uint32_t job_id, int64_t total, int64_t warn, int signal)
-      : client_(std::move(client)), job_id_(job_id), total_(total), warn_(warn), signal_(signal) {}
+  Part(engine::Engine& cluster, uint32_t job_id, int64_t total, int64_t warn, int signal)
+      : cluster_(cluster), job_id_(job_id), total_(total), warn_(warn), signal_(signal) {}
   // The program's state is kept there between the parts, by CRIU.
   void keep_state_in(const std::string& directory) { checkpoint_.emplace(directory); }
   bool goes_on() const { return goes_on_; }  // after run(): there is another part
@@ -73,7 +80,7 @@ class Part {
   int64_t now() const { return std::time(nullptr); }
   int64_t run_time() const { return now() - start_; }  // of this part, s
 
-  Client client_;
+  engine::Engine& cluster_;
   uint32_t job_id_;
   int64_t total_, warn_;
   int signal_;
@@ -90,12 +97,12 @@ class Part {
 
 // What earlier parts have used of the total, from the accounting record.
 Status Part::look_back() {
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   query.mutable_filter()->add_jobs()->set_job_id(job_id_);
   query.mutable_filter()->set_all_states(true);
   query.set_duplicates(true);
   std::vector<model::JobRecord> runs;
-  const auto asked = for_each_accounted(client_, query, [&](const rpc::AccountedJob& one) {
+  const auto asked = for_each_accounted(cluster_, query, [&](const api::AccountedJob& one) {
     if (one.job().job_id() == job_id_) runs.push_back(one.job());
   });
   if (!asked) return failure(asked.error());
@@ -106,7 +113,7 @@ Status Part::look_back() {
   start_ = current.start_time() != 0 ? current.start_time() : now();
   for (const model::JobRecord& run : runs) {
     if (run.restarts() < current.restarts() && run.state() != model::JOB_NODE_FAIL)
-      used_ += elapsed_seconds(run, run.end_time());
+      used_ += view::elapsed_seconds(run, run.end_time());
   }
 
   int64_t seconds = int64_t{current.time_limit_minutes()} * 60;
@@ -114,24 +121,23 @@ Status Part::look_back() {
   if (total_ - used_ < seconds - 60) {
     // The last part is shorter.
     seconds = (total_ - used_ + 59) / 60 * 60;
-    rpc::ClientMessage message;
-    rpc::UpdateJobRequest& update = *message.mutable_update_job();
+    api::UpdateJobRequest update;
     update.mutable_job()->set_job_id(job_id_);
-    rpc::Field& field = *update.add_fields();
+    api::Field& field = *update.add_fields();
     field.set_name("TimeLimit");
     field.set_value(std::to_string(seconds / 60));
-    if (const auto answer = client_.call(message); !answer) say("%s", answer.error().message.c_str());
+    if (const auto answer = cluster_.update(update); !answer) say("%s", answer.error().message.c_str());
   }
   limit_ = start_ + seconds;
   return {};
 }
 
 Status Part::requeue() {
-  rpc::ClientMessage message;
-  message.mutable_requeue()->add_jobs()->set_job_id(job_id_);
-  const auto answer = client_.call(message);
+  api::RequeueRequest request;
+  request.add_jobs()->set_job_id(job_id_);
+  const auto answer = cluster_.requeue(request);
   if (!answer) return failure(answer.error());
-  if (answer->action().failures_size() > 0) return failure(answer->action().failures(0).message());
+  if (answer->failures_size() > 0) return failure(answer->failures(0).message());
   return {};
 }
 
@@ -170,12 +176,11 @@ void Part::warn() {
     return;
   }
   warned_ = true;
-  rpc::ClientMessage message;
-  rpc::SignalRequest& request = *message.mutable_signal();
+  api::SignalRequest request;
   request.mutable_filter()->add_jobs()->set_job_id(job_id_);
   request.set_signal(static_cast<uint32_t>(signal_));
   request.set_steps_only(true);
-  if (const auto answer = client_.call(message); !answer) say("%s", answer.error().message.c_str());
+  if (const auto answer = cluster_.signal(request); !answer) say("%s", answer.error().message.c_str());
   for (const node::Process& process : node::descendants(node::read_all_processes(), {::getpid()})) {
     // srun hands on what it gets: its tasks have it already.
     if (catches(process.pid, signal_) && !node::runs_this_program(process.pid)) ::kill(process.pid, signal_);
@@ -324,12 +329,12 @@ int chain_part_main(int argc, char** argv) {
     state = (std::filesystem::current_path(ignored) / (".minke-chain-" + std::to_string(*job_id))).string();
   }
   const auto script = take_script(argv[5], static_cast<uint32_t>(*job_id), state);
-  auto client = Client::connect();
-  if (!script || !client) {
-    say("%s", (!script ? script.error() : client.error()).message.c_str());
+  auto cluster = engine::open();
+  if (!script || !cluster) {
+    say("%s", (!script ? script.error() : cluster.error()).message.c_str());
     return 1;
   }
-  Part part(std::move(*client), static_cast<uint32_t>(*job_id), static_cast<int64_t>(*number(1)),
+  Part part(**cluster, static_cast<uint32_t>(*job_id), static_cast<int64_t>(*number(1)),
             static_cast<int64_t>(*number(2)), static_cast<int>(*number(3)));
   if (!state.empty()) part.keep_state_in(state + "/state");
   int code = 1;

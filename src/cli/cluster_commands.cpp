@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/actions.pb.h"
+#include "api/daemon.pb.h"
 #include "cli/complain.h"
 #include "cli/guard.h"
 #include "cli/links.h"
+#include "engine/embedded/client.h"
+#include "engine/open.h"
 #include "os/minke_home.h"
 #include "text/printable.h"
 #include "text/timestamp.h"
@@ -20,12 +23,10 @@
 namespace minke::cli {
 namespace {
 
-Result<rpc::StatusReply> ask_status(Client& client) {
-  rpc::ClientMessage request;
-  request.mutable_status();
-  auto answer = client.call(request);
-  if (!answer) return failure(answer.error());
-  return answer->status();
+Result<api::StatusReply> ask_status(engine::Engine& cluster) {
+  const auto administration = cluster.administration();
+  if (!administration) return failure(administration.error());
+  return (*administration)->status();
 }
 
 }  // namespace
@@ -45,11 +46,12 @@ int up(bool shared, bool prepare_only) {
   if (is_shared) guard_again(*home);
   if (prepare_only) return 0;
   if (is_shared) {
-    if (const Status started = start_daemon(*home); !started) return complain(started.error());
+    if (const Status started = engine::embedded::start_daemon(*home); !started)
+      return complain(started.error());
   }
-  auto client = Client::connect();
-  if (!client) return complain(client.error());
-  auto status = ask_status(*client);
+  const auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error());
+  auto status = ask_status(**cluster);
   if (!status) return complain(status.error());
   std::printf("cluster %s is up (pid %u, %s)\n", status->cluster_name().c_str(), status->pid(),
               home->c_str());
@@ -57,33 +59,36 @@ int up(bool shared, bool prepare_only) {
   return 0;
 }
 
-int down(rpc::ShutdownRequest::Mode mode) {
-  auto client = Client::connect(false);
-  if (!client) {
-    if (client.error().code != ECONNREFUSED) return complain(client.error());
+int down(api::ShutdownRequest::Mode mode) {
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) {
+    if (cluster.error().code != ECONNREFUSED) return complain(cluster.error());
     std::printf("the cluster is down already\n");
     return 0;
   }
-  rpc::ClientMessage request;
-  request.mutable_shutdown()->set_mode(mode);
-  auto answer = client->call(request);
+  const auto administration = (*cluster)->administration();
+  if (!administration) return complain(administration.error());
+  api::ShutdownRequest request;
+  request.set_mode(mode);
+  const auto answer = (*administration)->shut_down(request);
   if (!answer) return complain(answer.error());
   // The daemon closes the connection when it has stopped.
-  rpc::ServerMessage none;
-  while (client->channel().receive(none)) {
+  const auto daemon = (*cluster)->steps_with_descriptors();
+  api::StatusRequest none;
+  while (daemon && (*daemon)->channel().receive(none)) {
   }
   std::printf("the cluster is down\n");
   return 0;
 }
 
 int status(bool json) {
-  auto client = Client::connect(false);
-  if (!client && client.error().code != ECONNREFUSED) return complain(client.error());
-  if (!client) {
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster && cluster.error().code != ECONNREFUSED) return complain(cluster.error());
+  if (!cluster) {
     std::puts(json ? "{\"running\": false}" : "down: no daemon runs (minke up starts it)");
     return json ? 0 : 3;
   }
-  auto reply = ask_status(*client);
+  auto reply = ask_status(**cluster);
   if (!reply) return complain(reply.error());
   if (json) {
     const nlohmann::ordered_json object = {

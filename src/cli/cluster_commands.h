@@ -4,14 +4,14 @@
 // process.
 #pragma once
 
-#include "rpc/messages.pb.h"
+#include "api/daemon.pb.h"
 
 namespace minke::cli {
 
 // Starts the cluster where it does not run. `shared`: for all users of this machine, from now on; for root.
 // `prepare_only`: what must be there before the daemon or the launcher starts.
 int up(bool shared, bool prepare_only);
-int down(rpc::ShutdownRequest::Mode mode);
+int down(api::ShutdownRequest::Mode mode);
 // 3: the cluster is down; 1: it has problems.
 int status(bool json);
 // Becomes tail(1). `lines`: from the end.

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "cli/fetch.h"
+#include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -13,9 +15,10 @@ std::optional<std::string> clusters_from_environment() {
   return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
 }
 
-bool check_clusters(Client& client, std::string_view command, const std::optional<std::string>& clusters) {
+bool check_clusters(engine::Engine& cluster, std::string_view command,
+                    const std::optional<std::string>& clusters) {
   if (!clusters) return true;
-  const std::string own = fetch_cluster_name(client);
+  const std::string own = fetch_cluster_name(cluster);
   for (const std::string& name : split_list(*clusters)) {
     if (name == own || name == "-1" || text::equals_ignoring_case(name, "all")) continue;
     print_error(command, "No cluster '" + name + "' known by database.");
@@ -28,11 +31,11 @@ bool check_clusters(Client& client, std::string_view command, const std::optiona
   return true;
 }
 
-std::optional<int> answer_before_submission(Client& client, std::string_view command,
+std::optional<int> answer_before_submission(engine::Engine& cluster, std::string_view command,
                                             const submit::JobRequest& request) {
-  if (!request.clusters.empty() && !check_clusters(client, command, request.clusters)) return 1;
+  if (!request.clusters.empty() && !check_clusters(cluster, command, request.clusters)) return 1;
   if (!request.lists_gres) return std::nullopt;
-  const auto nodes = fetch_nodes(client);
+  const auto nodes = fetch_nodes(cluster);
   if (!nodes) {
     print_error(command, nodes.error().message);
     return 1;
@@ -46,8 +49,8 @@ std::optional<int> answer_before_submission(Client& client, std::string_view com
   return 0;
 }
 
-std::string cluster_line(Client& client, const std::optional<std::string>& clusters) {
-  return clusters ? "CLUSTER: " + fetch_cluster_name(client) + "\n" : std::string();
+std::string cluster_line(engine::Engine& cluster, const std::optional<std::string>& clusters) {
+  return clusters ? "CLUSTER: " + fetch_cluster_name(cluster) + "\n" : std::string();
 }
 
 }  // namespace minke::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/client.h"
+#include "engine/engine.h"
 #include "submit/job_request.h"
 
 namespace minke::cli {
@@ -13,14 +13,15 @@ namespace minke::cli {
 std::optional<std::string> clusters_from_environment();
 
 // Whether all clusters named are this one ("all" and "-1" are, too). False after an error message as Slurm's.
-bool check_clusters(Client& client, std::string_view command, const std::optional<std::string>& clusters);
+bool check_clusters(engine::Engine& cluster, std::string_view command,
+                    const std::optional<std::string>& clusters);
 
 // "CLUSTER: name" and a newline where clusters were named; else nothing.
-std::string cluster_line(Client& client, const std::optional<std::string>& clusters);
+std::string cluster_line(engine::Engine& cluster, const std::optional<std::string>& clusters);
 
 // What sbatch, salloc and srun do before they submit: check --clusters, and answer --gres=help. An exit
 // status where nothing is to be submitted.
-std::optional<int> answer_before_submission(Client& client, std::string_view command,
+std::optional<int> answer_before_submission(engine::Engine& cluster, std::string_view command,
                                             const submit::JobRequest& request);
 
 }  // namespace minke::cli

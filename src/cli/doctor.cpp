@@ -16,10 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/daemon.pb.h"
 #include "cli/guard.h"
 #include "cli/links.h"
 #include "engine/embedded/config.h"
+#include "engine/open.h"
+#include "model/cluster.pb.h"
 #include "node/control_groups.h"
 #include "node/discovery.h"
 #include "node/namespaces.h"
@@ -151,7 +153,7 @@ void check_units(uint32_t daemon, uint32_t launcher, std::vector<Finding>& findi
 }
 
 // What has become of a file since the daemon read it; empty: nothing.
-std::string changed_since(const rpc::ConfigurationFile& known) {
+std::string changed_since(const api::ConfigurationFile& known) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   const auto text = os::read_file(known.path(), kMostBytes);
   if (!text) return text.error().code != ENOENT || known.digest().empty() ? "" : known.path() + " is gone";
@@ -160,10 +162,10 @@ std::string changed_since(const rpc::ConfigurationFile& known) {
 }
 
 // Whether the daemon goes by what the files say now, and this shell's next one would read the same.
-void compare_configuration(const std::string& home, const rpc::StatusReply& daemon,
+void compare_configuration(const std::string& home, const api::StatusReply& daemon,
                            std::vector<Finding>& findings) {
   std::vector<std::string> changes;
-  for (const rpc::ConfigurationFile& file : daemon.configuration_files()) {
+  for (const api::ConfigurationFile& file : daemon.configuration_files()) {
     if (std::string change = changed_since(file); !change.empty()) changes.push_back(std::move(change));
   }
   if (!changes.empty())
@@ -179,15 +181,14 @@ void compare_configuration(const std::string& home, const rpc::StatusReply& daem
 }
 
 void check_daemon(const std::string& home, std::vector<Finding>& findings) {
-  auto client = Client::connect(false);
-  if (!client) {
+  auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) {
     findings.push_back(is_of_root(home) ? Finding{Level::kBad, "no daemon runs", kTellRoot}
                                         : Finding{Level::kNote, "no daemon runs", "minke up"});
     return;
   }
-  rpc::ClientMessage request;
-  request.mutable_status();
-  const auto answer = client->call(request);
+  const auto ability = (*cluster)->administration();
+  const auto answer = ability ? (*ability)->status() : failure(ability.error());
   if (!answer) {
     findings.push_back({Level::kBad, "the daemon does not answer: " + answer.error().message,
                         is_of_root(home) ? kTellRoot
@@ -195,10 +196,10 @@ void check_daemon(const std::string& home, std::vector<Finding>& findings) {
                                            "\"$MINKE_HOME\"/minked.pid); minke up"});
     return;
   }
-  findings.push_back({Level::kGood, "daemon pid " + std::to_string(answer->status().pid()) + " answers", ""});
-  compare_configuration(home, answer->status(), findings);
-  check_units(answer->status().pid(), answer->status().launcher_pid(), findings);
-  for (const std::string& problem : answer->status().problems()) {
+  findings.push_back({Level::kGood, "daemon pid " + std::to_string(answer->pid()) + " answers", ""});
+  compare_configuration(home, *answer, findings);
+  check_units(answer->pid(), answer->launcher_pid(), findings);
+  for (const std::string& problem : answer->problems()) {
     findings.push_back({Level::kBad, problem, is_of_root(home) ? kTellRoot : "minke log"});
   }
 }

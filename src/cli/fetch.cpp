@@ -10,26 +10,31 @@
 #include <ctime>
 #include <utility>
 
+#include "api/accounting.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/jobs.pb.h"
+#include "api/machine.pb.h"
+#include "api/step_usage.pb.h"
 #include "cli/write_bytes.h"
+#include "model/cluster.pb.h"
+#include "model/job_record.pb.h"
+#include "model/step_record.pb.h"
 #include "text/number.h"
 #include "text/printable.h"
 
 namespace minke::cli {
 namespace {
 
-// Streams the answers to `request`; `take` finds in each message the reply, and `records_of` the records in
-// it.
+// Keeps the parts of an answer; `records_of` finds the records in each.
 template <typename Reply, typename Record>
-Result<Records<Reply, Record>> fetch(Client& client, rpc::ClientMessage request, auto take, auto records_of) {
+Result<Records<Reply, Record>> keep(auto ask, auto records_of) {
   Records<Reply, Record> result;
-  Status status = client.stream(std::move(request), [&](rpc::ServerMessage& message) -> Status {
-    Reply* reply = take(message);
-    if (reply == nullptr) return failure("unexpected answer from the daemon");
-    result.now = reply->now();
-    result.replies.push_back(std::move(*reply));
+  const Status status = ask([&](Reply& part) -> Status {
+    result.now = part.now();
+    result.replies.push_back(std::move(part));
     return {};
   });
-  if (!status) return failure(std::move(status.error()));
+  if (!status) return failure(status.error());
   for (const Reply& reply : result.replies)
     for (const Record& record : records_of(reply)) result.records.push_back(&record);
   return result;
@@ -37,81 +42,62 @@ Result<Records<Reply, Record>> fetch(Client& client, rpc::ClientMessage request,
 
 }  // namespace
 
-Result<JobRecords> fetch_jobs(Client& client, rpc::JobFilter filter, bool with_start_forecast, bool brief) {
-  rpc::ClientMessage request;
-  *request.mutable_query_jobs()->mutable_filter() = std::move(filter);
-  request.mutable_query_jobs()->set_with_start_forecast(with_start_forecast);
-  request.mutable_query_jobs()->set_brief(brief);
-  return fetch<rpc::JobsReply, model::JobRecord>(
-      client, std::move(request),
-      [](rpc::ServerMessage& message) { return message.has_jobs() ? message.mutable_jobs() : nullptr; },
-      [](const rpc::JobsReply& reply) -> const auto& { return reply.jobs(); });
+Result<JobRecords> fetch_jobs(engine::Engine& cluster, api::JobFilter filter, bool with_start_forecast,
+                              bool brief) {
+  api::QueryJobsRequest request;
+  *request.mutable_filter() = std::move(filter);
+  request.set_with_start_forecast(with_start_forecast);
+  request.set_brief(brief);
+  return keep<api::JobsReply, model::JobRecord>(
+      [&](const auto& take) { return cluster.jobs(request, take); },
+      [](const auto& reply) -> const auto& { return reply.jobs(); });
 }
 
-Result<StepRecords> fetch_steps(Client& client, rpc::JobFilter filter) {
-  rpc::ClientMessage request;
-  *request.mutable_query_steps()->mutable_filter() = std::move(filter);
-  return fetch<rpc::StepsReply, model::StepRecord>(
-      client, std::move(request),
-      [](rpc::ServerMessage& message) { return message.has_steps() ? message.mutable_steps() : nullptr; },
-      [](const rpc::StepsReply& reply) -> const auto& { return reply.steps(); });
+Result<StepRecords> fetch_steps(engine::Engine& cluster, api::JobFilter filter) {
+  api::QueryStepsRequest request;
+  *request.mutable_filter() = std::move(filter);
+  return keep<api::StepsReply, model::StepRecord>(
+      [&](const auto& take) { return cluster.steps(request, take); },
+      [](const auto& reply) -> const auto& { return reply.steps(); });
 }
 
-Result<NodeRecords> fetch_nodes(Client& client) {
-  rpc::ClientMessage request;
-  request.mutable_query_nodes();
-  return fetch<rpc::NodesReply, model::NodeRecord>(
-      client, std::move(request),
-      [](rpc::ServerMessage& message) { return message.has_nodes() ? message.mutable_nodes() : nullptr; },
-      [](const rpc::NodesReply& reply) -> const auto& { return reply.nodes(); });
+Result<NodeRecords> fetch_nodes(engine::Engine& cluster) {
+  return keep<api::NodesReply, model::NodeRecord>([&](const auto& take) { return cluster.nodes(take); }, [
+  ](const auto& reply) -> const auto& { return reply.nodes(); });
 }
 
-Result<PartitionRecords> fetch_partitions(Client& client) {
-  rpc::ClientMessage request;
-  request.mutable_query_partitions();
-  return fetch<rpc::PartitionsReply, model::PartitionRecord>(
-      client, std::move(request),
-      [](rpc::ServerMessage& message) {
-        return message.has_partitions() ? message.mutable_partitions() : nullptr;
-      },
-      [](const rpc::PartitionsReply& reply) -> const auto& { return reply.partitions(); });
+Result<PartitionRecords> fetch_partitions(engine::Engine& cluster) {
+  return keep<api::PartitionsReply, model::PartitionRecord>(
+      [&](const auto& take) { return cluster.partitions(take); },
+      [](const auto& reply) -> const auto& { return reply.partitions(); });
 }
 
-Result<AccountingRecords> fetch_accounting(Client& client, rpc::QueryAccountingRequest query) {
-  rpc::ClientMessage request;
-  *request.mutable_query_accounting() = std::move(query);
-  return fetch<rpc::AccountingReply, rpc::AccountedJob>(
-      client, std::move(request),
-      [](rpc::ServerMessage& message) {
-        return message.has_accounting() ? message.mutable_accounting() : nullptr;
-      },
-      [](const rpc::AccountingReply& reply) -> const auto& { return reply.jobs(); });
+Result<AccountingRecords> fetch_accounting(engine::Engine& cluster,
+                                           const api::QueryAccountingRequest& query) {
+  return keep<api::AccountingReply, api::AccountedJob>(
+      [&](const auto& take) { return cluster.accounting(query, take); },
+      [](const auto& reply) -> const auto& { return reply.jobs(); });
 }
 
-Result<int64_t> for_each_accounted(Client& client, rpc::QueryAccountingRequest query,
-                                   const std::function<void(const rpc::AccountedJob&)>& take) {
-  rpc::ClientMessage request;
-  *request.mutable_query_accounting() = std::move(query);
+Result<int64_t> for_each_accounted(engine::Engine& cluster, const api::QueryAccountingRequest& query,
+                                   const std::function<void(const api::AccountedJob&)>& take) {
   int64_t now = 0;
-  const Status outcome = client.stream(std::move(request), [&](rpc::ServerMessage& message) -> Status {
-    if (!message.has_accounting()) return failure("unexpected answer from the daemon");
-    now = message.accounting().now();
-    for (const rpc::AccountedJob& job : message.accounting().jobs()) take(job);
+  const Status outcome = cluster.accounting(query, [&](api::AccountingReply& part) -> Status {
+    now = part.now();
+    for (const api::AccountedJob& job : part.jobs()) take(job);
     return {};
   });
   if (!outcome) return failure(outcome.error());
   return now;
 }
 
-std::string fetch_cluster_name(Client& client) {
-  rpc::ClientMessage request;
-  request.mutable_status();
-  Result<rpc::ServerMessage> answer = client.call(std::move(request));
-  return answer && answer->has_status() ? answer->status().cluster_name() : std::string();
+std::string fetch_cluster_name(engine::Engine& cluster) {
+  const auto identity = cluster.identity();
+  return identity ? identity->cluster : std::string();
 }
 
-rpc::JobSelector selector_of(const text::JobReference& job) {
-  rpc::JobSelector selector;
+api::JobSelector selector_of(const text::JobReference& job) {
+  api::JobSelector selector;
   selector.set_job_id(job.job_id);
   *selector.mutable_tasks() = job.tasks.ranges();
   if (job.het_offset) selector.set_het_offset(*job.het_offset);
@@ -157,14 +143,6 @@ void print_error(std::string_view command, std::string_view message) {
     std::fprintf(stderr, "%.*s: error: %.*s\n", static_cast<int>(command.size()), command.data(),
                  static_cast<int>(line.size()), line.data());
   }
-}
-
-std::string date_line(int64_t now) {
-  time_t time = now;
-  tm parts;
-  localtime_r(&time, &parts);
-  char text[64];
-  return std::string(text, std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y\n", &parts));
 }
 
 }  // namespace minke::cli

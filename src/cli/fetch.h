@@ -8,11 +8,22 @@
 #include <string_view>
 #include <vector>
 
+#include "api/accounting.pb.h"
+#include "api/jobs.pb.h"
+#include "api/machine.pb.h"
+#include "api/step_usage.pb.h"
 #include "base/result.h"
-#include "cli/client.h"
-#include "cli/display/text.h"
-#include "rpc/messages.pb.h"
+#include "engine/engine.h"
+#include "model/cluster.pb.h"
+#include "model/job_record.pb.h"
+#include "model/step_record.pb.h"
 #include "text/job_id.h"
+#include "view/text.h"
+
+namespace minke::api {
+class JobFilter;
+class JobSelector;
+}  // namespace minke::api
 
 namespace minke::cli {
 
@@ -21,29 +32,29 @@ template <typename Reply, typename Record>
 struct Records {
   std::vector<Reply> replies;
   std::vector<const Record*> records;
-  int64_t now = 0;  // the daemon's, s since the epoch
+  int64_t now = 0;  // the cluster's, s since the epoch
 };
-using JobRecords = Records<rpc::JobsReply, model::JobRecord>;
-using StepRecords = Records<rpc::StepsReply, model::StepRecord>;
-using NodeRecords = Records<rpc::NodesReply, model::NodeRecord>;
-using PartitionRecords = Records<rpc::PartitionsReply, model::PartitionRecord>;
-using AccountingRecords = Records<rpc::AccountingReply, rpc::AccountedJob>;
+using JobRecords = Records<api::JobsReply, model::JobRecord>;
+using StepRecords = Records<api::StepsReply, model::StepRecord>;
+using NodeRecords = Records<api::NodesReply, model::NodeRecord>;
+using PartitionRecords = Records<api::PartitionsReply, model::PartitionRecord>;
+using AccountingRecords = Records<api::AccountingReply, api::AccountedJob>;
 
-Result<JobRecords> fetch_jobs(Client& client, rpc::JobFilter filter, bool with_start_forecast = false,
-                              bool brief = false);
-Result<StepRecords> fetch_steps(Client& client, rpc::JobFilter filter);
-Result<NodeRecords> fetch_nodes(Client& client);
-Result<PartitionRecords> fetch_partitions(Client& client);
-Result<AccountingRecords> fetch_accounting(Client& client, rpc::QueryAccountingRequest query);
-// The same, one part of the answer after the other; nothing is kept. Returns the daemon's time, s since the
+Result<JobRecords> fetch_jobs(engine::Engine& cluster, api::JobFilter filter,
+                              bool with_start_forecast = false, bool brief = false);
+Result<StepRecords> fetch_steps(engine::Engine& cluster, api::JobFilter filter);
+Result<NodeRecords> fetch_nodes(engine::Engine& cluster);
+Result<PartitionRecords> fetch_partitions(engine::Engine& cluster);
+Result<AccountingRecords> fetch_accounting(engine::Engine& cluster, const api::QueryAccountingRequest& query);
+// The same, one part of the answer after the other; nothing is kept. Returns the cluster's time, s since the
 // epoch.
-Result<int64_t> for_each_accounted(Client& client, rpc::QueryAccountingRequest query,
-                                   const std::function<void(const rpc::AccountedJob&)>& take);
-// The cluster's name; empty where the daemon does not say.
-std::string fetch_cluster_name(Client& client);
+Result<int64_t> for_each_accounted(engine::Engine& cluster, const api::QueryAccountingRequest& query,
+                                   const std::function<void(const api::AccountedJob&)>& take);
+// The cluster's name; empty where it does not say.
+std::string fetch_cluster_name(engine::Engine& cluster);
 
 // A job as it was named, for a request.
-rpc::JobSelector selector_of(const text::JobReference& job);
+api::JobSelector selector_of(const text::JobReference& job);
 
 // Splits at commas; empty parts are left out.
 std::vector<std::string> split_list(std::string_view text);
@@ -52,9 +63,6 @@ Result<uint32_t> user_id_of(const std::string& user);
 
 void write_out(std::string_view text);                                 // to stdout, at once and whole
 void print_error(std::string_view command, std::string_view message);  // "squeue: error: …" on stderr
-
-// "Sat Nov 21 00:29:56 2026" and a newline: what the long forms of squeue and sinfo begin with.
-std::string date_line(int64_t now);
 
 inline constexpr std::string_view kVersionLine = "slurm 22.05.8\n";  // the Slurm whose language is spoken
 

@@ -16,7 +16,6 @@
 #include <list>
 
 #include "base/result.h"
-#include "cli/client.h"
 #include "cli/fetch.h"
 #include "os/confine_self.h"
 #include "os/fd.h"

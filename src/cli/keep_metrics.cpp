@@ -9,7 +9,12 @@
 #include <iostream>
 #include <thread>
 
+#include "api/accounting.pb.h"
 #include "cli/fetch.h"
+#include "engine/open.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "os/minke_home.h"
 #include "os/user_child.h"
 #include "text/number.h"
 
@@ -25,23 +30,25 @@ constexpr std::chrono::milliseconds kBetweenTries{500};  // while the record is 
 // In a process that is the owner's.
 void keep_as_owner(const model::JobRecord& job) {
   if (::nice(10) == -1) errno = 0;
-  auto client = Client::connect(false);  // as the owner, too
-  if (!client) return;
-  MetricSearch search = search_for(*client, job);
+  const auto cluster = engine::open(engine::Start::kNever);  // as the owner, too
+  if (!cluster) return;
+  MetricSearch search = search_for(**cluster, job);
   search.update();
   const ml::MetricSet set = search.all();
-  for (int i = 0; i < kTries && !set.empty() && !keep_metrics(*client, job, set); ++i)
+  for (int i = 0; i < kTries && !set.empty() && !keep_metrics(**cluster, job, set); ++i)
     std::this_thread::sleep_for(kBetweenTries);
 }
 
 }  // namespace
 
-bool keep_metrics(Client& client, const model::JobRecord& job, const ml::MetricSet& set) {
+bool keep_metrics(engine::Engine& cluster, const model::JobRecord& job, const ml::MetricSet& set) {
   if (set.empty()) return false;
-  rpc::ClientMessage request;
-  request.mutable_keep_metrics()->set_job_id(job.job_id());
-  *request.mutable_keep_metrics()->mutable_metrics() = set.record(kMostKept);
-  return client.call(request).has_value();
+  const auto measurements = cluster.measurements();
+  if (!measurements) return false;
+  api::KeepMetricsRequest request;
+  request.set_job_id(job.job_id());
+  *request.mutable_metrics() = set.record(kMostKept);
+  return (*measurements)->keep_metrics(request).has_value();
 }
 
 MetricSearch search_for(const model::JobRecord& job, const std::string& home,
@@ -53,37 +60,37 @@ MetricSearch search_for(const model::JobRecord& job, const std::string& home,
   return search;
 }
 
-MetricSearch search_for(Client& client, const model::JobRecord& job) {
+MetricSearch search_for(engine::Engine& cluster, const model::JobRecord& job) {
   constexpr int64_t kAround = 60;  // s
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   query.mutable_filter()->add_uids(job.uid());
   query.mutable_filter()->set_all_states(true);
   query.set_from(job.start_time() - kAround);
   if (job.state() != model::JOB_RUNNING && job.state() != model::JOB_SUSPENDED)
     query.set_until(job.end_time() + kAround);
   std::vector<model::JobRecord> rivals;
-  if (const auto found = fetch_accounting(client, query)) {
+  if (const auto found = fetch_accounting(cluster, query)) {
     std::vector<const model::JobRecord*> records;
-    for (const rpc::AccountedJob* one : found->records) records.push_back(&one->job());
+    for (const api::AccountedJob* one : found->records) records.push_back(&one->job());
     rivals = rivals_of(job, records);
   }
-  return search_for(job, client.home(), std::move(rivals));
+  return search_for(job, os::minke_home().value_or(""), std::move(rivals));
 }
 
 int metric_keeper(const std::string& home) {
   std::signal(SIGPIPE, SIG_IGN);
   ::setenv("MINKE_HOME", home.c_str(), 1);
-  auto client = Client::connect(false);
-  if (!client) return 1;
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) return 1;
   for (std::string line; std::getline(std::cin, line);) {
     const auto id = text::parse_unsigned(line, UINT32_MAX);
     if (!id) continue;
-    rpc::QueryAccountingRequest query;
+    api::QueryAccountingRequest query;
     query.mutable_filter()->add_jobs()->set_job_id(static_cast<uint32_t>(*id));
     query.mutable_filter()->set_all_states(true);
-    const auto found = fetch_accounting(*client, query);
+    const auto found = fetch_accounting(**cluster, query);
     if (!found) continue;
-    for (const rpc::AccountedJob* one : found->records) {
+    for (const api::AccountedJob* one : found->records) {
       if (one->job().job_id() != *id || one->job().metrics_size() != 0) continue;
       const auto rights = os::rights_of(one->job().uid(), one->job().gid());
       (void)os::run_in_child(rights, {.time = kMostTime}, [&](int) {

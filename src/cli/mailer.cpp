@@ -12,13 +12,18 @@
 #include <optional>
 #include <string>
 
+#include "api/accounting.pb.h"
 #include "cli/fetch.h"
 #include "cli/mail/compose.h"
 #include "cli/mail/mime.h"
 #include "cli/mail/send.h"
 #include "cli/minke.h"
 #include "engine/embedded/config_helpers.h"
-#include "engine/embedded/job_paths.h"
+#include "engine/open.h"
+#include "environment/job_paths.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/mail.pb.h"
 #include "os/minke_home.h"
 #include "os/user_files.h"
 #include "text/number.h"
@@ -47,19 +52,20 @@ void report(uint64_t id, std::string_view outcome, const std::string& reason = {
 }
 
 bool has_failed(const model::JobRecord& job) {
-  return is_finished(job.state()) && job.state() != model::JOB_COMPLETE && job.state() != model::JOB_REQUEUED;
+  return view::is_finished(job.state()) && job.state() != model::JOB_COMPLETE &&
+         job.state() != model::JOB_REQUEUED;
 }
 
 // The run that the message is about; of an array, the array's own record and the tasks that failed.
-Status find_job(Client& client, MailContents& mail) {
+Status find_job(engine::Engine& cluster, MailContents& mail) {
   const model::MailMessage& message = mail.message;
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   query.mutable_filter()->add_jobs()->set_job_id(message.job_id());
   query.mutable_filter()->set_all_states(true);
   query.set_with_steps(!message.whole_array());
   query.set_duplicates(!message.whole_array());
-  rpc::AccountedJob first_failed;
-  auto asked = for_each_accounted(client, query, [&](const rpc::AccountedJob& one) {
+  api::AccountedJob first_failed;
+  auto asked = for_each_accounted(cluster, query, [&](const api::AccountedJob& one) {
     const model::JobRecord& job = one.job();
     const bool exact =
         job.job_id() == message.job_id() && (message.whole_array() || job.restarts() == message.restarts());
@@ -71,12 +77,12 @@ Status find_job(Client& client, MailContents& mail) {
       return;
     }
     std::string id;
-    append_job_id(id, job, nullptr, 64);
+    view::append_job_id(id, job, nullptr, 64);
     mail.failed_tasks.push_back(id + "  " + std::string(text::job_state_name(job.state())) + ", exit code " +
                                 std::to_string(text::exit_status_of(job.exit_code())));
   });
   if (!asked) return failure(asked.error());
-  if (first_failed.job().job_id() != 0) mail.log_path = engine::paths_of(first_failed.job()).out;
+  if (first_failed.job().job_id() != 0) mail.log_path = environment::paths_of(first_failed.job()).out;
   return {};
 }
 
@@ -86,7 +92,7 @@ void find_log(MailContents& mail) {
   const auto event = mail.message.event();
   if (job.job_id() == 0 || job.spec().interactive()) return;
   if (event == model::MAIL_BEGIN || event == model::MAIL_INVALID_DEPEND) return;
-  if (mail.log_path.empty() && !mail.message.whole_array()) mail.log_path = engine::paths_of(job).out;
+  if (mail.log_path.empty() && !mail.message.whole_array()) mail.log_path = environment::paths_of(job).out;
   if (mail.log_path.empty() || mail.log_path == "/dev/null") return mail.log_path.clear();
   auto text = os::read_tail_as(job.uid(), job.gid(), mail.log_path, kLogBytes);
   if (text) {
@@ -98,7 +104,7 @@ void find_log(MailContents& mail) {
   }
 }
 
-void handle(const model::MailMessage& message, const model::MailSettings& settings, Client& client,
+void handle(const model::MailMessage& message, const model::MailSettings& settings, engine::Engine& cluster,
             MailSender& sender) {
   MailContents mail;
   mail.message = message;
@@ -108,7 +114,7 @@ void handle(const model::MailMessage& message, const model::MailSettings& settin
   ::gethostname(host, sizeof host - 1);
   mail.host = header_text(host);
   if (message.event() != model::MAIL_SUPPRESSED) {
-    if (const Status found = find_job(client, mail); !found)
+    if (const Status found = find_job(cluster, mail); !found)
       return report(message.id(), "later", header_text(found.error().message));
     find_log(mail);
   }
@@ -132,8 +138,8 @@ int mailer(const std::string& home, const std::string& configuration) {
     std::fputs("minke mailer: what is on standard input is no batch of messages\n", stderr);
     return 2;
   }
-  auto client = Client::connect(false);
-  if (!client) return 1;
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) return 1;
   std::optional<os::Rights> rights;
   if (os::is_shared(home)) {
     auto found = mail_program_rights(engine::read_helper_settings(configuration).mail_run_as);
@@ -146,7 +152,7 @@ int mailer(const std::string& home, const std::string& configuration) {
   }
   const auto sender = make_mail_sender(batch.settings(), rights);
   for (const model::MailMessage& message : batch.messages())
-    handle(message, batch.settings(), *client, *sender);
+    handle(message, batch.settings(), **cluster, *sender);
   return 0;
 }
 

@@ -9,7 +9,8 @@
 #include <filesystem>
 #include <set>
 
-#include "model/job.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "os/fd.h"
 #include "text/job_id.h"
 #include "text/number.h"

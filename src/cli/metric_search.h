@@ -17,7 +17,7 @@
 
 #include "ml/metric_files.h"
 #include "ml/metrics.h"
-#include "model/job.pb.h"
+#include "model/job_record.pb.h"
 
 namespace minke::cli {
 

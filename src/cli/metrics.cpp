@@ -11,12 +11,17 @@
 #include <optional>
 #include <thread>
 
-#include "cli/client.h"
+#include "api/accounting.pb.h"
 #include "cli/fetch.h"
 #include "cli/keep_metrics.h"
 #include "cli/tracking.h"
 #include "cli/write_bytes.h"
+#include "engine/engine.h"
+#include "engine/open.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/usage.pb.h"
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "text/state.h"
@@ -46,15 +51,15 @@ size_t screen_width() {
   return 80;
 }
 
-Result<model::JobRecord> fetch_job(Client& client, const text::JobReference& wanted,
+Result<model::JobRecord> fetch_job(engine::Engine& cluster, const text::JobReference& wanted,
                                    const std::string& name) {
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   *query.mutable_filter()->add_jobs() = selector_of(wanted);
   query.mutable_filter()->set_all_states(true);
-  const auto found = fetch_accounting(client, query);
+  const auto found = fetch_accounting(cluster, query);
   if (!found && found.error().code != model::kInvalidJobId) return failure(found.error());
   const model::JobRecord* chosen = nullptr;
-  for (const rpc::AccountedJob* one : found ? found->records : std::vector<const rpc::AccountedJob*>()) {
+  for (const api::AccountedJob* one : found ? found->records : std::vector<const api::AccountedJob*>()) {
     if (chosen == nullptr || one->job().job_id() == wanted.job_id) chosen = &one->job();
   }
   if (chosen == nullptr) return failure("there is no job " + name);
@@ -121,16 +126,16 @@ std::string json_of(const model::JobRecord& job,
 int metrics(const MetricsOptions& options) {
   const auto wanted = text::parse_job_id(options.job);
   if (!wanted) return complain("\"" + options.job + "\" is no job id");
-  auto client = Client::connect();
-  if (!client) return complain(client.error().message);
-  auto job = fetch_job(*client, *wanted, options.job);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  auto job = fetch_job(**cluster, *wanted, options.job);
   if (!job) return complain(job.error().message);
   const std::string label = text::format_job_id(*job);
   if (job->start_time() == 0 || job->state() == model::JOB_PENDING)
     return complain("job " + label + " has not begun");
   const bool own = job->uid() == ::getuid();
   std::optional<MetricSearch> search;
-  if (own || !options.files.empty()) search.emplace(search_for(*client, *job));
+  if (own || !options.files.empty()) search.emplace(search_for(**cluster, *job));
   if (!options.files.empty()) {
     if (const Status used = search->use_only(options.files); !used) return complain(used.error().message);
   }
@@ -144,7 +149,7 @@ int metrics(const MetricsOptions& options) {
       set = search->all();
     }
     const bool ended = has_ended(*job);
-    if (ended && own && !set.empty()) keep_metrics(*client, *job, set);
+    if (ended && own && !set.empty()) keep_metrics(**cluster, *job, set);
     auto record = set.empty() ? job->metrics() : set.record(ml::MetricSet::kMaxSeries);
     for (int i = record.size(); i-- > 0;) {
       if (!is_wanted(record[i].name(), options.names)) record.DeleteSubrange(i, 1);
@@ -192,10 +197,10 @@ int metrics(const MetricsOptions& options) {
       return 1;
     }
     std::this_thread::sleep_for(kBetweenLooks);
-    job = fetch_job(*client, *wanted, options.job);
+    job = fetch_job(**cluster, *wanted, options.job);
     if (!job) return complain(job.error().message);
     // The search goes by when the job ran.
-    if (has_ended(*job) && options.files.empty()) search.emplace(search_for(*client, *job));
+    if (has_ended(*job) && options.files.empty()) search.emplace(search_for(**cluster, *job));
   }
 }
 

@@ -16,12 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client.h"
-#include "cli/display/metrics_text.h"
 #include "cli/fetch.h"
+#include "engine/embedded/client.h"
+#include "engine/open.h"
 #include "os/confine_self.h"
 #include "os/fd.h"
 #include "rpc/channel.h"
+#include "rpc/messages.pb.h"
+#include "view/metrics_text.h"
 
 namespace minke::cli {
 
@@ -104,12 +106,12 @@ std::string reply(std::string_view status, std::string_view type, const std::str
 }
 
 // Asks once: a daemon that is gone is not started again for this.
-Status ask(rpc::Channel& daemon, const rpc::ClientMessage& request, MetricsFacts& facts) {
+Status ask(rpc::Channel& daemon, const rpc::ClientMessage& request, view::MetricsFacts& facts) {
   if (const Status sent = daemon.send(request); !sent) return sent;
   for (;;) {
     rpc::ServerMessage answer;
     if (const Status got = daemon.receive(answer); !got) return got;
-    if (answer.has_error()) return failure(error_of(answer.error()));
+    if (answer.has_error()) return failure(engine::embedded::error_of(answer.error()));
     if (answer.has_measurements()) facts.measured = std::move(*answer.mutable_measurements());
     if (answer.has_diagnostics()) facts.diagnostics = std::move(*answer.mutable_diagnostics());
     facts.nodes.insert(facts.nodes.end(), answer.nodes().nodes().begin(), answer.nodes().nodes().end());
@@ -119,8 +121,8 @@ Status ask(rpc::Channel& daemon, const rpc::ClientMessage& request, MetricsFacts
   }
 }
 
-Result<MetricsFacts> ask(rpc::Channel& daemon) {
-  MetricsFacts facts;
+Result<view::MetricsFacts> ask(rpc::Channel& daemon) {
+  view::MetricsFacts facts;
   rpc::ClientMessage measurements, diagnostics, nodes, partitions;
   measurements.mutable_query_measurements()->set_with_counts(true);
   diagnostics.mutable_query_diagnostics();
@@ -135,8 +137,8 @@ Result<MetricsFacts> ask(rpc::Channel& daemon) {
 // Who has connected, and what they are told. All are waited for together: nobody holds up the others.
 class Server {
  public:
-  Server(Client client, os::UniqueFd listening)
-      : client_(std::move(client)), listening_(std::move(listening)) {}
+  Server(engine::embedded::Client& client, os::UniqueFd listening)
+      : client_(client), listening_(std::move(listening)) {}
 
   // Until standard input is closed, or the daemon is gone. An exit code.
   int run() {
@@ -196,15 +198,15 @@ class Server {
       facts_ = std::move(*asked);
       asked_at_ = Clock::now();
     }
-    const std::string text = metrics_text(*facts_, path);
+    const std::string text = view::metrics_text(*facts_, path);
     if (text.empty()) return reply("404 Not Found", "text/plain", "see /metrics\n");
     return reply("200 OK", "text/plain; version=0.0.4; charset=utf-8", text);
   }
 
-  Client client_;
+  engine::embedded::Client& client_;
   os::UniqueFd listening_;
   std::vector<Connection> connections_;  // in the order of their deadlines
-  std::optional<MetricsFacts> facts_;
+  std::optional<view::MetricsFacts> facts_;
   Clock::time_point asked_at_;
   bool daemon_gone_ = false;
 };
@@ -222,10 +224,12 @@ int serve_metrics(const std::string& home, const std::string& address) {
   auto listening = listen_at(address);
   if (!listening) return fail(listening.error());
   // The daemon knows it as who it was when it connected; what comes from outside is read without rights.
-  auto client = Client::connect(false);
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) return fail(cluster.error());
+  const auto client = (*cluster)->steps_with_descriptors();
   if (!client) return fail(client.error());
   if (!os::confine_self(os::helper_account())) return fail({EPERM, "cannot give up root's rights"});
-  return Server(std::move(*client), std::move(*listening)).run();
+  return Server(**client, std::move(*listening)).run();
 }
 
 }  // namespace minke::cli

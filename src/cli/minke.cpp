@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/daemon.pb.h"
 #include "base/version.h"
 #include "cli/accounting.h"
 #include "cli/adopt.h"
@@ -156,9 +157,9 @@ int minke_main(int argc, char** argv) {
   auto* keep = down_command->add_flag("--keep-jobs", keep_jobs, "let running jobs go on without the daemon");
   down_command->add_flag("--cancel-jobs", cancel_jobs, "cancel running jobs first")->excludes(keep);
   down_command->callback([&] {
-    exit_code = down(keep_jobs     ? rpc::ShutdownRequest::KEEP_JOBS
-                     : cancel_jobs ? rpc::ShutdownRequest::CANCEL_JOBS
-                                   : rpc::ShutdownRequest::IF_IDLE);
+    exit_code = down(keep_jobs     ? api::ShutdownRequest::KEEP_JOBS
+                     : cancel_jobs ? api::ShutdownRequest::CANCEL_JOBS
+                                   : api::ShutdownRequest::IF_IDLE);
   });
 
   bool json = false;

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include "model/job_spec.pb.h"
+
 namespace minke::cli {
 
 namespace {

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::cli {
 

@@ -8,15 +8,20 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/client.h"
-#include "cli/display/text.h"
+#include "api/accounting.pb.h"
 #include "cli/fetch.h"
 #include "cli/keep_metrics.h"
 #include "cli/tracking.h"
+#include "engine/open.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/usage.pb.h"
+#include "os/minke_home.h"
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "text/state.h"
 #include "text/timestamp.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -46,9 +51,11 @@ double value_of(const model::Metric& metric, const std::string& which) {
 }  // namespace
 
 int rank_jobs(const RankOptions& options) {
-  auto client = Client::connect();
-  if (!client) return complain(client.error().message);
-  rpc::QueryAccountingRequest query;
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  const auto home = os::minke_home();
+  if (!home) return complain(home.error().message);
+  api::QueryAccountingRequest query;
   query.mutable_filter()->add_uids(::getuid());
   query.mutable_filter()->set_all_states(true);
   if (!options.since.empty()) {
@@ -56,24 +63,24 @@ int rank_jobs(const RankOptions& options) {
     if (!since) return complain("no time: " + options.since);
     query.set_from(*since);
   }
-  const auto found = fetch_accounting(*client, query);
+  const auto found = fetch_accounting(**cluster, query);
   if (!found) return complain(found.error().message);
   std::vector<const model::JobRecord*> records;
-  for (const rpc::AccountedJob* one : found->records) records.push_back(&one->job());
+  for (const api::AccountedJob* one : found->records) records.push_back(&one->job());
   std::vector<Row> rows;
   std::vector<std::string> disputes;
-  for (const rpc::AccountedJob* one : found->records) {
+  for (const api::AccountedJob* one : found->records) {
     const model::JobRecord& job = one->job();
     Row row{&job, job.metrics()};
     if (job.state() == model::JOB_PENDING) continue;
     if (row.metrics.empty() && job.start_time() != 0) {
-      MetricSearch search = search_for(job, client->home(), rivals_of(job, records));
+      MetricSearch search = search_for(job, *home, rivals_of(job, records));
       search.update();
       const ml::MetricSet set = search.all();
       row.metrics = set.record(ml::MetricSet::kMaxSeries);
       if (std::string dispute = search.dispute(); !dispute.empty()) disputes.push_back(std::move(dispute));
       if (job.state() != model::JOB_RUNNING && job.state() != model::JOB_SUSPENDED)
-        keep_metrics(*client, job, set);
+        keep_metrics(**cluster, job, set);
     }
     if (options.metrics.empty() ||
         std::any_of(options.metrics.begin(), options.metrics.end(),
@@ -119,7 +126,7 @@ int rank_jobs(const RankOptions& options) {
   for (const Row& row : rows) {
     const model::JobRecord& job = *row.job;
     std::string elapsed;
-    append_clock(elapsed, elapsed_seconds(job, found->now));
+    view::append_clock(elapsed, view::elapsed_seconds(job, found->now));
     std::vector<std::string> line = {text::format_job_id(job), text::printable(job.spec().name()),
                                      std::string(text::job_state_name(job.state())), elapsed};
     for (const std::string& column : columns) {

@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/client.h"
+#include "api/accounting.pb.h"
 #include "cli/fetch.h"
+#include "engine/open.h"
 #include "ml/metric_files.h"
+#include "model/job_state.pb.h"
 #include "os/capture.h"
 #include "os/fd.h"
 #include "text/number.h"
@@ -88,18 +90,18 @@ void find_runs(const std::string& directory, int depth, std::vector<Run>& found)
 
 // What became of the runs' jobs.
 Status ask_for_jobs(std::vector<Run>& found) {
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   for (const Run& run : found) {
     if (run.job != 0) query.mutable_filter()->add_jobs()->set_job_id(run.job);
   }
   if (query.filter().jobs_size() == 0) return {};
   query.mutable_filter()->set_all_states(true);
-  auto client = Client::connect();
-  if (!client) return failure(client.error());
-  const auto records = fetch_accounting(*client, query);
+  auto cluster = engine::open();
+  if (!cluster) return failure(cluster.error());
+  const auto records = fetch_accounting(**cluster, query);
   if (!records) return {};  // jobs of another cluster: their runs are as good as any
   for (Run& run : found) {
-    for (const rpc::AccountedJob* one : records->records) {
+    for (const api::AccountedJob* one : records->records) {
       if (one->job().job_id() != run.job) continue;
       run.state = text::job_state_name(one->job().state());
       run.running = one->job().state() == model::JOB_RUNNING || one->job().state() == model::JOB_SUSPENDED;

@@ -10,25 +10,29 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/accounting.pb.h"
+#include "api/job_filter.pb.h"
 #include "cli/commands.h"
-#include "cli/display/sacct.h"
-#include "cli/display/sacct_options.h"
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 #include "cli/fetch.h"
+#include "cli/sacct_options.h"
+#include "engine/engine.h"
+#include "engine/open.h"
 #include "model/error.h"
+#include "model/step_record.pb.h"
 #include "text/number.h"
 #include "text/timestamp.h"
+#include "view/sacct.h"
 
 namespace minke::cli {
 namespace {
 
-rpc::QueryAccountingRequest query_of(const SacctOptions& options) {
-  const SacctQuestion& question = options.question;
-  rpc::QueryAccountingRequest query;
-  rpc::JobFilter& filter = *query.mutable_filter();
-  for (const rpc::JobSelector& job : question.jobs) *filter.add_jobs() = job;
-  for (const SacctStep& step : question.steps) *filter.add_jobs() = step.job;
+api::QueryAccountingRequest query_of(const SacctOptions& options) {
+  const view::SacctQuestion& question = options.question;
+  api::QueryAccountingRequest query;
+  api::JobFilter& filter = *query.mutable_filter();
+  for (const api::JobSelector& job : question.jobs) *filter.add_jobs() = job;
+  for (const view::SacctStep& step : question.steps) *filter.add_jobs() = step.job;
   if (!options.all_users && options.uids.empty() && getuid() != 0) {
     filter.add_uids(getuid());
   } else if (!options.all_users) {
@@ -48,40 +52,38 @@ rpc::QueryAccountingRequest query_of(const SacctOptions& options) {
 
 // As a Slurm that was not told to store environments, for they may hold secrets.
 int print_environments(const SacctOptions& options) {
-  for (const rpc::JobSelector& job : options.question.jobs)
+  for (const api::JobSelector& job : options.question.jobs)
     write_out("Environment used for " + std::to_string(job.job_id()) + " (must be batch to display)\n" +
               std::string(80, '-') + "\nNONE\n\n");
   return 0;
 }
 
-int print_scripts(Client& client, const SacctOptions& options) {
-  for (const rpc::JobSelector& job : options.question.jobs) {
-    rpc::ClientMessage request;
-    request.mutable_query_script()->set_job_id(job.job_id());
-    auto answer = client.call(request);
-    if (!answer) continue;  // nobody knows the job
+int print_scripts(engine::Engine& cluster, const SacctOptions& options) {
+  for (const api::JobSelector& job : options.question.jobs) {
+    const auto script = cluster.script(job.job_id());
+    if (!script) continue;  // nobody knows the job
     std::string title = "Batch Script for " + std::to_string(job.job_id());
-    write_out(title + "\n" + std::string(80, '-') + "\n" +
-              (answer->has_script() ? answer->script().script() : std::string("NONE")) + "\n");
+    write_out(title + "\n" + std::string(80, '-') + "\n" + *script + "\n");
   }
   return 0;
 }
 
-std::vector<const rpc::AccountedJob*> of_groups(const AccountingRecords& records,
+std::vector<const api::AccountedJob*> of_groups(const AccountingRecords& records,
                                                 const std::vector<uint32_t>& gids) {
-  std::vector<const rpc::AccountedJob*> jobs;
-  for (const rpc::AccountedJob* job : records.records)
+  std::vector<const api::AccountedJob*> jobs;
+  for (const api::AccountedJob* job : records.records)
     if (gids.empty() || std::find(gids.begin(), gids.end(), job->job().gid()) != gids.end())
       jobs.push_back(job);
   return jobs;
 }
 
-void print_rows(const std::vector<SacctLine>& lines, const SacctOptions& options,
-                const std::vector<SacctColumn>& columns, const SacctContext& context) {
+void print_rows(const std::vector<view::SacctLine>& lines, const SacctOptions& options,
+                const std::vector<view::SacctColumn>& columns, const view::SacctContext& context) {
   std::string out;
-  if (!options.no_header) append_print_header<SacctField>(columns, options.layout, options.delimiter, out);
-  for (const SacctLine& line : lines) {
-    append_print_line<SacctField>(columns, options.layout, options.delimiter, line, context, out);
+  if (!options.no_header)
+    append_print_header<view::SacctField>(columns, options.layout, options.delimiter, out);
+  for (const view::SacctLine& line : lines) {
+    append_print_line<view::SacctField>(columns, options.layout, options.delimiter, line, context, out);
     if (out.size() > (1 << 20)) {
       write_out(out);
       out.clear();
@@ -90,16 +92,16 @@ void print_rows(const std::vector<SacctLine>& lines, const SacctOptions& options
   write_out(out);
 }
 
-void print_document(const std::vector<SacctLine>& lines, DocumentFormat format, const DocumentOrigin& origin,
-                    const DisplayContext& context) {
+void print_document(const std::vector<view::SacctLine>& lines, view::DocumentFormat format,
+                    const view::DocumentOrigin& origin, const view::DisplayContext& context) {
   DocumentOutput output(format, origin);
   output.document().begin_array("jobs");
   for (size_t i = 0; i < lines.size();) {
-    const rpc::AccountedJob* accounted = lines[i].accounted;
+    const api::AccountedJob* accounted = lines[i].accounted;
     std::vector<const model::StepRecord*> steps;
     for (; i < lines.size() && lines[i].accounted == accounted; ++i)
       if (lines[i].step != nullptr) steps.push_back(lines[i].step);
-    describe_accounted_job(output.document(), accounted->job(), steps, context);
+    view::describe_accounted_job(output.document(), accounted->job(), steps, context);
     output.flush_if_long();
   }
   output.document().end();
@@ -116,9 +118,9 @@ bool names_cluster(const std::vector<std::string>& clusters, const std::string& 
 
 int sacct_main(int argc, char** argv) {
   SacctOptions options;
-  const DocumentOrigin origin = document_origin(argc, argv);
+  const view::DocumentOrigin origin = view::document_origin(argc, argv);
   if (std::optional<int> status = read_sacct_arguments(argc, argv, options)) return *status;
-  SacctQuestion& question = options.question;
+  view::SacctQuestion& question = options.question;
   // In Slurm's words, which its users look for: the record is kept.
   if (options.verbose)
     std::fputs("sacct: accounting_storage/slurmdbd: init: Accounting storage SLURMDBD plugin loaded\n",
@@ -133,28 +135,29 @@ int sacct_main(int argc, char** argv) {
                              ") requested is after end time (" + text::format_time(question.until) + ").");
     return 1;
   }
-  auto columns = parse_print_format(sacct_fields(), options.format);
+  auto columns = view::parse_print_format(view::sacct_fields(), options.format);
   if (!columns) return report_sacct(Error{0, columns.error().message});
 
-  auto client = Client::connect();
-  if (!client) return report_sacct(Error{0, client.error().message});
+  auto cluster = engine::open();
+  if (!cluster) return report_sacct(Error{0, cluster.error().message});
   if ((options.batch_script || options.environment) && question.jobs.empty())
     return report_sacct(Error{kSacctFatal, "You must specify at least one job with -j"});
-  if (options.batch_script) return print_scripts(*client, options);
+  if (options.batch_script) return print_scripts(**cluster, options);
   if (options.environment) return print_environments(options);
-  auto records = fetch_accounting(*client, query_of(options));
+  auto records = fetch_accounting(**cluster, query_of(options));
   if (!records && records.error().code != model::kInvalidJobId)
     return report_sacct(Error{0, records.error().message});
 
-  SacctContext context;
-  context.display = display_context_from_environment();
+  view::SacctContext context;
+  context.display = view::display_context_from_environment();
   context.display.now = records && records->now != 0 ? records->now : now;
   context.display.convert_units = !options.no_convert;
-  context.display.cluster_name = fetch_cluster_name(*client);
+  context.display.cluster_name = fetch_cluster_name(**cluster);
   context.unit = options.unit;
   const AccountingRecords nothing;
   const bool here = names_cluster(options.clusters, context.display.cluster_name);
-  const auto lines = sacct_lines(of_groups(here && records ? *records : nothing, options.gids), question);
+  const auto lines =
+      view::sacct_lines(of_groups(here && records ? *records : nothing, options.gids), question);
   if (options.document) {
     print_document(lines, *options.document, origin, context.display);
   } else {

@@ -1,7 +1,7 @@
 // sacctmgr: accounts, users, associations, QOS and other clusters' names: to see and to change.
 //
 // The command works on a copy of the accounts that the daemon sends it, puts the change together, shows it,
-// asks, and sends it back as a whole: the daemon makes all of it, or nothing (sched/account_book.h).
+// asks, and sends it back as a whole: the daemon makes all of it, or nothing (accounts/account_book.h).
 #include <getopt.h>
 
 #include <cstdio>
@@ -121,15 +121,15 @@ int change(AccountingSession& session, std::string_view command, std::span<char*
 int sacctmgr_main(int argc, char** argv) {
   AccountingOptions options;
   ShowStyle style;
-  style.origin = document_origin(argc, argv);
+  style.origin = view::document_origin(argc, argv);
   optind = 0;
   for (int letter; (letter = getopt_long(argc, argv, "hinopPQrsvV", kLongOptions, nullptr)) != -1;) {
     if (letter == 'i') options.immediate = true;
     if (letter == 'Q') options.quiet = true;
     if (letter == 'r') options.read_only = true;
     if (letter == 'n') style.no_header = true;
-    if (letter == 'p') style.layout = PrintLayout::kParsable;
-    if (letter == 'P') style.layout = PrintLayout::kParsable2;
+    if (letter == 'p') style.layout = view::PrintLayout::kParsable;
+    if (letter == 'P') style.layout = view::PrintLayout::kParsable2;
     if (letter == 's') style.with_associations = true;
     if (letter == 'V') return write_out(kVersionLine), 0;
     if (letter == 'h') return write_out(kHelp), 0;

@@ -15,12 +15,15 @@
 #include <string>
 #include <vector>
 
+#include "api/jobs.pb.h"
 #include "cli/allocation.h"
-#include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/srun/launch_environment.h"
+#include "engine/embedded/client.h"
+#include "engine/open.h"
 #include "os/fd.h"
+#include "rpc/messages.pb.h"
 #include "submit/job_request.h"
 
 namespace minke::cli {
@@ -55,17 +58,17 @@ class Holder {
   }
 
   // Lets the caller go, and waits for the end of the job.
-  int hold(Client& client, uint32_t job_id) {
+  int hold(engine::Engine& cluster, uint32_t job_id) {
     ::setsid();
     if (::chdir("/") != 0) return 1;
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int stream : {0, 1, 2}) ::dup2(null, stream);
     (void)!::write(granted_.get(), "", 1);
     granted_.reset();
-    rpc::ClientMessage wait;
-    wait.mutable_wait_job()->set_job_id(job_id);
-    wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::ENDED);
-    return client.stream(wait, [](rpc::ServerMessage&) -> Status { return {}; }) ? 0 : 1;
+    api::WaitJobRequest request;
+    request.set_job_id(job_id);
+    request.set_until(api::WaitJobRequest::ENDED);
+    return cluster.wait(request, [](api::WaitJobReply&) -> Status { return {}; }) ? 0 : 1;
   }
 
  private:
@@ -103,12 +106,13 @@ pid_t start_command(const std::vector<std::string>& arguments, const std::string
 
 // Waits for the command, and meanwhile for the end of the allocation, which ends the command. The result: its
 // status; `revoked`: whether the allocation ended first.
-int32_t wait_for_command(Client& client, uint32_t job_id, pid_t child, int signal_number, bool& revoked) {
+int32_t wait_for_command(engine::embedded::Client& client, uint32_t job_id, pid_t child, int signal_number,
+                         bool& revoked) {
   os::UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   rpc::ClientMessage wait;
   wait.set_request_id(1);
   wait.mutable_wait_job()->set_job_id(job_id);
-  wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::ENDED);
+  wait.mutable_wait_job()->set_until(api::WaitJobRequest::ENDED);
   bool listening = static_cast<bool>(client.channel().send(wait));
   for (;;) {
     pollfd descriptors[] = {{process.get(), POLLIN, 0}, {listening ? client.channel().fd() : -1, POLLIN, 0}};
@@ -160,10 +164,12 @@ int salloc_main(int argc, char** argv) {
   if (request->no_shell) {
     if (const auto status = holder.split_off()) return *status;
   }
-  auto client = Client::connect();
+  const auto cluster = engine::open();
+  if (!cluster) return complain("Job submit/allocate failed: " + cluster.error().message);
+  const auto client = (*cluster)->steps_with_descriptors();
   if (!client) return complain("Job submit/allocate failed: " + client.error().message);
-  if (const auto status = answer_before_submission(*client, "salloc", *request)) return *status;
-  auto allocation = allocate(*client, invocation, *request, *environment);
+  if (const auto status = answer_before_submission(**cluster, "salloc", *request)) return *status;
+  auto allocation = allocate(**cluster, invocation, *request, *environment);
   if (!allocation)
     return give_up_allocation(invocation, *request, "Job submit/allocate failed: ", allocation.error());
   const uint32_t id = allocation->job.job_id();
@@ -172,7 +178,7 @@ int salloc_main(int argc, char** argv) {
     std::fprintf(stderr, "salloc: Nodes %s are ready for job\n", allocation->job.node_list().c_str());
   }
 
-  if (request->no_shell) return holder.hold(*client, id);
+  if (request->no_shell) return holder.hold(**cluster, id);
   std::vector<std::string> command = request->arguments;
   const bool interactive = command.empty();
   if (command.empty()) {
@@ -183,7 +189,7 @@ int salloc_main(int argc, char** argv) {
     std::fprintf(stderr, "salloc: error: _fork_command: Unable to find command \"%s\"\n",
                  command.front().c_str());
     if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
-    (void)give_back(*client, id, 1 << 8);
+    (void)give_back(**cluster, id, 1 << 8);
     return 1;
   }
   // Ctrl-C is the command's business.
@@ -191,10 +197,10 @@ int salloc_main(int argc, char** argv) {
   const pid_t child = start_command(command, add_to_environment(*environment, allocation->environment));
   if (child < 0) return complain("fork: " + std::string(std::strerror(errno)));
   bool revoked = false;
-  const int status = wait_for_command(*client, id, child, interactive ? SIGHUP : SIGTERM, revoked);
+  const int status = wait_for_command(**client, id, child, interactive ? SIGHUP : SIGTERM, revoked);
   if (!revoked) {
     if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
-    if (const Status given = give_back(*client, id, status); !given) return complain(given.error().message);
+    if (const Status given = give_back(**cluster, id, status); !given) return complain(given.error().message);
   }
   // Of a command that a signal ended salloc says nothing: the user sent it, most likely.
   return WIFSIGNALED(status) ? 0 : WEXITSTATUS(status);

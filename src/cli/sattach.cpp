@@ -21,10 +21,16 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/actions.pb.h"
+#include "api/attach.pb.h"
+#include "api/step_usage.pb.h"
+#include "api/steps.pb.h"
 #include "cli/commands.h"
 #include "cli/fetch.h"
 #include "cli/srun/step_pump.h"
+#include "engine/embedded/client.h"
+#include "engine/open.h"
+#include "model/step_record.pb.h"
 #include "rpc/socket.h"
 #include "text/job_id.h"
 #include "text/number.h"
@@ -167,11 +173,11 @@ void tell_options(const Arguments& arguments, const model::StepRecord& step) {
       arguments.verbose);
 }
 
-void show_layout(const rpc::StepUsage& step) {
+void show_layout(const api::StepUsage& step) {
   std::vector<std::string> nodes;
   std::map<std::string, std::string> tasks;
   std::map<std::string, uint32_t> counts;
-  for (const rpc::TaskUsage& task : step.tasks()) {
+  for (const api::TaskUsage& task : step.tasks()) {
     if (++counts[task.node()] == 1) nodes.push_back(task.node());
     tasks[task.node()] += std::to_string(task.rank()) + " ";
   }
@@ -205,16 +211,16 @@ class MeetingPlace {
 };
 
 // The connection that the step's srun makes, once the daemon has told it to.
-Result<os::UniqueFd> meet(Client& client, const model::StepRecord& step) {
+Result<os::UniqueFd> meet(engine::embedded::Client& client, const model::StepRecord& step) {
   const MeetingPlace place;
   if (!place.there()) return failure_from_errno("a directory for the socket", errno);
   auto listening = rpc::listen_at(place.path(), 0600);
   if (!listening) return failure(listening.error());
-  rpc::ClientMessage message;
-  message.mutable_attach_step()->set_job_id(step.job_id());
-  message.mutable_attach_step()->set_step_id(step.step_id());
-  message.mutable_attach_step()->set_socket(place.path());
-  if (const auto told = client.call(message); !told) return failure(told.error());
+  api::AttachStepRequest request;
+  request.set_job_id(step.job_id());
+  request.set_step_id(step.step_id());
+  request.set_socket(place.path());
+  if (const auto told = client.attach(request); !told) return failure(told.error());
   pollfd waiting{listening->get(), POLLIN, 0};
   while (::poll(&waiting, 1, kConnectMilliseconds) < 0 && errno == EINTR) {
   }
@@ -238,7 +244,7 @@ class Conversation {
         if (waiting[1].revents != 0) input = pass_input();
         if (waiting[0].revents == 0) continue;
       }
-      rpc::AttachMessage message;
+      api::AttachMessage message;
       if (!channel_.receive(message)) break;  // srun has no more to say
       if (message.has_output()) show(message.output());
       if (message.has_exit()) note(message.exit());
@@ -248,7 +254,7 @@ class Conversation {
   }
 
  private:
-  void show(const rpc::AttachMessage::Output& output) {
+  void show(const api::AttachMessage::Output& output) {
     const auto& filter = output.is_error() ? arguments_.error_filter : arguments_.output_filter;
     if (filter && *filter != output.rank()) return;
     const std::string label = arguments_.label ? task_label(output.rank(), tasks_) : "";
@@ -258,7 +264,7 @@ class Conversation {
     writer->second.write(output.data());
   }
 
-  void note(const rpc::StepTaskExit& exit) {
+  void note(const api::StepTaskExit& exit) {
     const int status = exit.status();
     if (status == 0) return;
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -274,7 +280,7 @@ class Conversation {
     const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof(buffer));
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;
     if (got <= 0) return false;
-    rpc::AttachMessage message;
+    api::AttachMessage message;
     if (arguments_.input_filter) message.mutable_input()->set_rank(*arguments_.input_filter);
     message.mutable_input()->set_data(buffer, static_cast<size_t>(got));
     return static_cast<bool>(channel_.send(message));
@@ -308,26 +314,26 @@ int sattach_main(int argc, char** argv) {
   Arguments arguments;
   if (const auto status = read_arguments(argc, argv, arguments)) return *status;
   std::signal(SIGPIPE, SIG_IGN);
-  auto client = Client::connect();
-  if (!client) return fail(client.error().message);
-  rpc::ClientMessage ask;
-  ask.mutable_query_step_usage()->mutable_filter()->add_jobs()->CopyFrom(selector_of(arguments.job));
-  std::optional<rpc::StepUsage> step;
-  const Status asked = client->stream(ask, [&](rpc::ServerMessage& reply) -> Status {
-    for (rpc::StepUsage& one : *reply.mutable_step_usage()->mutable_steps()) {
-      if (one.step().kind() == model::STEP_NORMAL && one.step().step_id() == arguments.step_id)
-        step = std::move(one);
-    }
-    return {};
-  });
+  const auto cluster = engine::open();
+  if (!cluster) return fail(cluster.error().message);
+  const auto steps = (*cluster)->steps_with_descriptors();
+  if (!steps) return fail(steps.error().message);
+  api::QueryStepUsageRequest request;
+  *request.mutable_filter()->add_jobs() = selector_of(arguments.job);
+  auto asked = (*steps)->step_usage(request);
   if (!asked) return fail("Could not get job step info: " + asked.error().message);
+  std::optional<api::StepUsage> step;
+  for (api::StepUsage& one : *asked->mutable_steps()) {
+    if (one.step().kind() == model::STEP_NORMAL && one.step().step_id() == arguments.step_id)
+      step = std::move(one);
+  }
   if (!step) return fail("Could not get job step info: Invalid job id specified");
   if (arguments.layout) {
     show_layout(*step);
     return 0;
   }
   if (arguments.verbose > 0) tell_options(arguments, step->step());
-  auto socket = meet(*client, step->step());
+  auto socket = meet(**steps, step->step());
   if (!socket) return fail("Could not attach to the step: " + socket.error().message);
   if (arguments.pty) make_terminal_raw();
   return Conversation(arguments, static_cast<uint32_t>(step->tasks_size()), std::move(*socket)).run();

@@ -4,14 +4,18 @@
 #include <cstdio>
 #include <string>
 
+#include "api/jobs.pb.h"
+#include "api/submission.pb.h"
 #include "base/version.h"
 #include "cli/allocation.h"
 #include "cli/batch_submission.h"
-#include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
+#include "engine/open.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "submit/job_request.h"
 #include "submit/script.h"
 #include "text/timestamp.h"
@@ -24,14 +28,17 @@ int complain(const submit::Invocation& invocation, const std::string& message, i
   return give_up(submit::refuse(invocation, message, status));
 }
 
-int wait_for_end(Client& client, const submit::Invocation& invocation, uint32_t job_id) {
-  rpc::ClientMessage request;
-  request.mutable_wait_job()->set_job_id(job_id);
-  request.mutable_wait_job()->set_until(rpc::WaitJobRequest::ENDED);
-  const auto answer = client.call(request);
-  if (!answer) return complain(invocation, answer.error().message);
-  const model::JobRecord& job = answer->wait_job().job();
-  const int32_t status = accounted_exit_code(job);
+int wait_for_end(engine::Engine& cluster, const submit::Invocation& invocation, uint32_t job_id) {
+  api::WaitJobRequest request;
+  request.set_job_id(job_id);
+  request.set_until(api::WaitJobRequest::ENDED);
+  model::JobRecord job;
+  const Status waited = cluster.wait(request, [&](api::WaitJobReply& reply) -> Status {
+    job = std::move(*reply.mutable_job());
+    return {};
+  });
+  if (!waited) return complain(invocation, waited.error().message);
+  const int32_t status = view::accounted_exit_code(job);
   if (WIFSIGNALED(status)) return 1;
   if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
   return job.state() == model::JOB_COMPLETE ? 0 : 1;
@@ -54,26 +61,26 @@ int sbatch_main(int argc, char** argv) {
   if (!request) return give_up(request.error());
   print_notes(*request);
 
-  auto client = Client::connect();
-  if (!client) return complain(invocation, "Batch job submission failed: " + client.error().message);
-  if (const auto status = answer_before_submission(*client, "sbatch", *request)) return *status;
-  const auto submitted = submit_batch(*client, invocation, *request, argc, argv);
+  const auto cluster = engine::open();
+  if (!cluster) return complain(invocation, "Batch job submission failed: " + cluster.error().message);
+  if (const auto status = answer_before_submission(**cluster, "sbatch", *request)) return *status;
+  const auto submitted = submit_batch(**cluster, invocation, *request, argc, argv);
   if (request->test_only) return report_test(invocation, submitted);
   if (!submitted) return complain(invocation, submitted.error().message);
-  const rpc::SubmitReply& reply = *submitted;
+  const api::SubmitReply& reply = *submitted;
   for (const std::string& note : reply.notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
   // With --clusters, Slurm says to which one the job went.
-  const std::string cluster = request->clusters.empty() ? std::string() : fetch_cluster_name(*client);
+  const std::string name = request->clusters.empty() ? std::string() : fetch_cluster_name(**cluster);
   if (request->quiet) {
     // Slurm prints no number, not even with --parsable.
   } else if (request->parsable) {
-    std::printf("%u%s%s\n", reply.job_id(), cluster.empty() ? "" : ";", cluster.c_str());
+    std::printf("%u%s%s\n", reply.job_id(), name.empty() ? "" : ";", name.c_str());
   } else {
-    std::printf("Submitted batch job %u%s%s\n", reply.job_id(), cluster.empty() ? "" : " on cluster ",
-                cluster.c_str());
+    std::printf("Submitted batch job %u%s%s\n", reply.job_id(), name.empty() ? "" : " on cluster ",
+                name.c_str());
   }
   if (std::fflush(stdout) != 0) return complain(invocation, "standard output cannot be written");
-  return request->wait ? wait_for_end(*client, invocation, reply.job_id()) : 0;
+  return request->wait ? wait_for_end(**cluster, invocation, reply.job_id()) : 0;
 }
 
 }  // namespace minke::cli

@@ -16,10 +16,13 @@
 #include <system_error>
 #include <vector>
 
+#include "api/jobs.pb.h"
 #include "base/version.h"
-#include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/copy_file.h"
+#include "engine/open.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 
 namespace minke::cli {
 namespace {
@@ -80,14 +83,14 @@ Result<std::vector<std::string>> nodes_of_job(const Options& options) {
     return failure(
         "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.");
   const auto number = static_cast<uint32_t>(std::strtoul(id.c_str(), nullptr, 10));
-  auto client = Client::connect();
-  if (!client) return failure(client.error());
-  rpc::ClientMessage ask;
-  ask.mutable_wait_job()->set_job_id(number);
+  const auto cluster = engine::open();
+  if (!cluster) return failure(cluster.error());
+  api::WaitJobRequest request;
+  request.set_job_id(number);
   std::vector<std::string> nodes;
   bool runs = false;
-  const Status found = client->stream(ask, [&](rpc::ServerMessage& reply) -> Status {
-    const model::JobRecord& job = reply.wait_job().job();
+  const Status found = (*cluster)->wait(request, [&](api::WaitJobReply& reply) -> Status {
+    const model::JobRecord& job = reply.job();
     runs = job.state() == model::JOB_RUNNING;
     for (const auto& node : job.nodes()) nodes.push_back(node.node());
     if (!runs) return failure("Job/step already completing or completed");

@@ -8,11 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
 #include "base/version.h"
-#include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/fetch.h"
+#include "engine/engine.h"
+#include "engine/open.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "text/job_id.h"
 #include "text/number.h"
 #include "text/printable.h"
@@ -24,7 +30,7 @@ namespace minke::cli {
 namespace {
 
 struct Options {
-  rpc::SignalRequest request;
+  api::SignalRequest request;
   bool quiet = false;
   bool verbose = false;
   bool interactive = false;
@@ -75,7 +81,7 @@ void for_each_word(std::string_view list, Add add) {
   }
 }
 
-bool add_states(std::string_view list, rpc::JobFilter& filter) {
+bool add_states(std::string_view list, api::JobFilter& filter) {
   bool known = true;
   for_each_word(list, [&](const std::string& word) {
     const auto state = text::parse_job_state(word);
@@ -93,7 +99,7 @@ bool add_states(std::string_view list, rpc::JobFilter& filter) {
   return known;
 }
 
-bool add_user(const std::string& user, rpc::JobFilter& filter) {
+bool add_user(const std::string& user, api::JobFilter& filter) {
   const auto uid = user_id_of(user);
   if (uid) {
     filter.add_uids(*uid);
@@ -105,8 +111,8 @@ bool add_user(const std::string& user, rpc::JobFilter& filter) {
 
 // What the environment asks for where the command line does not.
 bool read_environment(Options& options) {
-  rpc::SignalRequest& request = options.request;
-  rpc::JobFilter& filter = *request.mutable_filter();
+  api::SignalRequest& request = options.request;
+  api::JobFilter& filter = *request.mutable_filter();
   const auto value = [](const char* name) -> std::string {
     const char* found = std::getenv(name);
     return found == nullptr ? "" : found;
@@ -160,7 +166,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
                           {"help", no_argument, nullptr, 'h'},
                           {"usage", no_argument, nullptr, kShort},
                           {nullptr, 0, nullptr, 0}};
-  rpc::JobFilter& filter = *options.request.mutable_filter();
+  api::JobFilter& filter = *options.request.mutable_filter();
   optind = 0;
   int letter;
   while ((letter = getopt_long(argc, argv, "A:bcfHiM:n:p:Qq:R:s:t:u:vVw:W:h", kLong, nullptr)) != -1) {
@@ -239,7 +245,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options) {
   return std::nullopt;
 }
 
-bool names_anything(const rpc::JobFilter& filter) {
+bool names_anything(const api::JobFilter& filter) {
   return filter.accounts_size() + filter.names_size() + filter.partitions_size() + filter.qos_size() +
              filter.states_size() + filter.users_size() + filter.uids_size() + filter.nodes_size() +
              filter.wckeys_size() + filter.reservations_size() >
@@ -247,7 +253,7 @@ bool names_anything(const rpc::JobFilter& filter) {
 }
 
 // "job_name=train user_id=1000 ": what was asked for.
-std::string filters_text(const rpc::JobFilter& filter) {
+std::string filters_text(const api::JobFilter& filter) {
   std::string out;
   const auto add = [&](const char* name, const auto& words) {
     for (const auto& word : words) out += std::string(name) + "=" + word + " ";
@@ -272,13 +278,11 @@ bool confirmed(const std::string& what) {
   return std::fgets(answer, sizeof(answer), stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-int send(Client& client, const Options& options, const rpc::SignalRequest& request) {
-  rpc::ClientMessage message;
-  *message.mutable_signal() = request;
-  const auto answer = client.call(message);
+int send(engine::Engine& cluster, const Options& options, const api::SignalRequest& request) {
+  const auto answer = cluster.signal(request);
   if (!answer) return complain(answer.error().message);
   int status = 0;
-  for (const auto& failed : answer->action().failures()) {
+  for (const auto& failed : answer->failures()) {
     // As in Slurm: what is not there, or over, is spoken of on request, and no failure.
     const bool over = !request.has_step_id() &&
                       (failed.code() == model::kAlreadyDone || failed.code() == model::kInvalidJobId);
@@ -296,9 +300,9 @@ int send(Client& client, const Options& options, const rpc::SignalRequest& reque
 }
 
 // One job, array, task or step that was named, or found by the filters.
-int act_on(Client& client, const Options& options, const text::JobReference& id) {
-  rpc::SignalRequest request = options.request;
-  rpc::JobSelector& selector = *request.mutable_filter()->add_jobs();
+int act_on(engine::Engine& cluster, const Options& options, const text::JobReference& id) {
+  api::SignalRequest request = options.request;
+  api::JobSelector& selector = *request.mutable_filter()->add_jobs();
   selector = selector_of(id);
   if (id.step) {
     if (id.step->kind == model::STEP_NORMAL) {
@@ -314,17 +318,17 @@ int act_on(Client& client, const Options& options, const text::JobReference& id)
     std::fprintf(stderr, "scancel: Signal %u to %s%s\n", request.signal(),
                  request.batch_only() && !id.step ? "batch " : "", what.c_str());
   }
-  return send(client, options, request);
+  return send(cluster, options, request);
 }
 
 // --interactive and --verbose speak of each job: those that the filters mean, one by one. `any_lives`:
 // whether there is one that has not ended.
-Result<std::vector<text::JobReference>> find_jobs(Client& client, const Options& options,
+Result<std::vector<text::JobReference>> find_jobs(engine::Engine& cluster, const Options& options,
                                                   const std::vector<text::JobReference>& ids,
                                                   bool& any_lives) {
-  rpc::JobFilter filter = options.request.filter();
+  api::JobFilter filter = options.request.filter();
   for (const text::JobReference& id : ids) *filter.add_jobs() = selector_of(id);
-  const auto jobs = fetch_jobs(client, filter);
+  const auto jobs = fetch_jobs(cluster, filter);
   if (!jobs) return failure(jobs.error());
   std::vector<text::JobReference> found;
   for (const model::JobRecord* job : jobs->records) {
@@ -363,16 +367,17 @@ int scancel_main(int argc, char** argv) {
       ids.push_back(std::move(id));
     }
   }
-  auto client = Client::connect();
-  if (!client) return complain(client.error().message);
-  if (ids.empty() && !options.interactive && !options.verbose) return send(*client, options, options.request);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  if (ids.empty() && !options.interactive && !options.verbose)
+    return send(**cluster, options, options.request);
   if (options.interactive && any_step) {
     std::erase_if(ids, [](const text::JobReference& id) {
       return !confirmed("Cancel " + std::string(id.step ? "step_id=" : "job_id=") + text::format_job_id(id));
     });
   } else if (options.interactive || ids.empty()) {
     bool any_lives = false;
-    auto found = find_jobs(*client, options, ids, any_lives);
+    auto found = find_jobs(**cluster, options, ids, any_lives);
     if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
     const bool none = !found || found->empty();
     // Of jobs that were named, Slurm says so only when it asks.
@@ -386,7 +391,7 @@ int scancel_main(int argc, char** argv) {
     ids = found ? std::move(*found) : std::vector<text::JobReference>();
   }
   int status = 0;
-  for (const text::JobReference& id : ids) status = std::max(status, act_on(*client, options, id));
+  for (const text::JobReference& id : ids) status = std::max(status, act_on(**cluster, options, id));
   return status;
 }
 

@@ -119,8 +119,8 @@ int read_commands(Scontrol& scontrol) {
 
 int scontrol_main(int argc, char** argv) {
   Scontrol scontrol;
-  const DocumentOrigin origin = document_origin(argc, argv);
-  std::optional<DocumentFormat> document;
+  const view::DocumentOrigin origin = view::document_origin(argc, argv);
+  std::optional<view::DocumentFormat> document;
   optind = 0;
   int letter;
   while ((letter = getopt_long(argc, argv, "adFhM:oQu:vV", kLongOptions, nullptr)) != -1) {

@@ -6,12 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "cli/client.h"
+#include "api/diagnostics.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display/sdiag.h"
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 #include "cli/fetch.h"
+#include "engine/open.h"
+#include "view/sdiag.h"
 
 namespace minke::cli {
 namespace {
@@ -54,11 +55,11 @@ int fail(const Error& error) {
 }  // namespace
 
 int sdiag_main(int argc, char** argv) {
-  const DocumentOrigin origin = document_origin(argc, argv);
+  const view::DocumentOrigin origin = view::document_origin(argc, argv);
   bool reset = false;
   std::optional<std::string> clusters = clusters_from_environment();
-  RequestOrder order = RequestOrder::kByCount;
-  std::optional<DocumentFormat> format;
+  view::RequestOrder order = view::RequestOrder::kByCount;
+  std::optional<view::DocumentFormat> format;
   optind = 0;
   int letter;
   while ((letter = getopt_long(argc, argv, "ahiM:rtTV", kLongOptions, nullptr)) != -1) {
@@ -66,7 +67,7 @@ int sdiag_main(int argc, char** argv) {
       case 'a':
         break;
       case 'i':
-        order = RequestOrder::kById;
+        order = view::RequestOrder::kById;
         break;
       case 'M':
         clusters = optarg;
@@ -75,10 +76,10 @@ int sdiag_main(int argc, char** argv) {
         reset = true;
         break;
       case 't':
-        order = RequestOrder::kByTotalTime;
+        order = view::RequestOrder::kByTotalTime;
         break;
       case 'T':
-        order = RequestOrder::kByAverageTime;
+        order = view::RequestOrder::kByAverageTime;
         break;
       case 'V':
         write_out(kVersionLine);
@@ -99,24 +100,26 @@ int sdiag_main(int argc, char** argv) {
         return 1;
     }
   }
-  auto client = Client::connect();
-  if (!client) return fail(client.error());
-  if (!check_clusters(*client, "sdiag", clusters)) return 1;
-  rpc::ClientMessage request;
-  request.mutable_query_diagnostics()->set_reset(reset);
-  auto answer = client->call(std::move(request));
+  auto cluster = engine::open();
+  if (!cluster) return fail(cluster.error());
+  if (!check_clusters(**cluster, "sdiag", clusters)) return 1;
+  const auto ability = (*cluster)->administration();
+  if (!ability) return fail(ability.error());
+  api::QueryDiagnosticsRequest request;
+  request.set_reset(reset);
+  const auto answer = (*ability)->diagnostics(request);
   if (!answer) return fail(answer.error());
   if (reset) {
     write_out("Reset scheduling statistics\n");
   } else if (format) {
-    DisplayContext context;
-    context.now = answer->diagnostics().now();
-    context.cluster_name = fetch_cluster_name(*client);
+    view::DisplayContext context;
+    context.now = answer->now();
+    context.cluster_name = fetch_cluster_name(**cluster);
     DocumentOutput output(*format, origin);
-    describe_diagnostics(output.document(), answer->diagnostics());
+    view::describe_diagnostics(output.document(), *answer);
     output.finish(context);
   } else {
-    write_out(sdiag_report(answer->diagnostics(), order));
+    write_out(view::sdiag_report(*answer, order));
   }
   return 0;
 }

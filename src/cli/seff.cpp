@@ -1,13 +1,14 @@
 // seff: how well one job used the cores and the memory that it held.
-#include "cli/display/seff.h"
+#include "view/seff.h"
 
 #include <cstdio>
 #include <ctime>
 #include <string_view>
 
-#include "cli/client.h"
+#include "api/accounting.pb.h"
 #include "cli/commands.h"
 #include "cli/fetch.h"
+#include "engine/open.h"
 #include "model/error.h"
 #include "text/job_id.h"
 
@@ -23,9 +24,9 @@ constexpr const char* kUsage =
 
 // Of the records that the id stands for, the one meant: the job of this number, or else the first of its
 // tasks.
-const rpc::AccountedJob* choose(const AccountingRecords& found, const text::JobReference& wanted) {
-  const rpc::AccountedJob* chosen = nullptr;
-  for (const rpc::AccountedJob* job : found.records) {
+const api::AccountedJob* choose(const AccountingRecords& found, const text::JobReference& wanted) {
+  const api::AccountedJob* chosen = nullptr;
+  for (const api::AccountedJob* job : found.records) {
     bool exact = job->job().job_id() == wanted.job_id && wanted.tasks.ranges().empty();
     if (chosen == nullptr || exact) chosen = job;
   }
@@ -57,29 +58,29 @@ int seff_main(int argc, char** argv) {
     std::fputs("Job not found.\n", stderr);
     return 2;
   }
-  auto client = Client::connect();
-  if (!client) {
-    std::fprintf(stderr, "seff: error: %s\n", client.error().message.c_str());
+  auto cluster = engine::open();
+  if (!cluster) {
+    std::fprintf(stderr, "seff: error: %s\n", cluster.error().message.c_str());
     return 1;
   }
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   *query.mutable_filter()->add_jobs() = selector_of(*wanted);
   query.mutable_filter()->set_all_states(true);
   query.set_with_steps(true);
-  auto found = fetch_accounting(*client, query);
+  auto found = fetch_accounting(**cluster, query);
   if (!found && found.error().code != model::kInvalidJobId) {
     std::fprintf(stderr, "seff: error: %s\n", found.error().message.c_str());
     return 1;
   }
-  const rpc::AccountedJob* job = found ? choose(*found, *wanted) : nullptr;
+  const api::AccountedJob* job = found ? choose(*found, *wanted) : nullptr;
   if (job == nullptr) {
     std::fputs("Job not found.\n", stderr);
     return 2;
   }
-  DisplayContext context;
+  view::DisplayContext context;
   context.now = found->now != 0 ? found->now : std::time(nullptr);
-  context.cluster_name = fetch_cluster_name(*client);
-  write_out(seff_report(*job, context));
+  context.cluster_name = fetch_cluster_name(**cluster);
+  write_out(view::seff_report(*job, context));
   return 0;
 }
 

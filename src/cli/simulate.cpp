@@ -20,6 +20,7 @@
 #include "cli/sacctmgr/session.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/scheduling.h"
+#include "model/cluster.pb.h"
 #include "node/discovery.h"
 #include "sim/accounts.h"
 #include "sim/limits.h"
@@ -336,7 +337,7 @@ class Cluster {
   bool preempts_ = false;
   sim::PreemptingPolicy preemption_;
   sim::MultifactorPolicy policy_;
-  sched::AccountBook accounts_;
+  accounts::AccountBook accounts_;
 };
 
 }  // namespace

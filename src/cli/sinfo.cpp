@@ -12,17 +12,20 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/machine.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display/parameters.h"
-#include "cli/display/print_fields.h"
-#include "cli/display/reservation_text.h"
-#include "cli/display/sinfo.h"
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 #include "cli/fetch.h"
+#include "engine/engine.h"
+#include "engine/open.h"
 #include "text/hostlist.h"
 #include "text/number.h"
+#include "view/parameters.h"
+#include "view/print_fields.h"
+#include "view/reservation_text.h"
+#include "view/sinfo.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -94,8 +97,8 @@ constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
                                    {"yaml", optional_argument, nullptr, kYamlOption},
                                    {nullptr, 0, nullptr, 0}};
 
-Status set_states(std::string_view text, SinfoOptions& options) {
-  auto states = parse_node_states(text);
+Status set_states(std::string_view text, view::SinfoOptions& options) {
+  auto states = view::parse_node_states(text);
   if (!states) {
     print_error("sinfo", states.error().message);
     return failure(
@@ -108,7 +111,7 @@ Status set_states(std::string_view text, SinfoOptions& options) {
 }
 
 // Reads the command line; an exit status where the command ends here.
-std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) {
+std::optional<int> read_arguments(int argc, char** argv, view::SinfoOptions& options) {
   if (const char* value = std::getenv("SINFO_FORMAT")) options.format = value;
   if (const char* value = std::getenv("SINFO_SORT")) options.sort = value;
   if (const char* value = std::getenv("SINFO_PARTITION")) options.partitions = split_list(value);
@@ -209,8 +212,8 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
         break;
       case kHelpFormat: {
         std::vector<std::string_view> names;
-        for (const auto& field : node_fields()) names.push_back(field.name);
-        write_out(print_help_format(names, 19));
+        for (const auto& field : view::node_fields()) names.push_back(field.name);
+        write_out(view::print_help_format(names, 19));
         return 0;
       }
       case kHelpOption:
@@ -229,60 +232,61 @@ std::optional<int> read_arguments(int argc, char** argv, SinfoOptions& options) 
   return std::nullopt;
 }
 
-std::string parameters(const SinfoOptions& options) {
+std::string parameters(const view::SinfoOptions& options) {
   const auto joined = [](const std::vector<std::string>& words) {
-    return list_parameter(fmt::format("{}", fmt::join(words, ",")));
+    return view::list_parameter(fmt::format("{}", fmt::join(words, ",")));
   };
   std::string states;
   for (const auto& words : options.states)
     states += (states.empty() ? "" : ",") + fmt::format("{}", fmt::join(words, "&"));
-  return parameter_list(
-      {{"dead", yes_or_no_parameter(options.dead)},
-       {"exact", yes_or_no_parameter(options.exact)},
-       {"format", list_parameter(options.format.value_or(options.long_format.value_or("")))},
+  return view::parameter_list(
+      {{"dead", view::yes_or_no_parameter(options.dead)},
+       {"exact", view::yes_or_no_parameter(options.exact)},
+       {"format", view::list_parameter(options.format.value_or(options.long_format.value_or("")))},
        {"iterate", std::to_string(options.iterate_seconds)},
-       {"long", yes_or_no_parameter(options.long_list)},
-       {"no_header", yes_or_no_parameter(options.no_header)},
-       {"node_format", yes_or_no_parameter(options.node_oriented)},
+       {"long", view::yes_or_no_parameter(options.long_list)},
+       {"no_header", view::yes_or_no_parameter(options.no_header)},
+       {"node_format", view::yes_or_no_parameter(options.node_oriented)},
        {"nodes", joined(options.nodes)},
        {"partition", joined(options.partitions)},
-       {"responding", yes_or_no_parameter(options.responding)},
-       {"states", list_parameter(states)},
-       {"sort", list_parameter(options.sort.value_or(""))},
-       {"summarize", yes_or_no_parameter(options.summarize)},
+       {"responding", view::yes_or_no_parameter(options.responding)},
+       {"states", view::list_parameter(states)},
+       {"sort", view::list_parameter(options.sort.value_or(""))},
+       {"summarize", view::yes_or_no_parameter(options.summarize)},
        {"verbose", "1"}});
 }
 
-int show_reservations(Client& client, const SinfoOptions& options, DisplayContext& context) {
-  rpc::ClientMessage request;
-  request.mutable_query_reservations();
-  const auto answer = client.call(std::move(request));
+int show_reservations(engine::Engine& cluster, const view::SinfoOptions& options,
+                      view::DisplayContext& context) {
+  const auto answer = cluster.reservations();
   if (!answer) {
     std::fprintf(stderr, "slurm_load_reservations: %s\n", answer.error().message.c_str());
     return 1;
   }
-  context.now = answer->reservations().now();
+  context.now = answer->now();
   std::string out;
-  if (answer->reservations().reservations().empty()) {
+  if (answer->reservations().empty()) {
     out = "No reservations in the system\n";
   } else {
-    append_reservation_table(out, answer->reservations(), !options.no_header, context);
+    view::append_reservation_table(out, *answer, !options.no_header, context);
   }
   write_out(out);
   return 0;
 }
 
-int show(Client& client, const SinfoOptions& options, const DocumentOrigin& origin, DisplayContext& context) {
-  if (options.reservations) return show_reservations(client, options, context);
-  auto nodes = fetch_nodes(client);
-  auto partitions = nodes ? fetch_partitions(client) : failure(nodes.error());
+int show(engine::Engine& cluster, const view::SinfoOptions& options, const view::DocumentOrigin& origin,
+         view::DisplayContext& context) {
+  if (options.reservations) return show_reservations(cluster, options, context);
+  auto nodes = fetch_nodes(cluster);
+  auto partitions = nodes ? fetch_partitions(cluster) : failure(nodes.error());
   if (!partitions) {
     std::fprintf(stderr, "slurm_load_partitions: %s\n", partitions.error().message.c_str());
     return 1;
   }
   context.now = nodes->now != 0 ? nodes->now : std::time(nullptr);
   std::vector<std::string> problems;
-  Table<NodeLine> table = node_table(options, nodes->records, partitions->records, problems);
+  view::Table<view::NodeLine> table =
+      view::node_table(options, nodes->records, partitions->records, problems);
   for (const std::string& field : problems) {
     if (options.long_format) {
       print_error("sinfo", "Invalid job format specification: " + field);
@@ -290,22 +294,22 @@ int show(Client& client, const SinfoOptions& options, const DocumentOrigin& orig
       std::fprintf(stderr, "Invalid node format specification: %s\n", field.c_str());
     }
   }
-  const std::vector<NodeLine> lines =
-      node_lines(options, table, nodes->records, partitions->records, context);
+  const std::vector<view::NodeLine> lines =
+      view::node_lines(options, table, nodes->records, partitions->records, context);
   if (options.document) {
-    context.cluster_name = fetch_cluster_name(client);
+    context.cluster_name = fetch_cluster_name(cluster);
     DocumentOutput output(*options.document, origin);
     output.document().begin_array("sinfo");
-    for (const NodeLine& line : lines) describe_node_line(output.document(), line, context);
+    for (const view::NodeLine& line : lines) view::describe_node_line(output.document(), line, context);
     output.document().end();
     output.finish(context);
     return 0;
   }
   std::string out;
   if (!options.no_header && (options.long_list || options.iterate_seconds != 0 || options.verbose))
-    out += date_line(context.now);
+    out += view::date_line(context.now);
   if (!options.no_header) table.append_header(out);
-  for (const NodeLine& line : lines) table.append_line(line, context, out);
+  for (const view::NodeLine& line : lines) table.append_line(line, context, out);
   if (options.iterate_seconds != 0) out += '\n';
   write_out(out);
   return 0;
@@ -314,21 +318,21 @@ int show(Client& client, const SinfoOptions& options, const DocumentOrigin& orig
 }  // namespace
 
 int sinfo_main(int argc, char** argv) {
-  SinfoOptions options;
-  const DocumentOrigin origin = document_origin(argc, argv);
+  view::SinfoOptions options;
+  const view::DocumentOrigin origin = view::document_origin(argc, argv);
   if (std::optional<int> status = read_arguments(argc, argv, options)) return *status;
-  auto client = Client::connect();
-  if (!client) {
-    std::fprintf(stderr, "slurm_load_partitions: %s\n", client.error().message.c_str());
+  auto cluster = engine::open();
+  if (!cluster) {
+    std::fprintf(stderr, "slurm_load_partitions: %s\n", cluster.error().message.c_str());
     return 1;
   }
-  if (!check_clusters(*client, "sinfo", options.clusters)) return 1;
+  if (!check_clusters(**cluster, "sinfo", options.clusters)) return 1;
   if (options.verbose) write_out(parameters(options));
-  DisplayContext context = display_context_from_environment();
-  if (options.clusters) context.cluster_name = fetch_cluster_name(*client);  // %V says it only then
+  view::DisplayContext context = view::display_context_from_environment();
+  if (options.clusters) context.cluster_name = fetch_cluster_name(**cluster);  // %V says it only then
   while (true) {
-    if (!options.no_header && !options.document) write_out(cluster_line(*client, options.clusters));
-    int status = show(*client, options, origin, context);
+    if (!options.no_header && !options.document) write_out(cluster_line(**cluster, options.clusters));
+    int status = show(**cluster, options, origin, context);
     if (options.iterate_seconds == 0 || status != 0) return status;
     sleep(options.iterate_seconds);
   }

@@ -9,8 +9,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/client.h"
+#include "api/actions.pb.h"
 #include "cli/links.h"
+#include "engine/open.h"
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "software/aliases.h"
@@ -59,11 +60,10 @@ Status write_init(const std::string& home) {
 
 // Has a daemon that runs look again at what jobs begin with.
 void tell_daemon() {
-  auto client = Client::connect(false);
-  if (!client) return;
-  rpc::ClientMessage request;
-  request.mutable_reconfigure();
-  if (const auto answer = client->call(request); !answer)
+  auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) return;
+  const auto ability = (*cluster)->administration();
+  if (const auto answer = ability ? (*ability)->reconfigure() : failure(ability.error()); !answer)
     std::fprintf(stderr, "minke: jobs have it once the daemon is started again: %s\n",
                  answer.error().message.c_str());
 }

@@ -8,13 +8,15 @@
 #include <string>
 #include <utility>
 
-#include "cli/client.h"
+#include "api/job_filter.pb.h"
+#include "api/priorities.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display/parameters.h"
-#include "cli/display/sprio.h"
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 #include "cli/fetch.h"
+#include "engine/open.h"
+#include "view/parameters.h"
+#include "view/sprio.h"
 
 namespace minke::cli {
 namespace {
@@ -70,15 +72,15 @@ constexpr option kLongOptions[] = {{"cluster", required_argument, nullptr, 'M'},
                                    {nullptr, 0, nullptr, 0}};
 
 struct Arguments {
-  SprioOptions options;
-  rpc::JobFilter filter;
+  view::SprioOptions options;
+  api::JobFilter filter;
   bool no_header = false;
   bool filtered = false;  // by jobs or users
   bool job_flag = false;
   uint32_t verbose = 0;
   std::string job_list, user_list, partition_list;  // as given
   std::optional<std::string> clusters = clusters_from_environment();
-  std::optional<DocumentFormat> document;
+  std::optional<view::DocumentFormat> document;
 };
 
 Status add_jobs(const char* list, Arguments& arguments) {
@@ -111,16 +113,16 @@ std::string asked_for(const Arguments& arguments) {
   const auto line = [](const char* name, const std::string& value) {
     return fmt::format("{:<10} = {}\n", name, value);
   };
-  return rule + line("format", list_parameter(arguments.options.format.value_or(""))) +
+  return rule + line("format", view::list_parameter(arguments.options.format.value_or(""))) +
          line("job_flag", std::to_string(arguments.job_flag ? 1 : 0)) +
-         line("jobs", list_parameter(arguments.job_list)) +
-         line("partition", list_parameter(arguments.partition_list)) +
-         line("users", list_parameter(arguments.user_list)) +
+         line("jobs", view::list_parameter(arguments.job_list)) +
+         line("partition", view::list_parameter(arguments.partition_list)) +
+         line("users", view::list_parameter(arguments.user_list)) +
          line("verbose", std::to_string(arguments.verbose)) + rule + "\n\n";
 }
 
 std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
-  SprioOptions& options = arguments.options;
+  view::SprioOptions& options = arguments.options;
   if (const char* value = std::getenv("SPRIO_FORMAT")) options.format = value;
   bool& jobs_flag = arguments.job_flag;
   Status status;
@@ -196,46 +198,45 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
 }  // namespace
 
 int sprio_main(int argc, char** argv) {
-  const DocumentOrigin origin = document_origin(argc, argv);
+  const view::DocumentOrigin origin = view::document_origin(argc, argv);
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
-  auto client = Client::connect();
-  if (!client) return print_error("sprio", client.error().message), 1;
-  if (!check_clusters(*client, "sprio", arguments.clusters)) return 1;
+  auto cluster = engine::open();
+  if (!cluster) return print_error("sprio", cluster.error().message), 1;
+  if (!check_clusters(**cluster, "sprio", arguments.clusters)) return 1;
   std::vector<std::string> problems;
-  Table<PriorityLine> table = priority_table(arguments.options, problems);
+  view::Table<view::PriorityLine> table = view::priority_table(arguments.options, problems);
   for (const std::string& field : problems)
     print_error("sprio", "Invalid job format specification: " + field);
 
   JobRecords jobs;
-  std::vector<PriorityLine> lines;
+  std::vector<view::PriorityLine> lines;
   if (!arguments.options.weights) {
-    auto fetched = fetch_jobs(*client, arguments.filter);
+    auto fetched = fetch_jobs(**cluster, arguments.filter);
     if (fetched) jobs = std::move(*fetched);
-    lines = priority_lines(jobs.records, arguments.options);
+    lines = view::priority_lines(jobs.records, arguments.options);
   }
-  rpc::ClientMessage asked;
-  *asked.mutable_query_priorities()->mutable_filter() = arguments.filter;
-  auto made = client->call(asked);
-  if (!made) return print_error("sprio", made.error().message), 1;
-  const rpc::PrioritiesReply& priorities = made->priorities();
-  std::map<std::pair<uint32_t, std::string>, const rpc::JobPriority*> parts;
-  for (const rpc::JobPriority& one : priorities.jobs()) parts[{one.job_id(), one.partition()}] = &one;
-  PriorityLine weights;
-  if (priorities.multifactor()) weights.weights = &priorities.weights();
-  for (PriorityLine& line : lines) {
+  api::QueryPrioritiesRequest asked;
+  *asked.mutable_filter() = arguments.filter;
+  const auto priorities = (*cluster)->priorities(asked);
+  if (!priorities) return print_error("sprio", priorities.error().message), 1;
+  std::map<std::pair<uint32_t, std::string>, const api::JobPriority*> parts;
+  for (const api::JobPriority& one : priorities->jobs()) parts[{one.job_id(), one.partition()}] = &one;
+  view::PriorityLine weights;
+  if (priorities->multifactor()) weights.weights = &priorities->weights();
+  for (view::PriorityLine& line : lines) {
     line.weights = weights.weights;
     const auto found = parts.find({line.job->job_id(), std::string(line.partition)});
     if (found != parts.end()) line.parts = found->second;
   }
-  DisplayContext context = display_context_from_environment();
-  context.cluster_name = fetch_cluster_name(*client);
+  view::DisplayContext context = view::display_context_from_environment();
+  context.cluster_name = fetch_cluster_name(**cluster);
   context.now = jobs.now;
   if (arguments.document) {
     DocumentOutput output(*arguments.document, origin);
     output.document().begin_array("jobs");
-    for (const PriorityLine& line : lines) {
-      describe_priority(output.document(), line, context);
+    for (const view::PriorityLine& line : lines) {
+      view::describe_priority(output.document(), line, context);
       output.flush_if_long();
     }
     output.document().end();
@@ -248,11 +249,11 @@ int sprio_main(int argc, char** argv) {
   }
   std::string out;
   if (!arguments.no_header) {
-    out += cluster_line(*client, arguments.clusters);
+    out += cluster_line(**cluster, arguments.clusters);
     table.append_header(out);
   }
   if (arguments.options.weights) table.append_line(weights, context, out);
-  for (const PriorityLine& line : lines) table.append_line(line, context, out);
+  for (const view::PriorityLine& line : lines) table.append_line(line, context, out);
   write_out(out);
   return 0;
 }

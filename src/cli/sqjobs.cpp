@@ -8,14 +8,20 @@
 #include <set>
 #include <string>
 
-#include "cli/client.h"
+#include "api/job_filter.pb.h"
 #include "cli/commands.h"
-#include "cli/display/text.h"
 #include "cli/fetch.h"
+#include "engine/engine.h"
+#include "engine/open.h"
+#include "model/cluster.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
 #include "submit/sqsub.h"
 #include "text/duration.h"
 #include "text/job_id.h"
 #include "text/printable.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -88,13 +94,13 @@ std::string queue_of(const model::JobRecord& job) {
 
 std::string id_of(const model::JobRecord& job) {
   std::string out;
-  append_job_id(out, job, nullptr, 0);
+  view::append_job_id(out, job, nullptr, 0);
   return out;
 }
 
 void print_row(const model::JobRecord& job, int64_t now) {
   const bool started = job.state() != model::JOB_PENDING;
-  const std::string time = started ? std::to_string(elapsed_seconds(job, now)) + "s" : "-";
+  const std::string time = started ? std::to_string(view::elapsed_seconds(job, now)) + "s" : "-";
   const std::string nodes = started && !job.node_list().empty() ? std::string(job.node_list()) : "-";
   std::printf("%6s %5s %5s %5u %4u %6s %4s %s\n", id_of(job).c_str(), text::printable(queue_of(job)).c_str(),
               std::string(state_letter(job)).c_str(), job.num_cpus(), job.priority(), nodes.c_str(),
@@ -125,15 +131,15 @@ void print_long(const model::JobRecord& job) {
   line("out file", job.stdout_path());
   line("submitted", date_text(job.submit_time()));
   line("started", job.state() == model::JOB_PENDING ? "" : date_text(job.start_time()));
-  line("should end", job.state() == model::JOB_PENDING ? "" : date_text(end_time(job)));
+  line("should end", job.state() == model::JOB_PENDING ? "" : date_text(view::end_time(job)));
   const uint64_t minutes = job.time_limit_minutes();
   line("elapsed limit", minutes == text::kUnlimited ? "unlimited" : std::to_string(minutes * 60) + "s");
   line("virtual mem limit", std::to_string(job.memory_mib()) + "M");
   line("state", std::string(state_letter(job)));
 }
 
-int print_totals(Client& client, const JobRecords& jobs) {
-  auto nodes = fetch_nodes(client);
+int print_totals(engine::Engine& cluster, const JobRecords& jobs) {
+  auto nodes = fetch_nodes(cluster);
   if (!nodes) return complain(nodes.error().message);
   uint64_t total = 0, busy = 0, running = 0, suspended = 0, queued = 0;
   for (const model::NodeRecord* node : nodes->records) {
@@ -158,7 +164,7 @@ int print_totals(Client& client, const JobRecords& jobs) {
 }  // namespace
 
 int sqjobs_main(int argc, char** argv) {
-  rpc::JobFilter filter;
+  api::JobFilter filter;
   bool all_users = false, running = false, queued = false, totals = false, in_full = false;
   int option = 0;
   while ((option = ::getopt(argc, argv, "au:rqnlh")) != -1) {
@@ -197,11 +203,11 @@ int sqjobs_main(int argc, char** argv) {
   }
   if (filter.jobs_size() == 0 && filter.uids_size() == 0 && !all_users && !totals)
     filter.add_uids(::getuid());
-  auto client = Client::connect();
-  if (!client) return complain(client.error().message);
-  const auto jobs = fetch_jobs(*client, totals ? rpc::JobFilter() : filter);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  const auto jobs = fetch_jobs(**cluster, totals ? api::JobFilter() : filter);
   if (!jobs) return complain(jobs.error().message);
-  if (totals) return print_totals(*client, *jobs);
+  if (totals) return print_totals(**cluster, *jobs);
   if (filter.jobs_size() != 0 && jobs->records.empty()) return complain("no such job");
   if (!in_full) {
     std::puts(" jobid queue state ncpus prio  nodes time command");
@@ -220,9 +226,9 @@ int sqjobs_main(int argc, char** argv) {
 }
 
 int sqhosts_main(int, char**) {
-  auto client = Client::connect();
-  if (!client) return complain(client.error().message);
-  const auto nodes = fetch_nodes(*client);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  const auto nodes = fetch_nodes(**cluster);
   if (!nodes) return complain(nodes.error().message);
   std::puts("hostname            state  ncpus  busy  load  memory");
   std::puts("------------------- ------ ----- ----- ----- -------");

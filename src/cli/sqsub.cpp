@@ -4,11 +4,15 @@
 #include <optional>
 #include <string>
 
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/submission.pb.h"
 #include "cli/batch_submission.h"
-#include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
+#include "engine/engine.h"
+#include "engine/open.h"
 #include "submit/sqsub.h"
 #include "text/job_id.h"
 
@@ -21,15 +25,15 @@ int complain(const char* command, const std::string& message) {
   return 1;
 }
 
-// For each job named: the request that `make` builds, and `said` on stdout where it was done.
-template <typename Make>
-int steer(int argc, char** argv, const char* command, const char* said, Make&& make) {
+// For each job named: what `act` asks of the cluster, and `said` on stdout where it was done.
+template <typename Act>
+int steer(int argc, char** argv, const char* command, const char* said, Act&& act) {
   if (argc < 2 || argv[1][0] == '-') {
     std::fprintf(argc < 2 ? stderr : stdout, "usage: %s jobid [jobid ...]\n", command);
     return argc < 2 ? 1 : 0;
   }
-  auto client = Client::connect();
-  if (!client) return complain(command, client.error().message);
+  auto cluster = engine::open();
+  if (!cluster) return complain(command, cluster.error().message);
   int status = 0;
   for (int i = 1; i < argc; ++i) {
     const auto jobs = text::parse_job_id_list(argv[i]);
@@ -39,11 +43,11 @@ int steer(int argc, char** argv, const char* command, const char* said, Make&& m
     }
     for (const text::JobReference& job : *jobs) {
       const std::string name = text::format_job_id(job);
-      const auto answer = client->call(make(selector_of(job)));
+      const Result<api::ActionReply> answer = act(**cluster, selector_of(job));
       if (!answer) {
         status = complain(command, "job " + name + ": " + answer.error().message);
-      } else if (answer->action().failures_size() != 0) {
-        status = complain(command, "job " + name + ": " + answer->action().failures(0).message());
+      } else if (answer->failures_size() != 0) {
+        status = complain(command, "job " + name + ": " + answer->failures(0).message());
       } else {
         std::printf("job %s is being %s\n", name.c_str(), said);
       }
@@ -53,12 +57,13 @@ int steer(int argc, char** argv, const char* command, const char* said, Make&& m
 }
 
 int suspend_or_resume(int argc, char** argv, const char* command, bool resume) {
-  return steer(argc, argv, command, resume ? "resumed" : "suspended", [resume](rpc::JobSelector job) {
-    rpc::ClientMessage message;
-    *message.mutable_suspend()->add_jobs() = std::move(job);
-    message.mutable_suspend()->set_resume(resume);
-    return message;
-  });
+  return steer(argc, argv, command, resume ? "resumed" : "suspended",
+               [resume](engine::Engine& cluster, api::JobSelector job) {
+                 api::SuspendRequest request;
+                 *request.add_jobs() = std::move(job);
+                 request.set_resume(resume);
+                 return cluster.suspend(request);
+               });
 }
 
 }  // namespace
@@ -81,19 +86,19 @@ int sqsub_main(int argc, char** argv) {
   auto request =
       submit::make_job_request(invocation, *line, submit::ScriptFile{"", std::move(wanted->script)});
   if (!request) return give_up(request.error());
-  auto client = Client::connect();
-  if (!client) return complain("sqsub", client.error().message);
-  const auto reply = submit_batch(*client, invocation, *request, argc, argv);
+  auto cluster = engine::open();
+  if (!cluster) return complain("sqsub", cluster.error().message);
+  const auto reply = submit_batch(**cluster, invocation, *request, argc, argv);
   if (!reply) return complain("sqsub", reply.error().message);
   std::printf("submitted as jobid %u\n", reply->job_id());
   return std::fflush(stdout) == 0 ? 0 : complain("sqsub", "standard output cannot be written");
 }
 
 int sqkill_main(int argc, char** argv) {
-  return steer(argc, argv, "sqkill", "terminated", [](rpc::JobSelector job) {
-    rpc::ClientMessage message;
-    *message.mutable_signal()->mutable_filter()->add_jobs() = std::move(job);
-    return message;
+  return steer(argc, argv, "sqkill", "terminated", [](engine::Engine& cluster, api::JobSelector job) {
+    api::SignalRequest request;
+    *request.mutable_filter()->add_jobs() = std::move(job);
+    return cluster.signal(request);
   });
 }
 

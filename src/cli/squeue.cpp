@@ -8,16 +8,22 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cli/client.h"
+#include "api/job_filter.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display/parameters.h"
-#include "cli/display/squeue.h"
-#include "cli/display/steps.h"
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 #include "cli/fetch.h"
+#include "cli/squeue_options.h"
+#include "engine/engine.h"
+#include "engine/open.h"
+#include "model/cluster.pb.h"
 #include "model/error.h"
+#include "model/job_state.pb.h"
 #include "text/state.h"
+#include "view/parameters.h"
+#include "view/squeue.h"
+#include "view/steps.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -26,7 +32,7 @@ constexpr size_t kBlockSize = 1 << 20;
 
 // Fills in the user ids. False where users were named and none of them exists: then there is nothing to ask
 // for.
-bool resolve_users(SqueueOptions& options) {
+bool resolve_users(view::SqueueOptions& options) {
   if (options.me) {
     options.uids = {getuid()};
     return true;
@@ -42,9 +48,9 @@ bool resolve_users(SqueueOptions& options) {
   return !options.uids.empty();
 }
 
-bool nodes_exist(Client& client, const SqueueOptions& options) {
+bool nodes_exist(engine::Engine& cluster, const view::SqueueOptions& options) {
   if (options.nodes.empty()) return true;
-  auto nodes = fetch_nodes(client);
+  auto nodes = fetch_nodes(cluster);
   if (!nodes) return true;
   for (const std::string& name : options.nodes) {
     bool known = false;
@@ -61,12 +67,12 @@ void print_problems(const std::vector<std::string>& problems, const char* what) 
 }
 
 template <typename Line>
-void print_table(const Table<Line>& table, const std::vector<Line>& lines, const SqueueOptions& options,
-                 const DisplayContext& context) {
+void print_table(const view::Table<Line>& table, const std::vector<Line>& lines,
+                 const view::SqueueOptions& options, const view::DisplayContext& context) {
   std::string out;
   out.reserve(kBlockSize + 4096);
   if (!options.no_header && (options.iterate_seconds != 0 || options.long_list || options.verbose))
-    out += date_line(context.now);
+    out += view::date_line(context.now);
   if (!options.no_header) table.append_header(out);
   for (const Line& line : lines) {
     table.append_line(line, context, out);
@@ -79,29 +85,29 @@ void print_table(const Table<Line>& table, const std::vector<Line>& lines, const
   write_out(out);
 }
 
-std::string parameters(const SqueueOptions& options) {
+std::string parameters(const view::SqueueOptions& options) {
   const auto joined = [](const std::vector<std::string>& words) {
-    return list_parameter(fmt::format("{}", fmt::join(words, ",")));
+    return view::list_parameter(fmt::format("{}", fmt::join(words, ",")));
   };
   std::vector<std::string> jobs, steps, states;
-  for (const rpc::JobSelector& job : options.jobs) jobs.push_back(std::to_string(job.job_id()));
+  for (const api::JobSelector& job : options.jobs) jobs.push_back(std::to_string(job.job_id()));
   for (const model::JobState state : options.states) states.emplace_back(text::job_state_name(state));
-  return parameter_list(
-      {{"all", yes_or_no_parameter(options.all_states)},
-       {"array", yes_or_no_parameter(options.array)},
-       {"format", list_parameter(options.format.value_or(options.long_format.value_or("")))},
+  return view::parameter_list(
+      {{"all", view::yes_or_no_parameter(options.all_states)},
+       {"array", view::yes_or_no_parameter(options.array)},
+       {"format", view::list_parameter(options.format.value_or(options.long_format.value_or("")))},
        {"iterate", std::to_string(options.iterate_seconds)},
        {"jobs", joined(jobs)},
        {"licenses", joined(options.licenses)},
        {"names", joined(options.names)},
        {"nodes", joined(options.nodes)},
        {"partitions", joined(options.partitions)},
-       {"priority", yes_or_no_parameter(options.per_partition)},
+       {"priority", view::yes_or_no_parameter(options.per_partition)},
        {"reservation", joined(options.reservations)},
-       {"sort", list_parameter(options.sort.value_or(""))},
-       {"start_flag", yes_or_no_parameter(options.start)},
+       {"sort", view::list_parameter(options.sort.value_or(""))},
+       {"start_flag", view::yes_or_no_parameter(options.start)},
        {"states", joined(states)},
-       {"step_flag", yes_or_no_parameter(options.show_steps)},
+       {"step_flag", view::yes_or_no_parameter(options.show_steps)},
        {"users", joined(options.users)},
        {"verbose", "1"}});
 }
@@ -111,26 +117,27 @@ int fail(const char* call, const Error& error) {
   return 1;
 }
 
-Result<JobRecords> jobs_asked_for(Client& client, const SqueueOptions& options, bool nothing, bool brief) {
+Result<JobRecords> jobs_asked_for(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
+                                  bool brief) {
   if (nothing) return JobRecords();
-  auto fetched = fetch_jobs(client, job_filter(options), options.start, brief);
+  auto fetched = fetch_jobs(cluster, view::job_filter(options), options.start, brief);
   if (fetched && fetched->records.empty() && options.jobs.size() == 1)
     return failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
   return fetched;
 }
 
-int describe_jobs(Client& client, const SqueueOptions& options, bool nothing, const DocumentOrigin& origin,
-                  DisplayContext& context) {
-  const Result<JobRecords> jobs = jobs_asked_for(client, options, nothing, false);
+int describe_jobs(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
+                  const view::DocumentOrigin& origin, view::DisplayContext& context) {
+  const Result<JobRecords> jobs = jobs_asked_for(cluster, options, nothing, false);
   if (!jobs) return fail("slurm_load_jobs", jobs.error());
   context.now = jobs->now != 0 ? jobs->now : context.now;
-  const auto lines = job_lines(jobs->records, options, context);
+  const auto lines = view::job_lines(jobs->records, options, context);
   if (!lines) return print_error("squeue", lines.error().message), 1;
   DocumentOutput output(*options.document, origin);
-  Document& document = output.document();
+  view::Document& document = output.document();
   document.begin_array("jobs");
-  for (const JobLine& line : *lines) {
-    describe_job(document, *line.job, line.waiting_task ? &*line.waiting_task : nullptr, context);
+  for (const view::JobLine& line : *lines) {
+    view::describe_job(document, *line.job, line.waiting_task ? &*line.waiting_task : nullptr, context);
     output.flush_if_long();
   }
   document.end();
@@ -140,14 +147,15 @@ int describe_jobs(Client& client, const SqueueOptions& options, bool nothing, co
   return 0;
 }
 
-int show_jobs(Client& client, const SqueueOptions& options, bool nothing, DisplayContext& context) {
+int show_jobs(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
+              view::DisplayContext& context) {
   std::vector<std::string> problems;
-  Table<JobLine> table = job_table(options, problems);
+  view::Table<view::JobLine> table = view::job_table(options, problems);
   print_problems(problems, "job");
-  auto jobs = jobs_asked_for(client, options, nothing, brief_records_suffice(options, table));
+  auto jobs = jobs_asked_for(cluster, options, nothing, view::brief_records_suffice(options, table));
   if (!jobs) return fail("slurm_load_jobs", jobs.error());
   context.now = jobs->now != 0 ? jobs->now : context.now;
-  auto lines = job_lines(jobs->records, options, context);
+  auto lines = view::job_lines(jobs->records, options, context);
   if (!lines) return print_error("squeue", lines.error().message), 1;
   print_table(table, *lines, options, context);
   // Hundreds of thousands of records take long to free one by one; the process ends anyhow.
@@ -156,22 +164,23 @@ int show_jobs(Client& client, const SqueueOptions& options, bool nothing, Displa
   return 0;
 }
 
-int show_steps(Client& client, const SqueueOptions& options, bool nothing, DisplayContext& context) {
+int show_steps(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
+               view::DisplayContext& context) {
   std::vector<std::string> problems;
-  Table<StepLine> table = step_table(options, problems);
+  view::Table<view::StepLine> table = view::step_table(options, problems);
   print_problems(problems, "job step");
   StepRecords steps;
   JobRecords jobs;
   if (!nothing) {
-    auto fetched_steps = fetch_steps(client, job_filter(options));
+    auto fetched_steps = fetch_steps(cluster, view::job_filter(options));
     if (!fetched_steps) return fail("slurm_get_job_steps", fetched_steps.error());
-    auto fetched_jobs = fetch_jobs(client, job_filter(options));
+    auto fetched_jobs = fetch_jobs(cluster, view::job_filter(options));
     if (!fetched_jobs) return fail("slurm_load_jobs", fetched_jobs.error());
     steps = std::move(*fetched_steps);
     jobs = std::move(*fetched_jobs);
   }
   context.now = steps.now != 0 ? steps.now : context.now;
-  auto lines = step_lines(steps.records, jobs.records, options);
+  auto lines = view::step_lines(steps.records, jobs.records, options);
   if (!lines) return print_error("squeue", lines.error().message), 1;
   print_table(table, *lines, options, context);
   return 0;
@@ -180,30 +189,30 @@ int show_steps(Client& client, const SqueueOptions& options, bool nothing, Displ
 }  // namespace
 
 int squeue_main(int argc, char** argv) {
-  SqueueOptions options;
-  const DocumentOrigin origin = document_origin(argc, argv);
+  view::SqueueOptions options;
+  const view::DocumentOrigin origin = view::document_origin(argc, argv);
   if (std::optional<int> status = read_squeue_arguments(argc, argv, options)) return *status;
   bool nothing = !resolve_users(options) || options.nothing;
-  auto client = Client::connect();
-  if (!client) return fail("slurm_load_jobs", client.error());
-  if (!check_clusters(*client, "squeue", options.clusters) || !nodes_exist(*client, options)) return 1;
+  auto cluster = engine::open();
+  if (!cluster) return fail("slurm_load_jobs", cluster.error());
+  if (!check_clusters(**cluster, "squeue", options.clusters) || !nodes_exist(**cluster, options)) return 1;
   if (options.per_partition) {
-    const auto partitions = fetch_partitions(*client);
+    const auto partitions = fetch_partitions(**cluster);
     if (!partitions) return fail("slurm_load_partitions", partitions.error());
     for (const model::PartitionRecord* partition : partitions->records)
       options.partition_tiers[partition->name()] = partition->priority_tier();
   }
   if (options.verbose && !options.document) write_out(parameters(options));
-  DisplayContext context = display_context_from_environment();
+  view::DisplayContext context = view::display_context_from_environment();
   context.convert_units = !options.no_convert;
   context.now = std::time(nullptr);
   if (options.document || (options.long_format && options.long_format->find("luster") != std::string::npos))
-    context.cluster_name = fetch_cluster_name(*client);
+    context.cluster_name = fetch_cluster_name(**cluster);
   while (true) {
-    if (!options.no_header && !options.document) write_out(cluster_line(*client, options.clusters));
-    int status = options.document     ? describe_jobs(*client, options, nothing, origin, context)
-                 : options.show_steps ? show_steps(*client, options, nothing, context)
-                                      : show_jobs(*client, options, nothing, context);
+    if (!options.no_header && !options.document) write_out(cluster_line(**cluster, options.clusters));
+    int status = options.document     ? describe_jobs(**cluster, options, nothing, origin, context)
+                 : options.show_steps ? show_steps(**cluster, options, nothing, context)
+                                      : show_jobs(**cluster, options, nothing, context);
     if (options.iterate_seconds == 0 || status != 0) return status;
     sleep(options.iterate_seconds);
   }
@@ -212,7 +221,7 @@ int squeue_main(int argc, char** argv) {
 int sq_main(int argc, char** argv) {
   setenv("SQUEUE_FORMAT", "%.15i %.8u %.12a %.14j %.3t %.10L %.5D %.4C %.10b %.7m %N (%r) ", 0);
   setenv("SQUEUE_SORT", "-t,e,S", 0);
-  std::string option = "--user=" + user_name_of(getuid());
+  std::string option = "--user=" + view::user_name_of(getuid());
   std::vector<char*> arguments(argv, argv + argc);
   arguments.insert(arguments.begin() + (argc > 0 ? 1 : 0), option.data());
   arguments.push_back(nullptr);

@@ -8,10 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/accounting.pb.h"
 #include "cli/commands.h"
-#include "cli/display/sreport.h"
 #include "cli/fetch.h"
+#include "engine/engine.h"
+#include "engine/open.h"
+#include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
+#include "view/sreport.h"
 
 namespace minke::cli {
 namespace {
@@ -67,11 +71,11 @@ bool is_word(const std::string& word, std::string_view full, size_t least) {
   return word.size() >= least && text::starts_with_ignoring_case(full, word);
 }
 
-Result<ClusterSize> cluster_size(Client& client) {
-  auto nodes = fetch_nodes(client);
+Result<view::ClusterSize> cluster_size(engine::Engine& cluster) {
+  auto nodes = fetch_nodes(cluster);
   if (!nodes) return failure(nodes.error());
-  ClusterSize size;
-  size.name = fetch_cluster_name(client);
+  view::ClusterSize size;
+  size.name = fetch_cluster_name(cluster);
   for (const model::NodeRecord* node : nodes->records) {
     size.cpus += node->cpus();
     size.memory_mib += static_cast<double>(node->memory_mib());
@@ -82,47 +86,48 @@ Result<ClusterSize> cluster_size(Client& client) {
   return size;
 }
 
-int print_report(Client& client, const std::vector<std::string>& words, ReportOptions options) {
+int print_report(engine::Engine& cluster, const std::vector<std::string>& words,
+                 view::ReportOptions options) {
   const int64_t now = std::time(nullptr);
   const std::string group = text::lower_case(words.front());
   if (words.size() < 2) return fail("too few arguments for keyword:" + words.front());
-  auto report = find_report(group, words[1]);
+  auto report = view::find_report(group, words[1]);
   if (!report) return fail(report.error().message);
   options.report = *report;
-  set_default_window(now, options);
+  view::set_default_window(now, options);
   for (size_t i = 2; i < words.size(); ++i)
-    if (const Status read = read_report_option(words[i], now, options); !read)
+    if (const Status read = view::read_report_option(words[i], now, options); !read)
       return fail(read.error().message);
   if (options.start >= options.end) return fail(" Start time is not before the end time");
 
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   query.set_from(options.start);
   query.set_until(options.end);
   query.set_duplicates(true);
-  Tally tally(options, now);
-  if (options.report != Report::kReservationUtilization) {
+  view::Tally tally(options, now);
+  if (options.report != view::Report::kReservationUtilization) {
     const auto taken =
-        for_each_accounted(client, query, [&](const rpc::AccountedJob& job) { tally.add(job.job()); });
+        for_each_accounted(cluster, query, [&](const api::AccountedJob& job) { tally.add(job.job()); });
     if (!taken) return fail("sreport: error: " + taken.error().message);
   }
-  auto cluster = cluster_size(client);
-  if (!cluster) return fail("sreport: error: " + cluster.error().message);
-  auto text = tally.print(*cluster);
+  auto size = cluster_size(cluster);
+  if (!size) return fail("sreport: error: " + size.error().message);
+  auto text = tally.print(*size);
   if (!text) return fail(text.error().message);
   write_out(*text);
   return 0;
 }
 
 struct Session {
-  Client& client;
-  ReportOptions options;
+  engine::Engine& cluster;
+  view::ReportOptions options;
   bool ended = false;
 };
 
 int run(Session& session, const std::vector<std::string>& words) {
   const std::string& word = words.front();
-  ReportOptions& options = session.options;
+  view::ReportOptions& options = session.options;
   if (is_word(word, "exit", 1) || is_word(word, "quit", 4)) {
     session.ended = true;
   } else if (is_word(word, "help", 2) || word == "?") {
@@ -130,13 +135,13 @@ int run(Session& session, const std::vector<std::string>& words) {
   } else if (is_word(word, "noheader", 3)) {
     options.no_header = true;
   } else if (is_word(word, "nonparsable", 4)) {
-    options.layout = PrintLayout::kFixed;
+    options.layout = view::PrintLayout::kFixed;
   } else if (is_word(word, "parsable2", 9)) {
-    options.layout = PrintLayout::kParsable2;
+    options.layout = view::PrintLayout::kParsable2;
   } else if (is_word(word, "parsable", 2)) {
-    options.layout = PrintLayout::kParsable;
+    options.layout = view::PrintLayout::kParsable;
   } else if (is_word(word, "time", 1) && words.size() > 1) {
-    auto unit = find_unit(words[1]);
+    auto unit = view::find_unit(words[1]);
     if (!unit) return fail(unit.error().message);
     options.unit = *unit;
   } else if (is_word(word, "version", 4)) {
@@ -146,7 +151,7 @@ int run(Session& session, const std::vector<std::string>& words) {
     std::vector<std::string> full = words;
     for (const char* group : {"cluster", "job", "reservation", "user"})
       if (is_word(word, group, 1)) full.front() = group;
-    return print_report(session.client, full, options);
+    return print_report(session.cluster, full, options);
   } else if (!is_word(word, "quiet", 4) && !is_word(word, "verbose", 4)) {
     return fail("invalid keyword: " + word);
   }
@@ -176,7 +181,7 @@ std::vector<std::string> words_of(const std::string& line) {
 }  // namespace
 
 int sreport_main(int argc, char** argv) {
-  ReportOptions options;
+  view::ReportOptions options;
   optind = 0;
   int letter;
   while ((letter = getopt_long(argc, argv, "ahM:npPQt:T:vV", kLongOptions, nullptr)) != -1) {
@@ -194,19 +199,19 @@ int sreport_main(int argc, char** argv) {
         options.no_header = true;
         break;
       case 'p':
-        options.layout = PrintLayout::kParsable;
+        options.layout = view::PrintLayout::kParsable;
         break;
       case 'P':
-        options.layout = PrintLayout::kParsable2;
+        options.layout = view::PrintLayout::kParsable2;
         break;
       case 't': {
-        auto unit = find_unit(optarg);
+        auto unit = view::find_unit(optarg);
         if (!unit) return fail(unit.error().message);
         options.unit = *unit;
         break;
       }
       case 'T': {
-        auto tres = find_tres(optarg);
+        auto tres = view::find_tres(optarg);
         if (!tres) return fail("sreport: fatal: " + tres.error().message);
         options.tres = std::move(*tres);
         break;
@@ -219,9 +224,9 @@ int sreport_main(int argc, char** argv) {
         return 1;
     }
   }
-  auto client = Client::connect();
-  if (!client) return fail("sreport: error: " + client.error().message);
-  Session session{*client, std::move(options)};
+  auto cluster = engine::open();
+  if (!cluster) return fail("sreport: error: " + cluster.error().message);
+  Session session{**cluster, std::move(options)};
   if (optind < argc) return run(session, {argv + optind, argv + argc});
   int status = 0;
   std::string line;

@@ -13,8 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "api/field.pb.h"
+#include "api/jobs.pb.h"
+#include "api/machine.pb.h"
+#include "api/steps.pb.h"
 #include "cli/allocation.h"
-#include "cli/client.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/copy_file.h"
@@ -24,8 +27,14 @@
 #include "cli/srun/step_request.h"
 #include "cli/srun/step_run.h"
 #include "cli/srun/task.h"
-#include "engine/embedded/step_gpus.h"
+#include "engine/embedded/client.h"
+#include "engine/open.h"
+#include "environment/step_gpus.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
 #include "mpi/program_kind.h"
 #include "mpi/server.h"
 #include "os/files.h"
@@ -84,30 +93,28 @@ void run_beside(const std::string& program, const char* context, const std::stri
 }
 
 // What the cluster's configuration says of srun, where the command line does not.
-void take_configured_programs(Client& client, submit::JobRequest& request) {
+void take_configured_programs(engine::Engine& cluster, submit::JobRequest& request) {
   if (!request.prolog.empty() && !request.epilog.empty()) return;
-  rpc::ClientMessage ask;
-  ask.mutable_query_config();
-  const auto reply = client.call(std::move(ask));
+  const auto reply = cluster.configuration();
   if (!reply) return;
-  for (const rpc::Field& value : reply->config().values()) {
+  for (const api::Field& value : reply->values()) {
     if (value.name() == "SrunProlog" && request.prolog.empty()) request.prolog = value.value();
     if (value.name() == "SrunEpilog" && request.epilog.empty()) request.epilog = value.value();
   }
 }
 
 // The job that the step is to run in. Otherwise it has been said why not, and this is the exit status.
-std::optional<int> find_job(Client& client, const submit::Invocation& invocation,
-                            const submit::JobRequest& request, rpc::WaitJobReply& found) {
+std::optional<int> find_job(engine::Engine& cluster, const submit::Invocation& invocation,
+                            const submit::JobRequest& request, api::WaitJobReply& found) {
   const auto complain = [&](const std::string& message) {
     return give_up(submit::refuse(invocation, message, 1));
   };
-  rpc::ClientMessage ask;
-  ask.mutable_wait_job()->set_job_id(*request.job_id);
-  ask.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
-  const Status asked = client.stream(ask, [&](rpc::ServerMessage& reply) -> Status {
-    found = std::move(*reply.mutable_wait_job());
-    if (!reply.last() && found.job().state() == model::JOB_PENDING)
+  api::WaitJobRequest ask;
+  ask.set_job_id(*request.job_id);
+  ask.set_until(api::WaitJobRequest::STARTED);
+  const Status asked = cluster.wait(ask, [&](api::WaitJobReply& reply) -> Status {
+    found = std::move(reply);
+    if (found.job().state() == model::JOB_PENDING)
       return failure("Job is pending execution", model::kJobPending);
     return {};
   });
@@ -129,7 +136,7 @@ std::optional<int> find_job(Client& client, const submit::Invocation& invocation
 }
 
 // --bcast: one copy, which all nodes see.
-Status broadcast_program(std::string target, rpc::StepSpec& spec) {
+Status broadcast_program(std::string target, api::StepSpec& spec) {
   const std::string program = find_program(spec.argv(0), spec.work_dir());
   if (target.front() != '/') target = spec.work_dir() + "/" + target;
   if (target.ends_with('/')) target += program.substr(program.rfind('/') + 1);
@@ -158,12 +165,14 @@ StepEnd as_step_end(int status) {
 }
 
 // `told`: see StepRun::tell_step_id(). `mpi_address`: of the server of a world of several components.
-StepEnd run_step(Client& client, const submit::Invocation& invocation, submit::JobRequest& request,
-                 const model::JobRecord& job, rpc::StepSpec spec, int told,
+StepEnd run_step(engine::Engine& cluster, const submit::Invocation& invocation, submit::JobRequest& request,
+                 const model::JobRecord& job, api::StepSpec spec, int told,
                  const std::string& mpi_address = "") {
   const auto fail = [&](const std::string& message) {
     return as_step_end(give_up(submit::refuse(invocation, message, 1)));
   };
+  const auto client = cluster.steps_with_descriptors();
+  if (!client) return fail(client.error().message);
   const uint32_t tasks = spec.ntasks();
   StepIo::Part part{0, tasks, tasks};
   if (spec.has_het()) part = {spec.het().first_task(), tasks, spec.het().tasks(), spec.het().first_node()};
@@ -177,7 +186,7 @@ StepEnd run_step(Client& client, const submit::Invocation& invocation, submit::J
                    .epilog = request.task_epilog,
                    .variables = {},
                    .stopped = request.debugger_test,
-                   .tells_gpus = engine::tells_gpu_binding(spec.gpu_bind())};
+                   .tells_gpus = environment::tells_gpu_binding(spec.gpu_bind())};
   // Nobody has said: what the program is linked with, where that can be had.
   const bool by_program = request.mpi.empty() && !request.multi_prog && !spec.has_het();
   if (const auto kind =
@@ -225,10 +234,10 @@ StepEnd run_step(Client& client, const submit::Invocation& invocation, submit::J
   }
   const std::vector<std::string> command(spec.argv().begin(), spec.argv().end());
   if (first) {
-    take_configured_programs(client, request);
+    take_configured_programs(cluster, request);
     run_beside(request.prolog, "prolog_srun", std::to_string(job.job_id()), command);
   }
-  StepRun run(client, request, invocation, job, tasks, std::move(mpi_server));
+  StepRun run(**client, request, invocation, job, tasks, std::move(mpi_server));
   run.tell_step_id(told);
   StepEnd end = as_step_end(run.run(std::move(spec), std::move(descriptors), io));
   if (run.out_of_memory()) end.wait_status = text::kOutOfMemory;
@@ -275,7 +284,7 @@ Status take_nodes(HetStepPart& part, std::vector<std::string>& taken) {
 }
 
 // One request for each line, and what its tasks are to be. `plain`: the job is no heterogeneous one.
-std::optional<int> make_parts(Client& client, submit::Invocation invocation,
+std::optional<int> make_parts(engine::Engine& cluster, submit::Invocation invocation,
                               std::vector<submit::CommandLine> lines, int argc, char** argv, bool plain,
                               std::vector<HetStepPart>& parts, std::vector<std::string>& node_of_rank) {
   const auto complain = [&](const std::string& message) {
@@ -299,8 +308,8 @@ std::optional<int> make_parts(Client& client, submit::Invocation invocation,
     complete_submission(part.request, argc, argv);
     auto environment = job_environment(invocation, part.request);
     if (!environment) return complain(environment.error().message);
-    rpc::WaitJobReply found;
-    if (const auto status = find_job(client, invocation, part.request, found)) return *status;
+    api::WaitJobReply found;
+    if (const auto status = find_job(cluster, invocation, part.request, found)) return *status;
     part.job = !plain && group && static_cast<int>(*group) < found.het_components_size()
                    ? found.het_components(static_cast<int>(*group))
                    : found.job();
@@ -331,9 +340,9 @@ std::optional<mpi::Kind> mpi_of(const HetStepPart& first) {
 
 int srun_components(submit::Invocation invocation, const submit::CommandLine& line, int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  auto client = Client::connect();
-  if (!client)
-    return give_up(submit::refuse(invocation, "Unable to allocate resources: " + client.error().message, 1));
+  const auto cluster = engine::open();
+  if (!cluster)
+    return give_up(submit::refuse(invocation, "Unable to allocate resources: " + cluster.error().message, 1));
   std::optional<uint32_t> own_job;
   const auto& settings = line.components.front();
   const bool inside = invocation.variable("SLURM_JOB_ID") ||
@@ -345,9 +354,10 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
     complete_submission(*request, argc, argv);
     const auto environment = job_environment(invocation, *request);
     if (!environment) return give_up(submit::refuse(invocation, environment.error().message, 1));
-    if (const auto status = answer_before_submission(*client, "srun", *request)) return *status;
-    if (request->test_only) return report_test(invocation, test_allocation(*client, *request, *environment));
-    auto allocation = allocate(*client, invocation, *request, *environment);
+    if (const auto status = answer_before_submission(**cluster, "srun", *request)) return *status;
+    if (request->test_only)
+      return report_test(invocation, test_allocation(**cluster, *request, *environment));
+    auto allocation = allocate(**cluster, invocation, *request, *environment);
     if (!allocation)
       return give_up_allocation(invocation, *request, "Unable to allocate resources: ", allocation.error());
     own_job = allocation->job.job_id();
@@ -366,19 +376,19 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
   if (!lines) {
     status = give_up(lines.error());
   } else if (const auto refused =
-                 make_parts(*client, invocation, *lines, argc, argv, plain, parts, node_of_rank)) {
+                 make_parts(**cluster, invocation, *lines, argc, argv, plain, parts, node_of_rank)) {
     status = *refused;
   } else {
     std::optional<MpiWorld> world;
     if (const auto kind = mpi_of(parts.front())) world = MpiWorld{*kind, std::move(node_of_rank)};
     status = run_parts(parts, world, [&](size_t number, int told) {
       HetStepPart& part = parts[number];
-      auto own = Client::connect();
+      const auto own = engine::open();
       if (!own) return give_up(submit::refuse(invocation, own.error().message, 1));
-      return run_step(*own, invocation, part.request, part.job, part.spec, told, part.mpi_address).status;
+      return run_step(**own, invocation, part.request, part.job, part.spec, told, part.mpi_address).status;
     });
   }
-  if (own_job) (void)give_back(*client, *own_job, as_step_end(status).wait_status);
+  if (own_job) (void)give_back(**cluster, *own_job, as_step_end(status).wait_status);
   return status;
 }
 
@@ -409,23 +419,23 @@ int srun_main(int argc, char** argv) {
       access(find_program(request->arguments.front(), request->spec.work_dir()).c_str(), X_OK) != 0)
     return complain("fatal: Can not execute " + request->arguments.front());
 
-  auto client = Client::connect();
-  if (!client) return complain("Unable to allocate resources: " + client.error().message);
+  const auto cluster = engine::open();
+  if (!cluster) return complain("Unable to allocate resources: " + cluster.error().message);
   const bool own_allocation = !request->job_id.has_value();
-  if (const auto status = answer_before_submission(*client, "srun", *request)) return *status;
+  if (const auto status = answer_before_submission(**cluster, "srun", *request)) return *status;
   model::JobRecord job;
   if (own_allocation && request->test_only)
-    return report_test(invocation, test_allocation(*client, *request, *environment));
+    return report_test(invocation, test_allocation(**cluster, *request, *environment));
   if (own_allocation) {
-    auto allocation = allocate(*client, invocation, *request, *environment);
+    auto allocation = allocate(**cluster, invocation, *request, *environment);
     if (!allocation)
       return give_up_allocation(invocation, *request, "Unable to allocate resources: ", allocation.error());
     job = allocation->job;
     take_default_mpi(*request, allocation->environment);
     *environment = add_to_environment(*environment, allocation->environment);
   } else {
-    rpc::WaitJobReply found;
-    if (const auto status = find_job(*client, invocation, *request, found)) return *status;
+    api::WaitJobReply found;
+    if (const auto status = find_job(**cluster, invocation, *request, found)) return *status;
     job = found.job();
     if (const auto group = component_of(*line); group && !invocation.variable("SLURM_HET_SIZE") &&
                                                 *group < static_cast<uint64_t>(found.het_components_size()))
@@ -442,9 +452,9 @@ int srun_main(int argc, char** argv) {
                  job.node_list().c_str(), cpu_counts(job).c_str());
   }
   auto spec = make_step_spec(invocation, *request, job, std::move(*environment));
-  const StepEnd end = spec ? run_step(*client, invocation, *request, job, std::move(*spec), -1)
+  const StepEnd end = spec ? run_step(**cluster, invocation, *request, job, std::move(*spec), -1)
                            : as_step_end(complain(spec.error().message));
-  if (own_allocation) (void)give_back(*client, job.job_id(), end.wait_status);
+  if (own_allocation) (void)give_back(**cluster, job.job_id(), end.wait_status);
   return end.status;
 }
 

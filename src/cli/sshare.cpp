@@ -8,12 +8,14 @@
 #include <string>
 #include <utility>
 
-#include "cli/client.h"
+#include "api/accounting.pb.h"
+#include "api/accounts.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display/sshare.h"
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 #include "cli/fetch.h"
+#include "engine/open.h"
+#include "view/sshare.h"
 
 namespace minke::cli {
 namespace {
@@ -74,14 +76,14 @@ constexpr option kLongOptions[] = {{"accounts", required_argument, nullptr, 'A'}
 struct Arguments {
   std::string format = kFormat;
   bool format_given = false;
-  PrintLayout layout = PrintLayout::kFixed;
+  view::PrintLayout layout = view::PrintLayout::kFixed;
   std::vector<std::string> accounts, users;
   bool users_only = false;
   bool all = false;
   bool no_header = false;
   bool verbose = false;
   std::optional<std::string> clusters = clusters_from_environment();
-  std::optional<DocumentFormat> document;
+  std::optional<view::DocumentFormat> document;
 };
 
 std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
@@ -102,7 +104,7 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.accounts = split_list(optarg);
         break;
       case 'e':
-        write_out(share_help_format());
+        write_out(view::share_help_format());
         return 0;
       case 'l':
         default_format(kLongFormat);
@@ -122,10 +124,10 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.format_given = true;
         break;
       case 'p':
-        arguments.layout = PrintLayout::kParsable;
+        arguments.layout = view::PrintLayout::kParsable;
         break;
       case 'P':
-        arguments.layout = PrintLayout::kParsable2;
+        arguments.layout = view::PrintLayout::kParsable2;
         break;
       case 'u':
         arguments.users = split_list(optarg);
@@ -165,56 +167,57 @@ bool listed(const std::vector<std::string>& wanted, const std::string& name) {
 }  // namespace
 
 int sshare_main(int argc, char** argv) {
-  const DocumentOrigin origin = document_origin(argc, argv);
+  const view::DocumentOrigin origin = view::document_origin(argc, argv);
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
   if (arguments.verbose) {
     const bool own = arguments.users.empty() && !arguments.all;
-    tell_requested("Users", own ? std::vector{user_name_of(getuid())} : arguments.users);
+    tell_requested("Users", own ? std::vector{view::user_name_of(getuid())} : arguments.users);
     tell_requested("Accounts", arguments.accounts);
   }
-  auto columns = parse_print_format(share_fields(), arguments.format);
+  auto columns = view::parse_print_format(view::share_fields(), arguments.format);
   if (!columns) return print_error("sshare", columns.error().message), 1;
-  auto client = Client::connect();
-  if (!client) return print_error("sshare", client.error().message), 1;
-  if (!check_clusters(*client, "sshare", arguments.clusters)) return 1;
+  auto cluster = engine::open();
+  if (!cluster) return print_error("sshare", cluster.error().message), 1;
+  if (!check_clusters(**cluster, "sshare", arguments.clusters)) return 1;
 
-  rpc::ClientMessage asked;
-  asked.mutable_query_accounts()->set_with_usage(true);
-  const auto tree = client->call(asked);
+  api::QueryAccountsRequest asked;
+  asked.set_with_usage(true);
+  const auto tree = (*cluster)->accounts(asked);
   if (!tree) return print_error("sshare", tree.error().message), 1;
   // root alone: nobody keeps accounts here.
-  const bool kept = tree->accounts().accounts_size() > 1;
-  rpc::QueryAccountingRequest query;
+  const bool kept = tree->accounts_size() > 1;
+  api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
-  query.set_from(std::time(nullptr) - kUsageMemory);
+  query.set_from(std::time(nullptr) - view::kUsageMemory);
   query.set_duplicates(true);
-  ShareUsage usage;
+  view::ShareUsage usage;
   const int64_t asked_at = std::time(nullptr);
-  const auto now = kept ? Result<int64_t>(tree->accounts().now())
-                        : for_each_accounted(*client, query, [&](const rpc::AccountedJob& job) {
+  const auto now = kept ? Result<int64_t>(tree->now())
+                        : for_each_accounted(**cluster, query, [&](const api::AccountedJob& job) {
                             usage.add(job.job(), asked_at);
                           });
   if (!now) return print_error("sshare", now.error().message), 1;
-  DisplayContext context;
+  view::DisplayContext context;
   context.now = *now;
-  context.cluster_name = fetch_cluster_name(*client);
-  const std::string user = user_name_of(getuid());
-  std::vector<ShareLine> lines;
-  std::deque<ShareUsage> usages;
+  context.cluster_name = fetch_cluster_name(**cluster);
+  const std::string user = view::user_name_of(getuid());
+  std::vector<view::ShareLine> lines;
+  std::deque<view::ShareUsage> usages;
   if (kept) {
-    ShareWanted wanted{arguments.accounts, arguments.users, arguments.users_only};
+    view::ShareWanted wanted{arguments.accounts, arguments.users, arguments.users_only};
     // As Slurm: the own lines, unless others are asked for.
     if (wanted.users.empty() && wanted.accounts.empty() && !arguments.all) wanted.users = {user};
-    lines = share_tree_lines(tree->accounts(), wanted, usages);
+    lines = view::share_tree_lines(*tree, wanted, usages);
   } else if (listed(arguments.accounts, "root"))
-    lines = share_lines(listed(arguments.users, user) ? user : std::string(), usage, arguments.users_only);
+    lines =
+        view::share_lines(listed(arguments.users, user) ? user : std::string(), usage, arguments.users_only);
   if (arguments.document) {
     DocumentOutput output(*arguments.document, origin);
-    Document& document = output.document();
+    view::Document& document = output.document();
     document.begin_object("shares");
     document.begin_array("shares");
-    for (const ShareLine& line : lines) describe_share(document, line, context);
+    for (const view::ShareLine& line : lines) view::describe_share(document, line, context);
     document.end();
     document.integer("total_shares", 1);
     document.end();
@@ -223,11 +226,11 @@ int sshare_main(int argc, char** argv) {
   }
   std::string out;
   if (!arguments.no_header) {
-    out += cluster_line(*client, arguments.clusters);
-    append_print_header<ShareField>(*columns, arguments.layout, "|", out);
+    out += cluster_line(**cluster, arguments.clusters);
+    append_print_header<view::ShareField>(*columns, arguments.layout, "|", out);
   }
-  for (const ShareLine& line : lines)
-    append_print_line<ShareField>(*columns, arguments.layout, "|", line, context, out);
+  for (const view::ShareLine& line : lines)
+    append_print_line<view::ShareField>(*columns, arguments.layout, "|", line, context, out);
   write_out(out);
   return 0;
 }

@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/step_usage.pb.h"
 #include "cli/commands.h"
-#include "cli/display/sstat.h"
 #include "cli/fetch.h"
+#include "engine/open.h"
+#include "model/step_record.pb.h"
+#include "view/sstat.h"
 
 namespace minke::cli {
 namespace {
@@ -63,7 +65,7 @@ constexpr option kLongOptions[] = {{"allsteps", no_argument, nullptr, 'a'},
 struct Arguments {
   std::vector<text::JobReference> jobs;
   std::string format = kFormat;
-  PrintLayout layout = PrintLayout::kFixed;
+  view::PrintLayout layout = view::PrintLayout::kFixed;
   bool all_steps = false;
   bool no_header = false;
   bool no_convert = false;
@@ -86,7 +88,7 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.all_steps = true;
         break;
       case 'e':
-        write_out(step_usage_help_format());
+        write_out(view::step_usage_help_format());
         return 0;
       case 'h':
         write_out(kHelp);
@@ -104,10 +106,10 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.format = optarg;
         break;
       case 'p':
-        arguments.layout = PrintLayout::kParsable;
+        arguments.layout = view::PrintLayout::kParsable;
         break;
       case 'P':
-        arguments.layout = PrintLayout::kParsable2;
+        arguments.layout = view::PrintLayout::kParsable2;
         break;
       case 'v':
         break;
@@ -132,10 +134,10 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
 }
 
 // Of a job's steps those that were named; where none was, the lowest numbered one.
-std::vector<const rpc::StepUsage*> choose(const rpc::StepUsageReply& reply, const text::JobReference& wanted,
+std::vector<const api::StepUsage*> choose(const api::StepUsageReply& reply, const text::JobReference& wanted,
                                           bool all_steps) {
-  std::vector<const rpc::StepUsage*> steps;
-  for (const rpc::StepUsage& usage : reply.steps()) {
+  std::vector<const api::StepUsage*> steps;
+  for (const api::StepUsage& usage : reply.steps()) {
     const model::StepRecord& step = usage.step();
     if (wanted.step && (step.kind() != wanted.step->kind ||
                         (step.kind() == model::STEP_NORMAL && step.step_id() != wanted.step->step_id)))
@@ -143,16 +145,17 @@ std::vector<const rpc::StepUsage*> choose(const rpc::StepUsageReply& reply, cons
     steps.push_back(&usage);
   }
   // sstat lists the batch script's step first.
-  const auto rank = [](const rpc::StepUsage* usage) {
+  const auto rank = [](const api::StepUsage* usage) {
     const model::StepRecord& step = usage->step();
-    const int64_t within = step.kind() == model::STEP_NORMAL ? int64_t{step.step_id()} : -step_rank(step);
+    const int64_t within =
+        step.kind() == model::STEP_NORMAL ? int64_t{step.step_id()} : -view::step_rank(step);
     return std::pair(step.job_id(), within);
   };
   std::stable_sort(steps.begin(), steps.end(),
                    [&](auto* left, auto* right) { return rank(left) < rank(right); });
   if (wanted.step || all_steps) return steps;
   std::erase_if(steps,
-                [](const rpc::StepUsage* usage) { return usage->step().kind() != model::STEP_NORMAL; });
+                [](const api::StepUsage* usage) { return usage->step().kind() != model::STEP_NORMAL; });
   if (steps.size() > 1) steps.erase(steps.begin() + 1, steps.end());
   return steps;
 }
@@ -168,31 +171,33 @@ std::string name_of(const text::JobReference& job) {
 int sstat_main(int argc, char** argv) {
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
-  auto columns = parse_print_format(step_usage_fields(), arguments.format);
+  auto columns = view::parse_print_format(view::step_usage_fields(), arguments.format);
   if (!columns) return print_error("sstat", columns.error().message), 1;
-  auto client = Client::connect();
-  if (!client) return print_error("sstat", client.error().message), 1;
-  DisplayContext context = display_context_from_environment();
+  auto cluster = engine::open();
+  if (!cluster) return print_error("sstat", cluster.error().message), 1;
+  const auto ability = (*cluster)->measurements();
+  if (!ability) return print_error("sstat", ability.error().message), 1;
+  view::DisplayContext context = view::display_context_from_environment();
   context.convert_units = !arguments.no_convert;
   std::string out;
-  if (!arguments.no_header) append_print_header<StepUsageField>(*columns, arguments.layout, "|", out);
+  if (!arguments.no_header) append_print_header<view::StepUsageField>(*columns, arguments.layout, "|", out);
   write_out(out);
   for (const text::JobReference& job : arguments.jobs) {
-    rpc::ClientMessage request;
-    *request.mutable_query_step_usage()->mutable_filter()->add_jobs() = selector_of(job);
-    auto answer = client->call(std::move(request));
+    api::QueryStepUsageRequest request;
+    *request.mutable_filter()->add_jobs() = selector_of(job);
+    const auto answer = (*ability)->step_usage(request);
     if (!answer) {
       print_error("sstat", "couldn't get steps for job " + name_of(job));
       continue;
     }
-    context.now = answer->step_usage().now();
-    const auto steps = choose(answer->step_usage(), job, arguments.all_steps);
+    context.now = answer->now();
+    const auto steps = choose(*answer, job, arguments.all_steps);
     // A job whose batch script alone runs has steps, though none that is listed unasked.
-    if (answer->step_usage().steps().empty() || (job.step && steps.empty()))
+    if (answer->steps().empty() || (job.step && steps.empty()))
       print_error("sstat", "No steps running for job " + name_of(job));
     out.clear();
-    for (const rpc::StepUsage* step : steps)
-      append_print_line<StepUsageField>(*columns, arguments.layout, "|", *step, context, out);
+    for (const api::StepUsage* step : steps)
+      append_print_line<view::StepUsageField>(*columns, arguments.layout, "|", *step, context, out);
     write_out(out);
   }
   return 0;

@@ -14,13 +14,17 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/actions.pb.h"
+#include "api/triggers.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/display/text.h"
 #include "cli/fetch.h"
+#include "engine/engine.h"
+#include "engine/open.h"
+#include "model/trigger.pb.h"
 #include "text/number.h"
 #include "text/printable.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -250,10 +254,10 @@ std::optional<int> check(const Arguments& arguments) {
   return std::nullopt;
 }
 
-int set(Client& client, const Arguments& arguments) {
-  rpc::ClientMessage request;
+int set(engine::TriggerAbility& ability, const Arguments& arguments) {
+  api::SetTriggersRequest request;
   for (const TriggerEvent event : arguments.events) {
-    Trigger& trigger = *request.mutable_set_triggers()->add_triggers();
+    Trigger& trigger = *request.add_triggers();
     trigger.set_event(event);
     trigger.set_job_id(arguments.job_id);
     if (arguments.job_id == 0) trigger.set_node_list(arguments.nodes.value_or("*"));
@@ -261,18 +265,18 @@ int set(Client& client, const Arguments& arguments) {
     trigger.set_permanent(arguments.permanent);
     trigger.set_program(arguments.program);
   }
-  if (const auto answer = client.call(std::move(request)); !answer)
+  if (const auto answer = ability.set_triggers(request); !answer)
     return fail("slurm_set_trigger", answer.error());
   if (arguments.verbose) std::fputs("strigger: trigger set\n", stderr);
   return 0;
 }
 
-int clear(Client& client, const Arguments& arguments) {
-  rpc::ClientMessage request;
-  request.mutable_clear_triggers()->set_id(arguments.id);
-  request.mutable_clear_triggers()->set_job_id(arguments.job_id);
-  if (arguments.uid) request.mutable_clear_triggers()->set_uid(*arguments.uid);
-  if (const auto answer = client.call(std::move(request)); !answer)
+int clear(engine::TriggerAbility& ability, const Arguments& arguments) {
+  api::ClearTriggersRequest request;
+  request.set_id(arguments.id);
+  request.set_job_id(arguments.job_id);
+  if (arguments.uid) request.set_uid(*arguments.uid);
+  if (const auto answer = ability.clear_triggers(request); !answer)
     return arguments.quiet ? 0 : fail("slurm_clear_trigger", answer.error());
   if (!arguments.verbose) return 0;
   if (arguments.job_id != 0) {
@@ -294,12 +298,10 @@ bool is_wanted(const Trigger& trigger, const Arguments& arguments) {
          (!arguments.nodes || trigger.job_id() == 0) && (!arguments.uid || trigger.uid() == *arguments.uid);
 }
 
-int get(Client& client, const Arguments& arguments) {
-  rpc::ClientMessage request;
-  request.mutable_query_triggers();
-  const auto answer = client.call(std::move(request));
+int get(engine::TriggerAbility& ability, const Arguments& arguments) {
+  const auto answer = ability.all_triggers();
   if (!answer) return fail("slurm_get_triggers", answer.error());
-  const auto& triggers = answer->triggers().triggers();
+  const auto& triggers = answer->triggers();
   if (arguments.verbose) std::fprintf(stderr, "strigger: Read %d trigger records\n", triggers.size());
   bool titled = arguments.no_header;
   for (const Trigger& trigger : triggers) {
@@ -317,7 +319,7 @@ int get(Client& client, const Arguments& arguments) {
                                                                : trigger.node_list();
     std::printf("%7u %-9s %7s %-35s %6d %-8s %-5s %s\n", trigger.id(), trigger.job_id() != 0 ? "job" : "node",
                 text::printable(resource).c_str(), type, trigger.offset(),
-                user_name_of(trigger.uid()).c_str(), trigger.permanent() ? "PERM" : "",
+                view::user_name_of(trigger.uid()).c_str(), trigger.permanent() ? "PERM" : "",
                 text::printable(trigger.program()).c_str());
   }
   return 0;
@@ -335,12 +337,14 @@ int strigger_main(int argc, char** argv) {
     if (const auto status = take(arguments, letter)) return *status;
   }
   if (const auto status = check(arguments)) return *status;
-  auto client = Client::connect();
-  if (!client) return fail("strigger", client.error());
-  if (!check_clusters(*client, "strigger", arguments.clusters)) return 1;
-  return arguments.set     ? set(*client, arguments)
-         : arguments.clear ? clear(*client, arguments)
-                           : get(*client, arguments);
+  auto cluster = engine::open();
+  if (!cluster) return fail("strigger", cluster.error());
+  if (!check_clusters(**cluster, "strigger", arguments.clusters)) return 1;
+  const auto ability = (*cluster)->triggers();
+  if (!ability) return fail("strigger", ability.error());
+  return arguments.set     ? set(**ability, arguments)
+         : arguments.clear ? clear(**ability, arguments)
+                           : get(**ability, arguments);
 }
 
 }  // namespace minke::cli

@@ -16,9 +16,13 @@
 #include <optional>
 #include <vector>
 
-#include "cli/client.h"
+#include "api/measurements.pb.h"
 #include "cli/fetch.h"
 #include "cli/write_bytes.h"
+#include "engine/open.h"
+#include "model/cluster.pb.h"
+#include "model/job_record.pb.h"
+#include "model/measurement.pb.h"
 #include "text/duration.h"
 
 namespace minke::cli {
@@ -54,9 +58,9 @@ double gpu_utilization(const model::Sample& now) {
 }
 
 // What can be seen on a terminal of this size; rows 0: everything.
-std::string screen(const rpc::MeasurementsReply& reply, size_t rows, size_t columns) {
+std::string screen(const api::MeasurementsReply& reply, size_t rows, size_t columns) {
   std::vector<std::string> lines;
-  const rpc::MachineMeasurement& machine = reply.machine();
+  const api::MachineMeasurement& machine = reply.machine();
   std::string first = fmt::format("{} job{} running, {:.1f} of {} cores busy, memory {} of {}",
                                   reply.jobs_size(), reply.jobs_size() == 1 ? "" : "s", machine.cores(),
                                   machine.cpus(), size_text(static_cast<double>(machine.memory_kib())),
@@ -75,10 +79,10 @@ std::string screen(const rpc::MeasurementsReply& reply, size_t rows, size_t colu
   lines.push_back(fmt::format("{:<12} {:<10} {:<16} {:>10} {:>11} {:>11} {:>7} {:>7} {:>7} {:>5} {:>9}",
                               "JOBID", "USER", "NAME", "TIME", "CORES", "MEMORY", "PEAK", "READ/S", "WRITE/S",
                               "PIDS", "GPU"));
-  std::vector<const rpc::JobMeasurement*> jobs;
-  for (const rpc::JobMeasurement& job : reply.jobs()) jobs.push_back(&job);
+  std::vector<const api::JobMeasurement*> jobs;
+  for (const api::JobMeasurement& job : reply.jobs()) jobs.push_back(&job);
   std::stable_sort(jobs.begin(), jobs.end(), [](auto* a, auto* b) { return a->cores() > b->cores(); });
-  for (const rpc::JobMeasurement* measured : jobs) {
+  for (const api::JobMeasurement* measured : jobs) {
     const model::JobRecord& job = measured->job();
     const model::Sample& now = measured->now();
     const std::string gpu = now.gpus().empty()
@@ -87,8 +91,9 @@ std::string screen(const rpc::MeasurementsReply& reply, size_t rows, size_t colu
                                               size_text(static_cast<double>(gpu_memory(now)) * 1024));
     lines.push_back(fmt::format(
         "{:<12} {:<10.10} {:<16.16} {:>10} {:>5.1f}/{:<5} {:>5}{:<6} {:>7} {:>7} {:>7} {:>5} {:>9}",
-        job_text(job), job.user_name(), job.name(), text::format_seconds(elapsed_seconds(job, reply.now())),
-        measured->cores(), job.num_cpus(), size_text(static_cast<double>(now.memory_kib())),
+        job_text(job), job.user_name(), job.name(),
+        text::format_seconds(view::elapsed_seconds(job, reply.now())), measured->cores(), job.num_cpus(),
+        size_text(static_cast<double>(now.memory_kib())),
         // It may hold all that there is where it asked for none.
         job.memory_mib() == 0 ? "" : "/" + size_text(static_cast<double>(job.memory_mib()) * 1024),
         size_text(static_cast<double>(measured->peak_memory_kib())),
@@ -140,8 +145,8 @@ Json gpu_json(const model::Sample::Gpu& gpu, const std::string& uuid) {
           {"clock_mhz", gpu.clock_mhz()}};
 }
 
-Json as_json(const rpc::MeasurementsReply& reply, bool with_series) {
-  const rpc::MachineMeasurement& machine = reply.machine();
+Json as_json(const api::MeasurementsReply& reply, bool with_series) {
+  const api::MachineMeasurement& machine = reply.machine();
   Json json = {{"time", reply.now()},
                {"machine",
                 {{"cores", machine.cores()},
@@ -157,7 +162,7 @@ Json as_json(const rpc::MeasurementsReply& reply, bool with_series) {
     gpu["total_memory_mib"] = machine.gpu_devices(i).memory_mib();
     json["machine"]["gpus"].push_back(std::move(gpu));
   }
-  for (const rpc::JobMeasurement& measured : reply.jobs()) {
+  for (const api::JobMeasurement& measured : reply.jobs()) {
     const model::JobRecord& job = measured.job();
     const model::Sample& now = measured.now();
     Json one = {{"job_id", job.job_id()},
@@ -205,7 +210,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  void show(const rpc::MeasurementsReply& reply) {
+  void show(const api::MeasurementsReply& reply) {
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) size = {24, 80, 0, 0};
     write_bytes("\x1b[H" + screen(reply, size.ws_row, size.ws_col) + "\x1b[J");
@@ -235,10 +240,11 @@ int complain(const Error& error) {
 }  // namespace
 
 int top(const TopOptions& options) {
-  auto client = Client::connect();
-  if (!client) return complain(client.error());
-  rpc::ClientMessage request;
-  rpc::QueryMeasurementsRequest& query = *request.mutable_query_measurements();
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error());
+  const auto ability = (*cluster)->measurements();
+  if (!ability) return complain(ability.error());
+  api::QueryMeasurementsRequest query;
   query.set_fresh(true);
   query.set_with_series(options.series);
   for (const std::string& word : split_list(options.jobs)) {
@@ -255,12 +261,12 @@ int top(const TopOptions& options) {
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
   }
   do {
-    const auto answer = client->call(request);
+    const auto answer = (*ability)->measured(query);
     if (!answer) {
       terminal.reset();
       return complain(answer.error());
     }
-    const rpc::MeasurementsReply& reply = answer->measurements();
+    const api::MeasurementsReply& reply = *answer;
     if (options.json) {
       write_out(as_json(reply, options.series).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     } else if (!live) {

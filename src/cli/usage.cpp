@@ -5,11 +5,15 @@
 #include <ctime>
 #include <set>
 
-#include "cli/client.h"
-#include "cli/display/text.h"
-#include "cli/display/usage_report.h"
+#include "api/accounting.pb.h"
+#include "api/accounts.pb.h"
 #include "cli/fetch.h"
+#include "engine/engine.h"
+#include "engine/open.h"
+#include "model/accounts.pb.h"
 #include "text/timestamp.h"
+#include "view/text.h"
+#include "view/usage_report.h"
 
 namespace minke::cli {
 namespace {
@@ -33,13 +37,12 @@ int64_t last_first_of_april(int64_t now) {
 }
 
 // Of the accounts that were asked for, or of all. Parents come before their children.
-Status add_allocations(Client& client, const std::vector<std::string>& wanted, UsageReport& report) {
-  rpc::ClientMessage asked;
-  asked.mutable_query_accounts();
-  const auto reply = client.call(asked);
+Status add_allocations(engine::Engine& cluster, const std::vector<std::string>& wanted,
+                       view::UsageReport& report) {
+  const auto reply = cluster.accounts({});
   if (!reply) return failure(reply.error());
   std::vector<const model::AssociationRecord*> accounts;
-  for (const auto& one : reply->accounts().associations()) {
+  for (const auto& one : reply->associations()) {
     if (one.user().empty()) accounts.push_back(&one);
   }
   for (const auto* one : accounts) {
@@ -65,23 +68,23 @@ int usage(const UsageOptions& options) {
     begin = *given;
   }
   if (begin >= now) return complain("the year has not begun yet");
-  auto client = Client::connect();
-  if (!client) return complain(client.error().message);
-  UsageReport report(begin, now);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  view::UsageReport report(begin, now);
   if (!options.gpu.empty()) {
     if (const Status known = report.set_equivalent(options.gpu); !known)
       return complain(known.error().message);
   }
-  rpc::QueryAccountingRequest query;
+  api::QueryAccountingRequest query;
   query.mutable_filter()->set_all_states(true);
   for (const std::string& account : options.accounts) query.mutable_filter()->add_accounts(account);
   query.set_from(begin);
   query.set_until(std::min(now, report.end()));
   query.set_duplicates(true);
   const auto taken =
-      for_each_accounted(*client, query, [&](const rpc::AccountedJob& job) { report.add(job.job()); });
+      for_each_accounted(**cluster, query, [&](const api::AccountedJob& job) { report.add(job.job()); });
   if (!taken) return complain(taken.error().message);
-  if (const auto added = add_allocations(*client, options.accounts, report); !added)
+  if (const auto added = add_allocations(**cluster, options.accounts, report); !added)
     return complain(added.error().message);
   write_out(options.json ? report.json() : report.text());
   return 0;

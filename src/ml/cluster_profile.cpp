@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "sched/billing.h"
+#include "accounts/billing.h"
 
 namespace minke::ml {
 
@@ -71,11 +71,11 @@ std::optional<uint32_t> on_one_node(const GpuOffer& offer, const MemoryNeed& nee
 
 std::optional<double> rgu_hours(const Placement& placement) {
   const GpuOffer& offer = *placement.offer;
-  const auto rgu = sched::rgu_of(offer.rgu_type);
-  const auto bundle = sched::bundle_of(offer.cluster);
+  const auto rgu = accounts::rgu_of(offer.rgu_type);
+  const auto bundle = accounts::bundle_of(offer.cluster);
   if (!rgu || !bundle) return std::nullopt;
   const double gpus = double{1} * placement.nodes * placement.gpus_per_node;
-  return sched::rgu_equivalents(*rgu * gpus, offer.cores * gpus, offer.memory_gb * gpus, *bundle);
+  return accounts::rgu_equivalents(*rgu * gpus, offer.cores * gpus, offer.memory_gb * gpus, *bundle);
 }
 
 }  // namespace

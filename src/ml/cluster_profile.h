@@ -16,7 +16,7 @@ namespace minke::ml {
 struct GpuOffer {
   std::string_view cluster;     // "narval"
   std::string_view specifier;   // what --gpus-per-node wants: "a100"
-  std::string_view rgu_type;    // as sched/billing.h knows it; empty: no value is published
+  std::string_view rgu_type;    // as accounts/billing.h knows it; empty: no value is published
   double memory_gib = 0;        // of one
   uint32_t per_node = 0;        // 1 of a part (MIG): a job has one at most
   uint32_t cores = 0;           // that go with one

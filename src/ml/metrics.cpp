@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/usage.pb.h"
+
 namespace minke::ml {
 
 namespace {

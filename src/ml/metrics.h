@@ -4,13 +4,17 @@
 // largest and last value stay exact. One thread at a time.
 #pragma once
 
+#include <google/protobuf/repeated_ptr_field.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "model/job.pb.h"
+namespace minke::model {
+class Metric;
+}  // namespace minke::model
 
 namespace minke::ml {
 

@@ -6,6 +6,9 @@
 #include <fstream>
 #include <utility>
 
+#include "model/cluster.pb.h"
+#include "model/measurement.pb.h"
+#include "node/gpus.pb.h"
 #include "node/nvml.h"
 
 namespace minke::node {

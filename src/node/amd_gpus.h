@@ -8,7 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "node/gpus.pb.h"
+namespace minke::model {
+class GpuDevice;
+}  // namespace minke::model
+
+namespace minke::node {
+class GpuReport;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "model/cluster.pb.h"
+#include "model/measurement.pb.h"
+#include "node/gpus.pb.h"
 #include "node/launcher_harness.h"
 
 namespace minke::node {

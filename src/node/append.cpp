@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "node/launch.pb.h"
 #include "os/fd.h"
 #include "os/user_child.h"
 

@@ -6,7 +6,9 @@
 
 #include <string>
 
-#include "node/launch.pb.h"
+namespace minke::node {
+class Identity;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "model/step_record.pb.h"
+#include "node/launch.pb.h"
 #include "node/launcher_harness.h"
 #include "node/process_tree.h"
 

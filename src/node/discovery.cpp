@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+#include "model/cluster.pb.h"
+
 namespace minke::node {
 namespace {
 

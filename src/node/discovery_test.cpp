@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "model/cluster.pb.h"
 #include "node/launcher_harness.h"
 
 namespace minke::node {

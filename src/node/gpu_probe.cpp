@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "node/amd_gpus.h"
+#include "node/gpus.pb.h"
 #include "os/confine_self.h"
 
 extern char** environ;

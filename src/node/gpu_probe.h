@@ -11,9 +11,12 @@
 #include <string>
 
 #include "base/result.h"
-#include "node/gpus.pb.h"
 #include "node/nvml.h"
 #include "os/fd.h"
+
+namespace minke::node {
+class GpuReport;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -7,6 +7,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "model/step_record.pb.h"
+#include "node/launch.pb.h"
+
 namespace minke::node {
 
 namespace {

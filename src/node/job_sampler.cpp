@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "node/job_groups.h"
+#include "node/launch.pb.h"
 #include "node/process_tree.h"
 #include "node/process_usage.h"
 

@@ -11,8 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "node/launch.pb.h"
 #include "os/fd.h"
+
+namespace minke::node {
+class Inventory;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "node/journal.pb.h"
+
 namespace minke::node {
 namespace {
 

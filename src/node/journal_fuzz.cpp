@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "node/journal.h"
+#include "node/journal.pb.h"
 #include "node/launch_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

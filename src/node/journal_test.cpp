@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/journal.pb.h"
 #include "node/launch_table.h"
 #include "node/launcher_harness.h"
 

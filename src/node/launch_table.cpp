@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/step_record.pb.h"
+#include "node/journal.pb.h"
+#include "node/launch.pb.h"
+
 namespace minke::node {
 
 LaunchKey LaunchKey::of(const LaunchId& id) {

@@ -13,8 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "node/journal.pb.h"
+#include "model/step_record.pb.h"
 #include "node/launch.pb.h"
+
+namespace minke::node {
+class JournalRecord;
+}  // namespace minke::node
 
 namespace minke::node {
 

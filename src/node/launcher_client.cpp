@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "node/launch.pb.h"
 #include "node/launcher.h"
 #include "os/log.h"
 #include "rpc/connection.h"

@@ -10,9 +10,18 @@
 #include <vector>
 
 #include "base/result.h"
-#include "node/launch.pb.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
+
+namespace minke::node {
+class CollectOrder;
+class EndJobOrder;
+class Inventory;
+class JobEnded;
+class Launch;
+class LaunchOrder;
+class SignalOrder;
+}  // namespace minke::node
 
 namespace minke::node {
 

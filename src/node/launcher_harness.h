@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/step_record.pb.h"
 #include "node/launch.pb.h"
 #include "node/launcher_client.h"
 #include "os/fd.h"

@@ -11,7 +11,9 @@
 #include <sstream>
 #include <thread>
 
+#include "model/step_record.pb.h"
 #include "node/control_groups.h"
+#include "node/launch.pb.h"
 #include "node/launcher.h"
 #include "node/process_tree.h"
 #include "node/tmp_dir.h"

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/journal.pb.h"
+#include "node/launch.pb.h"
 #include "node/launcher_harness.h"
 
 namespace minke::node {

@@ -15,6 +15,8 @@
 #include <fstream>
 #include <string>
 
+#include "model/step_record.pb.h"
+#include "node/launch.pb.h"
 #include "node/launcher.h"
 #include "node/launcher_client.h"
 #include "node/tmp_dir.h"

@@ -8,6 +8,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/cluster.pb.h"
+#include "model/measurement.pb.h"
+#include "node/gpus.pb.h"
 #include "os/files.h"
 
 namespace minke::node {

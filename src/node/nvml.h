@@ -9,7 +9,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "node/gpus.pb.h"
+
+namespace minke::model {
+class GpuDevice;
+}  // namespace minke::model
+
+namespace minke::node {
+class GpuReading;
+class GpuReport;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "node/gpus.pb.h"
 #include "node/launcher_harness.h"
 
 namespace minke::node {

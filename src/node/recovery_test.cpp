@@ -12,6 +12,8 @@
 #include <set>
 
 #include "node/journal.h"
+#include "node/journal.pb.h"
+#include "node/launch.pb.h"
 #include "node/launch_table.h"
 #include "node/launcher.h"
 #include "node/launcher_harness.h"

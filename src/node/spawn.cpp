@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "node/launch.pb.h"
 #include "node/raw_syscall.h"
 #include "node/spawn_preparation.h"
 #include "os/files.h"

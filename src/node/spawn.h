@@ -30,10 +30,13 @@
 
 #include "base/result.h"
 #include "node/control_groups.h"
-#include "node/launch.pb.h"
 #include "node/launch_memory.h"
 #include "node/spawn_child.h"
 #include "os/fd.h"
+
+namespace minke::node {
+class LaunchOrder;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/result.h"
+#include "node/launch.pb.h"
 
 namespace minke::node {
 namespace {

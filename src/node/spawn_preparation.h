@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "node/launch.pb.h"
 #include "node/launch_memory.h"
 #include "node/spawn.h"
 #include "node/spawn_child.h"
 #include "os/fd.h"
+
+namespace minke::node {
+class LaunchOrder;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -6,6 +6,8 @@
 #include <deque>
 #include <utility>
 
+#include "node/launch.pb.h"
+
 namespace minke::node {
 namespace {
 

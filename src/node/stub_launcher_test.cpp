@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/launch.pb.h"
 #include "node/launcher_harness.h"
 
 namespace minke::node {

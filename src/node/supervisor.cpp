@@ -11,6 +11,9 @@
 #include <cstring>
 #include <ctime>
 
+#include "model/step_record.pb.h"
+#include "node/journal.pb.h"
+#include "node/launch.pb.h"
 #include "node/launcher.h"
 #include "node/namespaces.h"
 #include "node/tmp_dir.h"

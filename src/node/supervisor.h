@@ -22,9 +22,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "model/proxy.pb.h"
 #include "node/cpu_pool.h"
 #include "node/job_groups.h"
 #include "node/journal.h"
+#include "node/launch.pb.h"
 #include "node/launch_table.h"
 #include "node/namespaces.h"
 #include "node/process_tree.h"
@@ -32,6 +34,10 @@
 #include "node/tmp_dir_pool.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
+
+namespace minke::node {
+class JournalRecord;
+}  // namespace minke::node
 
 namespace minke::node {
 

@@ -10,6 +10,8 @@
 #include <csignal>
 #include <memory>
 
+#include "model/proxy.pb.h"
+#include "node/launch.pb.h"
 #include "node/namespaces.h"
 #include "node/supervisor.h"
 #include "os/child_signals.h"

@@ -12,7 +12,11 @@
 #include <ctime>
 #include <string_view>
 
+#include "model/step_record.pb.h"
+#include "model/usage.pb.h"
 #include "node/append.h"
+#include "node/journal.pb.h"
+#include "node/launch.pb.h"
 #include "node/process_usage.h"
 #include "node/supervisor.h"
 #include "node/tmp_dir.h"

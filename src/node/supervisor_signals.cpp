@@ -10,7 +10,9 @@
 #include <set>
 #include <utility>
 
+#include "model/step_record.pb.h"
 #include "node/append.h"
+#include "node/launch.pb.h"
 #include "node/launcher.h"
 
 namespace minke::node {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 
+#include "node/launch.pb.h"
 #include "node/launcher_harness.h"
 #include "node/tmp_dir_pool.h"
 

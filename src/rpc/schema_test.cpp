@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::rpc {

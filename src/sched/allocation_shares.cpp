@@ -6,7 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "sched/billing.h"
+#include "accounts/billing.h"
+#include "model/accounts.pb.h"
 
 namespace minke::sched {
 namespace {
@@ -25,8 +26,8 @@ double years_of(Kind kind, double cores, double rgu) {
 }
 
 std::uint32_t shares_of(double years) {
-  return static_cast<std::uint32_t>(
-      std::clamp(std::round(years * kSharesPerYear), 1.0, static_cast<double>(kSharesAsParent - 1)));
+  return static_cast<std::uint32_t>(std::clamp(std::round(years * kSharesPerYear), 1.0,
+                                               static_cast<double>(accounts::kSharesAsParent - 1)));
 }
 
 }  // namespace
@@ -37,14 +38,15 @@ Capacity capacity_of(const MachineLayout& layout) {
     capacity.cores += layout.nodes()[id].cpus;
     for (const GresPool& pool : layout.pools_of(static_cast<NodeId>(id))) {
       if (layout.gres_name(pool.name) != "gpu") continue;
-      capacity.rgu += rgu_of(layout.gres_kinds()[pool.kind].type).value_or(0) * std::popcount(pool.devices);
+      capacity.rgu +=
+          accounts::rgu_of(layout.gres_kinds()[pool.kind].type).value_or(0) * std::popcount(pool.devices);
     }
   }
   return capacity;
 }
 
 std::unordered_map<std::uint32_t, std::uint32_t> allocation_shares(
-    const AccountBook& book, const Capacity& capacity,
+    const accounts::AccountBook& book, const Capacity& capacity,
     const std::function<bool(std::uint32_t association)>& is_active) {
   std::unordered_map<std::uint32_t, std::uint32_t> shares;
   for (const auto& [id, record] : book.associations()) shares[id] = record.shares();
@@ -57,7 +59,7 @@ std::unordered_map<std::uint32_t, std::uint32_t> allocation_shares(
     bool any = false;
     for (const std::uint32_t child : book.children(parent)) {
       const model::AssociationRecord& record = *book.association(child);
-      if (!record.user().empty() || record.shares() == kSharesAsParent) continue;
+      if (!record.user().empty() || record.shares() == accounts::kSharesAsParent) continue;
       const Kind kind = kind_of(record.account());
       const double years = years_of(kind, record.core_years(), record.rgu_years());
       if (years > 0) {

@@ -13,7 +13,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "sched/account_book.h"
+#include "accounts/account_book.h"
 #include "sched/layout.h"
 
 namespace minke::sched {
@@ -27,7 +27,7 @@ Capacity capacity_of(const MachineLayout& layout);
 
 // By association, for all of them. `is_active`: whether it has jobs, pending or running.
 std::unordered_map<std::uint32_t, std::uint32_t> allocation_shares(
-    const AccountBook& book, const Capacity& capacity,
+    const accounts::AccountBook& book, const Capacity& capacity,
     const std::function<bool(std::uint32_t association)>& is_active);
 
 }  // namespace minke::sched

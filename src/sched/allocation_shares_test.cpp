@@ -4,7 +4,10 @@
 
 #include <set>
 
-#include "sched/billing.h"
+#include "accounts/billing.h"
+#include "model/accounts.pb.h"
+#include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::sched {
 namespace {
@@ -17,8 +20,8 @@ struct Given {
   std::uint32_t shares = 1;
 };
 
-AccountBook book_of(const std::vector<Given>& all) {
-  AccountsChange change;
+accounts::AccountBook book_of(const std::vector<Given>& all) {
+  accounts::AccountsChange change;
   for (const Given& one : all) {
     model::AccountRecord account;
     account.set_name(one.account);
@@ -31,7 +34,7 @@ AccountBook book_of(const std::vector<Given>& all) {
     record.set_rgu_years(one.rgu_years);
     change.associations.push_back(record);
   }
-  AccountBook book;
+  accounts::AccountBook book;
   EXPECT_TRUE(book.apply(change));
   return book;
 }
@@ -45,7 +48,7 @@ class Shares {
   std::uint32_t operator[](const std::string& account) const { return shares_.at(book_.find(account)->id()); }
 
  private:
-  AccountBook book_;
+  accounts::AccountBook book_;
   std::unordered_map<std::uint32_t, std::uint32_t> shares_;
 };
 
@@ -81,10 +84,10 @@ TEST(AllocationShares, BelowAnAllocationItIsDividedAndMayBeUsedUp) {
 }
 
 TEST(AllocationShares, WithoutAllocationsSharesAreAsGiven) {
-  const Shares shares({{"a", "root", 0, 0, 3}, {"b", "root", 0, 0, kSharesAsParent}, {"c", "a", 5, 0}},
-                      {9, 0}, {});
+  const Shares shares(
+      {{"a", "root", 0, 0, 3}, {"b", "root", 0, 0, accounts::kSharesAsParent}, {"c", "a", 5, 0}}, {9, 0}, {});
   EXPECT_EQ(shares["a"], 3u);
-  EXPECT_EQ(shares["b"], kSharesAsParent);
+  EXPECT_EQ(shares["b"], accounts::kSharesAsParent);
   EXPECT_EQ(shares["c"], 5'000u);
 }
 
@@ -109,7 +112,7 @@ TEST(AllocationShares, CapacityOfAMachine) {
 
 // The published example: 13 GPU-years of an A100-40 are 52 RGU-years, and so many shares.
 TEST(AllocationShares, GpuYearsOfOneModel) {
-  const double rgu_years = 13 * rgu_of("a100").value();
+  const double rgu_years = 13 * accounts::rgu_of("a100").value();
   EXPECT_DOUBLE_EQ(rgu_years, 52);
   EXPECT_EQ(Shares({{"rrg_gpu", "root", 0, rgu_years}}, {0, 100}, {})["rrg_gpu"], 52'000u);
 }

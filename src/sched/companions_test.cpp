@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/cluster.pb.h"
 #include "sched/test_world.h"
 
 namespace minke::sched {

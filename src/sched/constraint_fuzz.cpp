@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/cluster.pb.h"
 #include "sched/constraint.h"
 
 namespace {

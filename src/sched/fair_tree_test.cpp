@@ -1,6 +1,6 @@
 // Fair Tree against a direct way of ranking, and a worked example whose ranks were computed apart, with
 // fractions.
-#include "sched/fair_tree.h"
+#include "accounts/fair_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,8 @@
 #include "sched/test_cluster.h"
 
 namespace minke::sched {
+
+using namespace accounts;
 namespace {
 
 struct Row {

@@ -16,6 +16,10 @@
 #include "sched/pending_queue.h"
 #include "sched/running_set.h"
 
+namespace minke::model {
+enum StateReason : int;
+}  // namespace minke::model
+
 namespace minke::sched {
 
 // Limits outside of the machine (see LimitGate), on a copy that follows what starts and ends in one forecast.

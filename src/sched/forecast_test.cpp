@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "model/job_state.pb.h"
 #include "sched/test_cluster.h"
 #include "sched/wait_reason.h"
 

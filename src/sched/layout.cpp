@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "model/cluster.pb.h"
 #include "model/error.h"
 
 namespace minke::sched {

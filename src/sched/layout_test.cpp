@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "model/cluster.pb.h"
 #include "sched/test_cluster.h"
 
 namespace minke::sched {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/cluster.pb.h"
 #include "model/error.h"
 #include "sched/explain.h"
 #include "sched/placer.h"

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/cluster.pb.h"
 #include "sched/growth.h"
 #include "sched/holds.h"
 #include "sched/ids.h"

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "model/cluster.pb.h"
 #include "sched/test_cluster.h"
 
 namespace minke::sched {

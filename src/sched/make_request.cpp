@@ -3,7 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "model/cluster.pb.h"
 #include "model/error.h"
+#include "model/job_spec.pb.h"
 #include "sched/constraint.h"
 #include "sched/explain.h"
 #include "sched/machine.h"

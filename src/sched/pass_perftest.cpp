@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/cluster.pb.h"
 #include "sched/forecast.h"
 #include "sched/pass.h"
 #include "sched/test_cluster.h"

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "model/cluster.pb.h"
+#include "model/job_state.pb.h"
 #include "sched/test_world.h"
 #include "sched/wait_reason.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/job_record.pb.h"
 #include "model/shards.h"
 #include "sched/layout.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/job_state.pb.h"
+
 namespace minke::sched {
 namespace {
 

@@ -17,9 +17,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/cluster.pb.h"
-#include "model/job.pb.h"
 #include "sched/ids.h"
+
+namespace minke::model {
+class JobSpec;
+class PartitionRecord;
+enum StateReason : int;
+}  // namespace minke::model
 
 namespace minke::sched {
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "model/error.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "sched/explain.h"
 
 namespace minke::sched {

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
 #include "sched/layout.h"
 #include "sched/request.h"
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::sched {
 

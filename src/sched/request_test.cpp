@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/cluster.pb.h"
+#include "model/job_spec.pb.h"
 #include "sched/constraint.h"
 #include "sched/test_cluster.h"
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
 #include "sched/machine.h"
 #include "sched/request.h"
 

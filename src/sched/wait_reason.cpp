@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/job_state.pb.h"
 #include "sched/placer.h"
 
 namespace minke::sched {

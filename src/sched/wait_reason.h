@@ -4,9 +4,12 @@
 
 #include <vector>
 
-#include "model/job.pb.h"
 #include "sched/machine.h"
 #include "sched/pending_queue.h"
+
+namespace minke::model {
+enum StateReason : int;
+}  // namespace minke::model
 
 namespace minke::sched {
 

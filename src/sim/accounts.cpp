@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/accounts.pb.h"
 #include "text/number.h"
 
 namespace minke::sim {
@@ -62,12 +63,12 @@ class Reader {
       if (auto done = setting(record, next_field(text)); !done) return done;
     }
     if (kind == "account") {
-      if (name == sched::kRootAccount || !accounts_.insert(name).second) return {};
+      if (name == accounts::kRootAccount || !accounts_.insert(name).second) return {};
       record.set_account(name);
       record.set_parent_account(parent_);
       change_.accounts.emplace_back().set_name(name);
     } else {
-      if (parent_ == sched::kRootAccount) return {};  // root itself: an administrator, who needs no share
+      if (parent_ == accounts::kRootAccount) return {};  // root itself: an administrator, who needs no share
       if (!users_.insert({parent_, name}).second) return {};  // for another partition
       record.set_account(parent_);
       record.set_user(name);
@@ -79,7 +80,7 @@ class Reader {
     return {};
   }
 
-  const sched::AccountsChange& change() const { return change_; }
+  const accounts::AccountsChange& change() const { return change_; }
 
  private:
   static Status setting(model::AssociationRecord& record, std::string_view field) {
@@ -89,13 +90,13 @@ class Reader {
     const std::string value = lower(unquoted(field.substr(equals + 1)));
     if (name != "fairshare" && name != "shares" && name != "coreyears" && name != "rguyears") return {};
     if (name == "fairshare" && value == "parent") {
-      record.set_shares(sched::kSharesAsParent);
+      record.set_shares(accounts::kSharesAsParent);
       return {};
     }
     double number = 0;
     const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
     if (read.ec != std::errc() || read.ptr != value.data() + value.size() || !(number >= 0) ||
-        number > sched::kSharesAsParent)
+        number > accounts::kSharesAsParent)
       return failure("'" + value + "' is no number for " + name);
     if (name == "coreyears") {
       record.set_core_years(number);
@@ -107,15 +108,15 @@ class Reader {
     return {};
   }
 
-  sched::AccountsChange change_;
-  std::set<std::string> accounts_{std::string(sched::kRootAccount)};
+  accounts::AccountsChange change_;
+  std::set<std::string> accounts_{std::string(accounts::kRootAccount)};
   std::set<std::pair<std::string, std::string>> users_;
-  std::string parent_{sched::kRootAccount};
+  std::string parent_{accounts::kRootAccount};
 };
 
 }  // namespace
 
-Result<sched::AccountBook> read_accounts(std::string_view text) {
+Result<accounts::AccountBook> read_accounts(std::string_view text) {
   Reader reader;
   std::size_t number = 0;
   for (const std::string_view line : text::split(text, '\n')) {
@@ -125,7 +126,7 @@ Result<sched::AccountBook> read_accounts(std::string_view text) {
     if (const Status done = reader.line(trimmed); !done)
       return failure("line " + std::to_string(number) + ": " + done.error().message);
   }
-  sched::AccountBook book;
+  accounts::AccountBook book;
   if (const Status done = book.apply(reader.change()); !done) return failure(done.error().message);
   return book;
 }
@@ -140,11 +141,11 @@ std::string user_name(const Trace& trace, const TraceJob& job) {
   return name.empty() ? "none" : lower(name);
 }
 
-Status add_missing(sched::AccountBook& book, const Trace& trace) {
+Status add_missing(accounts::AccountBook& book, const Trace& trace) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
   std::set<std::string> accounts, users;
   std::set<std::pair<std::string, std::string>> pairs;
-  sched::AccountsChange change;
+  accounts::AccountsChange change;
   for (const TraceJob& job : trace.jobs) {
     if (!seen.insert({job.account, job.user}).second) continue;
     const std::string account = account_name(trace, job), user = user_name(trace, job);
@@ -152,7 +153,7 @@ Status add_missing(sched::AccountBook& book, const Trace& trace) {
       change.accounts.emplace_back().set_name(account);
       model::AssociationRecord& record = change.associations.emplace_back();
       record.set_account(account);
-      record.set_parent_account(std::string(sched::kRootAccount));
+      record.set_parent_account(std::string(accounts::kRootAccount));
       record.set_shares(1);
     }
     if (book.user(user) == nullptr && users.insert(user).second) {

@@ -7,14 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "accounts/account_book.h"
 #include "base/result.h"
-#include "sched/account_book.h"
 #include "sim/trace.h"
 
 namespace minke::sim {
 
 // Errors name the line.
-Result<sched::AccountBook> read_accounts(std::string_view text);
+Result<accounts::AccountBook> read_accounts(std::string_view text);
 
 // As the book writes them: in lower case; "none" for jobs that name no account or user.
 std::string account_name(const Trace& trace, const TraceJob& job);
@@ -22,6 +22,6 @@ std::string user_name(const Trace& trace, const TraceJob& job);
 
 // Accounts that are missing go below root, users into their accounts, all with one share. Fails where a name
 // cannot be one.
-Status add_missing(sched::AccountBook& book, const Trace& trace);
+Status add_missing(accounts::AccountBook& book, const Trace& trace);
 
 }  // namespace minke::sim

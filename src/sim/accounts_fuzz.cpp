@@ -7,6 +7,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto book = minke::sim::read_accounts({reinterpret_cast<const char*>(data), size});
-  if (book && book->find(std::string(minke::sched::kRootAccount)) == nullptr) std::abort();
+  if (book && book->find(std::string(minke::accounts::kRootAccount)) == nullptr) std::abort();
   return 0;
 }

@@ -20,7 +20,7 @@ TEST(SimAccounts, ReadsTheTreeAndItsShares) {
   const auto book = read_accounts(kDump);
   ASSERT_TRUE(book) << book.error().message;
   EXPECT_EQ(book->find("physics")->shares(), 3u);
-  EXPECT_EQ(book->find("physics", "ann")->shares(), sched::kSharesAsParent);
+  EXPECT_EQ(book->find("physics", "ann")->shares(), accounts::kSharesAsParent);
   EXPECT_DOUBLE_EQ(book->find("rrg")->rgu_years(), 52.5);
   EXPECT_DOUBLE_EQ(book->find("rrg")->core_years(), 193);
 }
@@ -45,7 +45,7 @@ TEST(SimAccounts, WhoeverTheTraceNamesIsAdded) {
   trace.jobs.push_back(job);
   auto book = read_accounts(kDump).value();
   ASSERT_TRUE(add_missing(book, trace));
-  EXPECT_EQ(book.find("physics", "ann")->shares(), sched::kSharesAsParent);
+  EXPECT_EQ(book.find("physics", "ann")->shares(), accounts::kSharesAsParent);
   EXPECT_EQ(book.find("physics", "bob")->shares(), 1u);
   EXPECT_NE(book.find("none", "none"), nullptr);
   EXPECT_EQ(book.find("physics")->shares(), 3u);

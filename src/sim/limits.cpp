@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "model/accounts.pb.h"
+#include "model/cluster.pb.h"
+#include "model/job_state.pb.h"
 #include "sim/accounts.h"
 #include "sim/placed.h"
 #include "text/number.h"
@@ -16,17 +19,17 @@ bool of_use(const model::Limits& limits) {
 
 }  // namespace
 
-const model::QosRecord* qos_of(const Trace& trace, const TraceJob& job, const sched::AccountBook& book) {
+const model::QosRecord* qos_of(const Trace& trace, const TraceJob& job, const accounts::AccountBook& book) {
   if (const auto* named = book.qos(text::lower_case(trace.names[job.qos]))) return named;
   const auto* association = book.find(account_name(trace, job), user_name(trace, job));
   if (association != nullptr) {
     if (const auto* own = book.qos(book.default_qos(association->id()))) return own;
   }
-  return book.qos(sched::kNormalQos);
+  return book.qos(accounts::kNormalQos);
 }
 
-Limits::Limits(const Trace& trace, const MultifactorPolicy& policy, bool safe, const sched::AccountBook& book,
-               std::span<const model::PartitionRecord> partitions)
+Limits::Limits(const Trace& trace, const MultifactorPolicy& policy, bool safe,
+               const accounts::AccountBook& book, std::span<const model::PartitionRecord> partitions)
     : trace_(trace),
       policy_(policy),
       safe_(safe),
@@ -38,8 +41,8 @@ Limits::Limits(const Trace& trace, const MultifactorPolicy& policy, bool safe, c
   for (const auto& [id, one] : book.qos()) counts_use_ |= of_use(one.limits());
 }
 
-sched::Claim Limits::claim_of(const TraceJob& job) const {
-  sched::Claim claim;
+accounts::Claim Limits::claim_of(const TraceJob& job) const {
+  accounts::Claim claim;
   claim.association = book_.find(account_name(trace_, job), user_name(trace_, job))->id();
   claim.qos = qos_of(trace_, job, book_)->id();
   claim.uid = job.user;
@@ -53,7 +56,7 @@ sched::Claim Limits::claim_of(const TraceJob& job) const {
 }
 
 std::optional<std::uint32_t> Limits::submitted(std::uint32_t job) {
-  sched::Claim claim = claim_of(trace_.jobs[job]);
+  accounts::Claim claim = claim_of(trace_.jobs[job]);
   if (const auto reason = ledger_.submission_problem(claim, 1)) {
     ++refused_[std::string(text::state_reason_name(*reason))];
     return std::nullopt;
@@ -67,10 +70,10 @@ std::optional<std::uint32_t> Limits::submitted(std::uint32_t job) {
   return ledger_.limited(claims_[known->second - 1]) ? known->second : 0;
 }
 
-sched::Run Limits::run_of(std::uint32_t job, std::int64_t now) const {
-  const sched::Claim& claim = claims_[group_of_.at(job) - 1];
-  sched::Run run{claim.association, claim.qos, 0, claim.tres, running_.at(job), now, 1};
-  run.billing = static_cast<double>(sched::count_of(claim.tres, "billing"));
+accounts::Run Limits::run_of(std::uint32_t job, std::int64_t now) const {
+  const accounts::Claim& claim = claims_[group_of_.at(job) - 1];
+  accounts::Run run{claim.association, claim.qos, 0, claim.tres, running_.at(job), now, 1};
+  run.billing = static_cast<double>(accounts::count_of(claim.tres, "billing"));
   if (const auto* qos = book_.qos(claim.qos); qos != nullptr && qos->has_usage_factor())
     run.factor = qos->usage_factor();
   return run;
@@ -93,7 +96,7 @@ void Limits::ended(std::uint32_t job, std::int64_t now) {
 void Limits::calculate(std::int64_t now) {
   stale_ = false;
   if (!counts_use_) return;
-  std::vector<sched::Run> runs;
+  std::vector<accounts::Run> runs;
   for (const auto& [job, start] : running_) runs.push_back(run_of(job, now));
   totals_ = usage_.totals(book_, runs, now);
   qos_totals_ = usage_.qos_totals(runs, now);

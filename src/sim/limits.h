@@ -15,12 +15,18 @@
 #include <utility>
 #include <vector>
 
-#include "sched/account_book.h"
-#include "sched/limit_ledger.h"
+#include "accounts/account_book.h"
+#include "accounts/limit_ledger.h"
+#include "accounts/usage_book.h"
+#include "model/cluster.pb.h"
 #include "sched/request.h"
-#include "sched/usage_book.h"
 #include "sim/multifactor.h"
 #include "sim/trace.h"
+
+namespace minke::model {
+class QosRecord;
+enum StateReason : int;
+}  // namespace minke::model
 
 namespace minke::sim {
 
@@ -28,7 +34,7 @@ class Limits {
  public:
   // `book` has everybody whom the trace names (add_missing()). `safe`: a job starts only where the
   // TRES-minutes that are left last for its time limit. All must outlive it.
-  Limits(const Trace& trace, const MultifactorPolicy& policy, bool safe, const sched::AccountBook& book,
+  Limits(const Trace& trace, const MultifactorPolicy& policy, bool safe, const accounts::AccountBook& book,
          std::span<const model::PartitionRecord> partitions);
 
   // For sched::Request::limit_group; nothing where the cluster refuses it.
@@ -41,29 +47,29 @@ class Limits {
   const std::map<std::string, std::uint64_t>& refused() const { return refused_; }  // jobs, by reason
 
  private:
-  sched::Claim claim_of(const TraceJob& job) const;
-  sched::Run run_of(std::uint32_t job, std::int64_t now) const;
+  accounts::Claim claim_of(const TraceJob& job) const;
+  accounts::Run run_of(std::uint32_t job, std::int64_t now) const;
   void calculate(std::int64_t now);
 
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, sched::TresCounts>;
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, accounts::TresCounts>;
   const Trace& trace_;
   const MultifactorPolicy& policy_;
   const bool safe_;
-  const sched::AccountBook& book_;
+  const accounts::AccountBook& book_;
   const std::span<const model::PartitionRecord> partitions_;
-  sched::LimitLedger ledger_;
-  sched::UsageBook usage_;
+  accounts::LimitLedger ledger_;
+  accounts::UsageBook usage_;
   std::unordered_map<std::uint32_t, std::uint32_t> group_of_;  // by job, until it has ended
   std::map<Key, std::uint32_t> groups_;
-  std::vector<sched::Claim> claims_;               // by group - 1
+  std::vector<accounts::Claim> claims_;            // by group - 1
   std::map<std::uint32_t, std::int64_t> running_;  // job: when it started
-  sched::UsageBook::Totals totals_, qos_totals_;
+  accounts::UsageBook::Totals totals_, qos_totals_;
   bool counts_use_ = false;  // some limit is of what has been used
   bool stale_ = true;        // totals_: a run has ended since
   std::map<std::string, std::uint64_t> refused_;
 };
 
 // The QOS that a job of the trace has; never null.
-const model::QosRecord* qos_of(const Trace& trace, const TraceJob& job, const sched::AccountBook& book);
+const model::QosRecord* qos_of(const Trace& trace, const TraceJob& job, const accounts::AccountBook& book);
 
 }  // namespace minke::sim

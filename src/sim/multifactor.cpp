@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <bit>
 
-#include "sched/fair_shares.h"
+#include "accounts/fair_shares.h"
+#include "model/accounts.pb.h"
+#include "model/cluster.pb.h"
 #include "sim/accounts.h"
 #include "sim/limits.h"
 #include "sim/placed.h"
 
 namespace minke::sim {
 
-sched::TresCounts tres_counts(const Trace& trace, const TraceJob& job) {
-  sched::TresCounts counts = {
+accounts::TresCounts tres_counts(const Trace& trace, const TraceJob& job) {
+  accounts::TresCounts counts = {
       {"cpu", job.processors}, {"mem", job.memory_mib}, {"node", std::max(1u, job.nodes)}};
   if (job.gpus > 0) {
     counts.emplace_back("gres/gpu", job.gpus);
@@ -21,14 +23,16 @@ sched::TresCounts tres_counts(const Trace& trace, const TraceJob& job) {
   return counts;
 }
 
-double billing_of(const sched::TresCounts& counts, const MultifactorPolicy& policy,
+double billing_of(const accounts::TresCounts& counts, const MultifactorPolicy& policy,
                   const std::string& partition) {
   const auto weights = std::find_if(policy.billing.begin(), policy.billing.end(),
                                     [&](const auto& one) { return one.first == partition; });
-  return sched::billing_of(counts, weights == policy.billing.end() ? sched::TresWeights() : weights->second);
+  return accounts::billing_of(counts,
+                              weights == policy.billing.end() ? accounts::TresWeights() : weights->second);
 }
 
-Multifactor::Multifactor(const Trace& trace, const MultifactorPolicy& policy, const sched::AccountBook& book,
+Multifactor::Multifactor(const Trace& trace, const MultifactorPolicy& policy,
+                         const accounts::AccountBook& book,
                          std::span<const model::PartitionRecord> partitions, const sched::Machine& machine)
     : trace_(trace), policy_(policy), book_(book), layout_(machine.layout()), usage_(policy.half_life) {
   sched::PriorityFactors factors;
@@ -41,14 +45,14 @@ Multifactor::Multifactor(const Trace& trace, const MultifactorPolicy& policy, co
   for (const auto& [name, weight] : policy.tres.each) factors.tres.push_back({weight, 0, available(name)});
   for (const TraceJob& job : trace.jobs) {
     const model::PartitionRecord& partition = partition_of(trace, job, partitions);
-    const sched::TresCounts counts = tres_counts(trace, job);
+    const accounts::TresCounts counts = tres_counts(trace, job);
     const model::QosRecord& qos = *qos_of(trace, job, book);
     if (most_qos > 0) factors.qos = qos.priority() / static_cast<double>(most_qos);
     factors.nodes = std::max(1u, job.nodes);
     factors.cpus = job.processors;
     factors.partition = most > 0 ? partition.priority_job_factor() / static_cast<double>(most) : 0;
     for (std::size_t i = 0; i < factors.tres.size(); ++i)
-      factors.tres[i].requested = static_cast<double>(sched::count_of(counts, policy.tres.each[i].first));
+      factors.tres[i].requested = static_cast<double>(accounts::count_of(counts, policy.tres.each[i].first));
     const auto parts = sched::priority_parts(policy.weights, factors);
     Known& known = jobs_.emplace_back();
     known.association = book.find(account_name(trace, job), user_name(trace, job))->id();
@@ -92,7 +96,7 @@ void Multifactor::submitted(std::uint32_t job) {
 }
 
 void Multifactor::started(std::uint32_t job, std::int64_t now) {
-  sched::Run& run = running_[job];
+  accounts::Run& run = running_[job];
   run.association = jobs_[job].association;
   run.billing = jobs_[job].billing;
   run.factor = jobs_[job].usage_factor;
@@ -110,7 +114,7 @@ void Multifactor::calculate(std::int64_t now) {
   std::vector<std::uint32_t> order;  // sums of figures are the same whatever the map's order
   for (const auto& [job, run] : running_) order.push_back(job);
   std::sort(order.begin(), order.end());
-  std::vector<sched::Run> runs;
+  std::vector<accounts::Run> runs;
   for (const std::uint32_t job : order) {
     runs.push_back(running_.at(job));
     runs.back().end = now;
@@ -124,7 +128,7 @@ void Multifactor::calculate(std::int64_t now) {
   } else {
     for (const auto& [id, record] : book_.associations()) shares[id] = record.shares();
   }
-  ranks_ = sched::fair_shares(book_, usage_.totals(book_, runs, now), shares);
+  ranks_ = accounts::fair_shares(book_, usage_.totals(book_, runs, now), shares);
 }
 
 }  // namespace minke::sim

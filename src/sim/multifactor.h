@@ -12,37 +12,37 @@
 #include <utility>
 #include <vector>
 
+#include "accounts/account_book.h"
+#include "accounts/fair_tree.h"
+#include "accounts/tres_weights.h"
+#include "accounts/usage_book.h"
 #include "base/result.h"
 #include "model/cluster.pb.h"
-#include "sched/account_book.h"
 #include "sched/allocation_shares.h"
-#include "sched/fair_tree.h"
 #include "sched/machine.h"
 #include "sched/priority.h"
-#include "sched/tres_weights.h"
-#include "sched/usage_book.h"
 #include "sim/trace.h"
 
 namespace minke::sim {
 
 struct MultifactorPolicy {
   sched::PriorityWeights weights;
-  sched::TresWeights tres;
+  accounts::TresWeights tres;
   std::int64_t half_life = 0;      // s; 0: use stays
   std::int64_t calc_period = 300;  // s between two calculations, while jobs wait
   bool allocation_shares = false;  // shares follow from core-years and RGU-years
-  std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
+  std::vector<std::pair<std::string, accounts::TresWeights>> billing;  // by partition; not there: the CPUs
 };
 
 // What a job asks for, as limits and billing count it.
-sched::TresCounts tres_counts(const Trace& trace, const TraceJob& job);
-double billing_of(const sched::TresCounts& counts, const MultifactorPolicy& policy,
+accounts::TresCounts tres_counts(const Trace& trace, const TraceJob& job);
+double billing_of(const accounts::TresCounts& counts, const MultifactorPolicy& policy,
                   const std::string& partition);
 
 class Multifactor {
  public:
   // `book` has everybody whom the trace names (add_missing()). All must outlive it.
-  Multifactor(const Trace& trace, const MultifactorPolicy& policy, const sched::AccountBook& book,
+  Multifactor(const Trace& trace, const MultifactorPolicy& policy, const accounts::AccountBook& book,
               std::span<const model::PartitionRecord> partitions, const sched::Machine& machine);
 
   // With the partition's tier, as PendingEntry has it.
@@ -65,13 +65,13 @@ class Multifactor {
 
   const Trace& trace_;
   const MultifactorPolicy& policy_;
-  const sched::AccountBook& book_;
+  const accounts::AccountBook& book_;
   const sched::MachineLayout& layout_;
   std::vector<Known> jobs_;
-  sched::UsageBook usage_;
-  std::unordered_map<std::uint32_t, sched::Run> running_;      // by job
-  std::unordered_map<std::uint32_t, std::uint64_t> active_;    // jobs, by association with all above
-  std::unordered_map<std::uint32_t, sched::FairShare> ranks_;  // by association
+  accounts::UsageBook usage_;
+  std::unordered_map<std::uint32_t, accounts::Run> running_;      // by job
+  std::unordered_map<std::uint32_t, std::uint64_t> active_;       // jobs, by association with all above
+  std::unordered_map<std::uint32_t, accounts::FairShare> ranks_;  // by association
 };
 
 }  // namespace minke::sim

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/cluster.pb.h"
 #include "sim/accounts.h"
 #include "sim/placed.h"
 #include "sim/replay.h"
@@ -13,7 +14,7 @@ constexpr std::int64_t kHour = 3600;
 
 struct World {
   Trace trace;
-  sched::AccountBook book;
+  accounts::AccountBook book;
   std::vector<model::PartitionRecord> partitions;
   std::optional<sched::Machine> machine;
   MultifactorPolicy policy;

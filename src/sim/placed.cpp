@@ -2,6 +2,9 @@
 
 #include <tuple>
 
+#include "model/cluster.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "sim/replay.h"
 
 namespace minke::sim {

@@ -5,13 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "model/accounts.pb.h"
+#include "model/cluster.pb.h"
 #include "sim/limits.h"
 #include "sim/placed.h"
 #include "text/number.h"
 
 namespace minke::sim {
 
-Preempting::Preempting(const Trace& trace, const PreemptingPolicy& policy, const sched::AccountBook& book,
+Preempting::Preempting(const Trace& trace, const PreemptingPolicy& policy, const accounts::AccountBook& book,
                        std::span<const model::PartitionRecord> partitions)
     : by_qos_(policy.by_qos) {
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> known;  // by QOS and partition

@@ -10,9 +10,13 @@
 #include <tuple>
 #include <vector>
 
+#include "accounts/account_book.h"
 #include "model/cluster.pb.h"
-#include "sched/account_book.h"
 #include "sim/trace.h"
+
+namespace minke::model {
+class QosRecord;
+}  // namespace minke::model
 
 namespace minke::sim {
 
@@ -24,7 +28,7 @@ struct PreemptingPolicy {
 class Preempting {
  public:
   // `book` has everybody whom the trace names. All must outlive it.
-  Preempting(const Trace& trace, const PreemptingPolicy& policy, const sched::AccountBook& book,
+  Preempting(const Trace& trace, const PreemptingPolicy& policy, const accounts::AccountBook& book,
              std::span<const model::PartitionRecord> partitions);
 
   bool may_be_asked(std::uint32_t running) const { return !groups_[group_of_[running]].off; }

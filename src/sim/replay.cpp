@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "model/cluster.pb.h"
 #include "sched/conservative.h"
 #include "sched/pass.h"
 #include "sched/pending_queue.h"

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "model/step_record.pb.h"
 #include "store/store.h"
 #include "store/testing.h"
 

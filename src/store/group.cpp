@@ -1,5 +1,6 @@
 #include "store/group.h"
 
+#include "model/step_record.pb.h"
 #include "store/rows.h"
 
 namespace minke::store {

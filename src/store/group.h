@@ -13,6 +13,10 @@
 
 #include "store/store.h"
 
+namespace minke::model {
+class StepRecord;
+}  // namespace minke::model
+
 namespace minke::store {
 
 struct PendingCommit {

@@ -7,6 +7,8 @@
 #include <latch>
 #include <utility>
 
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "store/report.h"
 #include "store/testing.h"
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "model/job_spec.pb.h"
 #include "store/rows.h"
 #include "store/sqlite.h"
 #include "store/store.h"

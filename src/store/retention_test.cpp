@@ -4,6 +4,8 @@
 
 #include <future>
 
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "store/store.h"
 #include "store/testing.h"
 

@@ -1,5 +1,10 @@
 #include "store/rows.h"
 
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
+
 namespace minke::store {
 namespace {
 

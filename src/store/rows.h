@@ -9,6 +9,12 @@
 #include "store/sqlite.h"
 #include "store/store.h"
 
+namespace minke::model {
+class JobRecord;
+class JobSpec;
+class StepRecord;
+}  // namespace minke::model
+
 namespace minke::store {
 
 // Pending, running, suspended, or ended with processes still being cleared away.

@@ -24,7 +24,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/step_record.pb.h"
 
 namespace minke::store {
 

@@ -2,6 +2,7 @@
 // empty database and with a million rows in it. And how fast they are reported.
 #include <benchmark/benchmark.h>
 
+#include "model/job_state.pb.h"
 #include "store/store.h"
 #include "store/testing.h"
 

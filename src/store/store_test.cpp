@@ -12,6 +12,8 @@
 #include <atomic>
 #include <fstream>
 
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "store/testing.h"
 
 namespace minke::store {

@@ -10,7 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "store/store.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::store::testing {
 

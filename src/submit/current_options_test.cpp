@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/job_spec.pb.h"
 #include "submit/job_request.h"
 #include "text/tres.h"
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 

@@ -8,7 +8,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::submit {
 

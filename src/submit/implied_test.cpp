@@ -5,6 +5,9 @@
 
 #include <array>
 
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
+
 namespace minke::submit {
 namespace {
 

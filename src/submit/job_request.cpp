@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/job_spec.pb.h"
 #include "submit/components.h"
 #include "submit/defined_options.h"
 #include "submit/implied.h"

@@ -22,7 +22,7 @@
 #include <tl/expected.hpp>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::submit {
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/array_spec.h"
 #include "text/dependency.h"
 #include "text/tres.h"

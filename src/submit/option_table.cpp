@@ -1,5 +1,6 @@
 #include "submit/option_table.h"
 
+#include "model/job_spec.pb.h"
 #include "submit/setters.h"
 #include "text/number.h"
 

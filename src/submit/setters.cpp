@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/job_terms.pb.h"
 #include "text/array_spec.h"
 #include "text/cpu_bind.h"
 #include "text/dependency.h"

@@ -4,6 +4,7 @@
 // a bad value. Pure; may be called from any thread.
 #pragma once
 
+#include "model/job_spec.pb.h"
 #include "submit/option_table.h"
 #include "text/number.h"
 

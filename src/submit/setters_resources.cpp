@@ -1,6 +1,8 @@
 // The setters of options that ask for resources: nodes, tasks' memory, GPUs, where to run.
 #include <algorithm>
 
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "submit/setters.h"
 #include "text/array_spec.h"
 #include "text/hostlist.h"

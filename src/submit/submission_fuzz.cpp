@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/job_spec.pb.h"
 #include "submit/environment.h"
 #include "submit/job_request.h"
 #include "submit/script.h"

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "model/error.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::submit {
 

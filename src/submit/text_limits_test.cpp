@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/error.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::submit {
 namespace {

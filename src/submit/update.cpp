@@ -5,6 +5,8 @@
 #include <string>
 
 #include "model/error.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "submit/job_request.h"
 #include "text/array_spec.h"
 #include "text/dependency.h"

@@ -7,7 +7,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::submit {
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "model/error.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/array_spec.h"
 #include "text/tres.h"
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/job_terms.pb.h"
 #include "text/number.h"
 
 namespace minke::text {

@@ -11,7 +11,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+
+namespace minke::model {
+class ArraySpec;
+}  // namespace minke::model
 
 namespace minke::text {
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job_terms.pb.h"
+
 namespace minke::text {
 namespace {
 

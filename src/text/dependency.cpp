@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "model/job_terms.pb.h"
 #include "text/array_spec.h"
 #include "text/number.h"
 

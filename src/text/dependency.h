@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::text {
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "model/job_record.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/step_record.pb.h"
 #include "text/array_spec.h"
 #include "text/number.h"
 #include "text/state.h"

@@ -10,7 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/step_record.pb.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::text {
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job_record.pb.h"
+#include "model/step_record.pb.h"
 #include "text/array_spec.h"
 
 namespace minke::text {

@@ -6,7 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
 #include "model/nobody.h"
+#include "model/step_record.pb.h"
+#include "model/usage.pb.h"
 #include "text/array_spec.h"
 #include "text/duration.h"
 #include "text/hostlist.h"

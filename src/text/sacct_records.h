@@ -17,7 +17,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/step_record.pb.h"
+
+namespace minke::model {
+class Usage;
+}  // namespace minke::model
 
 namespace minke::text {
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "model/job_state.pb.h"
 #include "text/number.h"
 #include "text/sacct_records.h"
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/step_record.pb.h"
 #include "text/number.h"
 #include "text/state.h"
 

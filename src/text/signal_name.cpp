@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "model/job_terms.pb.h"
 #include "text/number.h"
 
 namespace minke::text {

@@ -9,7 +9,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+
+namespace minke::model {
+class WarningSignal;
+}  // namespace minke::model
 
 namespace minke::text {
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <csignal>
 
+#include "model/job_terms.pb.h"
+
 namespace minke::text {
 namespace {
 

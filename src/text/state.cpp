@@ -1,5 +1,7 @@
 #include "text/state.h"
 
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "text/number.h"
 
 namespace minke::text {

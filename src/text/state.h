@@ -9,8 +9,12 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/cluster.pb.h"
-#include "model/job.pb.h"
+
+namespace minke::model {
+enum JobState : int;
+enum StateReason : int;
+enum StepKind : int;
+}  // namespace minke::model
 
 namespace minke::text {
 

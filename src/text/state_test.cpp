@@ -4,6 +4,9 @@
 #include <sys/wait.h>
 #include <csignal>
 
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
+
 namespace minke::text {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/job_record.pb.h"
+#include "model/job_terms.pb.h"
 #include "model/shards.h"
 #include "text/memory.h"
 #include "text/number.h"

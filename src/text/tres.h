@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::text {
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job_record.pb.h"
+
 namespace minke::text {
 namespace {
 

@@ -7,8 +7,12 @@
 #include <cmath>
 #include <csignal>
 
-#include "cli/display/text.h"
+#include "api/accounting.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "text/duration.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -41,7 +45,7 @@ constexpr Sign kSigns[] = {
      "A port was taken: choose one by the job's number, such as $((10000 + SLURM_JOB_ID % 50000))."},
 };
 
-double used_kib(const rpc::AccountedJob& accounted) {
+double used_kib(const api::AccountedJob& accounted) {
   double most = static_cast<double>(accounted.job().usage().max_rss_kib());
   for (const model::StepRecord& step : accounted.steps())
     most = std::max(most, static_cast<double>(step.usage().max_rss_kib()) * std::max(1u, step.num_tasks()));
@@ -58,9 +62,9 @@ std::string round_time(int64_t seconds) {
   return text::format_seconds((seconds + unit - 1) / unit * unit);
 }
 
-void about_waste(const rpc::AccountedJob& accounted, std::vector<std::string>& out) {
+void about_waste(const api::AccountedJob& accounted, std::vector<std::string>& out) {
   const JobRecord& job = accounted.job();
-  const int64_t ran = elapsed_seconds(job, job.end_time());
+  const int64_t ran = view::elapsed_seconds(job, job.end_time());
   if (ran < 60) return;  // too short to say
   const double held = static_cast<double>(job.memory_mib()), used = used_kib(accounted) / 1024;
   if (held >= 1024 && used > 0 && used < held / 2) {
@@ -87,11 +91,11 @@ void about_waste(const rpc::AccountedJob& accounted, std::vector<std::string>& o
 
 }  // namespace
 
-std::vector<std::string> advice(const rpc::AccountedJob& accounted, std::string_view log) {
+std::vector<std::string> advice(const api::AccountedJob& accounted, std::string_view log) {
   const JobRecord& job = accounted.job();
   std::vector<std::string> out;
-  const bool bad =
-      is_finished(job.state()) && job.state() != model::JOB_COMPLETE && job.state() != model::JOB_CANCELLED;
+  const bool bad = view::is_finished(job.state()) && job.state() != model::JOB_COMPLETE &&
+                   job.state() != model::JOB_CANCELLED;
   if (bad) {
     for (const Sign& sign : kSigns) {
       if (log.find(sign.words) == std::string_view::npos) continue;
@@ -131,7 +135,7 @@ std::vector<std::string> advice(const rpc::AccountedJob& accounted, std::string_
     default:
       break;
   }
-  if (is_finished(job.state())) about_waste(accounted, out);
+  if (view::is_finished(job.state())) about_waste(accounted, out);
   return out;
 }
 

@@ -5,11 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "rpc/messages.pb.h"
+namespace minke::api {
+class AccountedJob;
+}  // namespace minke::api
 
 namespace minke::cli {
 
 // Sentences, the most useful first; empty where there is nothing to say. `log`: the end of what it wrote.
-std::vector<std::string> advice(const rpc::AccountedJob& job, std::string_view log);
+std::vector<std::string> advice(const api::AccountedJob& job, std::string_view log);
 
 }  // namespace minke::cli

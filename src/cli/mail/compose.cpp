@@ -6,15 +6,19 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/display/seff.h"
-#include "cli/display/text.h"
 #include "cli/mail/advice.h"
 #include "cli/mail/mime.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/mail.pb.h"
 #include "model/nobody.h"
 #include "text/duration.h"
 #include "text/number.h"
 #include "text/state.h"
 #include "text/timestamp.h"
+#include "view/seff.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -116,7 +120,7 @@ std::string sentence(const MailContents& mail) {
     case model::JOB_CANCELLED:
       if (job.cancelled_by_uid() == model::kNobody)
         return "was cancelled: what it depends on could not come about any more";
-      return "was cancelled by " + user_name_of(job.cancelled_by_uid());
+      return "was cancelled by " + view::user_name_of(job.cancelled_by_uid());
     case model::JOB_FAILED:
       return WIFSIGNALED(job.exit_code())
                  ? fmt::format("was ended by signal {}", WTERMSIG(job.exit_code()))
@@ -163,7 +167,7 @@ std::string mail_subject(const MailContents& mail) {
   if (message.event() == model::MAIL_BEGIN) {
     out += ", Queued time " + text::format_seconds(queued_seconds(mail));
   } else if (message.event() != model::MAIL_INVALID_DEPEND) {
-    out += ", Run time " + text::format_seconds(elapsed_seconds(job, message.time()));
+    out += ", Run time " + text::format_seconds(view::elapsed_seconds(job, message.time()));
   }
   if (is_end(message)) out += how_ended(mail);
   return out;
@@ -182,14 +186,14 @@ std::string mail_body(const MailContents& mail) {
   if (mail.message.whole_array() || job.job_id() == 0) {
     id = std::to_string(mail.message.job_id());
   } else {
-    append_job_id(id, job, nullptr, 64);
+    view::append_job_id(id, job, nullptr, 64);
   }
   line("Job {} ({}) on {} {}.", id, job_name_of(mail), mail.settings.cluster_name(), sentence(mail));
   if (job.job_id() == 0) return out;
   out += '\n';
 
   std::string command;
-  append_command(command, spec);
+  view::append_command(command, spec);
   if (command == "(null)") command = spec.submit_line().empty() ? job_name_of(mail) : spec.submit_line();
   line("Command    {}", command);
   line("Directory  {}", spec.work_dir());
@@ -198,18 +202,18 @@ std::string mail_body(const MailContents& mail) {
   if (began)
     line("Began      {} (waited {})", time_text(job.start_time()),
          text::format_seconds(std::max<int64_t>(0, job.start_time() - job.submit_time())));
-  if (is_end(mail.message) && is_finished(job.state()))
+  if (is_end(mail.message) && view::is_finished(job.state()))
     line("Ended      {} (ran {})", time_text(job.end_time()),
-         text::format_seconds(elapsed_seconds(job, job.end_time())));
+         text::format_seconds(view::elapsed_seconds(job, job.end_time())));
   line("Time limit {}", text::format_minutes(job.time_limit_minutes()));
   if (began) line("Nodes      {}", job.node_list());
   std::string held;
-  append_tres(held, tres_of(job), text::TresOrder::kByName, DisplayContext{});
+  view::append_tres(held, view::tres_of(job), text::TresOrder::kByName, view::DisplayContext{});
   line("{}      {}", began ? "Held " : "Asked", held);
   if (!job.reason_detail().empty()) line("Because    {}", job.reason_detail());
   if (mail.message.event() == model::MAIL_INVALID_DEPEND) {
     std::string wanted;
-    append_dependencies(wanted, job);
+    view::append_dependencies(wanted, job);
     line("Waits for  {}", wanted);
   }
 
@@ -231,11 +235,11 @@ std::string mail_body(const MailContents& mail) {
   }
 
   if (is_end(mail.message) && !mail.message.whole_array() && began) {
-    DisplayContext context;
+    view::DisplayContext context;
     context.now = mail.now;
     context.cluster_name = mail.settings.cluster_name();
     out += "\nEfficiency (seff)\n";
-    const std::string report = seff_report(mail.job, context);
+    const std::string report = view::seff_report(mail.job, context);
     for (const std::string_view one : text::split(report, '\n')) {
       if (!one.empty()) line("  {}", one);
     }
@@ -304,7 +308,7 @@ std::vector<std::string> mail_environment(const MailContents& mail) {
   if (message.event() == model::MAIL_BEGIN)
     set("JOB_QUEUED_TIME", text::format_seconds(queued_seconds(mail)));
   if (message.event() != model::MAIL_BEGIN && message.event() != model::MAIL_INVALID_DEPEND)
-    set("JOB_RUN_TIME", text::format_seconds(elapsed_seconds(job, message.time())));
+    set("JOB_RUN_TIME", text::format_seconds(view::elapsed_seconds(job, message.time())));
   if (!is_end(message)) return out;
   const int highest = message.whole_array() ? message.highest_exit() : own_status(job);
   const int lowest = message.whole_array() ? message.lowest_exit() : own_status(job);

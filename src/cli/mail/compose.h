@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "api/accounting.pb.h"
 #include "base/result.h"
 #include "model/mail.pb.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::cli {
 
 struct MailContents {
   model::MailMessage message;
   model::MailSettings settings;
-  rpc::AccountedJob job;                  // the run that it is about; job id 0: the record has none
+  api::AccountedJob job;                  // the run that it is about; job id 0: the record has none
   std::vector<std::string> failed_tasks;  // of an array: "12_3 FAILED, exit code 1"
   uint64_t more_failed_tasks = 0;
   std::string log_path;  // of what the job wrote; empty: not to be shown

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/mail.pb.h"
+
 namespace minke::cli {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/mail/mime.h"
+#include "model/mail.pb.h"
 
 namespace minke::cli {
 

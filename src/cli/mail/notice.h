@@ -6,6 +6,10 @@
 
 #include "cli/mail/compose.h"
 
+namespace minke::model {
+class MailSettings;
+}  // namespace minke::model
+
 namespace minke::cli {
 
 struct Notice {

@@ -21,6 +21,7 @@
 #endif
 
 #include "cli/mail/mime.h"
+#include "model/mail.pb.h"
 #include "os/fd.h"
 #include "os/files.h"
 

@@ -10,8 +10,11 @@
 #include <string>
 
 #include "cli/mail/compose.h"
-#include "model/mail.pb.h"
 #include "os/user_child.h"
+
+namespace minke::model {
+class MailSettings;
+}  // namespace minke::model
 
 namespace minke::cli {
 

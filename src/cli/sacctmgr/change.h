@@ -8,6 +8,10 @@
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/words.h"
 
+namespace minke::model {
+enum AdminLevel : int;
+}  // namespace minke::model
+
 namespace minke::cli {
 
 int add_account(AccountingSession& session, const Words& words);

@@ -6,6 +6,7 @@
 #include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
+#include "model/accounts.pb.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -13,7 +14,7 @@ namespace minke::cli {
 using model::AssociationRecord;
 
 int add_account(AccountingSession& session, const Words& words) {
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   std::vector<Word> given = words.where;
   given.insert(given.end(), words.set.begin(), words.set.end());
   const auto names = names_in(given, "account");
@@ -32,7 +33,7 @@ int add_account(AccountingSession& session, const Words& words) {
   });
   if (!read) return refuse(read.error().message);
   const std::string wanted_parent = lower_value(given, "parent");
-  const std::string parent = wanted_parent.empty() ? std::string(sched::kRootAccount) : wanted_parent;
+  const std::string parent = wanted_parent.empty() ? std::string(accounts::kRootAccount) : wanted_parent;
   for (const std::string& cluster : *clusters) {
     if (book.find(parent, {}, {}, cluster) == nullptr)
       return refuse(" Parent account '" + parent + "' doesn't exist on cluster " +
@@ -45,9 +46,9 @@ int add_account(AccountingSession& session, const Words& words) {
       model::AccountRecord& record = session.change.accounts.emplace_back();
       record.set_name(name);
       record.set_description(description.empty() ? name : description);
-      record.set_organization(!organization.empty()           ? organization
-                              : parent == sched::kRootAccount ? name
-                                                              : parent);
+      record.set_organization(!organization.empty()              ? organization
+                              : parent == accounts::kRootAccount ? name
+                                                                 : parent);
       accounts += "  " + name + "\n";
     }
     for (const std::string& cluster : *clusters) {
@@ -121,10 +122,10 @@ AssociationRecord& changed(AccountingSession& session, const AssociationRecord& 
 void move_below(AccountingSession& session, const std::vector<const AssociationRecord*>& found,
                 const std::string& parent) {
   for (const AssociationRecord* one : found) {
-    if (one->account() == sched::kRootAccount) continue;
+    if (one->account() == accounts::kRootAccount) continue;
     const AssociationRecord* above = session.book().find(parent, {}, {}, one->cluster());
     const AssociationRecord* up = above;
-    while (up != nullptr && up->id() != one->id() && up->account() != sched::kRootAccount)
+    while (up != nullptr && up->id() != one->id() && up->account() != accounts::kRootAccount)
       up = session.book().find(up->parent_account(), {}, {}, one->cluster());
     if (up == one && above != one) changed(session, *above).set_parent_account(one->parent_account());
     changed(session, *one).set_parent_account(parent);
@@ -186,7 +187,7 @@ int delete_account(AccountingSession& session, const Words& words) {
   std::string text;
   if (!list_of(words.where, "cluster").empty()) {
     for (const AssociationRecord* one : matching(session, words.where, false)) {
-      if (one->account() == sched::kRootAccount) continue;
+      if (one->account() == accounts::kRootAccount) continue;
       session.change.removed_associations.push_back(one->id());
       text += account_line(session, *one);
     }
@@ -195,7 +196,7 @@ int delete_account(AccountingSession& session, const Words& words) {
     return session.commit();
   }
   for (const std::string& name : names) {
-    if (name == sched::kRootAccount || session.book().account(name) == nullptr) continue;
+    if (name == accounts::kRootAccount || session.book().account(name) == nullptr) continue;
     session.change.removed_accounts.push_back(name);
     text += "  " + name + "\n";
   }

@@ -8,6 +8,7 @@
 
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
+#include "model/accounts.pb.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -157,12 +158,12 @@ int add_cluster(AccountingSession& session, const Words& words) {
     apply(session, cluster, settings);
     session.change.clusters.push_back(std::move(cluster));
     AssociationRecord& root = session.change.associations.emplace_back(pattern);
-    root.set_account(std::string(sched::kRootAccount));
+    root.set_account(std::string(accounts::kRootAccount));
     root.set_cluster(in_book);
     if (root.qos().empty()) root.add_qos("normal");
     // As the first cluster has it, root may use it at once.
     AssociationRecord& user = session.change.associations.emplace_back();
-    user.set_account(std::string(sched::kRootAccount));
+    user.set_account(std::string(accounts::kRootAccount));
     user.set_user("root");
     user.set_cluster(in_book);
     user.set_shares(1);

@@ -1,6 +1,9 @@
 // sacctmgr modify job: what may still be said of a job that has ended.
 #include <fmt/format.h>
 
+#include "api/actions.pb.h"
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
@@ -10,8 +13,7 @@ namespace minke::cli {
 
 int modify_job(AccountingSession& session, const Words& words) {
   if (words.set.empty()) return refuse(" You didn't give me anything to set");
-  rpc::ClientMessage message;
-  rpc::UpdateRecordsRequest& request = *message.mutable_update_records();
+  api::UpdateRecordsRequest request;
   std::string jobs;
   for (const Word& word : words.where) {
     if (word.name == "cluster") continue;
@@ -29,7 +31,7 @@ int modify_job(AccountingSession& session, const Words& words) {
     if (!is_one_of(word, {"derivedexitcode", "derivedexitstring", "comment", "admincomment", "systemcomment",
                           "newwckey", "wckeys", "extra"}))
       return refuse(unknown_option(word).value().message);
-    rpc::Field& field = *request.add_fields();
+    api::Field& field = *request.add_fields();
     field.set_name(word.name == "wckeys"              ? "newwckey"
                    : word.name == "derivedexitstring" ? "comment"
                                                       : word.name);
@@ -40,9 +42,9 @@ int modify_job(AccountingSession& session, const Words& words) {
     session.say(" Changes Discarded\n");
     return 0;
   }
-  const auto answer = session.client().call(message);
+  const auto answer = session.engine().update(request);
   if (!answer) return refuse(" Error with request: " + answer.error().message);
-  if (answer->action().changed() == 0) return session.nothing("modified");
+  if (answer->changed() == 0) return session.nothing("modified");
   session.say(" Modified jobs...\n" + jobs);
   return 0;
 }

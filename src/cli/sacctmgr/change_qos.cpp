@@ -4,6 +4,7 @@
 
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
+#include "model/accounts.pb.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -70,7 +71,7 @@ int delete_qos(AccountingSession& session, const Words& words) {
   std::string text;
   for (const std::string& name : names) {
     const model::QosRecord* record = session.book().qos(name);
-    if (record == nullptr || record->id() == sched::kNormalQos) continue;
+    if (record == nullptr || record->id() == accounts::kNormalQos) continue;
     session.change.removed_qos.push_back(record->id());
     text += "  " + name + "\n";
   }

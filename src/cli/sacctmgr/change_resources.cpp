@@ -7,6 +7,7 @@
 
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
+#include "model/accounts.pb.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -78,7 +79,7 @@ std::vector<Word> without_percent_signs(std::span<const Word> words) {
 
 std::string cluster_line(const AccountingSession& session, const ResourceRecord& record,
                          const std::string& cluster) {
-  return "  Cluster - " + session.cluster_name(cluster) + "\t- " + sched::resource_key(record) + "\n";
+  return "  Cluster - " + session.cluster_name(cluster) + "\t- " + accounts::resource_key(record) + "\n";
 }
 
 std::vector<const ResourceRecord*> chosen(const AccountingSession& session, std::span<const Word> where) {
@@ -127,7 +128,7 @@ int add_resource(AccountingSession& session, const Words& words) {
     ResourceRecord record;
     record.set_name(name);
     record.set_server(lower(settings.server));
-    const auto before = session.book().resources().find(sched::resource_key(record));
+    const auto before = session.book().resources().find(accounts::resource_key(record));
     const bool is_new = before == session.book().resources().end();
     if (!is_new) {
       record = before->second;
@@ -147,7 +148,7 @@ int add_resource(AccountingSession& session, const Words& words) {
       return refuse(
           fmt::format(" Adding this {} clusters to resource {} at {}% each , with {}% already used,  would "
                       "go over 100%.  Please redo your math and resubmit.",
-                      clusters.size(), sched::resource_key(record), percent, percent_used(record)));
+                      clusters.size(), accounts::resource_key(record), percent, percent_used(record)));
     for (const std::string& cluster : clusters) {
       if (share_of(record, cluster) != nullptr) continue;
       auto& share = *record.add_shares();
@@ -156,7 +157,7 @@ int add_resource(AccountingSession& session, const Words& words) {
       lines += fmt::format("   Cluster - {}\t{}%\n", session.cluster_name(cluster), percent);
     }
     if (!is_new && lines.empty()) continue;
-    text += "  " + sched::resource_key(record) + "\n" + lines;
+    text += "  " + accounts::resource_key(record) + "\n" + lines;
     session.change.resources.push_back(std::move(record));
   }
   if (text.empty()) return session.nothing("new added.");
@@ -185,9 +186,9 @@ int modify_resource(AccountingSession& session, const Words& words) {
       lines += cluster_line(session, record, share.cluster());
     }
     if (percent_used(record) > 100)
-      return refuse(" You asked for more than 100% of " + sched::resource_key(record) + ".");
+      return refuse(" You asked for more than 100% of " + accounts::resource_key(record) + ".");
     if (!named.empty() && lines.empty()) continue;
-    if (named.empty()) lines = "  " + sched::resource_key(record) + "\n" + lines;
+    if (named.empty()) lines = "  " + accounts::resource_key(record) + "\n" + lines;
     text += lines;
     session.change.resources.push_back(std::move(record));
   }
@@ -204,8 +205,8 @@ int delete_resource(AccountingSession& session, const Words& words) {
   std::string text;
   for (const ResourceRecord* one : chosen(session, words.where)) {
     if (!of_clusters) {
-      session.change.removed_resources.push_back(sched::resource_key(*one));
-      text += "  " + sched::resource_key(*one) + "\n";
+      session.change.removed_resources.push_back(accounts::resource_key(*one));
+      text += "  " + accounts::resource_key(*one) + "\n";
     }
     ResourceRecord record = *one;
     record.clear_shares();

@@ -7,6 +7,7 @@
 #include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
+#include "model/accounts.pb.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -64,7 +65,7 @@ std::string add_wckeys(AccountingSession& session, const std::string& user,
 }  // namespace
 
 int add_user(AccountingSession& session, const Words& words) {
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   std::vector<Word> given = words.where;
   given.insert(given.end(), words.set.begin(), words.set.end());
   const auto names = names_in(given, "user");

@@ -11,6 +11,7 @@
 #include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/settings.h"
+#include "model/accounts.pb.h"
 #include "os/files.h"
 #include "text/number.h"
 
@@ -58,11 +59,11 @@ void settings(const model::AssociationRecord& one, std::string& out) {
 }
 
 std::string dump_text(const AccountingSession& session) {
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   std::string out(kHead);
   out += "Cluster - '" + session.cluster() + "'";
-  settings(*book.association(sched::kRootAssociation), out);
-  std::vector<uint32_t> open{sched::kRootAssociation};  // breadth first, as Slurm writes it
+  settings(*book.association(accounts::kRootAssociation), out);
+  std::vector<uint32_t> open{accounts::kRootAssociation};  // breadth first, as Slurm writes it
   for (size_t i = 0; i < open.size(); ++i) {
     const auto children = book.children(open[i]);
     if (children.empty()) continue;
@@ -196,7 +197,7 @@ class Loader {
   }
 
   Status root(const std::vector<Word>& words) {
-    model::AssociationRecord record = *session_.book().association(sched::kRootAssociation);
+    model::AssociationRecord record = *session_.book().association(accounts::kRootAssociation);
     const Status done = apply(record, words, [&](const Word& word) {
       if (word.name == "classification") classification_ = unquoted(word.value);
       return word.name == "classification";
@@ -209,7 +210,7 @@ class Loader {
     const auto* before = session_.book().find(name);
     model::AssociationRecord record = start_from(before);
     record.set_account(name);
-    if (name != sched::kRootAccount) record.set_parent_account(parent_);
+    if (name != accounts::kRootAccount) record.set_parent_account(parent_);
     const auto* known = session_.book().account(name);
     model::AccountRecord about = known != nullptr ? *known : model::AccountRecord();
     about.set_name(name);
@@ -269,7 +270,7 @@ class Loader {
   }
 
   AccountingSession& session_;
-  std::string parent_ = std::string(sched::kRootAccount);
+  std::string parent_ = std::string(accounts::kRootAccount);
   std::string cluster_, classification_;
   bool clean_;
 };
@@ -328,7 +329,7 @@ int load_accounts(AccountingSession& session, std::span<char* const> words) {
   const auto text = os::read_file(path, kMaxFileBytes);
   if (!text) return refuse("sacctmgr: error: Unable to read \"" + path + "\": " + text.error().message);
   if (clean) {
-    for (const uint32_t id : session.book().children(sched::kRootAssociation)) {
+    for (const uint32_t id : session.book().children(accounts::kRootAssociation)) {
       const auto& one = *session.book().association(id);
       if (one.user().empty()) session.change.removed_associations.push_back(id);
     }
@@ -350,7 +351,7 @@ int load_accounts(AccountingSession& session, std::span<char* const> words) {
       }
     }
   }
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   if (!loader.cluster().empty()) session.say("For cluster " + loader.cluster() + "\n");
   if (std::string kind = loader.classification(); !kind.empty()) {
     kind[0] = text::to_upper(kind[0]);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/sacctmgr/settings.h"
+#include "model/accounts.pb.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -86,8 +87,8 @@ std::string enforce_hint(std::string_view word) {
 
 }  // namespace
 
-std::vector<std::string> without_effect(const sched::AccountsChange& change, const sched::AccountBook& before,
-                                        const Parameters& parameters) {
+std::vector<std::string> without_effect(const accounts::AccountsChange& change,
+                                        const accounts::AccountBook& before, const Parameters& parameters) {
   Settings settings;
   for (const model::AssociationRecord& one : change.associations) {
     if (!one.cluster().empty()) continue;  // another cluster's, which is only recorded here

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/account_book.h"
+#include "accounts/account_book.h"
 
 namespace minke::cli {
 
@@ -14,7 +14,7 @@ namespace minke::cli {
 using Parameters = std::map<std::string, std::string>;
 
 // A sentence for each kind of setting that the change makes or alters, and that changes nothing here.
-std::vector<std::string> without_effect(const sched::AccountsChange& change, const sched::AccountBook& before,
-                                        const Parameters& parameters);
+std::vector<std::string> without_effect(const accounts::AccountsChange& change,
+                                        const accounts::AccountBook& before, const Parameters& parameters);
 
 }  // namespace minke::cli

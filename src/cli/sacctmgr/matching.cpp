@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "model/accounts.pb.h"
+
 namespace minke::cli {
 
 using model::AssociationRecord;
@@ -24,8 +26,9 @@ std::string on_cluster(const AccountingSession& session, const AssociationRecord
   return text + "\n";
 }
 
-Status apply_settings(std::span<const Word> words, AssociationRecord& record, const sched::AccountBook& book,
-                      bool& any, const std::function<bool(const Word&)>& other) {
+Status apply_settings(std::span<const Word> words, AssociationRecord& record,
+                      const accounts::AccountBook& book, bool& any,
+                      const std::function<bool(const Word&)>& other) {
   for (const Word& word : words) {
     if (other(word)) continue;
     const auto done = set_association(record, word, book);
@@ -44,7 +47,7 @@ std::vector<const AssociationRecord*> matching(const AccountingSession& session,
   std::vector<std::string> users = list_of(where, "user"), accounts = list_of(where, "account");
   const auto partitions = list_of(where, "partition");
   for (std::string& name : names_in(where, "")) (user ? users : accounts).push_back(std::move(name));
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   for (const std::string& cluster : *clusters) {
     for (const uint32_t id : book.in_tree_order(book.root_of(cluster))) {
       const AssociationRecord& one = *book.association(id);

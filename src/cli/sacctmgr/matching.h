@@ -10,6 +10,10 @@
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/settings.h"
 
+namespace minke::model {
+class AssociationRecord;
+}  // namespace minke::model
+
 namespace minke::cli {
 
 // The associations of users (`user`), or of accounts, that satisfy account=, user=, partition=, cluster= and
@@ -19,7 +23,7 @@ std::vector<const model::AssociationRecord*> matching(const AccountingSession& s
 
 // Settings that are an association's; what is not is left to `other`, which says whether it knows it.
 Status apply_settings(std::span<const Word> words, model::AssociationRecord& record,
-                      const sched::AccountBook& book, bool& any,
+                      const accounts::AccountBook& book, bool& any,
                       const std::function<bool(const Word&)>& other);
 
 // Modifies all of them alike; `other` as above. False: nothing was an association's setting.

@@ -7,8 +7,13 @@
 #include <chrono>
 #include <cstdio>
 
+#include "api/accounts.pb.h"
+#include "api/actions.pb.h"
+#include "api/field.pb.h"
+#include "api/machine.pb.h"
 #include "cli/fetch.h"
 #include "cli/sacctmgr/enforcement.h"
+#include "engine/open.h"
 
 namespace minke::cli {
 namespace {
@@ -38,15 +43,13 @@ class SingleKeys {
 };
 
 // Each time, and with --quiet, too: a limit that does not hold is no matter of taste.
-void tell_of_what_has_no_effect(Client& client, const sched::AccountsChange& change,
-                                const sched::AccountBook& before) {
+void tell_of_what_has_no_effect(engine::Engine& cluster, const accounts::AccountsChange& change,
+                                const accounts::AccountBook& before) {
   if (change.associations.empty() && change.qos.empty()) return;
-  rpc::ClientMessage request;
-  request.mutable_query_config();
-  const auto answer = client.call(std::move(request));
+  const auto answer = cluster.configuration();
   if (!answer) return;
   Parameters parameters;
-  for (const rpc::Field& one : answer->config().values()) parameters[one.name()] = one.value();
+  for (const api::Field& one : answer->values()) parameters[one.name()] = one.value();
   for (const std::string& sentence : without_effect(change, before, parameters))
     std::fprintf(stderr, "sacctmgr: warning: %s\n", sentence.c_str());
 }
@@ -67,27 +70,24 @@ std::optional<char> next_key(std::chrono::steady_clock::time_point deadline) {
 Result<AccountingSession> AccountingSession::open(const AccountingOptions& options) {
   AccountingSession session;
   session.options_ = options;
-  auto client = Client::connect();
-  if (!client) return failure(client.error());
-  session.client_ = std::make_shared<Client>(std::move(*client));
-  rpc::ClientMessage request;
-  request.mutable_query_accounts();
-  auto answer = session.client_->call(request);
-  if (!answer) return failure(answer.error());
-  const rpc::AccountsReply& reply = answer->accounts();
-  sched::AccountsChange all;
-  all.accounts.assign(reply.accounts().begin(), reply.accounts().end());
-  all.users.assign(reply.users().begin(), reply.users().end());
-  all.associations.assign(reply.associations().begin(), reply.associations().end());
-  all.qos.assign(reply.qos().begin(), reply.qos().end());
-  all.associations.insert(all.associations.end(), reply.foreign_associations().begin(),
-                          reply.foreign_associations().end());
-  all.clusters.assign(reply.clusters().begin(), reply.clusters().end());
-  all.federations.assign(reply.federations().begin(), reply.federations().end());
-  all.resources.assign(reply.resources().begin(), reply.resources().end());
+  auto cluster = engine::open();
+  if (!cluster) return failure(cluster.error());
+  session.engine_ = std::move(*cluster);
+  const auto reply = session.engine_->accounts(api::QueryAccountsRequest());
+  if (!reply) return failure(reply.error());
+  accounts::AccountsChange all;
+  all.accounts.assign(reply->accounts().begin(), reply->accounts().end());
+  all.users.assign(reply->users().begin(), reply->users().end());
+  all.associations.assign(reply->associations().begin(), reply->associations().end());
+  all.qos.assign(reply->qos().begin(), reply->qos().end());
+  all.associations.insert(all.associations.end(), reply->foreign_associations().begin(),
+                          reply->foreign_associations().end());
+  all.clusters.assign(reply->clusters().begin(), reply->clusters().end());
+  all.federations.assign(reply->federations().begin(), reply->federations().end());
+  all.resources.assign(reply->resources().begin(), reply->resources().end());
   if (const Status applied = session.book_.apply(all); !applied) return failure(applied.error());
-  session.book_.set_version(reply.version());
-  session.cluster_ = fetch_cluster_name(*session.client_);
+  session.book_.set_version(reply->version());
+  session.cluster_ = fetch_cluster_name(*session.engine_);
   return session;
 }
 
@@ -145,8 +145,7 @@ bool AccountingSession::agreed(const std::string& question) const {
 }
 
 Status AccountingSession::send() {
-  rpc::ClientMessage message;
-  rpc::UpdateAccountsRequest& request = *message.mutable_update_accounts();
+  api::UpdateAccountsRequest request;
   request.set_version(book_.version());
   for (const auto& one : change.accounts) *request.add_accounts() = one;
   for (const auto& one : change.users) *request.add_users() = one;
@@ -164,7 +163,7 @@ Status AccountingSession::send() {
   for (const auto& one : change.removed_resources) request.add_removed_resources(one);
   for (const uint32_t one : reset_usage) request.add_reset_usage(one);
   for (const uint32_t one : reset_qos_usage) request.add_reset_qos_usage(one);
-  const auto answer = client_->call(message);
+  const auto answer = engine_->change_accounts(request);
   if (!answer) return failure(answer.error());
   return {};
 }
@@ -184,7 +183,7 @@ int AccountingSession::commit() {
     std::fprintf(stderr, " Error with request: %s\n", sent.error().message.c_str());
     return 1;
   }
-  tell_of_what_has_no_effect(*client_, change, book_);
+  tell_of_what_has_no_effect(*engine_, change, book_);
   return 0;
 }
 

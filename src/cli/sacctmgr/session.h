@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "accounts/account_book.h"
 #include "base/result.h"
-#include "cli/client.h"
 #include "cli/sacctmgr/words.h"
-#include "sched/account_book.h"
+#include "engine/engine.h"
 
 namespace minke::cli {
 
@@ -27,15 +27,15 @@ class AccountingSession {
  public:
   static Result<AccountingSession> open(const AccountingOptions& options);
 
-  const sched::AccountBook& book() const { return book_; }
+  const accounts::AccountBook& book() const { return book_; }
   const std::string& cluster() const { return cluster_; }  // the name of the one that is served here
   // The book has no name for that one; here it has. Any case.
   std::string cluster_name(const std::string& in_book) const;
   std::string cluster_in_book(const std::string& name) const;
   // Those of cluster= as the book has them; none given: all, this one first. Errors: one that is not known.
   Result<std::vector<std::string>> clusters_of(std::span<const Word> words) const;
-  Client& client() { return *client_; }
-  sched::AccountsChange change;
+  engine::Engine& engine() { return *engine_; }
+  accounts::AccountsChange change;
   std::vector<uint32_t> reset_usage, reset_qos_usage;  // ids
 
   void say(const std::string& text) const;  // unless quiet
@@ -50,8 +50,8 @@ class AccountingSession {
 
  private:
   AccountingOptions options_;
-  std::shared_ptr<Client> client_;
-  sched::AccountBook book_;
+  std::shared_ptr<engine::Engine> engine_;
+  accounts::AccountBook book_;
   std::string cluster_;
 };
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 
+#include "model/accounts.pb.h"
 #include "text/duration.h"
 #include "text/memory.h"
 #include "text/number.h"
@@ -95,7 +96,7 @@ Result<bool> set_limit(Limits& limits, const Word& word) {
   return false;
 }
 
-std::string known_qos(const sched::AccountBook& book) {
+std::string known_qos(const accounts::AccountBook& book) {
   std::string names;
   for (const auto& [id, one] : book.qos()) names += (names.empty() ? "" : ",") + one.name();
   return names;
@@ -103,7 +104,7 @@ std::string known_qos(const sched::AccountBook& book) {
 
 // "a,b" replaces the list; "+=a", "-=a" and "+a" change it.
 Result<bool> qos_list(google::protobuf::RepeatedPtrField<std::string>& list, const Word& word,
-                      const sched::AccountBook& book) {
+                      const accounts::AccountBook& book) {
   std::vector<std::string> given = lower_list(word.value);
   for (std::string& name : given) {
     std::string plain = name;
@@ -208,16 +209,16 @@ Status set_tres(TresLimits& limits, std::string_view value) {
 }
 
 Result<bool> set_association(model::AssociationRecord& record, const Word& word,
-                             const sched::AccountBook& book) {
+                             const accounts::AccountBook& book) {
   Limits& limits = *record.mutable_limits();
   if (word.name == "fairshare") {
     if (text::equals_ignoring_case(word.value, "parent")) {
-      record.set_shares(sched::kSharesAsParent);
+      record.set_shares(accounts::kSharesAsParent);
       return true;
     }
     return count(
         word, "FairShare",
-        [&](uint32_t value) { record.set_shares(std::min(value, sched::kSharesAsParent)); },
+        [&](uint32_t value) { record.set_shares(std::min(value, accounts::kSharesAsParent)); },
         [&] { record.set_shares(1); });
   }
   if (word.name == "maxjobs") return MINKE_COUNT(max_jobs, "MaxJobs");
@@ -253,7 +254,7 @@ Result<bool> set_association(model::AssociationRecord& record, const Word& word,
   return done;
 }
 
-Result<bool> set_qos(model::QosRecord& record, const Word& word, const sched::AccountBook& book) {
+Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts::AccountBook& book) {
   Limits& limits = *record.mutable_limits();
   const std::string& name = word.name;
   if (name == "description") {

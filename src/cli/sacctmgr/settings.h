@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "accounts/account_book.h"
 #include "base/result.h"
 #include "cli/sacctmgr/words.h"
 #include "model/accounts.pb.h"
-#include "sched/account_book.h"
 
 namespace minke::cli {
 
@@ -22,8 +22,8 @@ int tres_rank(std::string_view name);  // by those numbers; 8: one that has no f
 
 // Whether the word is one of an association's own settings, and done. Errors: a value that is none.
 Result<bool> set_association(model::AssociationRecord& record, const Word& word,
-                             const sched::AccountBook& book);
-Result<bool> set_qos(model::QosRecord& record, const Word& word, const sched::AccountBook& book);
+                             const accounts::AccountBook& book);
+Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts::AccountBook& book);
 
 // Of an association: "  Fairshare     = 5" and so on, a line each, for what is set.
 std::string settings_text(const model::AssociationRecord& record);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "cli/sacctmgr/settings.h"
+#include "model/accounts.pb.h"
 #include "text/duration.h"
 #include "text/memory.h"
 
@@ -59,7 +60,7 @@ std::string settings_text(const model::AssociationRecord& record) {
   Lines lines(14);
   if (record.shares() != 1)
     lines.add("Fairshare",
-              record.shares() == sched::kSharesAsParent ? "parent" : std::to_string(record.shares()));
+              record.shares() == accounts::kSharesAsParent ? "parent" : std::to_string(record.shares()));
   lines.add("GrpTRESMins", tres_text(limits.grp_tres_mins()));
   lines.add("GrpTRESRunMins", tres_text(limits.grp_tres_run_mins()));
   lines.add("GrpTRES", tres_text(limits.grp_tres()));

@@ -7,10 +7,11 @@
 #include <cstdlib>
 #include <set>
 
-#include "cli/document/accounts.h"
 #include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/show_fields.h"
+#include "model/accounts.pb.h"
+#include "view/document/accounts.h"
 
 namespace minke::cli {
 namespace {
@@ -50,7 +51,7 @@ bool has(const std::vector<std::string>& list, const std::string& name) {
   return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
-int depth_of(const sched::AccountBook& book, const AssociationRecord& one) {
+int depth_of(const accounts::AccountBook& book, const AssociationRecord& one) {
   int depth = 0;
   for (uint32_t id = one.id(); (id = book.parent(id)) != 0;) ++depth;
   return depth;
@@ -66,7 +67,7 @@ std::vector<std::string> clusters_in(const AccountingSession& session, const Que
 }
 
 std::vector<Line> cluster_lines(const AccountingSession& session, const Question& question) {
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   const auto names = names_in(question.where, "cluster"), federations = list_of(question.where, "federation");
   std::vector<Line> lines;
   for (const auto& [name, record] : book.clusters()) {
@@ -139,7 +140,7 @@ std::vector<Line> wckey_lines(const AccountingSession& session, const Question& 
 }
 
 std::vector<Line> association_lines(const AccountingSession& session, const Question& question) {
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   std::vector<Line> lines;
   const auto users = list_of(question.where, "user"), partitions = list_of(question.where, "partition"),
              parents = list_of(question.where, "parent"), ids = list_of(question.where, "id");
@@ -174,7 +175,7 @@ std::vector<Line> association_lines(const AccountingSession& session, const Ques
 
 std::vector<Line> lines_of(const AccountingSession& session, std::string_view entity,
                            const Question& question) {
-  const sched::AccountBook& book = session.book();
+  const accounts::AccountBook& book = session.book();
   std::vector<Line> lines;
   if (entity == "associations") return association_lines(session, question);
   if (entity == "qos") {
@@ -291,24 +292,24 @@ std::string default_format(std::string_view entity, const Question& question) {
 int show_document(const AccountingSession& session, std::string_view entity, const std::vector<Line>& lines,
                   const Question& question, const ShowStyle& style) {
   const bool with = question.with.contains("withassoc");
-  DisplayContext context = display_context_from_environment();
+  view::DisplayContext context = view::display_context_from_environment();
   context.cluster_name = session.cluster();
   DocumentOutput output(*style.document, style.origin);
-  Document& document = output.document();
+  view::Document& document = output.document();
   document.begin_array(entity == "tres" ? "TRES" : entity);
   std::set<const void*> seen;  // an account with several associations is one record
   for (const Line& line : lines) {
     if (entity == "associations") {
-      describe_association(document, *line.association, session.book(),
-                           session.cluster_name(line.association->cluster()));
+      view::describe_association(document, *line.association, session.book(),
+                                 session.cluster_name(line.association->cluster()));
     } else if (entity == "accounts" && seen.insert(line.account).second) {
-      describe_account(document, *line.account, session.book(), session.cluster(), with);
+      view::describe_account(document, *line.account, session.book(), session.cluster(), with);
     } else if (entity == "users" && seen.insert(line.user).second) {
-      describe_user(document, *line.user, session.book(), session.cluster(), with);
+      view::describe_user(document, *line.user, session.book(), session.cluster(), with);
     } else if (entity == "qos") {
-      describe_qos(document, *line.qos);
+      view::describe_qos(document, *line.qos);
     } else if (entity == "tres") {
-      describe_tres_kind(document, line.type, line.name, std::atoi(line.id.c_str()), 0);
+      view::describe_tres_kind(document, line.type, line.name, std::atoi(line.id.c_str()), 0);
     }
     output.flush_if_long();
   }
@@ -381,7 +382,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
   }
   if (style.with_associations) question.with.emplace("withassoc");
   const std::string format = question.format.empty() ? default_format(name, question) : question.format;
-  const auto columns = parse_print_format(show_fields(), format);
+  const auto columns = view::parse_print_format(show_fields(), format);
   if (!columns) {
     const std::string& message = columns.error().message;
     const size_t quote = message.find('"');
@@ -392,9 +393,9 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
   const ShowContext context{&session,
                             question.with.contains("woplimits") || question.with.contains("wopinfo")};
   std::string out;
-  const std::span<const PrintColumn<ShowField>> shown = *columns;
-  if (!style.no_header) append_print_header(shown, style.layout, "|", out);
-  for (const Line& line : lines) append_print_line(shown, style.layout, "|", line, context, out);
+  const std::span<const view::PrintColumn<ShowField>> shown = *columns;
+  if (!style.no_header) view::append_print_header(shown, style.layout, "|", out);
+  for (const Line& line : lines) view::append_print_line(shown, style.layout, "|", line, context, out);
   write_out(out);
   return 0;
 }

@@ -5,19 +5,19 @@
 #include <span>
 #include <string_view>
 
-#include "cli/display/print_fields.h"
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/words.h"
+#include "view/print_fields.h"
 
 namespace minke::cli {
 
 struct ShowStyle {
-  PrintLayout layout = PrintLayout::kFixed;
+  view::PrintLayout layout = view::PrintLayout::kFixed;
   bool no_header = false;
   bool with_associations = false;  // -s
-  std::optional<DocumentFormat> document;
-  DocumentOrigin origin;  // of the document
+  std::optional<view::DocumentFormat> document;
+  view::DocumentOrigin origin;  // of the document
 };
 
 // `words`: all behind the entity. The exit status.

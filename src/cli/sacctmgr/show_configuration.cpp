@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "api/field.pb.h"
+#include "api/machine.pb.h"
 #include "cli/fetch.h"
 #include "cli/sacctmgr/show.h"
 #include "cli/scontrol/show.h"
@@ -47,23 +49,20 @@ void append_line(std::string& out, std::string_view name, std::string_view value
 }  // namespace
 
 int show_configuration(AccountingSession& session) {
-  rpc::ClientMessage request;
-  request.mutable_query_config();
-  const auto answer = session.client().call(std::move(request));
-  if (!answer) {
-    std::fprintf(stderr, "sacctmgr: error: %s\n", answer.error().message.c_str());
+  const auto config = session.engine().configuration();
+  if (!config) {
+    std::fprintf(stderr, "sacctmgr: error: %s\n", config.error().message.c_str());
     return 1;
   }
-  const rpc::ConfigReply& config = answer->config();
   std::string all;
-  DisplayContext display;
-  display.now = config.now();
-  append_configuration(all, config, display);
+  view::DisplayContext display;
+  display.now = config->now();
+  append_configuration(all, *config, display);
   std::string out = all.substr(0, all.find('\n') + 1);
   const auto value_of = [&](std::string_view name) {
-    const auto found = std::find_if(config.values().begin(), config.values().end(),
-                                    [&](const rpc::Field& one) { return one.name() == name; });
-    return found == config.values().end() ? std::string() : found->value();
+    const auto found = std::find_if(config->values().begin(), config->values().end(),
+                                    [&](const api::Field& one) { return one.name() == name; });
+    return found == config->values().end() ? std::string() : found->value();
   };
   for (const std::string_view name : kOfTheCluster) append_line(out, name, value_of(name));
   out += "\nSlurmDBD configuration:\n";

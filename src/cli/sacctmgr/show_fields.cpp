@@ -7,6 +7,7 @@
 
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/settings.h"
+#include "model/accounts.pb.h"
 #include "text/duration.h"
 
 namespace minke::cli {
@@ -125,8 +126,8 @@ void partition(const Line& line, const Context&, std::string& out) {
 }
 void share(const Line& line, const Context&, std::string& out) {
   if (line.association == nullptr) return;
-  out += line.association->shares() == sched::kSharesAsParent ? "parent"
-                                                              : std::to_string(line.association->shares());
+  out += line.association->shares() == accounts::kSharesAsParent ? "parent"
+                                                                 : std::to_string(line.association->shares());
 }
 void priority(const Line& line, const Context& context, std::string& out) {
   if (line.qos != nullptr) out += std::to_string(line.qos->priority());
@@ -165,7 +166,7 @@ void parent_name(const Line& line, const Context&, std::string& out) {
   if (line.association != nullptr) out += line.association->parent_account();
 }
 // Nested intervals, as Slurm numbers its tree.
-std::pair<uint64_t, uint64_t> interval(const sched::AccountBook& book, uint32_t wanted) {
+std::pair<uint64_t, uint64_t> interval(const accounts::AccountBook& book, uint32_t wanted) {
   uint64_t next = 0, begin = 0, end = 0;
   const std::function<void(uint32_t)> walk = [&](uint32_t one) {
     const uint64_t left = ++next;
@@ -261,7 +262,7 @@ void rpc_version(const Line& line, const Context&, std::string& out) {
   if (line.cluster != nullptr) out += is_here(line) ? "9728" : "0";
 }
 
-constexpr PrintFit kPlus = PrintFit::kPlus;
+constexpr view::PrintFit kPlus = view::PrintFit::kPlus;
 
 #define MINKE_COUNT(field) count<&Limits::has_##field, &Limits::field>
 #define MINKE_MINUTES(field) minutes<&Limits::has_##field, &Limits::field>

@@ -6,8 +6,9 @@
 #include <span>
 #include <string>
 
-#include "cli/display/print_fields.h"
 #include "cli/sacctmgr/session.h"
+#include "model/accounts.pb.h"
+#include "view/print_fields.h"
 
 namespace minke::cli {
 
@@ -27,9 +28,9 @@ struct ShownLine {
 struct ShowContext {
   const AccountingSession* session;
   bool own_limits = false;  // WOPLimits: only what is set there itself
-  const sched::AccountBook& book() const { return session->book(); }
+  const accounts::AccountBook& book() const { return session->book(); }
 };
-using ShowField = PrintField<ShownLine, ShowContext>;
+using ShowField = view::PrintField<ShownLine, ShowContext>;
 
 std::span<const ShowField> show_fields();
 

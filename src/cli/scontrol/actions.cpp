@@ -8,10 +8,19 @@
 #include <optional>
 #include <string>
 
+#include "api/actions.pb.h"
+#include "api/daemon.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/machine.pb.h"
+#include "api/step_usage.pb.h"
 #include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/job_words.h"
+#include "engine/open.h"
+#include "model/cluster.pb.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/step_record.pb.h"
 #include "text/job_id.h"
 #include "text/licenses.h"
 #include "text/number.h"
@@ -98,15 +107,14 @@ int Scontrol::suspend(const Words& words, bool resume) {
       status = complain(invalid_job_id() + " for job " + words[i]);
       continue;
     }
-    rpc::ClientMessage request;
-    request.mutable_suspend()->set_resume(resume);
-    for (const text::JobReference& job : *references)
-      *request.mutable_suspend()->add_jobs() = selector_of(job);
-    Client* daemon = client();
-    if (daemon == nullptr) return 1;
-    const auto answer = daemon->call(std::move(request));
+    api::SuspendRequest request;
+    request.set_resume(resume);
+    for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
+    engine::Engine* cluster = open_cluster();
+    if (cluster == nullptr) return 1;
+    const auto answer = cluster->suspend(request);
     if (!answer) return complain(answer.error().message + " for job " + words[i]);
-    status = std::max(status, report(answer->action(), nullptr));
+    status = std::max(status, report(*answer, nullptr));
   }
   return status;
 }
@@ -114,13 +122,13 @@ int Scontrol::suspend(const Words& words, bool resume) {
 int Scontrol::top(const Words& words) {
   const auto references = parse_jobs(words[1]);
   if (!references || references->empty()) return complain(invalid_job_id() + " for job " + words[1]);
-  rpc::ClientMessage request;
-  for (const text::JobReference& job : *references) *request.mutable_top()->add_jobs() = selector_of(job);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  const auto answer = daemon->call(std::move(request));
+  api::TopRequest request;
+  for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto answer = cluster->top(request);
   if (!answer) return complain(answer.error().message + " for job " + words[1]);
-  return report(answer->action(), nullptr);
+  return report(*answer, nullptr);
 }
 
 int Scontrol::notify(const Words& words) {
@@ -128,22 +136,21 @@ int Scontrol::notify(const Words& words) {
   if (!reference) return complain("invalid job id: " + words[1]);
   std::string text;
   for (size_t i = 2; i < words.size(); ++i) text += (i > 2 ? " " : "") + words[i];
-  rpc::ClientMessage request;
-  *request.mutable_notify()->mutable_job() = selector_of(*reference);
-  request.mutable_notify()->set_message(text);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  const auto answer = daemon->call(std::move(request));
+  api::NotifyRequest request;
+  *request.mutable_job() = selector_of(*reference);
+  request.set_message(text);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto answer = cluster->notify(request);
   const std::string* problem = nullptr;
   if (!answer) problem = &answer.error().message;
-  if (answer && !answer->action().failures().empty()) problem = &answer->action().failures(0).message();
+  if (answer && !answer->failures().empty()) problem = &answer->failures(0).message();
   return problem == nullptr ? 0 : complain("job notify failure: " + *problem);
 }
 
 int Scontrol::list_processes(const std::string& id) {
   write_out("PID      JOBID    STEPID   LOCALID GLOBALID\n");
-  rpc::ClientMessage request;
-  rpc::QueryPidsRequest& query = *request.mutable_query_pids();
+  api::QueryPidsRequest query;
   std::optional<text::JobReference> wanted;
   if (id != "*") {
     const auto reference = text::parse_job_id(id);
@@ -155,14 +162,16 @@ int Scontrol::list_processes(const std::string& id) {
       if (wanted->step->kind == model::STEP_NORMAL) query.set_step_id(wanted->step->step_id);
     }
   }
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  const auto answer = daemon->call(std::move(request));
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto measurements = cluster->measurements();
+  if (!measurements) return complain("scontrol: error: " + measurements.error().message);
+  const auto answer = (*measurements)->pids(query);
   if (!answer) return complain("scontrol: error: " + answer.error().message);
-  if (answer->pids().processes().empty() && wanted)
+  if (answer->processes().empty() && wanted)
     return complain((wanted->step ? "StepId=" : "JobId=") + id + " does not exist on node (null).");
   std::string out;
-  for (const rpc::PidsReply::Process& process : answer->pids().processes()) {
+  for (const api::PidsReply::Process& process : answer->processes()) {
     const auto number = [](bool known, uint32_t value) { return known ? std::to_string(value) : "-"; };
     fmt::format_to(std::back_inserter(out), "{:<8} {:<8} {:<8} {:<7} {:<8}\n", process.pid(),
                    process.job_id(), text::step_name(process.kind(), process.step_id()),
@@ -175,17 +184,19 @@ int Scontrol::list_processes(const std::string& id) {
 
 int Scontrol::show_job_of_process(const std::string& pid) {
   const auto wanted = text::parse_unsigned(pid, 0x7fffffff);
-  rpc::ClientMessage request;
-  request.mutable_query_pids();
-  Client* daemon = wanted ? client() : nullptr;
-  if (wanted && daemon == nullptr) return 1;
-  const auto answer = wanted ? daemon->call(std::move(request)) : failure("");
-  if (!answer) return complain("Failed to locate job for requested pid");
-  for (const rpc::PidsReply::Process& process : answer->pids().processes()) {
+  const auto fail = [&] { return complain("Failed to locate job for requested pid"); };
+  if (!wanted) return fail();
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto measurements = cluster->measurements();
+  if (!measurements) return fail();
+  const auto answer = (*measurements)->pids(api::QueryPidsRequest());
+  if (!answer) return fail();
+  for (const api::PidsReply::Process& process : answer->processes()) {
     if (process.pid() != *wanted) continue;
-    rpc::JobFilter filter;
+    api::JobFilter filter;
     filter.add_jobs()->set_job_id(process.job_id());
-    const auto jobs = fetch_jobs(*daemon, filter);
+    const auto jobs = fetch_jobs(*cluster, filter);
     if (!jobs || jobs->records.empty()) break;
     const auto ends = static_cast<std::time_t>(jobs->records.front()->end_time());
     char text[64] = "";
@@ -194,19 +205,19 @@ int Scontrol::show_job_of_process(const std::string& pid) {
     write_out("Job remaining time is " + std::to_string(ends - jobs->now) + " seconds\n");
     return 0;
   }
-  return complain("Failed to locate job for requested pid");
+  return fail();
 }
 
 int Scontrol::show_completing() {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  const auto jobs = fetch_jobs(*daemon, rpc::JobFilter());
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto jobs = fetch_jobs(*cluster, api::JobFilter());
   if (!jobs) return complain("slurm_load_jobs error: " + jobs.error().message);
   std::string out;
   for (const model::JobRecord* job : jobs->records) {
     if (!job->completing()) continue;
     std::string ended;
-    append_time(ended, job->end_time(), context(jobs->now), "Unknown");
+    view::append_time(ended, job->end_time(), context(jobs->now), "Unknown");
     fmt::format_to(std::back_inserter(out),
                    "JobId={} EndTime={} CompletingTime=00:00:00 Nodes(COMPLETING)={}\n",
                    text::format_job_id(*job), ended, job->node_list());
@@ -216,30 +227,29 @@ int Scontrol::show_completing() {
 }
 
 int Scontrol::shut_down() {
-  auto daemon = Client::connect(false);
-  if (!daemon) return complain("slurm_shutdown error: " + daemon.error().message);
-  rpc::ClientMessage request;
-  request.mutable_shutdown()->set_mode(rpc::ShutdownRequest::KEEP_JOBS);
-  const auto answer = daemon->call(std::move(request));
-  return answer ? 0 : complain("slurm_shutdown error: " + answer.error().message);
+  const auto fail = [&](const Error& error) { return complain("slurm_shutdown error: " + error.message); };
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) return fail(cluster.error());
+  const auto administration = (*cluster)->administration();
+  if (!administration) return fail(administration.error());
+  api::ShutdownRequest request;
+  request.set_mode(api::ShutdownRequest::KEEP_JOBS);
+  const auto answer = (*administration)->shut_down(request);
+  return answer ? 0 : fail(answer.error());
 }
 
 int Scontrol::show_licenses(const std::string& name) {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  rpc::ClientMessage request;
-  request.mutable_query_licenses();
-  const auto answer = daemon->call(std::move(request));
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto answer = cluster->licenses();
   if (!answer) return complain("slurm_load_licenses error: " + answer.error().message);
-  const auto& licenses = answer->licenses().licenses();
-  rpc::ClientMessage ask;
-  ask.mutable_query_reservations();
-  const auto reservations = daemon->call(std::move(ask));
+  const auto& licenses = answer->licenses();
+  const auto reservations = cluster->reservations();
   if (!reservations) return complain("slurm_load_licenses error: " + reservations.error().message);
   const auto reserved = [&](const std::string& license) {
     uint64_t sum = 0;
-    const int64_t now = reservations->reservations().now();
-    for (const model::ReservationRecord& one : reservations->reservations().reservations()) {
+    const int64_t now = reservations->now();
+    for (const model::ReservationRecord& one : reservations->reservations()) {
       const auto held = text::parse_licenses(one.licenses());
       if (!held || one.start_time() > now || one.end_time() <= now) continue;
       for (const auto& [held_name, count] : *held) sum += held_name == license ? count : 0;
@@ -248,7 +258,7 @@ int Scontrol::show_licenses(const std::string& name) {
   };
   std::string out;
   if (licenses.empty() && name.empty()) out = "No licenses configured in Slurm.\n";
-  for (const rpc::License& license : licenses) {
+  for (const api::License& license : licenses) {
     if (!name.empty() && license.name() != name) continue;
     const uint32_t free = license.total() - std::min(license.total(), license.used());
     fmt::format_to(std::back_inserter(out),

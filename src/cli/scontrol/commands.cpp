@@ -10,13 +10,22 @@
 #include <cstring>
 #include <ctime>
 #include <utility>
+#include <variant>
 
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/jobs.pb.h"
+#include "api/updates.pb.h"
 #include "cli/fetch.h"
 #include "cli/scontrol/job_words.h"
 #include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
 #include "cli/write_bytes.h"
+#include "engine/open.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
 #include "os/fd.h"
 #include "text/job_id.h"
 #include "text/number.h"
@@ -29,19 +38,19 @@ bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) 
   return word.size() >= enough && text::starts_with_ignoring_case(keyword, word);
 }
 
-using Selectors = google::protobuf::RepeatedPtrField<rpc::JobSelector>;
+using Selectors = google::protobuf::RepeatedPtrField<api::JobSelector>;
 
 // What of these jobs, and tasks of arrays, has started and not ended.
-Result<Selectors> running_of(Client& daemon, const Selectors& jobs) {
-  rpc::JobFilter filter;
+Result<Selectors> running_of(engine::Engine& cluster, const Selectors& jobs) {
+  api::JobFilter filter;
   *filter.mutable_jobs() = jobs;
   filter.add_states(model::JOB_RUNNING);
   filter.add_states(model::JOB_SUSPENDED);
-  const auto found = fetch_jobs(daemon, std::move(filter));
+  const auto found = fetch_jobs(cluster, std::move(filter));
   if (!found) return failure(found.error());
   Selectors running;
   for (const model::JobRecord* job : found->records) {
-    rpc::JobSelector& one = *running.Add();
+    api::JobSelector& one = *running.Add();
     one.set_job_id(job->has_array_task_id() ? job->array_job_id() : job->job_id());
     if (!job->has_array_task_id()) continue;
     model::IndexRange& task = *one.add_tasks();
@@ -63,6 +72,10 @@ std::string host_name() {
   return name;
 }
 
+Result<api::ActionReply> ask_update(engine::Engine& cluster, const UpdateRequest& request) {
+  return std::visit([&](const auto& one) { return cluster.update(one); }, request);
+}
+
 // jobname=NAME and name=NAME.
 std::optional<std::string> name_of(const std::string& word) {
   for (std::string_view prefix : {"jobname=", "name="}) {
@@ -78,20 +91,20 @@ int Scontrol::complain(const std::string& text) {
   return 1;
 }
 
-Client* Scontrol::client() {
-  if (!client_) {
-    auto connected = Client::connect();
-    if (!connected) {
-      complain("scontrol: error: " + connected.error().message);
+engine::Engine* Scontrol::open_cluster() {
+  if (!cluster_) {
+    auto opened = engine::open();
+    if (!opened) {
+      complain("scontrol: error: " + opened.error().message);
       return nullptr;
     }
-    client_.emplace(std::move(*connected));
+    cluster_ = std::move(*opened);
   }
-  return &*client_;
+  return cluster_.get();
 }
 
-DisplayContext Scontrol::context(int64_t now) {
-  DisplayContext context = display_context_from_environment();
+view::DisplayContext Scontrol::context(int64_t now) {
+  view::DisplayContext context = view::display_context_from_environment();
   context.now = now != 0 ? now : std::time(nullptr);
   return context;
 }
@@ -121,11 +134,11 @@ int Scontrol::run(const Words& words) {
     return 0;
   }
   if (is_keyword(word, "hold", 4))
-    return arguments == 0 ? too_few() : change_hold(words, rpc::HoldRequest::HOLD);
+    return arguments == 0 ? too_few() : change_hold(words, api::HoldRequest::HOLD);
   if (is_keyword(word, "uhold", 2) || is_keyword(word, "holdu", 5))
-    return arguments == 0 ? too_few() : change_hold(words, rpc::HoldRequest::USER_HOLD);
+    return arguments == 0 ? too_few() : change_hold(words, api::HoldRequest::USER_HOLD);
   if (is_keyword(word, "release", 3))
-    return arguments == 0 ? too_few() : change_hold(words, rpc::HoldRequest::RELEASE);
+    return arguments == 0 ? too_few() : change_hold(words, api::HoldRequest::RELEASE);
   if (is_keyword(word, "ping", 3)) return arguments > 0 ? too_many() : ping();
   if (is_keyword(word, "reconfigure", 3)) return arguments > 0 ? too_many() : reconfigure();
   if (is_keyword(word, "requeue", 3)) return arguments == 0 ? too_few() : requeue(words, false);
@@ -152,8 +165,8 @@ int Scontrol::run(const Words& words) {
   return complain("invalid keyword: " + word);
 }
 
-int Scontrol::report(const rpc::ActionReply& reply, const char* summary) {
-  for (const rpc::ActionReply::Failure& failure : reply.failures()) {
+int Scontrol::report(const api::ActionReply& reply, const char* summary) {
+  for (const api::ActionReply::Failure& failure : reply.failures()) {
     std::string job = failure.job().empty() ? std::to_string(failure.job_id()) : failure.job();
     // Slurm's words for the number, and ours for what exactly is wrong.
     const std::string_view words = model::slurm_error_text(static_cast<int>(failure.code()));
@@ -168,13 +181,13 @@ int Scontrol::report(const rpc::ActionReply& reply, const char* summary) {
   return 1;
 }
 
-int Scontrol::change_hold(const Words& words, rpc::HoldRequest::Kind kind) {
+int Scontrol::change_hold(const Words& words, api::HoldRequest::Kind kind) {
   int status = 0;
-  rpc::ClientMessage request;
-  request.mutable_hold()->set_kind(kind);
+  api::HoldRequest request;
+  request.set_kind(kind);
   for (size_t i = 1; i < words.size(); ++i) {
     if (const auto name = name_of(words[i])) {
-      request.mutable_hold()->add_names(*name);
+      request.add_names(*name);
       continue;
     }
     auto references = parse_jobs(words[i]);
@@ -184,27 +197,27 @@ int Scontrol::change_hold(const Words& words, rpc::HoldRequest::Kind kind) {
       status = complain("slurm_suspend error: " + invalid);
       continue;
     }
-    for (const text::JobReference& job : *references) *request.mutable_hold()->add_jobs() = selector_of(job);
+    for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
   }
-  if (request.hold().jobs().empty() && request.hold().names().empty()) return status;
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  auto answer = daemon->call(std::move(request));
+  if (request.jobs().empty() && request.names().empty()) return status;
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto answer = cluster->hold(request);
   if (!answer) return complain("slurm_suspend error: " + answer.error().message);
-  return std::max(status, report(answer->action(), "slurm_suspend"));
+  return std::max(status, report(*answer, "slurm_suspend"));
 }
 
 int Scontrol::requeue(const Words& words, bool hold) {
   int status = 0;
-  rpc::ClientMessage request;
-  request.mutable_requeue()->set_hold(hold);
+  api::RequeueRequest request;
+  request.set_hold(hold);
   bool incomplete = false;
   for (size_t i = 1; i < words.size(); ++i) {
     if (text::starts_with_ignoring_case(words[i], "state=")) {
       const std::string state = words[i].substr(6);
       if (!text::equals_ignoring_case(state, "SpecialExit") && !text::equals_ignoring_case(state, "SE"))
         return complain("Invalid input: " + words[i]);
-      request.mutable_requeue()->set_special_exit(true);
+      request.set_special_exit(true);
       continue;
     }
     if (text::starts_with_ignoring_case("incomplete", words[i])) {
@@ -216,27 +229,26 @@ int Scontrol::requeue(const Words& words, bool hold) {
       status = complain(std::string(model::slurm_error_text(model::kInvalidJobId)) + " for job " + words[i]);
       continue;
     }
-    for (const text::JobReference& job : *references)
-      *request.mutable_requeue()->add_jobs() = selector_of(job);
+    for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
   }
-  if (request.requeue().jobs().empty()) return status;
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
+  if (request.jobs().empty()) return status;
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
   if (incomplete) {
-    const auto running = running_of(*daemon, request.requeue().jobs());
+    const auto running = running_of(*cluster, request.jobs());
     if (!running) return complain("slurm_requeue error: " + running.error().message);
     if (running->empty()) return status;
-    *request.mutable_requeue()->mutable_jobs() = *running;
+    *request.mutable_jobs() = *running;
   }
-  auto answer = daemon->call(std::move(request));
+  const auto answer = cluster->requeue(request);
   if (!answer) return complain("slurm_requeue error: " + answer.error().message);
-  return std::max(status, report(answer->action(), nullptr));
+  return std::max(status, report(*answer, nullptr));
 }
 
-int Scontrol::update_reservation(rpc::ClientMessage request) {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  const auto answer = daemon->call(std::move(request));
+int Scontrol::update_reservation(const api::UpdateReservationRequest& request) {
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto answer = cluster->update(request);
   if (!answer)
     return complain("Error updating the reservation: " + answer.error().message +
                     "\nslurm_update error: " + answer.error().message);
@@ -247,32 +259,32 @@ int Scontrol::update_reservation(rpc::ClientMessage request) {
 int Scontrol::update(const Words& words) {
   const Words arguments(words.begin() + 1, words.end());
   if (names_reservation(arguments)) {
-    auto request = parse_reservation(arguments, rpc::UPDATE);
-    return request ? update_reservation(std::move(*request)) : complain(request.error().message);
+    auto request = parse_reservation(arguments, api::UPDATE);
+    return request ? update_reservation(*request) : complain(request.error().message);
   }
   auto requests = parse_update(Words(words.begin() + 1, words.end()));
   if (!requests) return complain(requests.error().message);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
   int status = 0;
-  for (size_t i = 0; i < requests->messages.size(); ++i) {
-    const bool of_job = requests->messages[i].has_update_job();
-    if (of_job && !requests->messages[i].update_job().name().empty()) {
-      rpc::JobFilter filter;
+  for (size_t i = 0; i < requests->updates.size(); ++i) {
+    const auto* of_job = std::get_if<api::UpdateJobRequest>(&requests->updates[i]);
+    if (of_job != nullptr && !of_job->name().empty()) {
+      api::JobFilter filter;
       filter.add_names(requests->names[i]);
       if (requests->uid) filter.add_uids(*requests->uid);
-      const auto jobs = fetch_jobs(*daemon, filter);
+      const auto jobs = fetch_jobs(*cluster, filter);
       const std::string user = requests->uid ? "user ID " + std::to_string(*requests->uid) + " and " : "";
       if (jobs && jobs->records.empty())
         return complain("scontrol: error: No jobs with " + user + "name '" + requests->names[i] + "'");
     }
-    auto answer = daemon->call(requests->messages[i]);
+    const auto answer = ask_update(*cluster, requests->updates[i]);
     if (answer) {
-      const int reported = report(answer->action(), nullptr);
+      const int reported = report(*answer, nullptr);
       status = std::max(status, reported);
-      if (reported == 0 && of_job && changes_nodes(requests->messages[i].update_job()))
-        write_resize_scripts(*daemon, requests->names[i]);
-    } else if (of_job) {
+      if (reported == 0 && of_job != nullptr && changes_nodes(*of_job))
+        write_resize_scripts(*cluster, requests->names[i]);
+    } else if (of_job != nullptr) {
       status = complain(answer.error().message + " for job " + requests->names[i]);
     } else {
       status = complain("slurm_update error: " + answer.error().message);
@@ -284,14 +296,14 @@ int Scontrol::update(const Words& words) {
 int Scontrol::create(const Words& words) {
   auto request = parse_creation(Words(words.begin() + 1, words.end()));
   if (!request) return complain(request.error().message);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  const bool of_reservation = request->has_update_reservation();
-  const auto answer = daemon->call(std::move(*request));
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const bool of_reservation = std::holds_alternative<api::UpdateReservationRequest>(*request);
+  const auto answer = ask_update(*cluster, *request);
   if (!of_reservation)
     return answer ? 0 : complain("Error creating the partition: " + answer.error().message);
   if (answer) {
-    write_out("Reservation created: " + answer->action().created() + "\n");
+    write_out("Reservation created: " + answer->created() + "\n");
     return 0;
   }
   std::string text = "Error creating the reservation: " + answer.error().message;
@@ -308,46 +320,47 @@ int Scontrol::remove(const Words& words) {
   if (words.size() > 2) return complain("too many arguments for keyword:" + words[0]);
   auto request = parse_deletion(Words(words.begin() + 1, words.end()));
   if (!request) return complain(request.error().message);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  const bool of_reservation = request->has_update_reservation();
-  const auto answer = daemon->call(std::move(*request));
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const bool of_reservation = std::holds_alternative<api::UpdateReservationRequest>(*request);
+  const auto answer = ask_update(*cluster, *request);
   const std::string what = of_reservation ? "delete_reservation " : "delete_partition ";
   if (!answer) return complain(what + words[1] + ": " + answer.error().message);
   return 0;
 }
 
 int Scontrol::ping() {
-  auto daemon = Client::connect();
-  write_out("Slurmctld(primary) at " + host_name() + " is " + (daemon ? "UP" : "DOWN") + "\n");
-  return daemon ? 0 : 1;
+  const auto cluster = engine::open();
+  write_out("Slurmctld(primary) at " + host_name() + " is " + (cluster ? "UP" : "DOWN") + "\n");
+  return cluster ? 0 : 1;
 }
 
 int Scontrol::reconfigure() {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  rpc::ClientMessage request;
-  request.mutable_reconfigure();
-  auto answer = daemon->call(std::move(request));
-  if (!answer) return complain("slurm_reconfigure error: " + answer.error().message);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto fail = [&](const Error& error) { return complain("slurm_reconfigure error: " + error.message); };
+  const auto administration = cluster->administration();
+  if (!administration) return fail(administration.error());
+  const auto answer = (*administration)->reconfigure();
+  if (!answer) return fail(answer.error());
   return 0;
 }
 
 int Scontrol::wait_job(const std::string& id) {
   auto job = text::parse_job_id(id);
   if (!job) return complain("scontrol: Problem running job " + id);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  rpc::ClientMessage request;
-  request.mutable_wait_job()->set_job_id(job->job_id);
-  request.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  api::WaitJobRequest request;
+  request.set_job_id(job->job_id);
+  request.set_until(api::WaitJobRequest::STARTED);
   model::JobState state = model::JOB_PENDING;
-  Status status = daemon->stream(std::move(request), [&](rpc::ServerMessage& message) -> Status {
-    if (message.has_wait_job()) state = message.wait_job().job().state();
+  const Status status = cluster->wait(request, [&](api::WaitJobReply& reply) -> Status {
+    state = reply.job().state();
     return {};
   });
   if (!status) return complain("scontrol: Problem running job " + id);
-  if (is_finished(state)) return complain("scontrol: Job " + id + " no longer running");
+  if (view::is_finished(state)) return complain("scontrol: Job " + id + " no longer running");
   if (!quiet_) std::fprintf(stderr, "scontrol: Nodes are ready for job %s\n", id.c_str());
   return 0;
 }
@@ -375,21 +388,18 @@ int Scontrol::write_script(const Words& words) {
   if (words.size() < 3) return complain("too few arguments for keyword:write batch_script");
   if (words.size() > 4) return complain("too many arguments for keyword:write batch_script");
   auto job = text::parse_job_id(words[2]);
-  Client* daemon = job ? client() : nullptr;
-  if (job && daemon == nullptr) return 1;
-  rpc::ClientMessage request;
-  request.mutable_query_script()->set_job_id(job ? job->job_id : 0);
-  auto answer =
-      job ? daemon->call(std::move(request))
+  engine::Engine* cluster = job ? open_cluster() : nullptr;
+  if (job && cluster == nullptr) return 1;
+  const auto script =
+      job ? cluster->script(job->job_id)
           : failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
-  if (!answer) return complain("job script retrieval failed: " + answer.error().message);
-  const std::string& script = answer->script().script();
+  if (!script) return complain("job script retrieval failed: " + script.error().message);
   if (words.size() == 4 && words[3] == "-") {
-    write_bytes(script + (script.ends_with('\n') ? "" : "\n"));
+    write_bytes(*script + (script->ends_with('\n') ? "" : "\n"));
     return 0;
   }
   std::string path = words.size() == 4 ? words[3] : "slurm-" + words[2] + ".sh";
-  if (const Status saved = save(path, script, 0700); !saved) return complain(saved.error().message);
+  if (const Status saved = save(path, *script, 0700); !saved) return complain(saved.error().message);
   if (!quiet_) write_out("batch script for job " + words[2] + " written to " + path + "\n");
   return 0;
 }

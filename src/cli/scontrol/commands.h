@@ -2,19 +2,25 @@
 // command needs it. Every method prints what it has to say and returns the exit status.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
-#include "cli/display/text.h"
+#include "api/actions.pb.h"
 #include "cli/scontrol/show.h"
+#include "engine/engine.h"
+#include "view/text.h"
+
+namespace minke::api {
+class UpdateReservationRequest;
+}  // namespace minke::api
 
 namespace minke::cli {
 
 class Scontrol {
  public:
-  ShowOptions& options() { return options_; }
+  view::ShowOptions& options() { return options_; }
   void set_quiet(bool quiet) { quiet_ = quiet; }
   void set_verbose() { verbose_ = true; }
 
@@ -48,10 +54,10 @@ class Scontrol {
   int show_slurmd();
   int show_hosts(const std::string& entity, std::optional<std::string> argument);
 
-  int change_hold(const Words& words, rpc::HoldRequest::Kind kind);
+  int change_hold(const Words& words, api::HoldRequest::Kind kind);
   int requeue(const Words& words, bool hold);
   int update(const Words& words);
-  int update_reservation(rpc::ClientMessage request);
+  int update_reservation(const api::UpdateReservationRequest& request);
   int create(const Words& words);
   int remove(const Words& words);
   int ping();
@@ -62,17 +68,17 @@ class Scontrol {
   int write_configuration(std::string path);
   static Status save(const std::string& path, const std::string& text, mode_t mode);
 
-  // Connects once; nullptr, with the reason printed, where that fails.
-  Client* client();
+  // Opens it once; nullptr, with the reason printed, where that fails.
+  engine::Engine* open_cluster();
   // Prints what went wrong for each job; 1 where anything did.
-  int report(const rpc::ActionReply& reply, const char* summary);
+  int report(const api::ActionReply& reply, const char* summary);
   int complain(const std::string& text);  // on stderr, unless quiet
-  DisplayContext context(int64_t now);
+  view::DisplayContext context(int64_t now);
   // With --verbose: when the records were read, and how many there are.
   std::string heading(int64_t now, size_t records);
 
-  std::optional<Client> client_;
-  ShowOptions options_;
+  std::unique_ptr<engine::Engine> cluster_;
+  view::ShowOptions options_;
   bool quiet_ = false;
   bool verbose_ = false;
 };

@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/document/output.h"
+#include "cli/document_output.h"
 
 namespace minke::cli {
 
 // scontrol ping. The exit status: 0 where the daemon answers.
-int ping_document(DocumentFormat format, const DocumentOrigin& origin);
+int ping_document(view::DocumentFormat format, const view::DocumentOrigin& origin);
 // `words` begin with "show". Prints the document, or on stderr why there is none; returns the exit status.
-int show_document(const std::vector<std::string>& words, DocumentFormat format, const DocumentOrigin& origin);
+int show_document(const std::vector<std::string>& words, view::DocumentFormat format,
+                  const view::DocumentOrigin& origin);
 
 }  // namespace minke::cli

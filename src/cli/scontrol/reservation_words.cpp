@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "cli/scontrol/update.h"
 #include "text/duration.h"
 #include "text/number.h"
@@ -84,15 +86,15 @@ bool names_reservation(const std::vector<std::string>& words) {
   return reservation;
 }
 
-Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& words, rpc::Change change) {
-  const bool create = change == rpc::CREATE;
+Result<api::UpdateReservationRequest> parse_reservation(const std::vector<std::string>& words,
+                                                        api::Change change) {
+  const bool create = change == api::CREATE;
   const std::string denied = create ? ".  No reservation created." : ".  No reservation update.";
   const std::string after = create ? "" : "\nslurm_update error: No error";
   const auto refused = [&](const std::string& text) {
     return failure("scontrol: error: " + text + denied + after);
   };
-  rpc::ClientMessage message;
-  rpc::UpdateReservationRequest& request = *message.mutable_update_reservation();
+  api::UpdateReservationRequest request;
   request.set_change(change);
   bool start = false, end = false, who = false, what = false;
   bool partition = false, all_nodes = false, part_nodes = false;
@@ -143,16 +145,16 @@ Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& wor
          {"Nodes", "NodeCnt", "CoreCnt", "CPUCnt", "Licenses", "TRES", "BurstBuffer", "Watts"})
       what = what || name == one;
     end = end || name == "Duration";
-    rpc::Field& field = *request.add_fields();
+    api::Field& field = *request.add_fields();
     field.set_name(std::string(name == "CPUCnt" ? "CoreCnt" : name));
     field.set_value(value);
   }
   if (part_nodes && (!all_nodes || (create && !partition)))
     return refused("PART_NODES flag requires specifying a Partition and ALL nodes");
-  if (!create) return message;
+  if (!create) return request;
   // A partition, and nothing of it in particular: all its nodes.
   const auto add = [&](const char* name, const char* value) {
-    rpc::Field& field = *request.add_fields();
+    api::Field& field = *request.add_fields();
     field.set_name(name);
     field.set_value(value);
   };
@@ -165,7 +167,7 @@ Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& wor
   if (!end) return refused("An end time or duration must be given");
   if (!what) return refused("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified");
   if (!who) return refused("Either Users/Groups and/or Accounts must be specified");
-  return message;
+  return request;
 }
 
 }  // namespace minke::cli

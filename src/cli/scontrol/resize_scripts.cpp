@@ -9,8 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/job_filter.pb.h"
+#include "api/updates.pb.h"
 #include "cli/fetch.h"
-#include "engine/embedded/job_environment.h"
+#include "environment/job_environment.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "os/fd.h"
 #include "text/job_id.h"
 
@@ -26,7 +30,7 @@ void write_script(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-bool changes_nodes(const rpc::UpdateJobRequest& update) {
+bool changes_nodes(const api::UpdateJobRequest& update) {
   return !update.steps() &&
          std::any_of(update.fields().begin(), update.fields().end(), [](const auto& field) {
            return field.name() == "NumNodes" || field.name() == "ReqNodes" || field.name() == "NodeList" ||
@@ -34,13 +38,13 @@ bool changes_nodes(const rpc::UpdateJobRequest& update) {
          });
 }
 
-void write_resize_scripts(Client& client, const std::string& job) {
+void write_resize_scripts(engine::Engine& cluster, const std::string& job) {
   if (std::getenv("SLURM_JOBID") == nullptr && std::getenv("SLURM_JOB_ID") == nullptr) return;
   const auto reference = text::parse_job_id(job);
   if (!reference) return;
-  rpc::JobFilter filter;
+  api::JobFilter filter;
   *filter.add_jobs() = selector_of(*reference);
-  const auto jobs = fetch_jobs(client, std::move(filter));
+  const auto jobs = fetch_jobs(cluster, std::move(filter));
   if (!jobs || jobs->records.size() != 1 || jobs->records[0]->state() != model::JOB_RUNNING) return;
   const model::JobRecord& record = *jobs->records[0];
   std::vector<uint32_t> cpus;
@@ -51,7 +55,7 @@ void write_resize_scripts(Client& client, const std::string& job) {
       {"SLURM_JOB_NODELIST", '"' + record.node_list() + '"'},
       {"SLURM_NNODES", nodes},
       {"SLURM_JOB_NUM_NODES", nodes},
-      {"SLURM_JOB_CPUS_PER_NODE", '"' + engine::counts_per_node(cpus) + '"'}};
+      {"SLURM_JOB_CPUS_PER_NODE", '"' + environment::counts_per_node(cpus) + '"'}};
   std::string sh, csh;
   for (const auto& [name, value] : set) {
     sh.append("export ").append(name).append("=").append(value) += '\n';

@@ -4,15 +4,18 @@
 
 #include <string>
 
-#include "cli/client.h"
-#include "rpc/messages.pb.h"
+#include "engine/engine.h"
+
+namespace minke::api {
+class UpdateJobRequest;
+}  // namespace minke::api
 
 namespace minke::cli {
 
-bool changes_nodes(const rpc::UpdateJobRequest& update);
+bool changes_nodes(const api::UpdateJobRequest& update);
 
 // Writes them into the working directory, within a job only, and says so. `job`: that was changed; where it
 // does not run there is nothing to write.
-void write_resize_scripts(Client& client, const std::string& job);
+void write_resize_scripts(engine::Engine& cluster, const std::string& job);
 
 }  // namespace minke::cli

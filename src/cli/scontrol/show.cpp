@@ -9,15 +9,23 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cli/display/reservation_text.h"
+#include "api/accounts.pb.h"
+#include "api/field.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/machine.pb.h"
 #include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/show_limits.h"
+#include "model/cluster.pb.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/step_record.pb.h"
 #include "text/array_spec.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
 #include "text/number.h"
+#include "view/reservation_text.h"
 
 namespace minke::cli {
 namespace {
@@ -26,14 +34,11 @@ bool is_entity(std::string_view word, std::string_view entity, size_t enough) {
   return word.size() >= enough && text::starts_with_ignoring_case(entity, word);
 }
 
-bool tracks_wckeys(Client& daemon) {
-  rpc::ClientMessage request;
-  request.mutable_query_config();
-  const auto answer = daemon.call(std::move(request));
-  return answer && std::any_of(answer->config().values().begin(), answer->config().values().end(),
-                               [](const rpc::Field& field) {
-                                 return field.name() == "TrackWCKey" && field.value() == "Yes";
-                               });
+bool tracks_wckeys(engine::Engine& cluster) {
+  const auto answer = cluster.configuration();
+  return answer && std::any_of(answer->values().begin(), answer->values().end(), [](const api::Field& field) {
+           return field.name() == "TrackWCKey" && field.value() == "Yes";
+         });
 }
 
 }  // namespace
@@ -83,12 +88,12 @@ int Scontrol::show(const Words& words) {
 std::string Scontrol::heading(int64_t now, size_t records) {
   if (!verbose_) return "";
   std::string out = "last_update_time=";
-  append_time(out, now, context(now), "Unknown");
+  view::append_time(out, now, context(now), "Unknown");
   return out + ", records=" + std::to_string(records) + "\n";
 }
 
 int Scontrol::show_jobs(const std::string& id) {
-  rpc::JobFilter filter;
+  api::JobFilter filter;
   std::optional<text::JobReference> wanted;
   // Job 0 is none in particular: all of them, or with a task's number those tasks of all arrays.
   const size_t digits = std::min(id.size(), id.find_first_not_of('0'));
@@ -102,23 +107,23 @@ int Scontrol::show_jobs(const std::string& id) {
     if (!any_job) *filter.add_jobs() = selector_of(*wanted);
   }
   filter.set_all_states(true);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  auto jobs = fetch_jobs(*daemon, std::move(filter), true);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  auto jobs = fetch_jobs(*cluster, std::move(filter), true);
   const bool of_task = wanted && !wanted->tasks.ranges().empty();
   if (!jobs && !(of_task && jobs.error().code == model::kInvalidJobId))
     return complain("slurm_load_jobs error: " + jobs.error().message);
 
   std::string out;
   bool found = false;
-  DisplayContext display = context(jobs ? jobs->now : 0);
+  view::DisplayContext display = context(jobs ? jobs->now : 0);
   std::vector<const model::JobRecord*> records;
   if (jobs) records = jobs->records;
   std::stable_sort(records.begin(), records.end(),
                    [](const auto* left, const auto* right) { return left->job_id() < right->job_id(); });
   options_.wckeys = std::any_of(records.begin(), records.end(),
                                 [](const auto* job) { return !job->spec().wckey().empty(); }) &&
-                    tracks_wckeys(*daemon);
+                    tracks_wckeys(*cluster);
   for (const model::JobRecord* job : records) {
     if (!of_task || (job->has_array_task_id() && text::contains_index(wanted->tasks, job->array_task_id()))) {
       if (wanted && !of_task && job->job_id() != wanted->job_id && job->array_job_id() != wanted->job_id &&
@@ -153,24 +158,24 @@ int Scontrol::show_jobs(const std::string& id) {
 int Scontrol::show_limits(const Words& words) {
   const auto wanted = parse_limits_wanted(std::span(words).subspan(2));
   if (!wanted) return complain(wanted.error().message);
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  rpc::ClientMessage request;
-  request.mutable_query_accounts()->set_with_usage(true);
-  const auto accounts = daemon->call(std::move(request));
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  api::QueryAccountsRequest request;
+  request.set_with_usage(true);
+  const auto accounts = cluster->accounts(request);
   if (!accounts) return complain("slurm_load_assoc_mgr error: " + accounts.error().message);
-  const auto jobs = fetch_jobs(*daemon, {});
+  const auto jobs = fetch_jobs(*cluster, {});
   if (!jobs) return complain("slurm_load_assoc_mgr error: " + jobs.error().message);
-  DisplayContext display = context(jobs->now);
-  display.cluster_name = fetch_cluster_name(*daemon);
+  view::DisplayContext display = context(jobs->now);
+  display.cluster_name = fetch_cluster_name(*cluster);
   std::string out;
-  append_limits(out, accounts->accounts(), jobs->records, *wanted, display, options_);
+  append_limits(out, *accounts, jobs->records, *wanted, display, options_);
   write_out(out);
   return 0;
 }
 
 int Scontrol::show_steps(const std::string& id) {
-  rpc::JobFilter filter;
+  api::JobFilter filter;
   std::optional<text::JobReference> wanted;
   const std::string invalid(model::slurm_error_text(model::kInvalidJobId));
   if (!id.empty()) {
@@ -179,11 +184,11 @@ int Scontrol::show_steps(const std::string& id) {
     wanted = *reference;
     *filter.add_jobs() = selector_of(*wanted);
   }
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  auto steps = fetch_steps(*daemon, filter);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  auto steps = fetch_steps(*cluster, filter);
   if (!steps) return complain("slurm_get_job_steps error: " + steps.error().message);
-  auto jobs = fetch_jobs(*daemon, filter);
+  auto jobs = fetch_jobs(*cluster, filter);
   if (!jobs) return complain("slurm_get_job_steps error: " + jobs.error().message);
   std::unordered_map<uint32_t, const model::JobRecord*> job_by_id;
   for (const model::JobRecord* job : jobs->records) job_by_id.emplace(job->job_id(), job);
@@ -197,7 +202,8 @@ int Scontrol::show_steps(const std::string& id) {
     if (job_by_id.contains(step->job_id())) shown.push_back(step);
   }
   std::stable_sort(shown.begin(), shown.end(), [](const auto* left, const auto* right) {
-    return std::pair(left->job_id(), step_rank(*left)) < std::pair(right->job_id(), step_rank(*right));
+    return std::pair(left->job_id(), view::step_rank(*left)) <
+           std::pair(right->job_id(), view::step_rank(*right));
   });
   std::string out;
   for (const model::StepRecord* step : shown)
@@ -211,11 +217,11 @@ int Scontrol::show_steps(const std::string& id) {
 }
 
 int Scontrol::show_nodes(const std::string& names) {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  auto nodes = fetch_nodes(*daemon);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  auto nodes = fetch_nodes(*cluster);
   if (!nodes) return complain("slurm_load_node error: " + nodes.error().message);
-  DisplayContext display = context(nodes->now);
+  view::DisplayContext display = context(nodes->now);
   std::string out;
   int status = 0;
   if (names.empty() || text::equals_ignoring_case(names, "all")) {
@@ -241,9 +247,9 @@ int Scontrol::show_nodes(const std::string& names) {
 }
 
 int Scontrol::show_aliases() {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  auto nodes = fetch_nodes(*daemon);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  auto nodes = fetch_nodes(*cluster);
   if (!nodes) return complain("slurm_load_node error: " + nodes.error().message);
   std::string out;
   for (const model::NodeRecord* node : nodes->records) out += (out.empty() ? "" : " ") + node->name();
@@ -252,9 +258,9 @@ int Scontrol::show_aliases() {
 }
 
 int Scontrol::show_partitions(const std::string& name) {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  auto partitions = fetch_partitions(*daemon);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  auto partitions = fetch_partitions(*cluster);
   if (!partitions) return complain("slurm_load_partitions error: " + partitions.error().message);
   std::string out;
   for (const model::PartitionRecord* partition : partitions->records)
@@ -268,39 +274,35 @@ int Scontrol::show_partitions(const std::string& name) {
 }
 
 int Scontrol::show_reservations(const std::string& name) {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  rpc::ClientMessage request;
-  request.mutable_query_reservations();
-  const auto answer = daemon->call(std::move(request));
-  if (!answer) return complain("slurm_load_reservations error: " + answer.error().message);
-  rpc::ClientMessage ask_nodes;
-  ask_nodes.mutable_query_nodes();
-  const auto nodes = daemon->call(std::move(ask_nodes));
-  if (!nodes) return complain("slurm_load_reservations error: " + nodes.error().message);
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto reply = cluster->reservations();
+  if (!reply) return complain("slurm_load_reservations error: " + reply.error().message);
+  api::NodesReply nodes;
+  const Status told = cluster->nodes([&](api::NodesReply& part) -> Status {
+    nodes.MergeFrom(part);
+    return {};
+  });
+  if (!told) return complain("slurm_load_reservations error: " + told.error().message);
   std::string out;
-  for (const model::ReservationRecord& reservation : answer->reservations().reservations()) {
+  for (const model::ReservationRecord& reservation : reply->reservations()) {
     if (name.empty() || reservation.name() == name)
-      append_reservation_block(out, reservation, answer->reservations(), nodes->nodes(),
-                               context(answer->reservations().now()), options_);
+      view::append_reservation_block(out, reservation, *reply, nodes, context(reply->now()), options_);
   }
   const bool missing = out.empty();
   if (missing && !quiet_)
     out = name.empty() ? "No reservations in the system\n" : "Reservation " + name + " not found\n";
-  const auto& reply = answer->reservations();
-  write_out(heading(reply.now(), static_cast<size_t>(reply.reservations_size())) + out);
+  write_out(heading(reply->now(), static_cast<size_t>(reply->reservations_size())) + out);
   return missing && !name.empty() ? 1 : 0;
 }
 
 int Scontrol::show_configuration() {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
-  rpc::ClientMessage request;
-  request.mutable_query_config();
-  auto answer = daemon->call(std::move(request));
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
+  const auto answer = cluster->configuration();
   if (!answer) return complain("slurm_load_ctl_conf error: " + answer.error().message);
   std::string out;
-  append_configuration(out, answer->config(), context(answer->config().now()));
+  append_configuration(out, *answer, context(answer->now()));
   write_out(out);
   return ping();
 }

@@ -7,16 +7,21 @@
 #include <utility>
 #include <vector>
 
-#include "cli/display/sharing.h"
-#include "cli/scontrol/block.h"
 #include "cli/scontrol/show.h"
-#include "engine/embedded/job_paths.h"
+#include "environment/job_paths.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/step_record.pb.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/mail_type.h"
 #include "text/number.h"
 #include "text/state.h"
 #include "text/tres.h"
+#include "view/block.h"
+#include "view/sharing.h"
 
 namespace minke::cli {
 namespace {
@@ -30,18 +35,18 @@ std::string or_null(std::string_view text) {
 std::string number_or(bool known, uint32_t number, const char* otherwise) {
   return known ? std::to_string(number) : otherwise;
 }
-std::string size_text(uint64_t mebibytes, const DisplayContext& context) {
+std::string size_text(uint64_t mebibytes, const view::DisplayContext& context) {
   std::string out;
   if (mebibytes == 0) {
     out = "0";
   } else {
-    append_mebibytes(out, mebibytes, context);
+    view::append_mebibytes(out, mebibytes, context);
   }
   return out;
 }
-std::string time_text(int64_t time, const DisplayContext& context, std::string_view none = "Unknown") {
+std::string time_text(int64_t time, const view::DisplayContext& context, std::string_view none = "Unknown") {
   std::string out;
-  append_time(out, time, context, none);
+  view::append_time(out, time, context, none);
   return out;
 }
 std::string limit_text(uint32_t minutes) {
@@ -49,7 +54,7 @@ std::string limit_text(uint32_t minutes) {
 }
 
 // "gpu:a100:1(IDX:0)", and per node what it holds; nodes that hold the same are told together.
-void put_details(Block& block, const JobRecord& job) {
+void put_details(view::Block& block, const JobRecord& job) {
   std::vector<model::Gres> gres(job.tres_gres().begin(), job.tres_gres().end());
   block.put("JOB_GRES={}", or_null(text::format_gres_list(gres)));
   std::string previous;
@@ -73,12 +78,12 @@ void put_details(Block& block, const JobRecord& job) {
   block.end();
 }
 
-void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_task,
-                  const DisplayContext& context, ShowOptions options) {
+void put_identity(view::Block& block, const JobRecord& job, const uint32_t* waiting_task,
+                  const view::DisplayContext& context, view::ShowOptions options) {
   block.put("JobId={}", job.job_id());
   if (job.array_job_id() != 0) {
     std::string tasks;
-    append_task_ids(tasks, job, waiting_task, context.task_list_limit);
+    view::append_task_ids(tasks, job, waiting_task, context.task_list_limit);
     block.put(" ArrayJobId={} ArrayTaskId={}", job.array_job_id(), tasks);
     if (uint32_t throttle = std::max(job.spec().array().max_running(), job.array_pending().max_running()))
       block.put(" ArrayTaskThrottle={}", throttle);
@@ -101,18 +106,19 @@ void put_identity(Block& block, const JobRecord& job, const uint32_t* waiting_ta
   block.end();
 }
 
-void put_state(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
+void put_state(view::Block& block, const JobRecord& job, const view::DisplayContext& context,
+               view::ShowOptions options) {
   std::string dependencies, used;
-  append_dependencies(dependencies, job);
-  std::string reason(reason_text(job));
+  view::append_dependencies(dependencies, job);
+  std::string reason(view::reason_text(job));
   std::replace(reason.begin(), reason.end(), ' ', '_');
-  block.put("JobState={} Reason={} Dependency={}", state_text(job), reason, dependencies).end();
+  block.put("JobState={} Reason={} Dependency={}", view::state_text(job), reason, dependencies).end();
   block
       .put("Requeue={} Restarts={} BatchFlag={} Reboot=0 ExitCode={}", job.requeue_allowed() ? 1 : 0,
            job.restarts(), job.spec().interactive() ? 0 : 1, text::format_exit_code(job.exit_code()))
       .end();
   if (options.details) block.put("DerivedExitCode={}", text::format_exit_code(job.derived_exit_code())).end();
-  append_clock(used, elapsed_seconds(job, context.now));
+  view::append_clock(used, view::elapsed_seconds(job, context.now));
   block
       .put("RunTime={} TimeLimit={} TimeMin={}", used, limit_text(job.time_limit_minutes()),
            job.spec().has_time_min_minutes() ? limit_text(job.spec().time_min_minutes()) : "N/A")
@@ -122,10 +128,11 @@ void put_state(Block& block, const JobRecord& job, const DisplayContext& context
            time_text(job.eligible_time(), context))
       .end();
   block.put("AccrueTime={}", time_text(job.eligible_time(), context)).end();
-  const bool endless = job.time_limit_minutes() == kUnlimited && !is_finished(job.state());
+  const bool endless = job.time_limit_minutes() == text::kUnlimited && !view::is_finished(job.state());
   block
-      .put("StartTime={} EndTime={} Deadline={}", time_text(start_time(job), context),
-           time_text(endless ? 0 : end_time(job), context), time_text(job.spec().deadline(), context, "N/A"))
+      .put("StartTime={} EndTime={} Deadline={}", time_text(view::start_time(job), context),
+           time_text(endless ? 0 : view::end_time(job), context),
+           time_text(job.spec().deadline(), context, "N/A"))
       .end();
   block
       .put("SuspendTime={} SecsPreSuspend={} LastSchedEval=Unknown Scheduler=Main",
@@ -133,7 +140,8 @@ void put_state(Block& block, const JobRecord& job, const DisplayContext& context
       .end();
 }
 
-void put_placement(Block& block, const JobRecord& job, const DisplayContext& context, ShowOptions options) {
+void put_placement(view::Block& block, const JobRecord& job, const view::DisplayContext& context,
+                   view::ShowOptions options) {
   const JobSpec& spec = job.spec();
   block.put("Partition={} AllocNode:Sid={}:0", job.partition(), spec.submit_host()).end();
   block.put("ReqNodeList={} ExcNodeList={}", or_null(spec.node_list()), or_null(spec.exclude())).end();
@@ -154,12 +162,12 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
     block.put("-{}", std::max(job.num_nodes(), job.num_tasks()));
   block
       .put(" NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:{}:{}", job.num_cpus(),
-           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), cpus_of_a_task(spec),
+           number_or(job.num_tasks() != 0, job.num_tasks(), "N/A"), view::cpus_of_a_task(spec),
            number_or(spec.has_cores_per_socket(), spec.cores_per_socket(), "*"),
            number_or(spec.has_threads_per_core(), spec.threads_per_core(), "*"))
       .end();
   std::string tres;
-  append_tres(tres, tres_of(job), text::TresOrder::kById, context);
+  view::append_tres(tres, view::tres_of(job), text::TresOrder::kById, context);
   block.put("TRES={}", tres).end();
   block
       .put("Socks/Node={} NtasksPerN:B:S:C={}:0:{}:{} CoreSpec={}",
@@ -169,9 +177,9 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
            number_or(spec.has_core_spec(), spec.core_spec(), "*"))
       .end();
   if (options.details && !job.nodes().empty()) put_details(block, job);
-  MemoryRequest memory = memory_request(job);
+  view::MemoryRequest memory = view::memory_request(job);
   block
-      .put("MinCPUsNode={} MinMemory{}={} MinTmpDiskNode={}", min_cpus_per_node(spec),
+      .put("MinCPUsNode={} MinMemory{}={} MinTmpDiskNode={}", view::min_cpus_per_node(spec),
            memory.per_cpu ? "CPU" : "Node", size_text(memory.mebibytes, context),
            size_text(spec.tmp_mib(), context))
       .end();
@@ -182,14 +190,14 @@ void put_placement(Block& block, const JobRecord& job, const DisplayContext& con
   if (!spec.prefer().empty()) block.put("Prefer={}", spec.prefer()).end();
   if (!spec.reservation().empty()) block.put("Reservation={}", spec.reservation()).end();
   block
-      .put("OverSubscribe={} Contiguous={} Licenses={} Network={}", sharing_text(spec),
+      .put("OverSubscribe={} Contiguous={} Licenses={} Network={}", view::sharing_text(spec),
            spec.contiguous() ? 1 : 0, or_null(spec.licenses()), or_null(spec.network()))
       .end();
 }
 
 // --cpu-freq=low-high:performance, in Slurm's capitals. One frequency is the highest; a governor alone is not
 // told.
-void put_frequency(Block& block, std::string_view given) {
+void put_frequency(view::Block& block, std::string_view given) {
   const auto capital = [](std::string_view word) {
     std::string out = text::lower_case(word);
     if (!out.empty()) out[0] = text::to_upper(out[0]);
@@ -213,7 +221,7 @@ void put_frequency(Block& block, std::string_view given) {
   block.end();
 }
 
-void put_power(Block& block, const JobSpec& spec) {
+void put_power(view::Block& block, const JobSpec& spec) {
   if (spec.has_switches())
     block.put("Switches={}@{}", spec.switches(), text::format_seconds(spec.switches_wait_seconds())).end();
   if (!spec.burst_buffer().empty()) block.put("BurstBuffer={}", spec.burst_buffer()).end();
@@ -223,10 +231,10 @@ void put_power(Block& block, const JobSpec& spec) {
   block.put("Power={}", power).end();
 }
 
-void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task) {
+void put_files(view::Block& block, const JobRecord& job, const uint32_t* waiting_task) {
   const JobSpec& spec = job.spec();
   std::string command;
-  append_command(command, spec);
+  view::append_command(command, spec);
   block.put("Command={}", command).end();
   block.put("WorkDir={}", spec.work_dir()).end();
   if (!spec.admin_comment().empty()) block.put("AdminComment={} ", spec.admin_comment()).end();
@@ -235,11 +243,11 @@ void put_files(Block& block, const JobRecord& job, const uint32_t* waiting_task)
     put_power(block, spec);
     return;
   }
-  engine::JobPaths paths{job.stdin_path(), job.stdout_path(), job.stderr_path()};
+  environment::JobPaths paths{job.stdin_path(), job.stdout_path(), job.stderr_path()};
   if (waiting_task != nullptr) {  // its record, shared with others, cannot tell its files
     JobRecord task = job;
     task.set_array_task_id(*waiting_task);
-    paths = engine::paths_of(task);
+    paths = environment::paths_of(task);
   }
   block.put("StdErr={}", paths.error.empty() ? paths.out : paths.error).end();
   block.put("StdIn={}", paths.in.empty() ? "/dev/null" : paths.in).end();
@@ -275,7 +283,7 @@ uint32_t cpus_of_task(const JobSpec& spec) {
 // what the step asked for itself.
 std::vector<std::string> step_requests(const model::StepRecord& step, const JobSpec& spec) {
   std::string own;
-  append_gres_request(own, step.tres_gres(), "");
+  view::append_gres_request(own, step.tres_gres(), "");
   const bool of_job = !spec.gpus().empty() || !spec.gres_per_node().empty() ||
                       !spec.gpus_per_socket().empty() || !spec.gpus_per_task().empty();
   std::vector<std::string> words;
@@ -292,7 +300,7 @@ std::vector<std::string> step_requests(const model::StepRecord& step, const JobS
     const auto add = [&](const char* name, const std::string& given,
                          const google::protobuf::RepeatedPtrField<model::Gres>& list) {
       std::string text;
-      append_tres_per(text, given, list, "");
+      view::append_tres_per(text, given, list, "");
       if (!text.empty()) words.push_back(fmt::format("{}={}", name, text));
     };
     add("TresPerNode", spec.tres_per_node(), spec.gres_per_node());
@@ -304,11 +312,11 @@ std::vector<std::string> step_requests(const model::StepRecord& step, const JobS
   return words;
 }
 
-void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
+void put_requests(view::Block& block, const JobSpec& spec, const std::string& user) {
   auto gres = [&](const char* name, const std::string& given,
                   const google::protobuf::RepeatedPtrField<model::Gres>& list) {
     std::string text;
-    append_tres_per(text, given, list, "");
+    view::append_tres_per(text, given, list, "");
     if (!text.empty()) block.put("{}={}", name, text).end();
   };
   if (spec.has_kill_on_invalid_dependency())  // Slurm's spelling
@@ -329,8 +337,8 @@ void put_requests(Block& block, const JobSpec& spec, const std::string& user) {
 }  // namespace
 
 void append_job_block(std::string& out, const JobRecord& job, const uint32_t* waiting_task,
-                      const DisplayContext& context, ShowOptions options) {
-  Block block(out, options);
+                      const view::DisplayContext& context, view::ShowOptions options) {
+  view::Block block(out, options);
   put_identity(block, job, waiting_task, context, options);
   put_state(block, job, context, options);
   put_placement(block, job, context, options);
@@ -340,17 +348,19 @@ void append_job_block(std::string& out, const JobRecord& job, const uint32_t* wa
 }
 
 void append_step_block(std::string& out, const model::StepRecord& step, const JobRecord& job,
-                       const DisplayContext& context, ShowOptions options) {
-  Block block(out, options);
+                       const view::DisplayContext& context, view::ShowOptions options) {
+  view::Block block(out, options);
   std::string id, tres;
-  append_step_id(id, step, false);
-  append_tres(tres, tres_of(step), text::TresOrder::kByName, context);
+  view::append_step_id(id, step, false);
+  view::append_tres(tres, view::tres_of(step), text::TresOrder::kByName, context);
   block
       .put("StepId={} UserId={} StartTime={} TimeLimit={}", id, job.uid(),
            time_text(step.start_time(), context),
            limit_text(step.has_time_limit_minutes() ? step.time_limit_minutes() : UINT32_MAX))
       .end();
-  block.put("State={} Partition={} NodeList={}", step_state_text(step), job.partition(), step.node_list())
+  block
+      .put("State={} Partition={} NodeList={}", view::step_state_text(step), job.partition(),
+           step.node_list())
       .end();
   block
       .put("Nodes={} CPUs={} Tasks={} Name={} Network=(null)", step.num_nodes(), step.num_cpus(),

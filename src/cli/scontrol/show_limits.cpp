@@ -9,11 +9,16 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cli/display/sshare.h"
+#include "accounts/inherited_limits.h"
+#include "api/accounts.pb.h"
 #include "cli/fetch.h"
-#include "sched/inherited_limits.h"
+#include "model/accounts.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/number.h"
 #include "text/tres.h"
+#include "view/sshare.h"
 
 namespace minke::cli {
 namespace {
@@ -49,12 +54,12 @@ void count(Use& use, const model::JobRecord& job, int64_t now) {
   if (job.state() != model::JOB_RUNNING && job.state() != model::JOB_SUSPENDED) return;
   ++use.running;
   const bool limited = job.time_limit_minutes() != UINT32_MAX;
-  const int64_t left = int64_t{60} * job.time_limit_minutes() - elapsed_seconds(job, now);
+  const int64_t left = int64_t{60} * job.time_limit_minutes() - view::elapsed_seconds(job, now);
   const auto add = [&](const std::string& name, uint64_t amount) {
     use.tres[name] += amount;
     if (limited && left > 0) use.tres_left[name] += amount * static_cast<uint64_t>(left);
   };
-  const text::TresAmounts amounts = tres_of(job);
+  const text::TresAmounts amounts = view::tres_of(job);
   add("cpu", amounts.cpus);
   add("mem", amounts.memory_mib);
   add("node", amounts.nodes);
@@ -68,7 +73,7 @@ void count(Use& use, const model::JobRecord& job, int64_t now) {
 // Of each association the one above it; root's has none.
 using Above = std::unordered_map<uint32_t, const AssociationRecord*>;
 
-Above find_above(const rpc::AccountsReply& tree) {
+Above find_above(const api::AccountsReply& tree) {
   std::unordered_map<std::string, const AssociationRecord*> account_of;
   for (const AssociationRecord& one : tree.associations())
     if (one.user().empty()) account_of[one.account()] = &one;
@@ -92,7 +97,7 @@ struct Uses {
   std::map<std::pair<std::string, uint32_t>, Use> users;
   std::map<std::pair<std::string, std::string>, Use> accounts;
 
-  Uses(const rpc::AccountsReply& tree, const Above& tree_above,
+  Uses(const api::AccountsReply& tree, const Above& tree_above,
        std::span<const model::JobRecord* const> jobs) {
     std::unordered_map<uint32_t, const AssociationRecord*> by_id;
     for (const AssociationRecord& one : tree.associations()) by_id[one.id()] = &one;
@@ -181,7 +186,7 @@ const model::UsageRecord* find_usage(const google::protobuf::RepeatedPtrField<mo
 }
 
 struct Told {
-  const rpc::AccountsReply& tree;
+  const api::AccountsReply& tree;
   const Above& above;
   const Uses& uses;
   const std::set<std::string>& gres;  // "gres/gpu" …
@@ -208,8 +213,8 @@ std::string with_use(const char* name, bool known, uint64_t value, uint64_t used
   return known ? fmt::format("{}={}({})", name, value, used) : std::string(name) + "=";
 }
 
-void put_association(Writer& writer, const Told& told, const ShareLine& share, const AssociationRecord& one,
-                     const DisplayContext& context) {
+void put_association(Writer& writer, const Told& told, const view::ShareLine& share,
+                     const AssociationRecord& one, const view::DisplayContext& context) {
   static const Use kNothing;
   const auto found = told.uses.associations.find(one.id());
   const Use& use = found == told.uses.associations.end() ? kNothing : found->second;
@@ -219,7 +224,7 @@ void put_association(Writer& writer, const Told& told, const ShareLine& share, c
   uint32_t priority = one.priority();
   bool has_priority = one.has_priority();
   for (const AssociationRecord* at = above(told.above, one); at != nullptr; at = above(told.above, *at)) {
-    sched::inherit_limits(limits, at->limits());
+    accounts::inherit_limits(limits, at->limits());
     if (!std::exchange(has_priority, has_priority || at->has_priority())) priority = at->priority();
   }
   uint64_t level = 0;  // shares of all that have the same parent
@@ -335,7 +340,7 @@ void put_qos(Writer& writer, const Told& told, const QosRecord& qos) {
   for (const auto& [key, one] : told.uses.accounts)
     if (key.first == qos.name()) accounts[key.second] = &one;
   for (const auto& [key, one] : told.uses.users)
-    if (key.first == qos.name()) users[with_id(user_name_of(key.second), key.second)] = &one;
+    if (key.first == qos.name()) users[with_id(view::user_name_of(key.second), key.second)] = &one;
   put_each(writer, told, "Account Limits", "No Accounts", "PA", accounts, limits);
   put_each(writer, told, "User Limits", "No Users", "PU", users, limits);
   writer.end_record();
@@ -347,9 +352,9 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-void append_limits(std::string& out, const rpc::AccountsReply& accounts,
+void append_limits(std::string& out, const api::AccountsReply& accounts,
                    std::span<const model::JobRecord* const> jobs, const LimitsWanted& wanted,
-                   const DisplayContext& context, ShowOptions options) {
+                   const view::DisplayContext& context, view::ShowOptions options) {
   const Above tree_above = find_above(accounts);
   const Uses uses(accounts, tree_above, jobs);
   std::set<std::string> gres = {"gres/gpu"};
@@ -363,8 +368,8 @@ void append_limits(std::string& out, const rpc::AccountsReply& accounts,
     for (const auto& [tres, amount] : use.tres)
       if (tres.starts_with("gres/")) gres.insert(tres);
   const Told told{accounts, tree_above, uses, gres};
-  std::deque<ShareUsage> usages;
-  const std::vector<ShareLine> shares = share_tree_lines(accounts, {}, usages);
+  std::deque<view::ShareUsage> usages;
+  const std::vector<view::ShareLine> shares = view::share_tree_lines(accounts, {}, usages);
   Writer writer(out, options.one_line);
   const auto section = [&](bool shown, const char* heading, const char* what, auto put) {
     if (!shown) return;

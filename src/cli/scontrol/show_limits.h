@@ -8,10 +8,16 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/display/text.h"
 #include "cli/scontrol/show.h"
-#include "model/job.pb.h"
-#include "rpc/messages.pb.h"
+#include "view/text.h"
+
+namespace minke::api {
+class AccountsReply;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::cli {
 
@@ -24,8 +30,8 @@ struct LimitsWanted {
 Result<LimitsWanted> parse_limits_wanted(std::span<const std::string> words);
 
 // `jobs`: those that wait or run.
-void append_limits(std::string& out, const rpc::AccountsReply& accounts,
+void append_limits(std::string& out, const api::AccountsReply& accounts,
                    std::span<const model::JobRecord* const> jobs, const LimitsWanted& wanted,
-                   const DisplayContext& context, ShowOptions options);
+                   const view::DisplayContext& context, view::ShowOptions options);
 
 }  // namespace minke::cli

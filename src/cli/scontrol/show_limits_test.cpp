@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "api/accounts.pb.h"
+#include "model/accounts.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+
 namespace minke::cli {
 namespace {
 
@@ -24,7 +29,7 @@ TEST(ShowLimits, WhatIsAskedFor) {
 }
 
 TEST(ShowLimits, EachLimitWithWhatIsUsedOfIt) {
-  rpc::AccountsReply accounts;
+  api::AccountsReply accounts;
   accounts.set_now(1000);
   const auto add = [&](uint32_t id, const char* account, const char* user, const char* parent) {
     model::AssociationRecord& one = *accounts.add_associations();

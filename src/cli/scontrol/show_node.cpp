@@ -5,12 +5,16 @@
 #include <iterator>
 #include <utility>
 
-#include "cli/display/node_text.h"
-#include "cli/scontrol/block.h"
+#include "api/field.pb.h"
+#include "api/machine.pb.h"
 #include "cli/scontrol/show.h"
+#include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/number.h"
+#include "view/block.h"
+#include "view/node_text.h"
 
 namespace minke::cli {
 namespace {
@@ -32,27 +36,27 @@ std::string or_null(std::string text) {
 const char* yes_or_no(bool value) {
   return value ? "YES" : "NO";
 }
-std::string time_text(int64_t time, const DisplayContext& context, std::string_view none) {
+std::string time_text(int64_t time, const view::DisplayContext& context, std::string_view none) {
   std::string out;
-  append_time(out, time, context, none);
+  view::append_time(out, time, context, none);
   return out;
 }
 
 // IDLE, MIXED+DRAIN
 std::string state_words(const NodeRecord& node) {
-  return text::upper_case(state_complete(shown_state(node)));
+  return text::upper_case(view::state_complete(view::shown_state(node)));
 }
 
 std::string gres_offered(const NodeRecord& node) {
   std::string out;
-  append_gres_offer(out, node.gres());
+  view::append_gres_offer(out, node.gres());
   return out;
 }
 
 // What is configured, or allocated, of what: cpu=4,mem=4000M,billing=4,gres/gpu=2.
 std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes, bool billing,
                       const google::protobuf::RepeatedPtrField<model::Gres>& gres,
-                      const DisplayContext& context) {
+                      const view::DisplayContext& context) {
   text::TresAmounts amounts;
   amounts.cpus = cpus;
   amounts.memory_mib = memory_mib;
@@ -60,12 +64,12 @@ std::string tres_text(uint64_t cpus, uint64_t memory_mib, uint64_t nodes, bool b
   if (billing) amounts.billing = cpus;
   amounts.gres.assign(gres.begin(), gres.end());
   std::string out;
-  append_tres(out, amounts, text::TresOrder::kById, context);
+  view::append_tres(out, amounts, text::TresOrder::kById, context);
   return out;
 }
 
 std::string count_or_unlimited(uint32_t count) {
-  return count == kUnlimited ? "UNLIMITED" : std::to_string(count);
+  return count == text::kUnlimited ? "UNLIMITED" : std::to_string(count);
 }
 
 // "0=GPU-…(NVIDIA H100 80GB HBM3,/dev/nvidia0)", by the numbers of GresUsed; of what is only counted
@@ -84,9 +88,9 @@ std::string gres_devices(const NodeRecord& node) {
 
 }  // namespace
 
-void append_node_block(std::string& out, const NodeRecord& node, const DisplayContext& context,
-                       ShowOptions options) {
-  Block block(out, options);
+void append_node_block(std::string& out, const NodeRecord& node, const view::DisplayContext& context,
+                       view::ShowOptions options) {
+  view::Block block(out, options);
   block
       .put("NodeName={} Arch={} CoresPerSocket={} ", node.name(), node.architecture(),
            node.cores_per_socket())
@@ -100,14 +104,14 @@ void append_node_block(std::string& out, const NodeRecord& node, const DisplayCo
   block.put("Gres={}", gres_offered(node)).end();
   if (options.details) {
     std::string used;
-    append_gres_used(used, node);
+    view::append_gres_used(used, node);
     block.put("GresDrain=N/A").end();
     block.put("GresUsed={}", used).end();
     if (!node.gres().empty()) block.put("GresDevices={}", gres_devices(node)).end();
   }
   block
       .put("NodeAddr={} NodeHostName={} Version={}", node.address().empty() ? node.name() : node.address(),
-           host_name_of(node), node.version())
+           view::host_name_of(node), node.version())
       .end();
   block.put("OS={} ", node.os()).end();
   block
@@ -146,15 +150,15 @@ void append_node_block(std::string& out, const NodeRecord& node, const DisplayCo
     block.end();
     block.put("Reason={}", node.reason());
     if (node.reason_time() != 0)
-      block.put(" [{}@{}]", user_name_of(node.reason_uid()),
+      block.put(" [{}@{}]", view::user_name_of(node.reason_uid()),
                 time_text(node.reason_time(), context, "Unknown"));
   }
   out += options.one_line ? "\n" : "\n\n";
 }
 
-void append_partition_block(std::string& out, const PartitionRecord& partition, const DisplayContext& context,
-                            ShowOptions options) {
-  Block block(out, options);
+void append_partition_block(std::string& out, const PartitionRecord& partition,
+                            const view::DisplayContext& context, view::ShowOptions options) {
+  view::Block block(out, options);
   block.put("PartitionName={}", partition.name()).end();
   const auto all_or = [](const auto& words) { return words.empty() ? std::string("ALL") : joined(words); };
   const auto access = [&](std::string_view what, const auto& allowed, const auto& denied) {
@@ -225,10 +229,11 @@ void append_partition_block(std::string& out, const PartitionRecord& partition, 
   out += options.one_line ? "\n" : "\n\n";
 }
 
-void append_configuration(std::string& out, const rpc::ConfigReply& config, const DisplayContext& context) {
+void append_configuration(std::string& out, const api::ConfigReply& config,
+                          const view::DisplayContext& context) {
   auto line = std::back_inserter(out);
   fmt::format_to(line, "Configuration data as of {}\n", time_text(context.now, context, "Unknown"));
-  for (const rpc::Field& value : config.values())
+  for (const api::Field& value : config.values())
     fmt::format_to(line, "{:<23} = {}\n", value.name(), or_null(value.value()));
   out += '\n';
 }

@@ -6,8 +6,12 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "api/daemon.pb.h"
+#include "api/job_filter.pb.h"
 #include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
+#include "model/cluster.pb.h"
+#include "model/step_record.pb.h"
 #include "text/hostlist.h"
 #include "text/state.h"
 
@@ -29,18 +33,18 @@ std::string steps_on(const StepRecords& steps, const std::string& node) {
 }  // namespace
 
 int Scontrol::show_slurmd() {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
   const auto fail = [&](const Error& error) {
     return complain("slurm_load_slurmd_status error: " + error.message);
   };
-  const auto nodes = fetch_nodes(*daemon);
+  const auto nodes = fetch_nodes(*cluster);
   if (!nodes) return fail(nodes.error());
-  const auto steps = fetch_steps(*daemon, rpc::JobFilter());
+  const auto steps = fetch_steps(*cluster, api::JobFilter());
   if (!steps) return fail(steps.error());
-  rpc::ClientMessage request;
-  request.mutable_status();
-  const auto status = daemon->call(std::move(request));
+  const auto administration = cluster->administration();
+  if (!administration) return fail(administration.error());
+  const auto status = (*administration)->status();
   if (!status) return fail(status.error());
 
   const char* own = std::getenv("SLURMD_NODENAME");
@@ -50,7 +54,7 @@ int Scontrol::show_slurmd() {
   const model::NodeRecord& node = **found;
   const auto time = [&](int64_t when) {
     std::string out;
-    append_time(out, when, context(nodes->now), "NONE");
+    view::append_time(out, when, context(nodes->now), "NONE");
     return out;
   };
   std::string out;
@@ -68,7 +72,7 @@ int Scontrol::show_slurmd() {
   line("Boot time", time(node.daemon_start_time()));
   line("Hostname", node.name());
   line("Last slurmctld msg time", time(nodes->now));
-  line("Slurmd PID", std::to_string(status->status().launcher_pid()));
+  line("Slurmd PID", std::to_string(status->launcher_pid()));
   line("Version", node.version());
   write_out(out);
   return 0;

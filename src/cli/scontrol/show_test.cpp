@@ -2,19 +2,29 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/display/test_records.h"
+#include "api/field.pb.h"
+#include "api/machine.pb.h"
+#include "model/cluster.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/step_record.pb.h"
+#include "view/test_records.h"
 
 namespace minke::cli {
 namespace {
 
-using test::at;
+namespace test = view::test;
+using view::test::at;
 
 class ScontrolShow : public testing::Test {
  protected:
   void SetUp() override { test::use_utc(); }
-  DisplayContext context_ = test::context_at(0, 33, 3);
+  view::DisplayContext context_ = test::context_at(0, 33, 3);
 
-  std::string block(const model::JobRecord& job, ShowOptions options = {}, const uint32_t* task = nullptr) {
+  std::string block(const model::JobRecord& job, view::ShowOptions options = {},
+                    const uint32_t* task = nullptr) {
     std::string out;
     append_job_block(out, job, task, context_, options);
     return out;
@@ -270,8 +280,8 @@ TEST_F(ScontrolShow, StepOfAJobWithGpus) {
 }
 
 TEST_F(ScontrolShow, Configuration) {
-  rpc::ConfigReply config;
-  rpc::Field& name = *config.add_values();
+  api::ConfigReply config;
+  api::Field& name = *config.add_values();
   name.set_name("ClusterName");
   name.set_value("minke");
   config.add_values()->set_name("AcctGatherFilesystemType");

@@ -5,7 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "cli/fetch.h"
+#include "model/step_record.pb.h"
 #include "text/duration.h"
 #include "text/job_id.h"
 #include "text/number.h"
@@ -173,7 +176,7 @@ tl::unexpected<Error> not_supported(const Word& word, bool partition) {
 
 // Adds the words as fields, under their full names.
 Status add_fields(const std::vector<Word>& words, std::span<const Name> names, bool partition,
-                  google::protobuf::RepeatedPtrField<rpc::Field>* fields) {
+                  google::protobuf::RepeatedPtrField<api::Field>* fields) {
   for (const Word& word : words) {
     const Name* found = nullptr;
     for (const Name& name : names)
@@ -181,7 +184,7 @@ Status add_fields(const std::vector<Word>& words, std::span<const Name> names, b
     for (const Name& name : names)
       if (found == nullptr && means(word.name, name)) found = &name;
     if (found == nullptr) return not_supported(word, partition);
-    rpc::Field* field = fields->Add();
+    api::Field* field = fields->Add();
     field->set_name(std::string(found->name));
     field->set_value(word.value);
   }
@@ -190,7 +193,7 @@ Status add_fields(const std::vector<Word>& words, std::span<const Name> names, b
 }
 
 Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bool by_name) {
-  rpc::UpdateJobRequest update;
+  api::UpdateJobRequest update;
   UpdateRequests result;
   for (auto word = words.begin(); word != words.end(); ++word) {
     if (!means(word->name, {"UserID", 3})) continue;
@@ -206,7 +209,7 @@ Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bo
   }
   if (Status status = add_fields(words, kJobNames, false, update.mutable_fields()); !status)
     return failure(status.error());
-  for (const rpc::Field& field : update.fields()) {
+  for (const api::Field& field : update.fields()) {
     if (field.name() != "TimeLimit") continue;
     std::string_view amount = field.value();
     if (amount != "-1" && (amount.starts_with('+') || amount.starts_with('-'))) amount.remove_prefix(1);
@@ -215,16 +218,16 @@ Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bo
   if (by_name) {
     update.set_name(jobs.value);
     result.names.push_back(jobs.value);
-    *result.messages.emplace_back().mutable_update_job() = std::move(update);
+    result.updates.emplace_back(std::move(update));
     return result;
   }
   auto references = text::parse_job_id_list(jobs.value);
   if (!references || references->empty()) return failure("Invalid job id specified for job " + jobs.value);
   for (const text::JobReference& reference : *references) {
-    rpc::UpdateJobRequest one = update;
+    api::UpdateJobRequest one = update;
     *one.mutable_job() = selector_of(reference);
     result.names.push_back(text::format_job_id(reference));
-    *result.messages.emplace_back().mutable_update_job() = std::move(one);
+    result.updates.emplace_back(std::move(one));
   }
   return result;
 }
@@ -234,19 +237,19 @@ Result<UpdateRequests> update_steps(const Word& steps, const std::vector<Word>& 
   const auto reference = text::parse_job_id(steps.value);
   const bool whole = reference && (!reference->step || reference->step->kind == model::STEP_NORMAL);
   if (!whole) return failure("Invalid job id specified for job " + steps.value);
-  rpc::UpdateJobRequest update;
+  api::UpdateJobRequest update;
   update.set_steps(true);
   if (reference->step) update.set_step_id(reference->step->step_id);
   *update.mutable_job() = selector_of(*reference);
   constexpr Name kStepNames[] = {{"TimeLimit", 5}};
   if (Status status = add_fields(words, kStepNames, false, update.mutable_fields()); !status)
     return failure(status.error());
-  for (const rpc::Field& field : update.fields()) {
+  for (const api::Field& field : update.fields()) {
     if (!text::parse_minutes(field.value())) return failure("scontrol: error: Invalid TimeLimit value");
   }
   UpdateRequests result;
   result.names.push_back(steps.value);
-  *result.messages.emplace_back().mutable_update_job() = std::move(update);
+  result.updates.emplace_back(std::move(update));
   return result;
 }
 
@@ -255,9 +258,9 @@ bool is_yes_or_no(std::string_view value) {
 }
 
 // What Slurm's scontrol refuses by itself, in its words.
-Status check_partition(const google::protobuf::RepeatedPtrField<rpc::Field>& fields) {
+Status check_partition(const google::protobuf::RepeatedPtrField<api::Field>& fields) {
   constexpr std::string_view kNoError = "\nslurm_update error: No error";
-  for (const rpc::Field& field : fields) {
+  for (const api::Field& field : fields) {
     const std::string given = text::lower_case(field.name()) + "=" + field.value();
     const std::string invalid = "scontrol: error: Invalid input: " + given;
     for (std::string_view flag :
@@ -284,8 +287,8 @@ Status check_partition(const google::protobuf::RepeatedPtrField<rpc::Field>& fie
   return {};
 }
 
-Status check_node(const rpc::UpdateNodeRequest& update) {
-  for (const rpc::Field& field : update.fields()) {
+Status check_node(const api::UpdateNodeRequest& update) {
+  for (const api::Field& field : update.fields()) {
     if (field.name() == "Weight" && !text::parse_unsigned(field.value(), 0xfffffffe)) {
       return failure("scontrol: error: Weight value (" + field.value() +
                      ") is not a valid number\nNo changes specified");
@@ -293,10 +296,10 @@ Status check_node(const rpc::UpdateNodeRequest& update) {
   }
   return {};
 }
-Status check_node_state(const rpc::UpdateNodeRequest& update) {
+Status check_node_state(const api::UpdateNodeRequest& update) {
   std::string state;
   bool reason = false;
-  for (const rpc::Field& field : update.fields()) {
+  for (const api::Field& field : update.fields()) {
     if (field.name() == "State") state = field.value();
     reason = reason || field.name() == "Reason";
   }
@@ -326,13 +329,14 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
     if (means(entity.name, {"StepId", 4})) return update_steps(entity, others);
     if (means(entity.name, {"NodeName", 3})) {
       UpdateRequests result;
-      rpc::UpdateNodeRequest& update = *result.messages.emplace_back().mutable_update_node();
+      api::UpdateNodeRequest update;
       update.set_node_list(entity.value);
       result.names.push_back(entity.value);
       if (Status status = add_fields(others, kNodeNames, false, update.mutable_fields()); !status)
         return failure(status.error());
       if (Status status = check_node(update); !status) return failure(status.error());
       if (Status status = check_node_state(update); !status) return failure(status.error());
+      result.updates.emplace_back(std::move(update));
       return result;
     }
     if (means(entity.name, {"PartitionName", 3})) {
@@ -342,12 +346,13 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
         of_job = of_job || means(word.name, {"JobId", 3}) || means(word.name, {"JobName", 4});
       if (of_job) continue;
       UpdateRequests result;
-      rpc::UpdatePartitionRequest& update = *result.messages.emplace_back().mutable_update_partition();
+      api::UpdatePartitionRequest update;
       update.set_name(entity.value);
       result.names.push_back(entity.value);
       if (Status status = add_fields(others, kPartitionNames, true, update.mutable_fields()); !status)
         return failure(status.error());
       if (Status status = check_partition(update.fields()); !status) return failure(status.error());
+      result.updates.emplace_back(std::move(update));
       return result;
     }
   }
@@ -364,42 +369,41 @@ Result<UpdateRequests> parse_update(const std::vector<std::string>& arguments) {
       "\"SlurmctldDebug\"");
 }
 
-Result<rpc::ClientMessage> parse_creation(const std::vector<std::string>& arguments) {
+Result<UpdateRequest> parse_creation(const std::vector<std::string>& arguments) {
   if (!arguments.empty() &&
       (names_reservation(arguments) || means(arguments.front(), {"ReservationName", 3})))
-    return parse_reservation(arguments, rpc::CREATE);
+    return parse_reservation(arguments, api::CREATE);
   std::vector<Word> words = parse_words(arguments);
   if (words.empty()) return failure("too few arguments for create keyword");
   const std::string given = arguments.front();
   for (size_t i = 0; i < words.size(); ++i) {
     if (!means(words[i].name, {"PartitionName", 3})) continue;
-    rpc::ClientMessage message;
-    rpc::UpdatePartitionRequest& create = *message.mutable_update_partition();
+    api::UpdatePartitionRequest create;
     create.set_name(words[i].value);
-    create.set_change(rpc::CREATE);
+    create.set_change(api::CREATE);
     words.erase(words.begin() + static_cast<ptrdiff_t>(i));
-    if (words.empty()) return message;
+    if (words.empty()) return create;
     if (Status status = add_fields(words, kPartitionNames, true, create.mutable_fields()); !status)
       return failure(status.error());
     if (Status status = check_partition(create.fields()); !status) return failure(status.error());
-    return message;
+    return create;
   }
   return failure("scontrol: error: Invalid creation entity: " + given);
 }
 
-Result<rpc::ClientMessage> parse_deletion(const std::vector<std::string>& arguments) {
+Result<UpdateRequest> parse_deletion(const std::vector<std::string>& arguments) {
   const std::vector<Word> words = parse_words(arguments);
   if (words.size() == 1 && means(words[0].name, {"PartitionName", 3})) {
-    rpc::ClientMessage message;
-    message.mutable_update_partition()->set_name(words[0].value);
-    message.mutable_update_partition()->set_change(rpc::DELETE);
-    return message;
+    api::UpdatePartitionRequest request;
+    request.set_name(words[0].value);
+    request.set_change(api::DELETE);
+    return request;
   }
   if (words.size() == 1 && means(words[0].name, {"ReservationName", 3})) {
-    rpc::ClientMessage message;
-    message.mutable_update_reservation()->set_name(words[0].value);
-    message.mutable_update_reservation()->set_change(rpc::DELETE);
-    return message;
+    api::UpdateReservationRequest request;
+    request.set_name(words[0].value);
+    request.set_change(api::DELETE);
+    return request;
   }
   return failure("Invalid deletion entity: " + (arguments.empty() ? std::string() : arguments.front()));
 }

@@ -4,17 +4,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "api/updates.pb.h"
 #include "base/result.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::cli {
 
+using UpdateRequest = std::variant<api::UpdateJobRequest, api::UpdateNodeRequest, api::UpdatePartitionRequest,
+                                   api::UpdateReservationRequest>;
+
 struct UpdateRequests {
-  std::vector<rpc::ClientMessage> messages;  // one for each job of a list
-  std::optional<uint32_t> uid;               // of the jobs that are meant by their name
-  std::vector<std::string> names;            // of the job, node or partition, for messages; as many
+  std::vector<UpdateRequest> updates;  // one for each job of a list
+  std::optional<uint32_t> uid;         // of the jobs that are meant by their name
+  std::vector<std::string> names;      // of the job, node or partition, for messages; as many
 };
 
 // Words are Name=Value, or a name and then a value; names in any case, and shortened as far as Slurm has it.
@@ -22,12 +26,13 @@ struct UpdateRequests {
 Result<UpdateRequests> parse_update(const std::vector<std::string>& words);
 
 // ReservationName=NAME and what follows it, for `change`; an error has scontrol's words for the whole of it.
-Result<rpc::ClientMessage> parse_reservation(const std::vector<std::string>& words, rpc::Change change);
+Result<api::UpdateReservationRequest> parse_reservation(const std::vector<std::string>& words,
+                                                        api::Change change);
 // Whether one of the words names a reservation, which is then what is meant, and no job's property.
 bool names_reservation(const std::vector<std::string>& words);
 
 // `scontrol create` and `scontrol delete`, without these words.
-Result<rpc::ClientMessage> parse_creation(const std::vector<std::string>& words);
-Result<rpc::ClientMessage> parse_deletion(const std::vector<std::string>& words);
+Result<UpdateRequest> parse_creation(const std::vector<std::string>& words);
+Result<UpdateRequest> parse_deletion(const std::vector<std::string>& words);
 
 }  // namespace minke::cli

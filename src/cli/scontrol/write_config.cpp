@@ -10,8 +10,11 @@
 #include <iterator>
 #include <vector>
 
+#include "api/field.pb.h"
+#include "api/machine.pb.h"
 #include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
+#include "model/cluster.pb.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 
@@ -32,7 +35,7 @@ std::string without_unit(const std::string& value) {
   return value;
 }
 
-void append_parameter(std::string& out, const rpc::Field& field) {
+void append_parameter(std::string& out, const api::Field& field) {
   const bool derived =
       std::find(std::begin(kNoParameters), std::end(kNoParameters), field.name()) != std::end(kNoParameters);
   const bool unset = field.value().empty() || field.value().starts_with("(null");
@@ -53,7 +56,7 @@ std::string node_properties(const NodeRecord& node) {
       fmt::format("Sockets={} CoresPerSocket={} ThreadsPerCore={} RealMemory={} TmpDisk={}", node.sockets(),
                   node.cores_per_socket(), node.threads_per_core(), node.memory_mib(), node.tmp_disk_mib());
   std::string gres;
-  append_gres_offer(gres, node.gres());
+  view::append_gres_offer(gres, node.gres());
   if (!node.gres().empty()) out += " Gres=" + gres;
   if (!node.features().empty()) out += " Feature=" + joined(node.features());
   if (node.weight() != 1) out += " Weight=" + std::to_string(node.weight());
@@ -126,21 +129,19 @@ void append_partition(std::string& out, const PartitionRecord& partition) {
 }  // namespace
 
 int Scontrol::write_configuration(std::string path) {
-  Client* daemon = client();
-  if (daemon == nullptr) return 1;
+  engine::Engine* cluster = open_cluster();
+  if (cluster == nullptr) return 1;
   const auto fail = [&](const std::string& why) { return complain("slurm_write_ctl_conf error: " + why); };
-  rpc::ClientMessage request;
-  request.mutable_query_config();
-  const auto config = daemon->call(std::move(request));
+  const auto config = cluster->configuration();
   if (!config) return fail(config.error().message);
-  const auto nodes = fetch_nodes(*daemon);
-  const auto partitions = fetch_partitions(*daemon);
+  const auto nodes = fetch_nodes(*cluster);
+  const auto partitions = fetch_partitions(*cluster);
   if (!nodes || !partitions) return fail((nodes ? partitions.error() : nodes.error()).message);
 
   std::string time;
-  append_time(time, nodes->now, context(nodes->now), "");
+  view::append_time(time, nodes->now, context(nodes->now), "");
   std::string out = "# slurm.conf of " + time + ", as Minke is configured\n";
-  for (const rpc::Field& field : config->config().values()) append_parameter(out, field);
+  for (const api::Field& field : config->values()) append_parameter(out, field);
   out += "\n";
   append_nodes(out, nodes->records);
   for (const PartitionRecord* partition : partitions->records) append_partition(out, *partition);

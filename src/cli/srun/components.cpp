@@ -14,7 +14,8 @@
 #include <iterator>
 #include <map>
 
-#include "engine/embedded/job_environment.h"
+#include "api/steps.pb.h"
+#include "environment/job_environment.h"
 #include "os/fd.h"
 #include "submit/option_table.h"
 #include "text/hostlist.h"
@@ -129,14 +130,14 @@ bool of_one_job(const std::vector<HetStepPart>& parts) {
 }  // namespace
 
 std::vector<std::string> join_parts(std::vector<HetStepPart>& parts) {
-  rpc::HetStep whole;
+  api::HetStep whole;
   std::vector<std::string> names, job_names;
   std::vector<uint32_t> tasks, cpus;
   for (HetStepPart& part : parts) {
     const auto of_job = static_cast<uint32_t>(std::max(1, part.job.nodes_size()));
     const uint32_t nodes = std::min({part.spec.has_min_nodes() ? part.spec.min_nodes() : of_job, of_job,
                                      std::max(1U, part.spec.ntasks())});
-    rpc::HetStep& own = *part.spec.mutable_het();
+    api::HetStep& own = *part.spec.mutable_het();
     own.set_job_id(part.job.het_job_id() != 0 ? part.job.het_job_id() : part.job.job_id());
     own.set_first_task(whole.tasks());
     own.set_first_node(whole.nodes());
@@ -156,19 +157,19 @@ std::vector<std::string> join_parts(std::vector<HetStepPart>& parts) {
       names.push_back(part.job.nodes(static_cast<int>(i)).node());
   }
   const auto set = [](std::string& environment, const std::vector<std::string>& variables) {
-    environment = engine::merge_environment(environment, variables, "");
+    environment = environment::merge_environment(environment, variables, "");
   };
   const std::string of_jobs = text::compress_hostlist_sorted(job_names);
   for (HetStepPart& part : parts) {
-    rpc::HetStep& own = *part.spec.mutable_het();
+    api::HetStep& own = *part.spec.mutable_het();
     own.set_tasks(whole.tasks());
     own.set_nodes(whole.nodes());
     own.set_node_list(text::compress_hostlist_sorted(names));
-    own.set_tasks_per_node(engine::counts_per_node(tasks));
+    own.set_tasks_per_node(environment::counts_per_node(tasks));
     if (of_one_job(parts)) continue;
     set(*part.spec.mutable_environment(), {"SLURM_JOB_NODELIST=" + of_jobs, "SLURM_NODELIST=" + of_jobs,
                                            "SLURM_JOB_NUM_NODES=" + std::to_string(cpus.size()),
-                                           "SLURM_JOB_CPUS_PER_NODE=" + engine::counts_per_node(cpus)});
+                                           "SLURM_JOB_CPUS_PER_NODE=" + environment::counts_per_node(cpus)});
   }
   std::vector<std::string> node_of_task;
   for (size_t i = 0; i < tasks.size() && !names.empty(); ++i)

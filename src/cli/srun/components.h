@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
-#include "model/job.pb.h"
+#include "api/steps.pb.h"
+#include "model/job_record.pb.h"
 #include "mpi/server.h"
 #include "submit/job_request.h"
 
@@ -23,7 +23,7 @@ struct HetStepPart {
   submit::CommandLine line;
   submit::JobRequest request;
   model::JobRecord job;
-  rpc::StepSpec spec;
+  api::StepSpec spec;
   std::string mpi_address;  // of the server of the world that its tasks are in; empty: there is none
 };
 

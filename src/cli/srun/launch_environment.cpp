@@ -19,9 +19,12 @@
 #include <ctime>
 #include <initializer_list>
 
+#include "api/submission.pb.h"
 #include "base/version.h"
-#include "engine/embedded/job_environment.h"
+#include "environment/job_environment.h"
 #include "model/error.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "submit/environment.h"
@@ -94,7 +97,7 @@ void complete_submission(submit::JobRequest& request, int argc, char** argv) {
   }
 }
 
-void put_specs(const submit::JobRequest& request, rpc::SubmitRequest& submission) {
+void put_specs(const submit::JobRequest& request, api::SubmitRequest& submission) {
   if (request.het_components.empty()) {
     *submission.mutable_spec() = request.spec;
     return;
@@ -198,7 +201,7 @@ std::string without(std::string_view block, std::initializer_list<std::string_vi
 
 // What a job that submits another one passes on of itself, and the other one would take for its own.
 std::string without_other_jobs(std::string_view block, const model::JobSpec& spec) {
-  const bool had_cpus = engine::has_variable(block, "SLURM_CPUS_PER_TASK=");
+  const bool had_cpus = environment::has_variable(block, "SLURM_CPUS_PER_TASK=");
   std::string own = without(block, {"SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE", "SLURM_JOB_GPUS",
                                     "SLURM_JOB_ACCOUNT", "SLURM_JOB_QOS"});
   if (had_cpus && !spec.has_cpus_per_task())

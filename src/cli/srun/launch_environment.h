@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "rpc/messages.pb.h"
 #include "submit/job_request.h"
+
+namespace minke::api {
+class SubmitRequest;
+}  // namespace minke::api
 
 namespace minke::cli {
 
@@ -22,7 +25,7 @@ uint32_t current_umask();
 // they were submitted: host, command line, umask, and the soft limits that are to be propagated. Then into
 // `submission`.
 void complete_submission(submit::JobRequest& request, int argc, char** argv);
-void put_specs(const submit::JobRequest& request, rpc::SubmitRequest& submission);
+void put_specs(const submit::JobRequest& request, api::SubmitRequest& submission);
 // Puts the soft limits that are to be propagated into the request, by --propagate's names.
 void propagate_limits(submit::JobRequest& request);
 

@@ -13,6 +13,10 @@
 #include <optional>
 #include <string_view>
 
+#include "api/steps.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
+
 namespace minke::cli {
 
 namespace {
@@ -38,7 +42,7 @@ StepIo::~StepIo() {
 
 // A pipe for each task, of which the task gets one end and `ours` the other. `input`: the task reads from it.
 template <typename Ours>
-Status StepIo::pipe_tasks(const Part& part, bool input, rpc::StepStream& stream,
+Status StepIo::pipe_tasks(const Part& part, bool input, api::StepStream& stream,
                           std::vector<os::UniqueFd>& to_send, Ours ours) {
   stream.set_first_descriptor(static_cast<uint32_t>(to_send.size()));
   stream.set_descriptors(part.tasks);
@@ -52,7 +56,7 @@ Status StepIo::pipe_tasks(const Part& part, bool input, rpc::StepStream& stream,
 }
 
 Status StepIo::pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
-                           rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
+                           api::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
   if (::fcntl(to, F_GETFD) < 0) return {};  // closed by who started srun: the tasks get /dev/null
   const bool lines = part.all_tasks > 1 && !request.unbuffered;
   return pipe_tasks(part, false, stream, to_send, [&](uint32_t task, os::UniqueFd end) {
@@ -62,7 +66,7 @@ Status StepIo::pipe_output(const submit::JobRequest& request, const Part& part, 
 }
 
 Status StepIo::pipe_to_file(const submit::JobRequest& request, const Part& part, const std::string& pattern,
-                            bool is_error, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
+                            bool is_error, api::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
   const std::string path = pattern.starts_with('/') ? pattern : request.spec.work_dir() + "/" + pattern;
   // Components of a heterogeneous job share a file, which the first one's srun has opened before.
   const bool shared = part.first_task != 0 && !text::differs_by_task(pattern);
@@ -73,7 +77,7 @@ Status StepIo::pipe_to_file(const submit::JobRequest& request, const Part& part,
   });
 }
 
-Status StepIo::open_files(text::FilePatternValues values, const rpc::StepStarted& started) {
+Status StepIo::open_files(text::FilePatternValues values, const api::StepStarted& started) {
   values.step = std::to_string(started.step_id());
   std::vector<std::string> nodes;
   for (const LabelledFile& file : labelled_files_) {
@@ -102,7 +106,7 @@ Status StepIo::open_files(text::FilePatternValues values, const rpc::StepStarted
   return {};
 }
 
-Status StepIo::pipe_input(const Part& part, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
+Status StepIo::pipe_input(const Part& part, api::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
   const Status done = pipe_tasks(part, true, stream, to_send, [&](uint32_t task, os::UniqueFd end) {
     pump_.add_input(std::move(end), task);
   });
@@ -111,7 +115,7 @@ Status StepIo::pipe_input(const Part& part, rpc::StepStream& stream, std::vector
   return {};
 }
 
-Status StepIo::open_terminal(rpc::StepSpec& spec, std::vector<os::UniqueFd>& to_send) {
+Status StepIo::open_terminal(api::StepSpec& spec, std::vector<os::UniqueFd>& to_send) {
   int master, slave;
   winsize size{};
   const bool has_size = ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0;
@@ -123,7 +127,7 @@ Status StepIo::open_terminal(rpc::StepSpec& spec, std::vector<os::UniqueFd>& to_
   terminal_.reset(master);
   ::fcntl(master, F_SETFD, FD_CLOEXEC);
   ::fcntl(slave, F_SETFD, FD_CLOEXEC);
-  for (rpc::StepStream* stream : {spec.mutable_stdin(), spec.mutable_stdout(), spec.mutable_stderr()}) {
+  for (api::StepStream* stream : {spec.mutable_stdin(), spec.mutable_stdout(), spec.mutable_stderr()}) {
     stream->set_first_descriptor(static_cast<uint32_t>(to_send.size()));
     stream->set_descriptors(1);
     stream->set_only_task(0);
@@ -150,7 +154,7 @@ void StepIo::resize() {
   if (terminal_ && ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
 }
 
-Status StepIo::set_up(const submit::JobRequest& request, const Part& part, rpc::StepSpec& spec,
+Status StepIo::set_up(const submit::JobRequest& request, const Part& part, api::StepSpec& spec,
                       std::vector<os::UniqueFd>& to_send) {
   if (request.pty) return open_terminal(spec, to_send);
   part_ = part;
@@ -176,7 +180,7 @@ Status StepIo::set_up(const submit::JobRequest& request, const Part& part, rpc::
   } else if (input != "none" && ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && !is_null_device(STDIN_FILENO)) {
     if (const Status done = pipe_input(part, *spec.mutable_stdin(), to_send); !done) return done;
   }
-  const auto output = [&](const std::string& path, int fd, rpc::StepStream& stream) -> Status {
+  const auto output = [&](const std::string& path, int fd, api::StepStream& stream) -> Status {
     const bool is_error = fd == STDERR_FILENO;
     if (is_number(path)) {
       const auto one = only(path);

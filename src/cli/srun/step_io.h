@@ -10,9 +10,15 @@
 #include "base/result.h"
 #include "cli/srun/step_pump.h"
 #include "os/fd.h"
-#include "rpc/messages.pb.h"
 #include "submit/job_request.h"
 #include "text/file_pattern.h"
+
+namespace minke::api {
+class StepSpec;
+class StepStarted;
+class StepStream;
+class StepTaskExit;
+}  // namespace minke::api
 
 namespace minke::cli {
 
@@ -28,29 +34,29 @@ class StepIo {
     uint32_t first_task = 0, tasks = 1, all_tasks = 1, first_node = 0;
   };
   // Fills in the streams of `spec`; the descriptors that go with it are appended to `to_send`.
-  Status set_up(const submit::JobRequest& request, const Part& part, rpc::StepSpec& spec,
+  Status set_up(const submit::JobRequest& request, const Part& part, api::StepSpec& spec,
                 std::vector<os::UniqueFd>& to_send);
   void start() { pump_.start(); }
   // Files with labelled lines are srun's own to write; their names depend on the step. `values`: of the job.
   // An error is for behind "srun: error: ".
-  Status open_files(text::FilePatternValues values, const rpc::StepStarted& started);
+  Status open_files(text::FilePatternValues values, const api::StepStarted& started);
   void attach(const std::string& socket_path) { pump_.attach(socket_path); }
-  void task_ended(const rpc::StepTaskExit& exit) { pump_.task_ended(exit); }
+  void task_ended(const api::StepTaskExit& exit) { pump_.task_ended(exit); }
   // srun's terminal has another size now.
   void resize();
   // The step has ended.
   void finish();
 
  private:
-  Status open_terminal(rpc::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
+  Status open_terminal(api::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
   template <typename Ours>
-  Status pipe_tasks(const Part& part, bool input, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send,
+  Status pipe_tasks(const Part& part, bool input, api::StepStream& stream, std::vector<os::UniqueFd>& to_send,
                     Ours ours);
   Status pipe_output(const submit::JobRequest& request, const Part& part, int to, bool is_error,
-                     rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
+                     api::StepStream& stream, std::vector<os::UniqueFd>& to_send);
   Status pipe_to_file(const submit::JobRequest& request, const Part& part, const std::string& pattern,
-                      bool is_error, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
-  Status pipe_input(const Part& part, rpc::StepStream& stream, std::vector<os::UniqueFd>& to_send);
+                      bool is_error, api::StepStream& stream, std::vector<os::UniqueFd>& to_send);
+  Status pipe_input(const Part& part, api::StepStream& stream, std::vector<os::UniqueFd>& to_send);
 
   struct LabelledFile {
     uint32_t task = 0;

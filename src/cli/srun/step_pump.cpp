@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "api/attach.pb.h"
+#include "api/steps.pb.h"
 #include "rpc/socket.h"
 
 namespace minke::cli {
@@ -111,12 +113,12 @@ void StepPump::attach(std::string socket_path) {
     if (uid != ::geteuid() && uid != 0) return;
     ::setsockopt(socket->get(), SOL_SOCKET, SO_SNDTIMEO, &kAttachedPatience, sizeof(kAttachedPatience));
     attached_.push_back({rpc::Channel(std::move(*socket))});
-    const auto tell = [this](const rpc::AttachMessage& message) {
+    const auto tell = [this](const api::AttachMessage& message) {
       attached_.back().gone = attached_.back().gone || !attached_.back().channel.send(message);
     };
-    for (const rpc::AttachMessage& message : recent_) tell(message);
-    for (const rpc::StepTaskExit& exit : exits_) {
-      rpc::AttachMessage message;
+    for (const api::AttachMessage& message : recent_) tell(message);
+    for (const api::StepTaskExit& exit : exits_) {
+      api::AttachMessage message;
       *message.mutable_exit() = exit;
       tell(message);
     }
@@ -132,14 +134,14 @@ void StepPump::direct(uint32_t task, bool is_error, int fd) {
   });
 }
 
-void StepPump::task_ended(const rpc::StepTaskExit& exit) {
+void StepPump::task_ended(const api::StepTaskExit& exit) {
   post([this, exit] {
     exits_.push_back(exit);
     // What the task wrote before it ended comes first.
     for (Output& output : outputs_) {
       if (output.task == exit.rank() && output.from && !read_output(output)) output.from.reset();
     }
-    rpc::AttachMessage message;
+    api::AttachMessage message;
     *message.mutable_exit() = exit;
     tell_attached(message);
   });
@@ -209,7 +211,7 @@ void StepPump::run() {
   }
 }
 
-void StepPump::remember(const rpc::AttachMessage& message) {
+void StepPump::remember(const api::AttachMessage& message) {
   recent_.push_back(message);
   recent_bytes_ += message.output().data().size();
   while (recent_.size() > kRecentPieces || recent_bytes_ > kRecentBytes) {
@@ -228,7 +230,7 @@ bool StepPump::read_output(Output& output) {
     if (got <= 0) return false;  // EIO: the last holder of a terminal's other side is gone
     const std::string_view bytes(buffer, static_cast<size_t>(got));
     output.to.write(bytes);
-    rpc::AttachMessage message;
+    api::AttachMessage message;
     message.mutable_output()->set_rank(output.task);
     message.mutable_output()->set_is_error(output.is_error);
     message.mutable_output()->set_data(bytes.data(), bytes.size());
@@ -274,7 +276,7 @@ void StepPump::write_input(Input& input) {
 
 void StepPump::read_attached(Attached& attached) {
   do {
-    rpc::AttachMessage message;
+    api::AttachMessage message;
     if (!attached.channel.receive(message, std::chrono::seconds(kAttachedPatience.tv_sec))) {
       attached.gone = true;
       return;
@@ -289,7 +291,7 @@ void StepPump::read_attached(Attached& attached) {
   } while (attached.channel.has_buffered_frame());
 }
 
-void StepPump::tell_attached(const rpc::AttachMessage& message) {
+void StepPump::tell_attached(const api::AttachMessage& message) {
   for (Attached& attached : attached_) {
     if (!attached.gone && !attached.channel.send(message)) attached.gone = true;
   }

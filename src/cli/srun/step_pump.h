@@ -15,9 +15,10 @@
 #include <thread>
 #include <vector>
 
+#include "api/attach.pb.h"
+#include "api/steps.pb.h"
 #include "os/fd.h"
 #include "rpc/channel.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::cli {
 
@@ -61,7 +62,7 @@ class StepPump {
   void direct(uint32_t task, bool is_error, int fd);
   // A sattach waits at this socket for a connection.
   void attach(std::string socket_path);
-  void task_ended(const rpc::StepTaskExit& exit);
+  void task_ended(const api::StepTaskExit& exit);
   // The tasks have ended: what they wrote is passed on, and the thread ends.
   void finish();
 
@@ -87,19 +88,19 @@ class StepPump {
   void post(std::function<void()> what);
   void do_posted();
   bool read_output(Output& output);  // false: there is no more
-  void remember(const rpc::AttachMessage& message);
+  void remember(const api::AttachMessage& message);
   void read_input();
   void end_input();
   void write_input(Input& input);
   void read_attached(Attached& attached);
-  void tell_attached(const rpc::AttachMessage& message);
+  void tell_attached(const api::AttachMessage& message);
   bool input_is_wanted() const;
 
   std::list<Output> outputs_;
   std::list<Input> inputs_;
   std::list<Attached> attached_;
-  std::vector<rpc::StepTaskExit> exits_;
-  std::deque<rpc::AttachMessage> recent_;  // output, for who attaches now
+  std::vector<api::StepTaskExit> exits_;
+  std::deque<api::AttachMessage> recent_;  // output, for who attaches now
   size_t recent_bytes_ = 0;
   int input_ = -1;
   std::thread thread_;

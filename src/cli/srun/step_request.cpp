@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/steps.pb.h"
 #include "cli/allocation.h"
 #include "cli/srun/launch_environment.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
 #include "os/files.h"
 #include "submit/implied.h"
 #include "submit/multi_prog.h"
@@ -135,7 +138,7 @@ std::vector<std::string> memory_binding(const text::MemBind& bind) {
 }
 
 // `nodes`: of the step.
-std::vector<std::string> own_variables(const submit::JobRequest& request, const rpc::StepSpec& spec,
+std::vector<std::string> own_variables(const submit::JobRequest& request, const api::StepSpec& spec,
                                        uint32_t nodes) {
   char mask[16];
   std::snprintf(mask, sizeof mask, "%04o", spec.umask());
@@ -179,12 +182,12 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
 
 }  // namespace
 
-Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& request,
+Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& request,
                                      const model::JobRecord& job, std::string environment) {
   const model::JobSpec& asked = request.spec;
   const auto of_job = static_cast<uint32_t>(std::max(1, job.nodes_size()));
   const bool inside = request.job_id.has_value();
-  rpc::StepSpec spec;
+  api::StepSpec spec;
   if (on_command_line(request, "job-name")) spec.set_name(asked.name());
   uint32_t nodes = asked.has_min_nodes() ? asked.min_nodes() : of_job;
   if (inside) {
@@ -231,7 +234,7 @@ Result<rpc::StepSpec> make_step_spec(const submit::Invocation& invocation, const
     auto programs = submit::parse_multi_prog(*content, path, tasks);
     if (!programs) return failure(programs.error());
     for (const auto& program : *programs) {
-      rpc::StepProgram& one = *spec.add_programs();
+      api::StepProgram& one = *spec.add_programs();
       for (const std::string& word : program) one.add_argv(word);
     }
   }

@@ -13,10 +13,17 @@
 #include <iterator>
 #include <map>
 
+#include "api/actions.pb.h"
+#include "api/field.pb.h"
+#include "api/steps.pb.h"
 #include "cli/srun/launch_environment.h"
-#include "engine/embedded/job_paths.h"
+#include "environment/job_paths.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "os/fd.h"
+#include "os/random_key.h"
+#include "rpc/messages.pb.h"
 #include "text/cpu_bind.h"
 #include "text/state.h"
 #include "text/timestamp.h"
@@ -33,8 +40,9 @@ constexpr auto kAfterInterrupt = std::chrono::milliseconds(200);
 
 }  // namespace
 
-StepRun::StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation,
-                 const model::JobRecord& job, uint32_t tasks, std::unique_ptr<mpi::Server> mpi)
+StepRun::StepRun(engine::embedded::Client& client, const submit::JobRequest& request,
+                 const submit::Invocation& invocation, const model::JobRecord& job, uint32_t tasks,
+                 std::unique_ptr<mpi::Server> mpi)
     : client_(client),
       request_(request),
       invocation_(invocation),
@@ -62,12 +70,12 @@ std::string StepRun::step_name() const {
   return "StepId=" + std::to_string(job_id_) + "." + std::to_string(step_id_);
 }
 
-int StepRun::run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io) {
+int StepRun::run(api::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io) {
   io_ = &io;
   descriptors_ = std::move(descriptors);
   message_.set_request_id(kStepRequest);
-  rpc::CreateStepRequest& create = *message_.mutable_create_step();
-  create.set_key(random_key());
+  api::CreateStepRequest& create = *message_.mutable_create_step();
+  create.set_key(os::random_key());
   create.set_job_id(job_id_);
   *create.mutable_spec() = std::move(spec);
   io.start();
@@ -93,7 +101,7 @@ int StepRun::run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, Step
     }
     if (reply.request_id() == kConfigRequest && reply.has_config()) {
       int seconds = 30;
-      for (const rpc::Field& field : reply.config().values()) {
+      for (const api::Field& field : reply.config().values()) {
         if (field.name() == "KillWait") seconds = std::atoi(field.value().c_str());
       }
       if (aborting_) {
@@ -107,7 +115,7 @@ int StepRun::run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, Step
     if (reply.request_id() != kStepRequest) continue;
     if (reply.has_error()) {
       return complain("Unable to create step for job " + std::to_string(job_id_) + ": " +
-                      error_of(reply.error()).message);
+                      engine::embedded::error_of(reply.error()).message);
     }
     handle(reply.step());
   }
@@ -132,14 +140,14 @@ bool StepRun::ask(bool again) {
   return true;
 }
 
-void StepRun::handle(const rpc::StepEvent& event) {
+void StepRun::handle(const api::StepEvent& event) {
   switch (event.event_case()) {
-    case rpc::StepEvent::kWaiting:
+    case api::StepEvent::kWaiting:
       say("Job " + std::to_string(job_id_) + " step creation temporarily disabled, retrying (" +
           event.waiting() + ")");
       waited_ = true;
       break;
-    case rpc::StepEvent::kNote:
+    case api::StepEvent::kNote:
       // The words of a step's own daemon in Slurm come as they are.
       if (event.note().starts_with("Job step aborted")) {
         if (!std::exchange(told_abort_, true)) say(event.note());
@@ -149,33 +157,33 @@ void StepRun::handle(const rpc::StepEvent& event) {
         say(event.note());
       }
       break;
-    case rpc::StepEvent::kStarted:
+    case api::StepEvent::kStarted:
       on_started(event.started());
       break;
-    case rpc::StepEvent::kTaskExit:
+    case api::StepEvent::kTaskExit:
       on_task_exit(event.task_exit());
       break;
-    case rpc::StepEvent::kEnded:
+    case api::StepEvent::kEnded:
       ended_ = true;
       record_ = event.ended().step();
       launch_error_ = event.ended().launch_error();
       if (!launch_error_.empty()) complain(launch_error_);
       break;
-    case rpc::StepEvent::kAttach:
+    case api::StepEvent::kAttach:
       io_->attach(event.attach().socket());
       break;
-    case rpc::StepEvent::EVENT_NOT_SET:
+    case api::StepEvent::EVENT_NOT_SET:
       break;
   }
 }
 
-void StepRun::on_started(const rpc::StepStarted& started) {
+void StepRun::on_started(const api::StepStarted& started) {
   if (waited_) say("Step created for job " + std::to_string(job_id_));
   waited_ = false;
   step_id_ = started.step_id();
   if (std::exchange(started_, true)) return;  // told again after the daemon was restarted
   pids_.assign(started.pids().begin(), started.pids().end());
-  if (const Status open = io_->open_files(engine::pattern_values(job_), started); !open) {
+  if (const Status open = io_->open_files(environment::pattern_values(job_), started); !open) {
     complain(open.error().message);
     abort_code_ = 1;
     send_signal(0);
@@ -199,7 +207,7 @@ void StepRun::on_started(const rpc::StepStarted& started) {
   }
 }
 
-void StepRun::tell_launch(const rpc::StepStarted& started) const {
+void StepRun::tell_launch(const api::StepStarted& started) const {
   std::map<std::string, std::vector<uint32_t>> ranks;
   std::vector<std::string> nodes;
   for (int rank = 0; rank < started.node_of_task_size(); ++rank) {
@@ -223,7 +231,7 @@ void StepRun::tell_launch(const rpc::StepStarted& started) const {
 }
 
 // The messages of the step's own daemon in Slurm, which --slurmd-debug brings to srun.
-void StepRun::tell_node_log(const rpc::StepStarted& started) const {
+void StepRun::tell_node_log(const api::StepStarted& started) const {
   constexpr std::string_view kLevels[] = {"quiet", "fatal",  "error",  "info",   "verbose",
                                           "debug", "debug2", "debug3", "debug4", "debug5"};
   const auto level = std::min<size_t>(*request_.slurmd_debug + 2, std::size(kLevels) - 1);
@@ -248,9 +256,9 @@ void StepRun::tell_node_log(const rpc::StepStarted& started) const {
     std::fprintf(stderr, "slurmstepd: task %zu (%u) started %s\n", rank, pids_[rank], now.c_str());
 }
 
-void StepRun::tell_processes(const rpc::StepStarted& started) const {
+void StepRun::tell_processes(const api::StepStarted& started) const {
   for (int rank = 0; rank < started.pids_size() && rank < started.node_of_task_size(); ++rank) {
-    const rpc::StepSpec& spec = message_.create_step().spec();
+    const api::StepSpec& spec = message_.create_step().spec();
     std::string program = spec.argv(0);
     if (rank < spec.programs_size()) program = spec.programs(rank).argv(0);
     say("task:" + std::to_string(rank) + ", host:" + started.node_of_task(rank) + ", pid:" +
@@ -258,7 +266,7 @@ void StepRun::tell_processes(const rpc::StepStarted& started) const {
   }
 }
 
-void StepRun::on_task_exit(const rpc::StepTaskExit& task) {
+void StepRun::on_task_exit(const api::StepTaskExit& task) {
   if (request_.slurmd_debug && task.rank() < pids_.size()) {
     const int status = task.status();
     const std::string end = WIFSIGNALED(status) ? " by signal " + std::to_string(WTERMSIG(status))
@@ -356,7 +364,7 @@ void StepRun::send_signal(int number) {
   if (!started_) return;
   rpc::ClientMessage message;
   message.set_request_id(kSignalRequest);
-  rpc::SignalRequest& signal = *message.mutable_signal();
+  api::SignalRequest& signal = *message.mutable_signal();
   signal.mutable_filter()->add_jobs()->set_job_id(job_id_);
   signal.set_step_id(step_id_);
   signal.set_signal(static_cast<uint32_t>(number));

@@ -11,23 +11,38 @@
 #include <string>
 #include <vector>
 
-#include "cli/client.h"
 #include "cli/srun/step_io.h"
 #include "cli/srun/task_table.h"
+#include "engine/embedded/client.h"
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "mpi/server.h"
 #include "os/fd.h"
+#include "rpc/messages.pb.h"
 #include "submit/job_request.h"
+
+namespace minke::api {
+class StepEvent;
+class StepSpec;
+class StepStarted;
+class StepTaskExit;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::cli {
 
 class StepRun {
  public:
   // `mpi`: may be null. `tasks`: how many the step has.
-  StepRun(Client& client, const submit::JobRequest& request, const submit::Invocation& invocation,
-          const model::JobRecord& job, uint32_t tasks, std::unique_ptr<mpi::Server> mpi);
+  StepRun(engine::embedded::Client& client, const submit::JobRequest& request,
+          const submit::Invocation& invocation, const model::JobRecord& job, uint32_t tasks,
+          std::unique_ptr<mpi::Server> mpi);
 
   // Runs the step to its end; the exit status of srun.
-  int run(rpc::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io);
+  int run(api::StepSpec spec, std::vector<os::UniqueFd> descriptors, StepIo& io);
   // Whether the kernel killed any of its tasks for want of memory.
   bool out_of_memory() const { return record_.state() == model::JOB_OOM; }
   // The step's number is written there when it has one.
@@ -41,12 +56,12 @@ class StepRun {
   void say(const std::string& text) const;  // unless --quiet
   bool ask(bool again);
   void wait();
-  void handle(const rpc::StepEvent& event);
-  void on_started(const rpc::StepStarted& started);
-  void tell_launch(const rpc::StepStarted& started) const;     // --verbose
-  void tell_node_log(const rpc::StepStarted& started) const;   // --slurmd-debug
-  void tell_processes(const rpc::StepStarted& started) const;  // --debugger-test
-  void on_task_exit(const rpc::StepTaskExit& task);
+  void handle(const api::StepEvent& event);
+  void on_started(const api::StepStarted& started);
+  void tell_launch(const api::StepStarted& started) const;     // --verbose
+  void tell_node_log(const api::StepStarted& started) const;   // --slurmd-debug
+  void tell_processes(const api::StepStarted& started) const;  // --debugger-test
+  void on_task_exit(const api::StepTaskExit& task);
   void on_signal();
   void on_abort();
   void on_time();
@@ -59,7 +74,7 @@ class StepRun {
   std::string step_name() const;
   int exit_status() const;
 
-  Client& client_;
+  engine::embedded::Client& client_;
   const submit::JobRequest& request_;
   const submit::Invocation& invocation_;
   const model::JobRecord& job_;

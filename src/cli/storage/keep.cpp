@@ -30,6 +30,7 @@
 #include "cli/storage/tier_places.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/config_helpers.h"
+#include "model/cluster.pb.h"
 #include "node/discovery.h"
 #include "os/beneath.h"
 #include "os/fd.h"

@@ -15,6 +15,7 @@
 #include "cli/storage/storage.h"
 #include "cli/storage/tier_places.h"
 #include "engine/embedded/config.h"
+#include "model/cluster.pb.h"
 #include "node/discovery.h"
 #include "os/files.h"
 #include "os/minke_home.h"

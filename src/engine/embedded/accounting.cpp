@@ -3,9 +3,12 @@
 #include <memory>
 #include <utility>
 
+#include "api/accounting.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/steps.h"
+#include "model/script_node.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine {
 
@@ -24,9 +27,9 @@ void apply_notes(JobRecord& record) {
 
 }  // namespace
 
-void Queries::accounting(const rpc::QueryAccountingRequest& given, Viewer viewer, Part part) {
-  const auto asked = std::make_shared<const rpc::QueryAccountingRequest>(given);
-  const rpc::QueryAccountingRequest& request = *asked;
+void Queries::accounting(const api::QueryAccountingRequest& given, Viewer viewer, Part part) {
+  const auto asked = std::make_shared<const api::QueryAccountingRequest>(given);
+  const api::QueryAccountingRequest& request = *asked;
   const auto matcher = std::make_shared<const JobMatcher>(request.filter(), viewer);
   store::AccountingQuery query;
   query.job_ids = stored_ids(request.filter(), core_.store);
@@ -49,7 +52,7 @@ void Queries::accounting(const rpc::QueryAccountingRequest& given, Viewer viewer
         }
         const bool last = chunk->empty();
         for (store::AccountedJob& stored : *chunk) {
-          rpc::AccountedJob accounted;
+          api::AccountedJob accounted;
           JobRecord& record = *accounted.mutable_job();
           const Job* job = core_.state.find(stored.job.record.job_id());
           if (job != nullptr && job->restarts == stored.job.record.restarts()) {
@@ -83,7 +86,7 @@ void Queries::accounting(const rpc::QueryAccountingRequest& given, Viewer viewer
               step.set_num_nodes(1);
               step.set_num_tasks(1);
               step.set_num_cpus(record.num_cpus());
-              if (record.nodes_size() > 0) add_holdings(step, script_node(record));
+              if (record.nodes_size() > 0) add_holdings(step, model::script_node(record));
               step.set_array_job_id(record.array_job_id());
               if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
               *step.mutable_usage() = record.usage();

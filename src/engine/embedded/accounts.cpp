@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <ctime>
 
+#include "accounts/fair_shares.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "sched/allocation_shares.h"
-#include "sched/fair_shares.h"
 #include "text/licenses.h"
 #include "text/number.h"
 #include "text/state.h"
@@ -60,8 +60,9 @@ std::string without_suffix(const std::string& account) {
 
 }  // namespace
 
-sched::TresCounts tres_counts(const JobRecord& record, const sched::TresWeights* weights, double* billing) {
-  sched::TresCounts counts;
+accounts::TresCounts tres_counts(const JobRecord& record, const accounts::TresWeights* weights,
+                                 double* billing) {
+  accounts::TresCounts counts;
   const auto add = [&](const std::string& name, uint64_t count) {
     if (count == 0) return;
     for (auto& [known, sum] : counts) {
@@ -83,7 +84,7 @@ sched::TresCounts tres_counts(const JobRecord& record, const sched::TresWeights*
     for (const auto& [name, count] : *licenses) add("license/" + name, count);
   }
   const double units =
-      weights == nullptr ? static_cast<double>(record.num_cpus()) : sched::billing_of(counts, *weights);
+      weights == nullptr ? static_cast<double>(record.num_cpus()) : accounts::billing_of(counts, *weights);
   add("billing", static_cast<uint64_t>(units));
   if (billing != nullptr) *billing = units;
   return counts;
@@ -118,7 +119,7 @@ Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const 
   }
   const UserRecord* record = book_.user(user);
   if (wanted.empty()) {
-    const bool root_only = own.size() > 1 && own.back() == sched::kRootAccount;
+    const bool root_only = own.size() > 1 && own.back() == accounts::kRootAccount;
     if (policy.ask_account && own.size() > (root_only ? 2u : 1u)) {
       const std::string line(40, '-');
       return failure("Unspecified error\n" + line + "\nYou are associated with multiple " + suffix +
@@ -178,8 +179,8 @@ Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {
   return charge;
 }
 
-sched::Claim Accounts::claim_of(const Charge& charge, const JobSpec& spec, uint32_t uid,
-                                const sched::Request& request) const {
+accounts::Claim Accounts::claim_of(const Charge& charge, const JobSpec& spec, uint32_t uid,
+                                   const sched::Request& request) const {
   JobRecord record;
   *record.mutable_spec() = spec;
   const sched::LayoutPartition& partition =
@@ -240,7 +241,7 @@ void Accounts::adopt(Job& job) {
   if (job.association != 0 && book_.association(job.association) == nullptr) job.association = 0;
   job.partition_qos = qos_of_first_partition(job);
   submitted(job);
-  if (job.holds_nodes()) started(job);
+  if (job.holds_nodes()) job_started(job, Start::kAdopted);
 }
 
 uint32_t Accounts::qos_of_partition(std::string_view partition) const {
@@ -254,7 +255,7 @@ uint32_t Accounts::qos_of_first_partition(const Job& job) const {
   return qos_of_partition(job.submission->partitions.front());
 }
 
-void Accounts::started(const Job& job) {
+void Accounts::job_started(Job& job, Start) {
   const uint32_t partition_qos = job.details ? qos_of_partition(job.details->partition) : 0;
   if (job.association == 0 && job.qos == 0 && partition_qos == 0) return;
   JobRecord record = core_.state.record_of(job);
@@ -264,7 +265,7 @@ void Accounts::started(const Job& job) {
       add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
                static_cast<uint32_t>(gres.indices_size()));
   }
-  sched::Run run{job.association, job.qos, 0, {}, job.start_time, 0, 1};
+  accounts::Run run{job.association, job.qos, 0, {}, job.start_time, 0, 1};
   run.tres = tres_counts(record, core_.scheduling->billing_weights(record.partition()), &run.billing);
   if (const QosRecord* qos = book_.qos(job.qos); qos != nullptr && qos->has_usage_factor())
     run.factor = qos->usage_factor();
@@ -275,11 +276,11 @@ void Accounts::started(const Job& job) {
   running_[job.id] = std::move(run);
 }
 
-void Accounts::stopped(const Job& job, int64_t end_time) {
+void Accounts::job_freed(Job& job, int64_t end_time) {
   auto found = running_.extract(job.id);
   if (found.empty()) return;
   ledger_.ended(job.id);
-  sched::Run& run = found.mapped();
+  accounts::Run& run = found.mapped();
   const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
   run.start = std::max(run.start + suspended, usage_since_);
   run.end = std::max(run.start, end_time);
@@ -290,18 +291,18 @@ void Accounts::stopped(const Job& job, int64_t end_time) {
   stale_ = true;
 }
 
-std::vector<sched::Run> Accounts::running(int64_t now) const {
-  std::vector<sched::Run> runs;
+std::vector<accounts::Run> Accounts::running(int64_t now) const {
+  std::vector<accounts::Run> runs;
   runs.reserve(running_.size());
   for (const auto& [id, run] : running_) {
-    sched::Run& one = runs.emplace_back(run);
+    accounts::Run& one = runs.emplace_back(run);
     const Job* job = core_.state.find(id);
     const int64_t suspended = job != nullptr && job->details ? job->details->suspended_seconds : 0;
     one.start = std::max(run.start + suspended, usage_since_);
     one.end = std::max(one.start, now);
   }
   // The order in which doubles are added decides about their last bits.
-  std::sort(runs.begin(), runs.end(), [](const sched::Run& a, const sched::Run& b) {
+  std::sort(runs.begin(), runs.end(), [](const accounts::Run& a, const accounts::Run& b) {
     return std::tie(a.association, a.qos, a.start, a.billing) <
            std::tie(b.association, b.qos, b.start, b.billing);
   });
@@ -313,7 +314,7 @@ std::vector<sched::Run> Accounts::running(int64_t now) const {
 uint32_t Accounts::limit_group(const Job& job, const JobSpec& spec, sched::Request& request) {
   if (!core_.config.accounting.limits) return 0;
   const std::string& partition = core_.scheduling->machine().layout().partitions()[request.partition].name;
-  sched::Claim claim{
+  accounts::Claim claim{
       job.association, job.qos, job.uid, {}, job.time_limit_minutes, qos_of_partition(partition)};
   if (!ledger_.limited(claim)) return 0;
   request.max_nodes = std::min(request.max_nodes, std::max(request.min_nodes, ledger_.max_nodes(claim)));
@@ -378,7 +379,7 @@ void Accounts::calculate() {
   const auto runs = running(now);
   totals_ = usage_.totals(book_, runs, now);
   qos_totals_ = usage_.qos_totals(runs, now);
-  fair_shares_ = sched::fair_shares(book_, totals_, shares_in_effect());
+  fair_shares_ = accounts::fair_shares(book_, totals_, shares_in_effect());
 }
 
 double Accounts::fair_share(uint32_t association) const {

@@ -16,23 +16,35 @@
 #include <utility>
 #include <vector>
 
+#include "accounts/account_book.h"
+#include "accounts/fair_tree.h"
+#include "accounts/limit_ledger.h"
+#include "accounts/tres_weights.h"
+#include "accounts/usage_book.h"
 #include "base/result.h"
-#include "engine/embedded/job.h"
-#include "rpc/messages.pb.h"
+#include "engine/embedded/job_events.h"
 #include "rpc/socket.h"
-#include "sched/account_book.h"
-#include "sched/fair_tree.h"
 #include "sched/forecast.h"
-#include "sched/limit_ledger.h"
 #include "sched/request.h"
-#include "sched/tres_weights.h"
-#include "sched/usage_book.h"
+
+namespace minke::api {
+class AccountsReply;
+class QueryAccountsRequest;
+class UpdateAccountsRequest;
+}  // namespace minke::api
+
+namespace minke::model {
+class AssociationRecord;
+class JobRecord;
+class JobSpec;
+enum StateReason : int;
+}  // namespace minke::model
 
 namespace minke::engine {
 
 struct Core;
 
-class Accounts {
+class Accounts : public JobListener {
  public:
   explicit Accounts(Core& core);
 
@@ -55,12 +67,13 @@ class Accounts {
   uint32_t longest_minutes(const Charge& charge, const model::JobSpec& spec,
                            const sched::Request& request) const;
 
-  // Each job: submitted (also when requeued after its end), started, stopped (its run is over), left (for
-  // good).
+  // Each job: submitted (also when requeued after its end), left (for good).
   void submitted(Job& job);
-  void started(const Job& job);
-  void stopped(const Job& job, int64_t end_time);
   void left(Job& job);
+  void job_started(Job& job, Start start) override;
+  void job_freed(Job& job, int64_t end_time) override;
+  void job_requeued(Job& job) override { submitted(job); }
+  void job_ended(Job& job, bool) override { left(job); }
 
   // For sched::Request::limit_group; 0 where no limit can matter. Of a range of nodes, the request keeps
   // those that the limits allow.
@@ -73,10 +86,10 @@ class Accounts {
   // Whether the limits that hold the one count the other too.
   bool limited_together(const Job& job, const Job& other, bool of_qos) const;
 
-  void query(const rpc::QueryAccountsRequest& request, rpc::AccountsReply& reply);
-  Status update(const rpc::UpdateAccountsRequest& request, uint32_t uid);
+  void query(const api::QueryAccountsRequest& request, api::AccountsReply& reply);
+  Status update(const api::UpdateAccountsRequest& request, uint32_t uid);
 
-  const sched::AccountBook& book() const { return book_; }
+  const accounts::AccountBook& book() const { return book_; }
   // Usage and fair share as of now; the limits go by it until the next time.
   void calculate();
   double fair_share(uint32_t association) const;
@@ -84,20 +97,21 @@ class Accounts {
   void partitions_changed();  // some may have another QOS
 
  private:
-  void add_owner(sched::AccountsChange& tree) const;
+  void add_owner(accounts::AccountsChange& tree) const;
   std::string bare_record(const std::string& name) const;
   void store_usage(uint32_t association);
   void withdraw(const Job& job);
   void store_qos_usage(uint32_t qos);
-  Status check_update(const rpc::UpdateAccountsRequest& request, const sched::AccountsChange& change) const;
-  void store_change(const rpc::UpdateAccountsRequest& request, const sched::AccountBook& before);
+  Status check_update(const api::UpdateAccountsRequest& request,
+                      const accounts::AccountsChange& change) const;
+  void store_change(const api::UpdateAccountsRequest& request, const accounts::AccountBook& before);
   // Null where none fits and none is needed.
   Result<const model::AssociationRecord*> association_for(model::JobSpec& spec,
                                                           const std::string& user) const;
-  std::vector<sched::Run> running(int64_t now) const;
-  sched::Claim claim_of(const Job& job) const;  // of one that runs: what it was given
-  sched::Claim claim_of(const Charge& charge, const model::JobSpec& spec, uint32_t uid,
-                        const sched::Request& request) const;  // of one that is submitted
+  std::vector<accounts::Run> running(int64_t now) const;
+  accounts::Claim claim_of(const Job& job) const;  // of one that runs: what it was given
+  accounts::Claim claim_of(const Charge& charge, const model::JobSpec& spec, uint32_t uid,
+                           const sched::Request& request) const;  // of one that is submitted
   std::optional<model::StateReason> refuse(uint32_t group);
   uint32_t qos_of_partition(std::string_view partition) const;  // 0: none
   uint32_t qos_of_first_partition(const Job& job) const;
@@ -105,24 +119,24 @@ class Accounts {
   void reset_usage_if_due(int64_t now);
 
   Core& core_;
-  sched::AccountBook book_;
-  sched::LimitLedger ledger_{book_};
-  sched::UsageBook usage_;
-  int64_t usage_since_ = 0;                           // use before it was reset, or is to be
-  std::unordered_map<uint32_t, sched::Run> running_;  // by job
-  sched::UsageBook::Totals totals_, qos_totals_;
-  std::unordered_map<uint32_t, sched::FairShare> fair_shares_;
+  accounts::AccountBook book_;
+  accounts::LimitLedger ledger_{book_};
+  accounts::UsageBook usage_;
+  int64_t usage_since_ = 0;                              // use before it was reset, or is to be
+  std::unordered_map<uint32_t, accounts::Run> running_;  // by job
+  accounts::UsageBook::Totals totals_, qos_totals_;
+  std::unordered_map<uint32_t, accounts::FairShare> fair_shares_;
   bool stale_ = true;  // totals_: a run has ended since
   sched::LimitGate gate_;
-  using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, sched::TresCounts>;
+  using GroupKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, accounts::TresCounts>;
   std::map<GroupKey, uint32_t> group_ids_;
-  std::vector<sched::Claim> groups_;  // by group - 1
+  std::vector<accounts::Claim> groups_;  // by group - 1
   bool forgetting_ = false;
   std::vector<std::string> damaged_;
 };
 
 // What a job holds, or asks for, as limits and billing count it; with "billing" where `weights` say so.
-sched::TresCounts tres_counts(const model::JobRecord& record, const sched::TresWeights* weights,
-                              double* billing);
+accounts::TresCounts tres_counts(const model::JobRecord& record, const accounts::TresWeights* weights,
+                                 double* billing);
 
 }  // namespace minke::engine

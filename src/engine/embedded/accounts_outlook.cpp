@@ -13,8 +13,8 @@ namespace {
 // What has been used stays as it is: a forecast knows what will hold resources, not what will be charged.
 class LedgerCopy : public sched::ForeseenLimits {
  public:
-  LedgerCopy(const sched::LimitLedger& ledger, const std::vector<sched::Claim>& groups,
-             sched::LimitLedger::Past past)
+  LedgerCopy(const accounts::LimitLedger& ledger, const std::vector<accounts::Claim>& groups,
+             accounts::LimitLedger::Past past)
       : ledger_(ledger), groups_(groups), past_(past) {}
   std::optional<StateReason> refuse(uint32_t group, int64_t now) override {
     return ledger_.start_problem(groups_[group - 1], past_, now);
@@ -25,9 +25,9 @@ class LedgerCopy : public sched::ForeseenLimits {
   void ended(sched::RunKey key) override { ledger_.ended(static_cast<uint32_t>(key)); }
 
  private:
-  sched::LimitLedger ledger_;
-  const std::vector<sched::Claim>& groups_;
-  const sched::LimitLedger::Past past_;
+  accounts::LimitLedger ledger_;
+  const std::vector<accounts::Claim>& groups_;
+  const accounts::LimitLedger::Past past_;
 };
 
 bool any_limit(const Limits& limits) {
@@ -47,13 +47,14 @@ class Words {
   std::string text_;
 };
 
-uint64_t minutes_of(const sched::Usage& usage, const std::string& name) {
+uint64_t minutes_of(const accounts::Usage& usage, const std::string& name) {
   const auto found = usage.tres.find(name);
   const double seconds = name == "billing" ? usage.raw : found == usage.tres.end() ? 0 : found->second;
   return static_cast<uint64_t>(seconds / 60);
 }
 
-std::string in_words(const Limits& limits, const sched::LimitLedger::Use& use, const sched::Usage* past) {
+std::string in_words(const Limits& limits, const accounts::LimitLedger::Use& use,
+                     const accounts::Usage* past) {
   Words words;
   if (limits.has_grp_jobs()) words.used("jobs", use.running, limits.grp_jobs());
   for (const Tres& tres : limits.grp_tres()) {
@@ -76,7 +77,7 @@ std::string in_words(const Limits& limits, const sched::LimitLedger::Use& use, c
   return words.text();
 }
 
-const sched::Usage* usage_in(const sched::UsageBook::Totals& totals, uint32_t id) {
+const accounts::Usage* usage_in(const accounts::UsageBook::Totals& totals, uint32_t id) {
   const auto found = totals.find(id);
   return found == totals.end() ? nullptr : &found->second;
 }
@@ -87,7 +88,7 @@ std::unique_ptr<sched::ForeseenLimits> Accounts::foresee() {
   if (groups_.empty()) return nullptr;
   if (stale_) calculate();
   return std::make_unique<LedgerCopy>(
-      ledger_, groups_, sched::LimitLedger::Past{&totals_, &qos_totals_, core_.config.accounting.safe});
+      ledger_, groups_, accounts::LimitLedger::Past{&totals_, &qos_totals_, core_.config.accounting.safe});
 }
 
 std::string Accounts::limits_in_words(const Job& job, bool of_qos) const {

@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::string_view kAside = "aside ";
 
-sched::UsageBook::Item item_of(const UsageRecord& record) {
-  sched::UsageBook::Item item;
+accounts::UsageBook::Item item_of(const UsageRecord& record) {
+  accounts::UsageBook::Item item;
   item.time = record.time();
   item.usage.raw = record.raw();
   item.usage.wall_seconds = record.wall_seconds();
@@ -44,7 +44,7 @@ std::string key_of(const FederationRecord& record) {
   return record.name();
 }
 std::string key_of(const ResourceRecord& record) {
-  return sched::resource_key(record);
+  return accounts::resource_key(record);
 }
 std::string key_of(const AssociationRecord& record) {
   return std::to_string(record.id());
@@ -73,7 +73,7 @@ void add_bare(std::string_view name, std::vector<Record>& records) {
 }
 
 struct Stored {
-  sched::AccountsChange tree;
+  accounts::AccountsChange tree;
   std::vector<UsageRecord> usage, qos_usage;
   std::vector<std::string> damaged;  // names of settings
 
@@ -110,16 +110,16 @@ bool Stored::read(std::string_view kind, std::string_view key, const std::string
 // A part of a change that may fit by itself, and under which name it is stored.
 struct Part {
   std::string name;
-  sched::AccountsChange change;
+  accounts::AccountsChange change;
 };
 
 // Those that do not fit stay in `parts`: each part is tried with others first, so that a sound tree costs one
 // try, and alone in the end.
-void apply_parts(sched::AccountBook& book, std::vector<Part>& parts) {
+void apply_parts(accounts::AccountBook& book, std::vector<Part>& parts) {
   const auto apply = [&book](auto&& self, std::vector<Part>::iterator from,
                              std::vector<Part>::iterator to) -> void {
     if (from == to) return;
-    sched::AccountsChange all;
+    accounts::AccountsChange all;
     for (auto part = from; part != to; ++part) {
       const auto add = [](auto& into, const auto& more) {
         into.insert(into.end(), more.begin(), more.end());
@@ -159,8 +159,9 @@ void add_parts(std::vector<Part>& parts, const char* kind, const Records& record
 }
 
 // What of a tree that does not fit as a whole fits; the names of the rest.
-std::vector<std::string> restore_what_fits(sched::AccountBook& book, const sched::AccountsChange& tree) {
-  using Change = sched::AccountsChange;
+std::vector<std::string> restore_what_fits(accounts::AccountBook& book,
+                                           const accounts::AccountsChange& tree) {
+  using Change = accounts::AccountsChange;
   std::vector<Part> parts;
   add_parts(parts, "account", tree.accounts, &Change::accounts);
   add_parts(parts, "user", tree.users, &Change::users);
@@ -196,7 +197,7 @@ std::vector<std::string> restore_what_fits(sched::AccountBook& book, const sched
 }  // namespace
 
 // Whoever runs the cluster may change the accounts, and stands in root.
-void Accounts::add_owner(sched::AccountsChange& tree) const {
+void Accounts::add_owner(accounts::AccountsChange& tree) const {
   const std::string owner = core_.state.user_name(geteuid());
   const bool known = std::any_of(tree.users.begin(), tree.users.end(),
                                  [&](const UserRecord& user) { return user.name() == owner; });
@@ -204,9 +205,9 @@ void Accounts::add_owner(sched::AccountsChange& tree) const {
   UserRecord& user = tree.users.emplace_back();
   user.set_name(owner);
   user.set_admin_level(ADMIN_ADMINISTRATOR);
-  user.set_default_account(std::string(sched::kRootAccount));
+  user.set_default_account(std::string(accounts::kRootAccount));
   AssociationRecord association;
-  association.set_account(std::string(sched::kRootAccount));
+  association.set_account(std::string(accounts::kRootAccount));
   association.set_user(owner);
   association.set_shares(1);
   tree.associations.push_back(association);

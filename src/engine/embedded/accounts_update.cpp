@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/accounts.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/rights.h"
@@ -18,7 +19,7 @@ using namespace model;
 
 namespace {
 
-UsageRecord record_of(uint32_t id, const sched::Usage& usage, int64_t time) {
+UsageRecord record_of(uint32_t id, const accounts::Usage& usage, int64_t time) {
   UsageRecord record;
   record.set_id(id);
   record.set_time(time);
@@ -57,7 +58,7 @@ void Accounts::store_qos_usage(uint32_t qos) {
           : record_of(qos, found->second.usage, found->second.time).SerializeAsString());
 }
 
-void Accounts::query(const rpc::QueryAccountsRequest& request, rpc::AccountsReply& reply) {
+void Accounts::query(const api::QueryAccountsRequest& request, api::AccountsReply& reply) {
   reply.set_version(book_.version());
   reply.set_now(core_.now());
   reply.set_usage_half_life(static_cast<uint64_t>(core_.config.priority.half_life));
@@ -78,7 +79,8 @@ void Accounts::query(const rpc::QueryAccountsRequest& request, rpc::AccountsRepl
     *reply.add_associations() = *book_.association(id);
     if (!request.with_usage()) continue;
     const auto total = totals_.find(id);
-    *reply.add_usage() = record_of(id, total == totals_.end() ? sched::Usage() : total->second, core_.now());
+    *reply.add_usage() =
+        record_of(id, total == totals_.end() ? accounts::Usage() : total->second, core_.now());
     *reply.add_running() = record_of(id, ledger_.promised(id, core_.now()), core_.now());
     reply.add_fair_share(fair_share(id));
     reply.add_shares(shares.at(id));
@@ -87,8 +89,8 @@ void Accounts::query(const rpc::QueryAccountsRequest& request, rpc::AccountsRepl
   for (const auto& [id, total] : qos_totals_) *reply.add_qos_usage() = record_of(id, total, core_.now());
 }
 
-Status Accounts::check_update(const rpc::UpdateAccountsRequest& request,
-                              const sched::AccountsChange& change) const {
+Status Accounts::check_update(const api::UpdateAccountsRequest& request,
+                              const accounts::AccountsChange& change) const {
   if (request.version() != book_.version())
     return failure("the accounts have been changed by somebody else meanwhile: try again", kTransitionState);
   std::set<uint32_t> gone(change.removed_associations.begin(), change.removed_associations.end());
@@ -111,7 +113,7 @@ Status Accounts::check_update(const rpc::UpdateAccountsRequest& request,
   return {};
 }
 
-Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid) {
+Status Accounts::update(const api::UpdateAccountsRequest& request, uint32_t uid) {
   if (!core_.rights->is_operator(uid))
     return failure("only operators and administrators may change accounts", kAccessDenied);
   for (const UserRecord& user : request.users()) {
@@ -120,7 +122,7 @@ Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid)
         !core_.rights->is_administrator(uid))
       return failure("only administrators may change an admin level", kAccessDenied);
   }
-  sched::AccountsChange change;
+  accounts::AccountsChange change;
   change.accounts = values(request.accounts());
   change.users = values(request.users());
   change.associations = values(request.associations());
@@ -136,7 +138,7 @@ Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid)
   change.removed_federations = values(request.removed_federations());
   change.removed_resources = values(request.removed_resources());
   if (const Status possible = check_update(request, change); !possible) return possible;
-  const sched::AccountBook before = book_;
+  const accounts::AccountBook before = book_;
   if (!change.empty()) {
     if (const Status applied = book_.apply(change); !applied)
       return failure(applied.error().message, kNotSupported);
@@ -147,7 +149,7 @@ Status Accounts::update(const rpc::UpdateAccountsRequest& request, uint32_t uid)
   return {};
 }
 
-void Accounts::store_change(const rpc::UpdateAccountsRequest& request, const sched::AccountBook& before) {
+void Accounts::store_change(const api::UpdateAccountsRequest& request, const accounts::AccountBook& before) {
   const auto store = [&](const std::string& kind, const auto& was, const auto& is) {
     const auto name = [&](const auto& key) {
       if constexpr (std::is_integral_v<std::decay_t<decltype(key)>>) {
@@ -208,7 +210,7 @@ void Accounts::partitions_changed() {
       const uint32_t in_qos = qos_of_partition(job->details->partition);
       if (in_qos == (runs == running_.end() ? 0 : runs->second.partition_qos)) continue;
       ledger_.ended(id);
-      started(*job);
+      job_started(*job, Start::kAdopted);
     }
   }
 }

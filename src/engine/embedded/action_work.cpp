@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/rights.h"
@@ -32,7 +34,7 @@ class Search {
       : core_(core), viewer_(viewer), found_(found) {}
 
   // False: it means nothing. What becomes of named tasks is known after find_tasks().
-  bool add(const rpc::JobSelector& selector, int number) {
+  bool add(const api::JobSelector& selector, int number) {
     if (!selector.tasks().empty() && !selector.has_het_offset()) {
       OfArray& of_array = arrays_[selector.job_id()];
       of_array.selectors.push_back(number);
@@ -143,12 +145,12 @@ struct Work {
   ActionOrder order;
   std::vector<MeantJob> meant;
   size_t next = 0;
-  rpc::ActionReply result;
+  api::ActionReply result;
 };
 
 // A job that nobody knows, that the sender must not know, or that ended a moment ago.
-void add_missing(Core& core, const ActionOrder& order, const rpc::JobSelector& selector,
-                 rpc::ActionReply& result) {
+void add_missing(Core& core, const ActionOrder& order, const api::JobSelector& selector,
+                 api::ActionReply& result) {
   const auto stored = core.store.job(selector.job_id());
   const bool ended = stored && *stored && core.rights->viewer(order.uid).sees((*stored)->record.uid()) &&
                      (*stored)->record.end_time() >= core.now() - core.config.min_job_age_seconds;
@@ -215,7 +217,7 @@ void go_on(Core& core, const std::shared_ptr<Work>& work) {
 
 }  // namespace
 
-std::string name_of(const rpc::JobSelector& selector) {
+std::string name_of(const api::JobSelector& selector) {
   std::string name = std::to_string(selector.job_id());
   if (selector.tasks_size() == 1 && selector.tasks(0).first() == selector.tasks(0).last()) {
     name += "_" + std::to_string(selector.tasks(0).first());
@@ -224,7 +226,7 @@ std::string name_of(const rpc::JobSelector& selector) {
   return name;
 }
 
-void add_failure(rpc::ActionReply& reply, uint32_t job_id, const std::string& name, const Error& error) {
+void add_failure(api::ActionReply& reply, uint32_t job_id, const std::string& name, const Error& error) {
   auto& failure = *reply.add_failures();
   failure.set_job_id(job_id);
   failure.set_job(name);

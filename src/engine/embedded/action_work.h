@@ -12,11 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "api/job_filter.pb.h"
 #include "base/result.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/job_matcher.h"
 #include "model/error.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class ActionReply;
+}  // namespace minke::api
 
 namespace minke::engine {
 
@@ -24,7 +28,7 @@ struct Core;
 
 // What is to be done. Owns all that its parts need: it outlives the request.
 struct ActionOrder {
-  using Selectors = google::protobuf::RepeatedPtrField<rpc::JobSelector>;
+  using Selectors = google::protobuf::RepeatedPtrField<api::JobSelector>;
   Selectors selectors;
   // In place of selectors: these jobs, as far as they are still there, those that wait before those that run.
   // Nothing is said of those that may not be changed.
@@ -37,7 +41,7 @@ struct ActionOrder {
   // False: it has nothing to do to tasks that wait. They stay in their record, and the action says why.
   bool changes_waiting = true;
   model::SlurmError when_ended = model::kAlreadyDone;        // for a job that ended a moment ago
-  std::function<void(const rpc::ActionReply& reply)> reply;  // once all of it is durable
+  std::function<void(const api::ActionReply& reply)> reply;  // once all of it is durable
 };
 
 // A job that an order means, or some tasks of a record of several that wait.
@@ -59,7 +63,7 @@ Result<Job*> separate(Core& core, const MeantJob& meant);
 
 void carry_out(Core& core, ActionOrder order);
 
-std::string name_of(const rpc::JobSelector& selector);
-void add_failure(rpc::ActionReply& reply, uint32_t job_id, const std::string& name, const Error& error);
+std::string name_of(const api::JobSelector& selector);
+void add_failure(api::ActionReply& reply, uint32_t job_id, const std::string& name, const Error& error);
 
 }  // namespace minke::engine

@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
 #include "engine/embedded/kept_submission.h"
@@ -30,20 +32,20 @@ namespace {
 // Whether jobs that were named by their ids have a single component of a heterogeneous job among them.
 template <typename Request>
 bool one_component(const Request& request, const Job& job) {
-  return std::any_of(request.jobs().begin(), request.jobs().end(), [&](const rpc::JobSelector& selector) {
+  return std::any_of(request.jobs().begin(), request.jobs().end(), [&](const api::JobSelector& selector) {
     return selector.has_het_offset() ? selector.job_id() == job.het_job_id
                                      : selector.job_id() == job.id && !job.is_het_leader();
   });
 }
 
 // To cancel them, or to kill them, which is the same.
-bool ends_jobs(const rpc::SignalRequest& request) {
+bool ends_jobs(const api::SignalRequest& request) {
   return request.signal() == 0 || (request.signal() == SIGKILL && !request.batch_only());
 }
 
 }  // namespace
 
-Status Actions::signal_job(Job& job, const rpc::SignalRequest& request, uint32_t uid) {
+Status Actions::signal_job(Job& job, const api::SignalRequest& request, uint32_t uid) {
   if (request.has_step_id()) {
     if (!job.holds_nodes()) return failure("", kJobNotRunning);
     if (!core_.steps->runs(job.id, request.step_id())) return failure("", kInvalidJobId);
@@ -72,8 +74,8 @@ Status Actions::signal_job(Job& job, const rpc::SignalRequest& request, uint32_t
   return {};
 }
 
-void Actions::signal(const rpc::SignalRequest& given, const rpc::Peer& peer, Reply reply) {
-  const auto request = std::make_shared<const rpc::SignalRequest>(given);
+void Actions::signal(const api::SignalRequest& given, const rpc::Peer& peer, Reply reply) {
+  const auto request = std::make_shared<const api::SignalRequest>(given);
   const auto matcher = std::make_shared<const JobMatcher>(request->filter(), Viewer());
   ActionOrder order;
   order.uid = peer.uid;
@@ -94,7 +96,7 @@ void Actions::signal(const rpc::SignalRequest& given, const rpc::Peer& peer, Rep
   carry_out(core_, std::move(order));
 }
 
-Actions::Selectors Actions::named(const google::protobuf::RepeatedPtrField<rpc::JobSelector>& jobs,
+Actions::Selectors Actions::named(const google::protobuf::RepeatedPtrField<api::JobSelector>& jobs,
                                   const google::protobuf::RepeatedPtrField<std::string>& names,
                                   const rpc::Peer& peer) const {
   Selectors selectors = jobs;
@@ -109,7 +111,7 @@ Actions::Selectors Actions::named(const google::protobuf::RepeatedPtrField<rpc::
   return selectors;
 }
 
-void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply reply) {
+void Actions::hold(const api::HoldRequest& request, const rpc::Peer& peer, Reply reply) {
   ActionOrder order;
   order.uid = peer.uid;
   order.reply = std::move(reply);
@@ -118,19 +120,19 @@ void Actions::hold(const rpc::HoldRequest& request, const rpc::Peer& peer, Reply
   order.action = [this, whole, kind = request.kind(), uid = peer.uid](Job& job) -> Status {
     // Of an array, what waits is meant.
     if (job.array_job_id != 0 && job.state != JOB_PENDING && whole) return {};
-    if (kind == rpc::HoldRequest::RELEASE) {
+    if (kind == api::HoldRequest::RELEASE) {
       // Who held it decides who may release it.
       if (job.priority == 0 && job.reason == WAIT_HELD && !core_.rights->is_operator(uid))
         return failure("an operator holds it", kAccessDenied);
       return core_.lifecycle->release(job);
     }
-    return core_.lifecycle->hold(job, kind == rpc::HoldRequest::USER_HOLD || !core_.rights->is_operator(uid));
+    return core_.lifecycle->hold(job, kind == api::HoldRequest::USER_HOLD || !core_.rights->is_operator(uid));
   };
   carry_out(core_, std::move(order));
 }
 
-void Actions::suspend(const rpc::SuspendRequest& given, const rpc::Peer& peer, Reply reply) {
-  const auto request = std::make_shared<const rpc::SuspendRequest>(given);
+void Actions::suspend(const api::SuspendRequest& given, const rpc::Peer& peer, Reply reply) {
+  const auto request = std::make_shared<const api::SuspendRequest>(given);
   ActionOrder order;
   order.uid = peer.uid;
   order.reply = std::move(reply);
@@ -148,8 +150,8 @@ void Actions::suspend(const rpc::SuspendRequest& given, const rpc::Peer& peer, R
 }
 
 // The user's own pending jobs change places: those named take the highest priorities that any of them has.
-void Actions::top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply reply) {
-  rpc::ActionReply result;
+void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply reply) {
+  api::ActionReply result;
   std::vector<int> missing;
   const std::vector<MeantJob> meant =
       find_meant(core_, core_.rights->viewer(peer.uid), request.jobs(), missing);
@@ -215,7 +217,7 @@ void Actions::top(const rpc::TopRequest& request, const rpc::Peer& peer, Reply r
 
 Actions::Actions(Core& core, Queries& queries) : core_(core), notices_(core.loop), queries_(queries) {}
 
-void Actions::notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, Reply reply) {
+void Actions::notify(const api::NotifyRequest& request, const rpc::Peer& peer, Reply reply) {
   ActionOrder order;
   order.uid = peer.uid;
   order.reply = std::move(reply);
@@ -233,8 +235,8 @@ void Actions::notify(const rpc::NotifyRequest& request, const rpc::Peer& peer, R
   carry_out(core_, std::move(order));
 }
 
-void Actions::requeue(const rpc::RequeueRequest& given, const rpc::Peer& peer, Reply reply) {
-  const auto request = std::make_shared<const rpc::RequeueRequest>(given);
+void Actions::requeue(const api::RequeueRequest& given, const rpc::Peer& peer, Reply reply) {
+  const auto request = std::make_shared<const api::RequeueRequest>(given);
   ActionOrder order;
   order.uid = peer.uid;
   order.reply = std::move(reply);
@@ -265,7 +267,7 @@ void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function
   if (query.job_ids.empty()) return then();
   query.ended_since = std::max<int64_t>(1, core_.now() - core_.config.min_job_age_seconds);
   const auto brought = std::make_shared<std::vector<uint32_t>>();
-  const auto filter = std::make_shared<rpc::JobFilter>();
+  const auto filter = std::make_shared<api::JobFilter>();
   *filter->mutable_jobs() = selectors;
   const auto matcher = std::make_shared<const JobMatcher>(*filter, Viewer());
   core_.store.query(
@@ -310,7 +312,7 @@ void Actions::bring_back(const Selectors& selectors, uint32_t uid, std::function
       });
 }
 
-void Actions::complete_allocation(const rpc::CompleteAllocationRequest& request, const rpc::Peer& peer,
+void Actions::complete_allocation(const api::CompleteAllocationRequest& request, const rpc::Peer& peer,
                                   Reply reply) {
   ActionOrder order;
   order.uid = peer.uid;

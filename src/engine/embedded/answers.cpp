@@ -5,6 +5,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "api/accounting.pb.h"
+#include "api/measurements.pb.h"
+#include "api/step_usage.pb.h"
+#include "api/steps.pb.h"
+#include "model/job_record.pb.h"
+#include "model/step_record.pb.h"
+#include "rpc/messages.pb.h"
 #include "submit/text_limits.h"
 
 namespace minke::engine {
@@ -52,7 +59,7 @@ void cut_job(JobRecord& job) {
     cut_field(job, text, mutable_text, 2 * submit::kMostPathBytes);
 }
 
-void cut_accounted(rpc::AccountedJob& accounted) {
+void cut_accounted(api::AccountedJob& accounted) {
   cut_job(*accounted.mutable_job());
   size_t texts = 0, bytes = accounted.job().ByteSizeLong();
   int kept = 0;
@@ -99,15 +106,15 @@ void remove_secrets(rpc::ServerMessage& message) {
     case rpc::ServerMessage::kSteps:
       return remove_keys(*message.mutable_steps()->mutable_steps());
     case rpc::ServerMessage::kStepUsage:
-      for (rpc::StepUsage& usage : *message.mutable_step_usage()->mutable_steps())
+      for (api::StepUsage& usage : *message.mutable_step_usage()->mutable_steps())
         usage.mutable_step()->clear_key();
       return;
     case rpc::ServerMessage::kAccounting:
-      for (rpc::AccountedJob& job : *message.mutable_accounting()->mutable_jobs())
+      for (api::AccountedJob& job : *message.mutable_accounting()->mutable_jobs())
         remove_keys(*job.mutable_steps());
       return;
     case rpc::ServerMessage::kStep:
-      if (rpc::StepEvent& event = *message.mutable_step(); event.has_started()) {
+      if (api::StepEvent& event = *message.mutable_step(); event.has_started()) {
         event.mutable_started()->mutable_step()->clear_key();
       } else if (event.has_ended()) {
         event.mutable_ended()->mutable_step()->clear_key();
@@ -131,14 +138,14 @@ void cut_texts(rpc::ServerMessage& message) {
       for (StepRecord& step : *message.mutable_steps()->mutable_steps()) cut_step(step);
       return;
     case rpc::ServerMessage::kStepUsage:
-      for (rpc::StepUsage& usage : *message.mutable_step_usage()->mutable_steps())
+      for (api::StepUsage& usage : *message.mutable_step_usage()->mutable_steps())
         cut_step(*usage.mutable_step());
       return;
     case rpc::ServerMessage::kAccounting:
-      for (rpc::AccountedJob& job : *message.mutable_accounting()->mutable_jobs()) cut_accounted(job);
+      for (api::AccountedJob& job : *message.mutable_accounting()->mutable_jobs()) cut_accounted(job);
       return;
     case rpc::ServerMessage::kMeasurements:
-      for (rpc::JobMeasurement& job : *message.mutable_measurements()->mutable_jobs())
+      for (api::JobMeasurement& job : *message.mutable_measurements()->mutable_jobs())
         cut_job(*job.mutable_job());
       return;
     case rpc::ServerMessage::kExplanation:

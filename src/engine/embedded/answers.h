@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <functional>
 
-#include "rpc/messages.pb.h"
+namespace minke::rpc {
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine {
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "api/accounting.pb.h"
+#include "model/job_record.pb.h"
 #include "rpc/merge.h"
+#include "rpc/messages.pb.h"
 #include "submit/text_limits.h"
 
 namespace minke::engine {
@@ -64,7 +67,7 @@ TEST(Answers, TextsOfOlderRecordsAreCut) {
 
 TEST(Answers, TheStepsOfOneJobFitAFrame) {
   rpc::ServerMessage message;
-  rpc::AccountedJob& job = *message.mutable_accounting()->add_jobs();
+  api::AccountedJob& job = *message.mutable_accounting()->add_jobs();
   for (int i = 0; i < 100; ++i) job.add_steps()->set_submit_line(std::string(1 << 20, 'x'));
   cut_texts(message);
   EXPECT_EQ(job.steps_size(), 100);

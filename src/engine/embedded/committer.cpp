@@ -8,6 +8,7 @@
 #include "base/request_guard.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/state.h"
+#include "model/step_record.pb.h"
 
 namespace minke::engine {
 

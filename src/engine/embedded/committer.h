@@ -15,6 +15,10 @@
 #include "os/event_loop.h"
 #include "store/store.h"
 
+namespace minke::model {
+class StepRecord;
+}  // namespace minke::model
+
 namespace minke::engine {
 
 class State;

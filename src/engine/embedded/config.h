@@ -21,6 +21,10 @@
 #include "model/proxy.pb.h"
 #include "node/nvml.h"
 
+namespace minke::node {
+class GpuReport;
+}  // namespace minke::node
+
 namespace minke::engine {
 
 model::MailSettings default_mail_settings();
@@ -88,7 +92,7 @@ struct Configuration {
   PriorityPolicy priority;
   PreemptionPolicy preemption;
   PrologConfiguration prologs;
-  std::vector<std::pair<std::string, sched::TresWeights>> billing;  // by partition; not there: the CPUs
+  std::vector<std::pair<std::string, accounts::TresWeights>> billing;  // by partition; not there: the CPUs
   std::map<std::string, std::vector<std::string>> serves;  // by partition: kinds of jobs that name none
   uint32_t first_job_id = 1;                               // of a cluster that has had no job yet
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/embedded/config.h"
+#include "model/cluster.pb.h"
 
 using namespace minke;
 

@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "engine/embedded/config.h"
+#include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
+#include "node/gpus.pb.h"
 #include "sched/layout.h"
 
 namespace minke::engine {

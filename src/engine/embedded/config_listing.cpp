@@ -5,6 +5,8 @@
 #include <set>
 
 #include "base/version.h"
+#include "model/cluster.pb.h"
+#include "model/mail.pb.h"
 #include "text/duration.h"
 #include "text/number.h"
 #include "text/timestamp.h"

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "engine/embedded/config_table.h"
+#include "model/cluster.pb.h"
+#include "model/job_terms.pb.h"
 #include "sched/layout.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
@@ -181,9 +183,9 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
     serves.push_back(kind);
     return {};
   });
-  sched::TresWeights weights;
+  accounts::TresWeights weights;
   table.text("billing_weights", [&](const std::string& given) -> Status {
-    auto parsed = sched::parse_tres_weights(given);
+    auto parsed = accounts::parse_tres_weights(given);
     if (!parsed) return failure(parsed.error());
     weights = std::move(*parsed);
     partition.set_billing_weights(given);

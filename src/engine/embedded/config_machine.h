@@ -7,6 +7,11 @@
 #include "base/result.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/toml.h"
+#include "model/job_terms.pb.h"
+
+namespace minke::model {
+class NodeRecord;
+}  // namespace minke::model
 
 namespace minke::engine {
 

@@ -4,10 +4,12 @@
 #include <array>
 #include <iterator>
 
+#include "accounts/tres_weights.h"
+#include "api/field.pb.h"
 #include "engine/embedded/config_listing.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/word.h"
-#include "sched/tres_weights.h"
+#include "model/cluster.pb.h"
 #include "text/duration.h"
 #include "text/licenses.h"
 #include "text/number.h"
@@ -68,7 +70,7 @@ Status whole(Configuration& config, Value value) {
 
 // What holds for all partitions that do not say themselves.
 Status of_partitions(Configuration& config, const char* name, Value value) {
-  rpc::Field field;
+  api::Field field;
   field.set_name(name);
   field.set_value(value);
   return apply_partition_field(config.partition_defaults, field, config.nodes);
@@ -215,7 +217,7 @@ constexpr Parameter kUsed[] = {
     {"PriorityWeightQOS", weight<&sched::PriorityWeights::qos>},
     {"PriorityWeightTRES",
      [](Configuration& config, Value value) -> Status {
-       auto weights = sched::parse_tres_weights(value);
+       auto weights = accounts::parse_tres_weights(value);
        if (!weights) return failure(weights.error());
        config.priority.tres = std::move(*weights);
        config.priority.tres_text = value;

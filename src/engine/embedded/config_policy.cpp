@@ -91,7 +91,7 @@ void read_priority(Table& table, PriorityPolicy& policy) {
   weight("weight_partition", policy.weights.partition);
   weight("weight_qos", policy.weights.qos);
   table.text("weight_tres", [&](const std::string& given) -> Status {
-    auto weights = sched::parse_tres_weights(given);
+    auto weights = accounts::parse_tres_weights(given);
     if (!weights) return failure(weights.error());
     policy.tres = std::move(*weights);
     policy.tres_text = given;

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "accounts/tres_weights.h"
 #include "base/result.h"
 #include "sched/priority.h"
-#include "sched/tres_weights.h"
 
 namespace minke::engine {
 
@@ -35,7 +35,7 @@ enum class UsageReset { kNone, kDaily, kWeekly, kMonthly, kQuarterly, kYearly };
 struct PriorityPolicy {
   bool multifactor = false;  // else by submission
   sched::PriorityWeights weights;
-  sched::TresWeights tres;
+  accounts::TresWeights tres;
   std::string tres_text;                   // as it was given
   int64_t half_life = int64_t{7} * 86400;  // s, of usage; 0: it does not decay
   int64_t calc_period = 300;               // s between two calculations

@@ -5,12 +5,15 @@
 #include <map>
 #include <set>
 
+#include "accounts/tres_weights.h"
+#include "api/field.pb.h"
 #include "engine/embedded/config_machine.h"
 #include "engine/embedded/config_parameters.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/word.h"
+#include "model/cluster.pb.h"
 #include "model/error.h"
-#include "sched/tres_weights.h"
+#include "model/job_terms.pb.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 #include "text/slurm_conf.h"
@@ -307,7 +310,7 @@ Status Reader::partition(const Words& words) {
       note_unused(name + "=" + value);
       continue;
     }
-    rpc::Field field;
+    api::Field field;
     field.set_name(name);
     field.set_value(is(name, "PreemptMode") ? preempt_mode_without_gang(value) : value);
     const Status applied = apply_partition_field(record, field, config_.nodes);
@@ -322,7 +325,7 @@ Status Reader::partition(const Words& words) {
   if (record.is_default()) {
     for (auto& other : config_.partitions) other.clear_is_default();  // the last one is
   }
-  if (auto weights = sched::parse_tres_weights(record.billing_weights()); weights && !weights->empty()) {
+  if (auto weights = accounts::parse_tres_weights(record.billing_weights()); weights && !weights->empty()) {
     weights->maximum = config_.priority.max_tres;
     config_.billing.emplace_back(record.name(), std::move(*weights));
   }

@@ -12,6 +12,10 @@
 #include "base/result.h"
 #include "engine/embedded/config.h"
 
+namespace minke::model {
+class NodeRecord;
+}  // namespace minke::model
+
 namespace minke::engine {
 
 struct SlurmConfFile {

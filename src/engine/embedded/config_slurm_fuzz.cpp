@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/embedded/config_slurm.h"
+#include "model/cluster.pb.h"
 
 using namespace minke;
 

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "model/cluster.pb.h"
+
 namespace minke::engine {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/cluster.pb.h"
+
 namespace minke::engine {
 namespace {
 

@@ -4,13 +4,14 @@
 #include <set>
 
 #include "engine/embedded/core.h"
-#include "engine/embedded/job_environment.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/rights.h"
-#include "engine/embedded/step_gpus.h"
 #include "engine/embedded/users.h"
+#include "environment/job_environment.h"
+#include "environment/step_gpus.h"
 #include "node/amd_gpus.h"
+#include "node/launch.pb.h"
 #include "os/files.h"
 #include "os/volatile_file.h"
 
@@ -38,7 +39,7 @@ std::string cpus_near_gpus(const Core& core, const NodeAllocation& allocation) {
   const NodeRecord* node = core.nodes->find_node(allocation.node());
   if (node == nullptr || node->gpu_devices().empty()) return "";
   std::set<std::string> lists;
-  for (const uint32_t index : gpu_numbers(allocation)) {
+  for (const uint32_t index : environment::gpu_numbers(allocation)) {
     if (index >= static_cast<uint32_t>(node->gpu_devices_size())) continue;
     const std::string& near = node->gpu_devices(static_cast<int>(index)).cpus();
     if (!near.empty()) lists.insert(near);
@@ -61,7 +62,7 @@ std::vector<GpuDevice> gpu_devices_of(const Core& core, const Job& job) {
   for (const NodeAllocation& allocation : job.details->nodes) {
     const NodeRecord* node = core.nodes->find_node(allocation.node());
     if (node == nullptr) continue;
-    for (const uint32_t index : gpu_numbers(allocation)) {
+    for (const uint32_t index : environment::gpu_numbers(allocation)) {
       if (index < static_cast<uint32_t>(node->gpu_devices_size()))
         devices.push_back(node->gpu_devices(static_cast<int>(index)));
     }
@@ -142,12 +143,12 @@ Result<std::string> write_hosts(const Configuration& config) {
   return path;
 }
 
-GpuVariables gpu_variables(const Core& core, const Job& job, const std::string& node_name,
-                           const std::vector<uint32_t>& indices) {
+environment::GpuVariables gpu_variables(const Core& core, const Job& job, const std::string& node_name,
+                                        const std::vector<uint32_t>& indices) {
   const NodeRecord* node = core.nodes->find_node(node_name);
   std::string cuda, rocr;
   if (node == nullptr || node->gpu_devices().empty()) {
-    cuda = join_numbers(indices);
+    cuda = environment::join_numbers(indices);
   } else {
     // Those that the job can open; each maker's library counts its own among them.
     const bool hides = core.launching->machine().hides_devices();
@@ -171,7 +172,7 @@ GpuVariables gpu_variables(const Core& core, const Job& job, const std::string& 
                                     : std::to_string(device.number());
     }
   }
-  GpuVariables variables;
+  environment::GpuVariables variables;
   // Not both for the same GPUs: HIP takes its part of what ROCR_VISIBLE_DEVICES leaves.
   if (!rocr.empty()) variables.emplace_back("ROCR_VISIBLE_DEVICES", rocr);
   if (!cuda.empty() || rocr.empty()) {

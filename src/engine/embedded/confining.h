@@ -9,9 +9,15 @@
 #include "base/result.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/job.h"
-#include "engine/embedded/job_environment.h"
-#include "model/cluster.pb.h"
-#include "node/launch.pb.h"
+#include "environment/job_environment.h"
+
+namespace minke::model {
+class GpuDevice;
+}  // namespace minke::model
+
+namespace minke::node {
+class LaunchOrder;
+}  // namespace minke::node
 
 namespace minke::engine {
 
@@ -26,8 +32,8 @@ void confine(const Core& core, const Job& job, node::LaunchOrder& order);
 // How a program is told these GPUs of the job on the node: CUDA_VISIBLE_DEVICES and GPU_DEVICE_ORDINAL, for
 // AMD's ROCR_VISIBLE_DEVICES. Numbers; of real GPUs those that the driver counts, from 0 where the job can
 // open no others; UUIDs for parts of GPUs, which have no numbers.
-GpuVariables gpu_variables(const Core& core, const Job& job, const std::string& node,
-                           const std::vector<uint32_t>& indices);
+environment::GpuVariables gpu_variables(const Core& core, const Job& job, const std::string& node,
+                                        const std::vector<uint32_t>& indices);
 
 // The node's name, for a place of the order; empty: it is the machine's own.
 std::string host_name_of(const Core& core, const std::string& node);

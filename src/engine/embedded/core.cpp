@@ -1,5 +1,6 @@
 #include "engine/embedded/core.h"
 
+#include <initializer_list>
 #include <utility>
 
 #include "engine/embedded/accounts.h"
@@ -57,6 +58,11 @@ Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store&
       quotas(std::make_unique<Quotas>(*this)),
       storage_keeping(std::make_unique<StorageKeeping>(*this)),
       retention(std::make_unique<Retention>(*this)) {
+  // In this order: what a job has used is measured before it is charged.
+  for (JobListener* listener : std::initializer_list<JobListener*>{
+           measuring.get(), accounts.get(), history.get(), reservations.get(), quotas.get(),
+           dependencies.get(), waiting.get(), mail.get(), triggers.get()})
+    job_events.add(*listener);
   committer.on_problem([this] { shortages->store_changed(); });
 }
 

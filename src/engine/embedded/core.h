@@ -14,6 +14,7 @@
 #include "engine/embedded/committer.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/diagnostics.h"
+#include "engine/embedded/job_events.h"
 #include "engine/embedded/software_environment.h"
 #include "engine/embedded/state.h"
 #include "node/launcher_client.h"
@@ -58,6 +59,7 @@ struct Core {
   Committer committer;
   Alarms alarms;
   Diagnostics diagnostics;
+  JobEvents job_events;
   SoftwareEnvironment software;
   std::string hosts_path;                    // engine/embedded/confining.h; empty: jobs have the machine's
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled

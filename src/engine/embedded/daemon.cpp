@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/daemon.pb.h"
 #include "base/version.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/config.h"
@@ -42,6 +43,7 @@
 #include "model/error.h"
 #include "node/control_groups.h"
 #include "node/discovery.h"
+#include "node/launch.pb.h"
 #include "node/launcher_client.h"
 #include "node/leave_job.h"
 #include "node/stub_launcher.h"
@@ -82,16 +84,16 @@ void offer_slurm_conf(const std::string& path) {
 }
 
 // The files that the configuration came from, and those that were looked for and are not there.
-std::vector<rpc::ConfigurationFile> files_of(const Configuration& config) {
+std::vector<api::ConfigurationFile> files_of(const Configuration& config) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   std::vector<std::string> paths = config.files;
   if (config.source_path.empty())
     paths.push_back(config.home == os::kSharedHome ? os::kSharedConfiguration : config.home + "/minke.toml");
   if (std::find(paths.begin(), paths.end(), config.slurm_conf) == paths.end())
     paths.push_back(config.slurm_conf);
-  std::vector<rpc::ConfigurationFile> files;
+  std::vector<api::ConfigurationFile> files;
   for (const std::string& path : paths) {
-    rpc::ConfigurationFile& file = files.emplace_back();
+    api::ConfigurationFile& file = files.emplace_back();
     file.set_path(path);
     if (const auto text = os::read_file(path, kMostBytes)) file.set_digest(store::hash_content(*text));
   }
@@ -158,9 +160,9 @@ class Daemon {
  private:
   Result<Configuration> read_configuration(const NodeRecord& machine) const;
   void recovered();
-  rpc::StatusReply status() const;
+  api::StatusReply status() const;
   Status reconfigure();
-  void shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
+  void shut_down(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply);
   Status not_stopped() const;
   void watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer);
   void stop_when_idle();
@@ -178,7 +180,7 @@ class Daemon {
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<os::EventLoop::Watch>> signals_;
   int64_t start_time_ = 0;
-  std::vector<rpc::ConfigurationFile> files_;  // of the configuration that is in force
+  std::vector<api::ConfigurationFile> files_;  // of the configuration that is in force
   uint32_t launcher_pid_ = 0;
   std::string launcher_instance_;
   bool recovered_ = false;
@@ -279,14 +281,14 @@ Status Daemon::start() {
   if (!listener) return failure(listener.error());
   server_ = std::make_unique<Server>(*core_, std::move(*listener),
                                      Server::Hooks{[this] { return status(); },
-                                                   [this](rpc::ShutdownRequest::Mode mode, auto reply) {
+                                                   [this](api::ShutdownRequest::Mode mode, auto reply) {
                                                      shut_down(mode, std::move(reply));
                                                    },
                                                    [this] { return reconfigure(); }});
   for (const int signal_number : {SIGTERM, SIGINT}) {
     signals_.push_back(loop_.on_signal(signal_number, [this] {
       os::log_info("told to stop; running jobs go on");
-      shut_down(rpc::ShutdownRequest::KEEP_JOBS, [this](const Status& stops) {
+      shut_down(api::ShutdownRequest::KEEP_JOBS, [this](const Status& stops) {
         if (stops) return;
         os::log_warning("stopped with changes that could not be stored: " + core_->committer.problem());
         loop_.stop();
@@ -373,15 +375,15 @@ uint64_t Daemon::running_jobs() const {
   return count;
 }
 
-rpc::StatusReply Daemon::status() const {
-  rpc::StatusReply reply;
+api::StatusReply Daemon::status() const {
+  api::StatusReply reply;
   reply.set_version(kVersion);
   reply.set_pid(static_cast<uint32_t>(getpid()));
   reply.set_launcher_pid(launcher_->connected() ? launcher_pid_ : 0);
   reply.set_start_time(start_time_);
   reply.set_home(options_.home);
   reply.set_config_path(core_->config.source_path);
-  for (const rpc::ConfigurationFile& file : files_) *reply.add_configuration_files() = file;
+  for (const api::ConfigurationFile& file : files_) *reply.add_configuration_files() = file;
   reply.set_cluster_name(core_->config.cluster_name);
   uint64_t pending = 0;
   for (const auto& [id, job] : core_->state.jobs()) {
@@ -458,7 +460,7 @@ Status Daemon::reconfigure() {
   return {};
 }
 
-void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
+void Daemon::shut_down(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply) {
   if (!core_->committer.problem().empty()) return reply(not_stopped());
   // What is on its way out is waited for; a command that has just come back may have left it so.
   const auto is_leaving = [](const Job& job) {
@@ -471,7 +473,7 @@ void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Statu
     ids.push_back(id);
     running += !is_leaving(*job);
   }
-  if (mode == rpc::ShutdownRequest::IF_IDLE && running > 0) {
+  if (mode == api::ShutdownRequest::IF_IDLE && running > 0) {
     reply(failure(std::to_string(running) + (running == 1 ? " job is" : " jobs are") +
                   " running: --keep-jobs lets them go on without the daemon, --cancel-jobs stops them"));
     return;
@@ -484,7 +486,7 @@ void Daemon::shut_down(rpc::ShutdownRequest::Mode mode, std::function<void(Statu
     std::exchange(*answer, nullptr)({});
     stop_when_idle();
   };
-  if (mode == rpc::ShutdownRequest::KEEP_JOBS || ids.empty()) {
+  if (mode == api::ShutdownRequest::KEEP_JOBS || ids.empty()) {
     core_->committer.when_durable(stop);
     return;
   }

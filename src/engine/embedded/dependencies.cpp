@@ -367,7 +367,7 @@ void Dependencies::work_off() {
   });
 }
 
-void Dependencies::started(const Job& job) {
+void Dependencies::job_started(Job& job, Start) {
   if (waiting_.empty()) return;
   tell(Key{job.id} << 32, job.id);
   if (job.array_job_id != 0) {
@@ -395,7 +395,7 @@ void Dependencies::tell_of_task(const Job& job, const ArrayGroup& group) {
     tell(whole, job.array_job_id);
 }
 
-void Dependencies::ended(const Job& job) {
+void Dependencies::job_ended(Job& job, bool) {
   if (job.submission->uses_dependencies) forget(job);
   const uint32_t array = job.array_job_id;
   if (const auto others = corresponding_.find(array); array != 0 && others != corresponding_.end()) {

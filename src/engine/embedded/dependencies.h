@@ -18,15 +18,21 @@
 #include <unordered_map>
 
 #include "base/result.h"
-#include "engine/embedded/job.h"
+#include "engine/embedded/job_events.h"
 #include "engine/embedded/namesakes.h"
+
+namespace minke::model {
+class Dependency;
+enum DependencyStatus : int;
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::engine {
 
 struct ArrayGroup;
 struct Core;
 
-class Dependencies {
+class Dependencies : public JobListener {
  public:
   explicit Dependencies(Core& core);
 
@@ -45,12 +51,12 @@ class Dependencies {
   Status admits_terms(uint32_t uid, size_t terms) const;
   bool fulfilled(const Job& job) const;
   bool never(const Job& job) const;
-  // Another job began, or ended.
-  void started(const Job& job);
-  void ended(const Job& job);
-  void look_again(uint32_t job_id);  // at the terms of a job that are not fulfilled yet
+  void job_started(Job& job, Start start) override;
+  void job_ended(Job& job, bool ran) override;
+  void job_due(Job& job) override { look_again(job.id); }
 
  private:
+  void look_again(uint32_t job_id);  // at the terms of a job that are not fulfilled yet
   // What a term waits for: a job or a whole array, or one task of an array.
   using Key = uint64_t;
   static Key key_of(const model::Dependency& term, const Job& job);

@@ -4,6 +4,10 @@
 #include <chrono>
 #include <utility>
 
+#include "api/diagnostics.pb.h"
+#include "model/job_state.pb.h"
+#include "rpc/messages.pb.h"
+
 namespace minke::engine {
 namespace {
 
@@ -69,7 +73,7 @@ SlurmMessage slurm_message(rpc::ClientMessage::BodyCase kind) {
   }
 }
 
-void count_pass(rpc::CycleStatistics& statistics, uint64_t depth, uint64_t queue_length,
+void count_pass(api::CycleStatistics& statistics, uint64_t depth, uint64_t queue_length,
                 uint64_t microseconds, int64_t now) {
   statistics.set_count(statistics.count() + 1);
   statistics.set_last_time(microseconds);
@@ -127,7 +131,7 @@ void Diagnostics::reset() {
   backfilled_since_start_ = kept;
 }
 
-void Diagnostics::write(rpc::DiagnosticsReply& reply,
+void Diagnostics::write(api::DiagnosticsReply& reply,
                         const std::function<std::string(uint32_t uid)>& user_name) const {
   reply.set_now(now_());
   reply.set_since(since_);
@@ -140,16 +144,16 @@ void Diagnostics::write(rpc::DiagnosticsReply& reply,
   *reply.mutable_backfill_passes() = backfill_passes_;
   reply.set_backfilled(backfilled_);
   reply.set_backfilled_since_start(backfilled_since_start_);
-  const auto add = [](rpc::RequestStatistics& line, std::string name, uint32_t id, const Requests& requests) {
+  const auto add = [](api::RequestStatistics& line, std::string name, uint32_t id, const Requests& requests) {
     line.set_name(std::move(name));
     line.set_id(id);
     line.set_count(line.count() + requests.count);
     line.set_total_time(line.total_time() + requests.microseconds);
   };
-  std::map<uint32_t, rpc::RequestStatistics*> lines;  // two kinds may be one message of Slurm's
+  std::map<uint32_t, api::RequestStatistics*> lines;  // two kinds may be one message of Slurm's
   for (const auto& [kind, requests] : by_kind_) {
     const SlurmMessage message = slurm_message(kind);
-    rpc::RequestStatistics*& line = lines[message.number];
+    api::RequestStatistics*& line = lines[message.number];
     if (line == nullptr) line = reply.add_by_type();
     add(*line, message.name, message.number, requests);
   }

@@ -8,9 +8,18 @@
 #include <map>
 #include <string>
 
-#include "model/job.pb.h"
 #include "rpc/messages.pb.h"
 #include "sched/pass.h"
+
+namespace minke::api {
+class CycleStatistics;
+class DiagnosticsReply;
+}  // namespace minke::api
+
+namespace minke::model {
+enum JobState : int;
+enum StateReason : int;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -28,7 +37,7 @@ class Diagnostics {
 
   void reset();
   // All but what the caller knows: jobs pending and running, connections.
-  void write(rpc::DiagnosticsReply& reply, const std::function<std::string(uint32_t uid)>& user_name) const;
+  void write(api::DiagnosticsReply& reply, const std::function<std::string(uint32_t uid)>& user_name) const;
 
  private:
   struct Requests {
@@ -40,7 +49,7 @@ class Diagnostics {
   int64_t since_ = 0;
   uint64_t submitted_ = 0, started_ = 0, completed_ = 0, canceled_ = 0, failed_ = 0;
   uint64_t backfilled_ = 0, backfilled_since_start_ = 0;
-  rpc::CycleStatistics passes_, backfill_passes_;
+  api::CycleStatistics passes_, backfill_passes_;
   std::map<rpc::ClientMessage::BodyCase, Requests> by_kind_;
   std::map<uint32_t, Requests> by_uid_;
 };

@@ -4,6 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/accounting.pb.h"
+#include "api/field.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/updates.pb.h"
 #include "engine/embedded/actions.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/rights.h"
@@ -22,7 +26,7 @@ constexpr size_t kMaxNoteBytes = size_t{64} << 10;
 
 // One field as sacctmgr names it. Users may say what a job's end meant, and comment on it; the rest is
 // operators'.
-Status apply_field(const rpc::Field& field, bool is_operator, JobRecord& record) {
+Status apply_field(const api::Field& field, bool is_operator, JobRecord& record) {
   if (field.value().size() > kMaxNoteBytes) return failure(field.name() + " is too long", kNotSupported);
   RecordNotes& notes = *record.mutable_notes();
   if (field.name() == "derivedexitcode") {
@@ -52,9 +56,9 @@ Status apply_field(const rpc::Field& field, bool is_operator, JobRecord& record)
 
 }  // namespace
 
-Result<uint32_t> Actions::update_records(const rpc::UpdateRecordsRequest& request, const rpc::Peer& peer) {
+Result<uint32_t> Actions::update_records(const api::UpdateRecordsRequest& request, const rpc::Peer& peer) {
   std::vector<store::JobRow> rows;
-  for (const rpc::JobSelector& selector : request.jobs()) {
+  for (const api::JobSelector& selector : request.jobs()) {
     // While it is in memory its record is written from there.
     if (const Job* job = core_.state.find(selector.job_id())) {
       if (!core_.rights->viewer(peer.uid).sees(job->uid)) continue;
@@ -70,7 +74,7 @@ Result<uint32_t> Actions::update_records(const rpc::UpdateRecordsRequest& reques
       if (access.error().code == kInvalidJobId) continue;  // as one that there is not
       return failure(access.error());
     }
-    for (const rpc::Field& field : request.fields()) {
+    for (const api::Field& field : request.fields()) {
       const Status done = apply_field(field, core_.rights->is_operator(peer.uid), row.record);
       if (!done) return failure(done.error());
     }
@@ -80,7 +84,7 @@ Result<uint32_t> Actions::update_records(const rpc::UpdateRecordsRequest& reques
   return static_cast<uint32_t>(rows.size());
 }
 
-Status Actions::keep_metrics(const rpc::KeepMetricsRequest& request, const rpc::Peer& peer) {
+Status Actions::keep_metrics(const api::KeepMetricsRequest& request, const rpc::Peer& peer) {
   // While it is in memory its record is written from there.
   if (const Job* job = core_.state.find(request.job_id())) {
     if (const Status access = core_.rights->access(peer.uid, job->uid); !access) return access;

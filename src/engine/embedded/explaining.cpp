@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "api/explanation.pb.h"
+#include "api/job_filter.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/history.h"
@@ -13,6 +15,7 @@
 #include "engine/embedded/outlook.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
+#include "rpc/messages.pb.h"
 #include "text/hostlist.h"
 #include "text/state.h"
 
@@ -50,7 +53,7 @@ struct Explaining::Inquiry {
   bool at_once = false;  // one of this kind starts now: a smaller one would not do better
 };
 
-const Job* Explaining::find(const rpc::JobSelector& selector, rpc::ExplainJobReply& reply) const {
+const Job* Explaining::find(const api::JobSelector& selector, api::ExplainJobReply& reply) const {
   uint32_t id = selector.job_id();
   if (selector.has_het_offset()) id += selector.het_offset();
   if (selector.tasks_size() > 0) {
@@ -65,7 +68,7 @@ const Job* Explaining::find(const rpc::JobSelector& selector, rpc::ExplainJobRep
   return group == nullptr || group->jobs.empty() ? nullptr : core_.state.find(*group->jobs.begin());
 }
 
-void Explaining::add_unavailable_nodes(const Job& job, rpc::ExplainJobReply& reply) const {
+void Explaining::add_unavailable_nodes(const Job& job, api::ExplainJobReply& reply) const {
   std::unordered_set<std::string> members;
   for (const std::string& name : job.submission->partitions) {
     const PartitionRecord* partition = core_.nodes->find_partition(name);
@@ -81,8 +84,8 @@ void Explaining::add_unavailable_nodes(const Job& job, rpc::ExplainJobReply& rep
   }
 }
 
-rpc::JobInTheWay Explaining::describe(const Job& job) const {
-  rpc::JobInTheWay shown;
+api::JobInTheWay Explaining::describe(const Job& job) const {
+  api::JobInTheWay shown;
   const JobRecord record = queries_.full_record(job);
   shown.set_job_id(job.id);
   shown.set_array_job_id(job.array_job_id);
@@ -104,7 +107,7 @@ rpc::JobInTheWay Explaining::describe(const Job& job) const {
   return shown;
 }
 
-void Explaining::add_forecast(const Job& job, rpc::ExplainJobReply& reply,
+void Explaining::add_forecast(const Job& job, api::ExplainJobReply& reply,
                               std::vector<std::string>& nodes) const {
   const int64_t now = core_.now();
   sched::ForecastOptions beliefs = core_.history->beliefs();
@@ -132,7 +135,7 @@ void Explaining::add_forecast(const Job& job, rpc::ExplainJobReply& reply,
     reply.set_start_by_limits(std::max(now, by_limits->start));
 }
 
-void Explaining::add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) const {
+void Explaining::add_awaited_jobs(const Job& job, api::ExplainJobReply& reply) const {
   if (!job.details) return;
   sched::ForecastOptions beliefs = core_.history->beliefs();
   Outlook outlook(core_, beliefs);
@@ -144,7 +147,7 @@ void Explaining::add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) c
     if (const ArrayGroup* group = core_.state.find_array(term.job_id()); other == nullptr && group != nullptr)
       other = group->jobs.empty() ? nullptr : core_.state.find(*group->jobs.begin());
     if (other == nullptr || !seen.insert(other->id).second || seen.size() > kShown) continue;
-    rpc::JobInTheWay& shown = *reply.add_jobs();
+    api::JobInTheWay& shown = *reply.add_jobs();
     shown = describe(*other);
     if (shown.running()) continue;
     if (const auto start = outlook.start(*other); start && !start->after_unlimited)
@@ -153,7 +156,7 @@ void Explaining::add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) c
   }
 }
 
-void Explaining::add_license_holders(const Job& job, rpc::ExplainJobReply& reply) const {
+void Explaining::add_license_holders(const Job& job, api::ExplainJobReply& reply) const {
   const sched::Request* request = core_.scheduling->queued_request(job);
   if (request == nullptr) return;
   size_t count = 0;
@@ -170,7 +173,7 @@ void Explaining::add_license_holders(const Job& job, rpc::ExplainJobReply& reply
   }
 }
 
-void Explaining::add_limits(const Job& job, rpc::ExplainJobReply& reply) const {
+void Explaining::add_limits(const Job& job, api::ExplainJobReply& reply) const {
   const bool of_qos = reply.job().reason() >= QOS_GRP_CPU;
   reply.set_limit(core_.accounts->limits_in_words(job, of_qos));
   size_t count = 0;
@@ -213,7 +216,7 @@ std::string Explaining::free_now(const Job& job) const {
 
 // Those that outrank it and wait for their turn as it does; shown are those that are not to start after it:
 // what is before it and starts later does not hold it up.
-void Explaining::add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) const {
+void Explaining::add_jobs_before(const Job& job, api::ExplainJobReply& reply) const {
   const sched::PendingQueue& queue = core_.scheduling->queue();
   const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
   const sched::Request* own = core_.scheduling->queued_request(job);
@@ -235,7 +238,7 @@ void Explaining::add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) co
     if (other == nullptr || shown == kShown) continue;
     const auto start = starts.find(id);
     if (start != starts.end() && reply.start_time() != 0 && start->second > reply.start_time()) continue;
-    rpc::JobInTheWay& added = *reply.add_jobs();
+    api::JobInTheWay& added = *reply.add_jobs();
     added = describe(*other);
     if (start != starts.end()) added.set_start_time(start->second);  // 0: nobody knows
     ++shown;
@@ -245,9 +248,9 @@ void Explaining::add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) co
 
 // Those that run on the nodes where it is to start, or where nothing is known of them, in its partition.
 void Explaining::add_jobs_at(const Job& job, const std::vector<std::string>& nodes,
-                             rpc::ExplainJobReply& reply) const {
+                             api::ExplainJobReply& reply) const {
   const auto& partitions = job.submission->partitions;
-  std::vector<rpc::JobInTheWay> found;
+  std::vector<api::JobInTheWay> found;
   std::vector<std::pair<int64_t, const Job*>> by_end;
   for (const auto& [id, other] : core_.state.jobs()) {
     if (!other->holds_nodes() || !other->details) continue;
@@ -269,9 +272,9 @@ void Explaining::add_jobs_at(const Job& job, const std::vector<std::string>& nod
     *reply.add_jobs() = describe(*by_end[i].second);
 }
 
-void Explaining::explain(const rpc::ExplainJobRequest& request, const Queries::Part& part) {
+void Explaining::explain(const api::ExplainJobRequest& request, const Queries::Part& part) {
   const auto inquiry = std::make_shared<Inquiry>();
-  rpc::ExplainJobReply& reply = *inquiry->message.mutable_explanation();
+  api::ExplainJobReply& reply = *inquiry->message.mutable_explanation();
   const Job* job = find(request.job(), reply);
   if (job == nullptr || !job->committed || (job->ended() && !job->completing)) {
     set_error(inquiry->message, Error{kInvalidJobId, {}});
@@ -330,7 +333,7 @@ void Explaining::explain(const rpc::ExplainJobRequest& request, const Queries::P
 }
 
 void Explaining::try_next(const std::shared_ptr<Inquiry>& inquiry) {
-  rpc::ExplainJobReply& reply = *inquiry->message.mutable_explanation();
+  api::ExplainJobReply& reply = *inquiry->message.mutable_explanation();
   const Job* job = core_.state.find(inquiry->job_id);
   // It may have started meanwhile: what has been found still holds of the moment it was asked.
   const bool waits = job != nullptr && job->queued;
@@ -367,7 +370,7 @@ void Explaining::try_next(const std::shared_ptr<Inquiry>& inquiry) {
   if (expected && !expected->after_unlimited &&
       (inquiry->best == 0 || expected->start <= worth_it(inquiry->best, now))) {
     const int64_t start = std::max(now, expected->start);
-    rpc::SmallerRequest& smaller = *reply.add_smaller();
+    api::SmallerRequest& smaller = *reply.add_smaller();
     smaller.set_options(choice->options);
     smaller.set_instead_of(choice->instead_of);
     smaller.set_start_time(start);

@@ -12,7 +12,13 @@
 
 #include "engine/embedded/queries.h"
 #include "engine/embedded/smaller_requests.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class ExplainJobReply;
+class ExplainJobRequest;
+class JobInTheWay;
+class JobSelector;
+}  // namespace minke::api
 
 namespace minke::engine {
 
@@ -24,20 +30,20 @@ class Explaining {
   Explaining(Core& core, Queries& queries) : core_(core), queries_(queries) {}
 
   // One answer. An error (invalid job id) for jobs that are not in memory: the accounting has them.
-  void explain(const rpc::ExplainJobRequest& request, const Queries::Part& part);
+  void explain(const api::ExplainJobRequest& request, const Queries::Part& part);
 
  private:
   struct Inquiry;
-  const Job* find(const rpc::JobSelector& selector, rpc::ExplainJobReply& reply) const;
-  void add_unavailable_nodes(const Job& job, rpc::ExplainJobReply& reply) const;
-  void add_forecast(const Job& job, rpc::ExplainJobReply& reply, std::vector<std::string>& nodes) const;
-  void add_awaited_jobs(const Job& job, rpc::ExplainJobReply& reply) const;
-  void add_license_holders(const Job& job, rpc::ExplainJobReply& reply) const;
-  void add_limits(const Job& job, rpc::ExplainJobReply& reply) const;
+  const Job* find(const api::JobSelector& selector, api::ExplainJobReply& reply) const;
+  void add_unavailable_nodes(const Job& job, api::ExplainJobReply& reply) const;
+  void add_forecast(const Job& job, api::ExplainJobReply& reply, std::vector<std::string>& nodes) const;
+  void add_awaited_jobs(const Job& job, api::ExplainJobReply& reply) const;
+  void add_license_holders(const Job& job, api::ExplainJobReply& reply) const;
+  void add_limits(const Job& job, api::ExplainJobReply& reply) const;
   std::string free_now(const Job& job) const;
-  void add_jobs_before(const Job& job, rpc::ExplainJobReply& reply) const;
-  void add_jobs_at(const Job& job, const std::vector<std::string>& nodes, rpc::ExplainJobReply& reply) const;
-  rpc::JobInTheWay describe(const Job& job) const;
+  void add_jobs_before(const Job& job, api::ExplainJobReply& reply) const;
+  void add_jobs_at(const Job& job, const std::vector<std::string>& nodes, api::ExplainJobReply& reply) const;
+  api::JobInTheWay describe(const Job& job) const;
   void try_next(const std::shared_ptr<Inquiry>& inquiry);
 
   Core& core_;

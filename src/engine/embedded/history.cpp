@@ -11,6 +11,8 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/scheduling.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -85,13 +87,13 @@ void History::load() {
   });
 }
 
-void History::ended(const Job& job) {
+void History::run_ended(Job& job) {
   const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
   add(job.uid, sched::limit_seconds(job.time_limit_minutes), job.end_time - job.start_time - suspended,
       cpus_of(job));
 }
 
-void History::started(const Job& job) {
+void History::job_started(Job& job, Start) {
   const auto forecast = forecasts_.find(job_of(job));
   if (forecast == forecasts_.end()) return;
   const int64_t since = std::max(job.submit_time, job.eligible_time);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "engine/embedded/job_events.h"
 #include "sched/forecast.h"
 #include "sched/run_times.h"
 #include "sched/wait_ranges.h"
@@ -19,15 +20,16 @@ namespace minke::engine {
 struct Core;
 struct Job;
 
-class History {
+class History : public JobListener {
  public:
   explicit History(Core& core) : core_(core) {}
 
-  void load();                   // posts; forecasts made before it is done trust the time limits
-  void ended(const Job& job);    // that ran
-  void started(const Job& job);  // compares with what was forecast
+  void load();  // posts; forecasts made before it is done trust the time limits
+  void run_ended(Job& job) override;
+  void job_started(Job& job, Start start) override;  // compares with what was forecast
   void queued(const Job& job) { newest_ = job_of(job); }
-  void forgotten(const Job& job);  // ended, or is to wait for something else first
+  void job_left_queue(Job& job) override { forgotten(job); }
+  void forgotten(const Job& job);  // it waits for something else first
   // After a pass: forecasts the start of the job that came last, if there is time for it.
   void after_pass();
 

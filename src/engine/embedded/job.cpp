@@ -4,6 +4,9 @@
 
 #include "base/result.h"
 #include "engine/embedded/owner_watch.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::engine {
 
@@ -144,12 +147,6 @@ bool asks_for_gpus(const model::JobSpec& spec) {
   };
   return any(spec.gpus()) || any(spec.gres_per_node()) || any(spec.gpus_per_task()) ||
          any(spec.gpus_per_socket());
-}
-
-const model::NodeAllocation& script_node(const model::JobRecord& record) {
-  const auto found = std::find_if(record.nodes().begin(), record.nodes().end(),
-                                  [&](const auto& node) { return node.node() == record.batch_host(); });
-  return found == record.nodes().end() ? record.nodes(0) : *found;
 }
 
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,

@@ -13,10 +13,17 @@
 #include <vector>
 
 #include "engine/embedded/task_set.h"
-#include "model/job.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/usage.pb.h"
 #include "os/event_loop.h"
 #include "store/store.h"
 #include "text/mail_type.h"
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -56,9 +63,6 @@ struct Submission {
   model::JobSpec spec() const;
   BriefSpec brief_spec() const;  // a tenth of the work
 };
-
-// The node that runs a job's script. There must be nodes.
-const model::NodeAllocation& script_node(const model::JobRecord& record);
 
 // `script` and `environment` are left for the caller to set.
 Submission make_submission(uint32_t spec_id, const model::JobSpec& spec,

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "api/job_filter.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_terms.pb.h"
+
 namespace minke::engine {
 
 using model::JobRecord;
@@ -25,7 +29,7 @@ struct JobMatcher::Identity {
         het_offset(job.het_job_offset()) {}
 };
 
-JobMatcher::JobMatcher(const rpc::JobFilter& filter, Viewer viewer)
+JobMatcher::JobMatcher(const api::JobFilter& filter, Viewer viewer)
     : filter_(filter),
       viewer_(viewer),
       users_(filter.users()),
@@ -39,7 +43,7 @@ JobMatcher::JobMatcher(const rpc::JobFilter& filter, Viewer viewer)
       uids_(filter.uids()),
       states_(filter.states()) {
   std::unordered_map<uint32_t, google::protobuf::RepeatedPtrField<model::IndexRange>> tasks;
-  for (const rpc::JobSelector& selector : filter.jobs()) {
+  for (const api::JobSelector& selector : filter.jobs()) {
     Named& named = named_[selector.job_id()];
     if (selector.has_het_offset()) {
       named.components.insert(selector.het_offset());

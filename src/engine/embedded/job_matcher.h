@@ -12,7 +12,16 @@
 #include <vector>
 
 #include "engine/embedded/job.h"
-#include "rpc/messages.pb.h"
+#include "model/job_terms.pb.h"
+
+namespace minke::api {
+class JobFilter;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobRecord;
+enum JobState : int;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -39,7 +48,7 @@ class WantedValues {
 class JobMatcher {
  public:
   // The filter must outlive it.
-  JobMatcher(const rpc::JobFilter& filter, Viewer viewer);
+  JobMatcher(const api::JobFilter& filter, Viewer viewer);
 
   // The sender may see it, and the filter's job ids mean it; none mean all.
   bool selected(const Job& job) const;
@@ -61,7 +70,7 @@ class JobMatcher {
   struct Identity;
   bool names(const Identity& job) const;
 
-  const rpc::JobFilter& filter_;
+  const api::JobFilter& filter_;
   Viewer viewer_;
   std::unordered_map<uint32_t, Named> named_;  // by job id
   WantedValues<std::string_view> users_, names_, accounts_, qos_, wckeys_, reservations_, partitions_, nodes_;

@@ -3,6 +3,8 @@
 // stays as it was: it counts again when the job is requeued. State's thread.
 #include <algorithm>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "engine/embedded/actions.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling.h"
@@ -18,7 +20,7 @@ namespace {
 using NodeList = google::protobuf::RepeatedPtrField<NodeAllocation>;
 
 // Those that the job keeps: the first `count`, or the named ones.
-Result<NodeList> kept_nodes(const NodeList& nodes, const rpc::Field& field, const JobSpec& wanted) {
+Result<NodeList> kept_nodes(const NodeList& nodes, const api::Field& field, const JobSpec& wanted) {
   NodeList kept;
   if (field.name() == "NumNodes" || field.name() == "ReqNodes") {
     const int count = static_cast<int>(std::min<uint32_t>(wanted.min_nodes(), INT32_MAX));
@@ -42,13 +44,13 @@ Result<NodeList> kept_nodes(const NodeList& nodes, const rpc::Field& field, cons
 
 }  // namespace
 
-bool Actions::is_resize(const Job& job, const rpc::UpdateJobRequest& request) {
+bool Actions::is_resize(const Job& job, const api::UpdateJobRequest& request) {
   constexpr std::string_view kNames[] = {"NumNodes", "ReqNodes", "NodeList", "ReqNodeList"};
   return job.state == JOB_RUNNING && !job.completing && request.fields_size() == 1 &&
          std::find(std::begin(kNames), std::end(kNames), request.fields(0).name()) != std::end(kNames);
 }
 
-Status Actions::give_nodes_back(Job& job, const rpc::Field& field, const JobSpec& wanted) {
+Status Actions::give_nodes_back(Job& job, const api::Field& field, const JobSpec& wanted) {
   if (job.het_job_id != 0) return failure("a heterogeneous job keeps its nodes", kNotSupported);
   NodeList& nodes = job.need_details().nodes;
   auto kept = kept_nodes(nodes, field, wanted);

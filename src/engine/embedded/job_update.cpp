@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/actions.h"
 #include "engine/embedded/core.h"
@@ -32,8 +34,8 @@ constexpr int kMostFields = 1000;
 
 }  // namespace
 
-Status Actions::update_steps(const Job& job, const rpc::UpdateJobRequest& request) {
-  for (const rpc::Field& field : request.fields()) {
+Status Actions::update_steps(const Job& job, const api::UpdateJobRequest& request) {
+  for (const api::Field& field : request.fields()) {
     const auto minutes = text::parse_minutes(field.value());
     if (field.name() != "TimeLimit" || !minutes)
       return failure("a step's " + field.name() + " cannot be changed", kNotSupported);
@@ -90,11 +92,11 @@ Status Actions::charge_anew(Job& job, JobSpec& spec, bool larger, uint32_t uid) 
   return admit_anew(job, spec, *charge, uid);
 }
 
-Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint32_t uid) {
+Status Actions::update_job(Job& job, const api::UpdateJobRequest& request, uint32_t uid) {
   if (request.steps()) return update_steps(job, request);
   if (request.fields_size() > kMostFields)
     return failure("more than " + std::to_string(kMostFields) + " changes at once", kNotSupported);
-  for (const rpc::Field& field : request.fields()) {
+  for (const api::Field& field : request.fields()) {
     for (const std::string* text : {&field.name(), &field.value()})
       if (const Status fit = submit::check_text("a change", *text, submit::kMostLineBytes); !fit) return fit;
   }
@@ -107,7 +109,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
   bool time_limit = false, throttle = false, placement = false, dependencies = false, begin = false,
        priority = false;
   const int64_t started = job.holds_nodes() ? job.start_time : 0;
-  for (const rpc::Field& field : request.fields()) {
+  for (const api::Field& field : request.fields()) {
     const auto changed = submit::apply_update(spec, field.name(), field.value(), core_.now(), started);
     if (!changed) return failure(changed.error());
     switch (*changed) {
@@ -186,7 +188,7 @@ Status Actions::update_job(Job& job, const rpc::UpdateJobRequest& request, uint3
   return {};
 }
 
-void Actions::update(const rpc::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply) {
+void Actions::update(const api::UpdateJobRequest& request, const rpc::Peer& peer, Reply reply) {
   Selectors jobs;
   google::protobuf::RepeatedPtrField<std::string> names;
   if (request.name().empty()) {

@@ -5,6 +5,7 @@
 #include "engine/embedded/budgets.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/rights.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::engine {
 

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "engine/embedded/job.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::engine {
 

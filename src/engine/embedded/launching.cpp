@@ -12,8 +12,6 @@
 
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/job_environment.h"
-#include "engine/embedded/job_paths.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/queries.h"
@@ -24,6 +22,10 @@
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/task_prologs.h"
+#include "environment/job_environment.h"
+#include "environment/job_paths.h"
+#include "model/script_node.h"
+#include "node/launch.pb.h"
 #include "node/tmp_dir.h"
 #include "os/files.h"
 #include "os/log.h"
@@ -69,13 +71,14 @@ std::string Launching::tmp_dir_of(const Job& job) const {
   return core_.config.tmp_root + "/job" + std::to_string(job.id);
 }
 
-JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) const {
-  JobSurroundings around{.cluster_name = core_.config.cluster_name,
-                         .home = core_.config.home,
-                         .config_path = core_.config.source_path,
-                         .tmp_dir = tmp_dir_of(job),
-                         .mpi_default = core_.config.mpi_default == "auto" ? "" : core_.config.mpi_default,
-                         .reservation = job.has_script() ? core_.reservations->name_for(job) : ""};
+environment::JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) const {
+  environment::JobSurroundings around{
+      .cluster_name = core_.config.cluster_name,
+      .home = core_.config.home,
+      .config_path = core_.config.source_path,
+      .tmp_dir = tmp_dir_of(job),
+      .mpi_default = core_.config.mpi_default == "auto" ? "" : core_.config.mpi_default,
+      .reservation = job.has_script() ? core_.reservations->name_for(job) : ""};
   if (spec.has_array() && spec.array().ranges_size() > 0) {
     const TaskSet all(spec.array());
     around.array_count = static_cast<uint32_t>(all.size());
@@ -92,12 +95,12 @@ JobSurroundings Launching::surroundings(const Job& job, const JobSpec& spec) con
 
 void Launching::add_common(const Job& job, std::string_view block,
                            std::vector<std::string>& variables) const {
-  for (std::string& variable : virtual_node_environment(job.details->nodes.size(), block))
+  for (std::string& variable : environment::virtual_node_environment(job.details->nodes.size(), block))
     variables.push_back(std::move(variable));
   if (!core_.config.storage.profile.empty()) {
-    for (std::string& variable :
-         tier_environment(core_.config.storage.tiers(core_.config.home), core_.state.user_name(job.uid),
-                          core_.state.group_name(job.gid), tmp_dir_of(job), block))
+    for (std::string& variable : environment::tier_environment(
+             core_.config.storage.tiers(core_.config.home), core_.state.user_name(job.uid),
+             core_.state.group_name(job.gid), tmp_dir_of(job), block))
       variables.push_back(std::move(variable));
   }
   core_.software.add_to(variables, block);
@@ -111,8 +114,8 @@ std::vector<std::string> Launching::het_environment(const Job& job) const {
   for (const Job* component : components) {
     JobRecord record = core_.state.record_of(*component);
     *record.mutable_spec() = component->submission->spec();
-    for (std::string& variable :
-         component_environment(record, surroundings(*component, record.spec()), component->het_offset)) {
+    for (std::string& variable : environment::component_environment(
+             record, surroundings(*component, record.spec()), component->het_offset)) {
       variables.push_back(std::move(variable));
     }
   }
@@ -193,17 +196,19 @@ void Launching::send(Job& job) {
       order.add_argv(word);
   order.add_argv(script->path);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
-  JobSurroundings around = surroundings(job, spec);
-  if (has_variable(**environment, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
-  std::vector<std::string> variables = allocation_environment(record, around);
-  leave_submit_dir(**environment, variables);
+  environment::JobSurroundings around = surroundings(job, spec);
+  if (environment::has_variable(**environment, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
+  std::vector<std::string> variables = environment::allocation_environment(record, around);
+  environment::leave_submit_dir(**environment, variables);
   for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
-  const NodeAllocation& first = script_node(record);
-  const GpuVariables gpus = gpu_variables(core_, job, first.node(), gpu_numbers(first));
-  for (std::string& variable : batch_environment(record, gpus)) variables.push_back(std::move(variable));
+  const NodeAllocation& first = model::script_node(record);
+  const environment::GpuVariables gpus =
+      gpu_variables(core_, job, first.node(), environment::gpu_numbers(first));
+  for (std::string& variable : environment::batch_environment(record, gpus))
+    variables.push_back(std::move(variable));
   add_common(job, **environment, variables);
   if (staged) variables.push_back("MINKE_KILL_WAIT=" + std::to_string(core_.config.kill_wait_seconds));
-  order.set_environment(merge_environment(**environment, variables, core_.config.home + "/bin"));
+  order.set_environment(environment::merge_environment(**environment, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
@@ -214,7 +219,7 @@ void Launching::send(Job& job) {
   order.set_ends_job(true);
   order.set_script_error_prefix(kErrorPrefix);
   node::TaskOrder& task = *order.add_tasks();
-  const JobPaths paths = paths_of(record);
+  const environment::JobPaths paths = environment::paths_of(record);
   const bool append =
       spec.open_mode() == OPEN_APPEND || (spec.open_mode() == OPEN_DEFAULT && job.restarts > 0);
   task.mutable_stdin()->set_path(paths.in);

@@ -16,9 +16,14 @@
 
 #include "base/result.h"
 #include "engine/embedded/job.h"
-#include "engine/embedded/job_environment.h"
+#include "environment/job_environment.h"
 #include "node/launch.pb.h"
 #include "node/launcher_client.h"
+
+namespace minke::model {
+class JobSpec;
+class NodeAllocation;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -60,7 +65,7 @@ class Launching {
   // What the job finds besides where it is a heterogeneous one: SLURM_HET_SIZE, and each component's
   // variables with _HET_GROUP_n behind their names.
   std::vector<std::string> het_environment(const Job& job) const;
-  JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
+  environment::JobSurroundings surroundings(const Job& job, const model::JobSpec& spec) const;
   // What a launch has beside its own variables, whatever it is: tiers of storage, modules, and what several
   // nodes on one machine need. `block`: the user's environment.
   void add_common(const Job& job, std::string_view block, std::vector<std::string>& variables) const;

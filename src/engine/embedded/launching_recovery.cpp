@@ -15,6 +15,7 @@
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
+#include "node/launch.pb.h"
 #include "os/log.h"
 #include "os/shortage.h"
 

@@ -6,23 +6,15 @@
 #include <csignal>
 #include <utility>
 
-#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/dependencies.h"
-#include "engine/embedded/history.h"
 #include "engine/embedded/launching.h"
-#include "engine/embedded/mail.h"
-#include "engine/embedded/measuring.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/prologs.h"
-#include "engine/embedded/quotas.h"
-#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
-#include "engine/embedded/triggers.h"
-#include "engine/embedded/waiting.h"
 #include "model/error.h"
+#include "node/launch.pb.h"
 #include "text/state.h"
 
 namespace minke::engine {
@@ -39,7 +31,7 @@ constexpr std::chrono::milliseconds kRequeueGrace{200};
 
 }  // namespace
 
-void Lifecycle::enter_running(Job& job, int64_t start_time) {
+void Lifecycle::enter_running(Job& job, int64_t start_time, JobListener::Start how) {
   core_.diagnostics.job_started();
   job.state = JOB_RUNNING;
   job.reason = WAIT_NO_REASON;
@@ -47,19 +39,14 @@ void Lifecycle::enter_running(Job& job, int64_t start_time) {
   job.end_time = 0;
   job.exit_code = job.derived_exit_code = 0;
   if (job.array_job_id != 0) ++core_.state.find_array(job.array_job_id)->running;
-  core_.accounts->started(job);
   core_.committer.job_changed(job.id);
+  core_.job_events.job_started(job, how);
   set_alarm(job);
-  core_.history->started(job);
-  core_.dependencies->started(job);
 }
 
 void Lifecycle::started(Job& job) {
-  enter_running(job, core_.now());
+  enter_running(job, core_.now(), JobListener::Start::kFresh);
   core_.prologs->before_job(job);
-  core_.mail->began(job);
-  core_.triggers->nodes_changed();
-  core_.measuring->job_started(job);
 }
 
 void Lifecycle::begin(Job& job) {
@@ -68,7 +55,7 @@ void Lifecycle::begin(Job& job) {
   } else {
     core_.launching->begin_allocation(job);
   }
-  core_.waiting->started(job);
+  core_.job_events.job_launched(job);
 }
 
 void Lifecycle::prolog_failed(Job& job, bool launched, bool hold) {
@@ -196,10 +183,8 @@ void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t e
   job.queued = false;
   if (was_running) {
     core_.steps->job_ended(job);
-    core_.measuring->job_ended(job);
-    core_.accounts->stopped(job, std::max(end_time, job.start_time));
+    core_.job_events.job_freed(job, std::max(end_time, job.start_time));
     core_.scheduling->release(job);
-    core_.triggers->nodes_changed();
   }
   job.state = state;
   job.reason = reason;
@@ -207,9 +192,9 @@ void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t e
   job.exit_code = exit_code;
   job.end_time = std::max(end_time, job.start_time);
   if (was_running) {
-    core_.history->ended(job);
+    core_.job_events.run_ended(job);
   } else {
-    core_.history->forgotten(job);
+    core_.job_events.job_left_queue(job);
     job.start_time = 0;
   }
   if (was_running && job.array_job_id != 0) {
@@ -222,17 +207,10 @@ void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t e
     back_to_queue(job);
     return;
   }
-  core_.reservations->ended(job);
   core_.diagnostics.job_ended(job.state, job.reason);
-  if (was_running) core_.quotas->job_ended(job);
-  core_.measuring->run_ended(job);
-  core_.accounts->left(job);
   count_in_array(job);
   core_.committer.job_changed(job.id);
-  core_.dependencies->ended(job);
-  core_.waiting->ended(job);
-  core_.mail->ended(job);
-  core_.triggers->job_ended(job);
+  core_.job_events.job_ended(job, was_running);
   if (job.is_het_leader()) end_components(job);
 }
 
@@ -264,15 +242,14 @@ void Lifecycle::end_components(const Job& leader) {
 
 void Lifecycle::back_to_queue(Job& job) {
   core_.committer.run_ended(core_.state.row_of(job));
-  core_.mail->requeued(job);
-  core_.accounts->submitted(job);
+  core_.job_events.job_requeued(job);
   ++job.restarts;
   job.state = JOB_PENDING;
   job.reason = WAIT_NO_REASON;
   job.start_time = job.end_time = 0;
   job.exit_code = job.derived_exit_code = 0;
   job.cancelled_by_uid = 0;
-  core_.reservations->left(job);
+  core_.job_events.job_waits_again(job);
   job.submit_time = core_.now();
   job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : int64_t{core_.config.requeue_delay_seconds});
   const bool launch_failed = job.details && job.details->ending_reason == FAIL_LAUNCH;

@@ -1,15 +1,21 @@
 // From pending to ended: the transitions of a job, and nothing else that changes `Job::state`.
 //
-// Each transition marks the job for the committer, frees or books resources, and tells dependencies, waiting
-// and scheduling. Cancelling a running job sends it SIGCONT and SIGTERM, then SIGKILL after KillWait; it
-// counts as ended when the launcher says that nothing of it is left. State's thread.
+// Each transition marks the job for the committer, frees or books resources, and tells an event of
+// engine/embedded/job_events.h. Cancelling a running job sends it SIGCONT and SIGTERM, then SIGKILL after
+// KillWait; it counts as ended when the launcher says that nothing of it is left. State's thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/result.h"
-#include "engine/embedded/job.h"
+#include "engine/embedded/job_events.h"
+
+namespace minke::model {
+class JobRecord;
+enum JobState : int;
+enum StateReason : int;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -77,7 +83,7 @@ class Lifecycle {
 
  private:
   // What a start changes, whoever has made it; details.nodes and details.partition are set.
-  void enter_running(Job& job, int64_t start_time);
+  void enter_running(Job& job, int64_t start_time, JobListener::Start how);
   void terminate(const Job& job);  // SIGTERM to all of its processes
   void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
               int64_t end_time);

@@ -6,13 +6,11 @@
 #include <csignal>
 
 #include "engine/embedded/core.h"
-#include "engine/embedded/dependencies.h"
 #include "engine/embedded/launching.h"
-#include "engine/embedded/mail.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/scheduling.h"
-#include "engine/embedded/triggers.h"
+#include "node/launch.pb.h"
 
 namespace minke::engine {
 
@@ -74,8 +72,7 @@ void Lifecycle::set_alarm(Job& job) {
     if (wants_warning(submission) && !job.details->warned) {
       consider(warning_time(job));
     }
-    consider(core_.mail->next_mark(job));
-    consider(core_.triggers->next_mark(job));
+    consider(core_.job_events.next_mark(job));
   }
   if (next == 0) {
     core_.alarms.cancel(job.id);
@@ -93,7 +90,7 @@ void Lifecycle::alarm(uint32_t job_id) {
       finish(*job, JOB_DEADLINE, FAIL_DEADLINE, 0, now);
       return;
     }
-    core_.dependencies->look_again(job_id);
+    core_.job_events.job_due(*job);
     core_.scheduling->update(*job);
     set_alarm(*job);
     return;
@@ -110,8 +107,7 @@ void Lifecycle::alarm(uint32_t job_id) {
   if (const int64_t grace = core_.preemption->grace_end(*job); grace != 0 && now >= grace)
     return give_way(*job);
   if (job->time_limit_minutes == kUnlimited) return;
-  core_.mail->tell_mark(*job);
-  core_.triggers->tell_mark(*job);
+  core_.job_events.mark_reached(*job);
   const int64_t end = job->limit_end();
   if (now >= end + tolerated_seconds(*job)) return time_out(*job);
   const Submission& submission = *job->submission;

@@ -3,15 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
-#include "engine/embedded/mail.h"
-#include "engine/embedded/measuring.h"
-#include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
-#include "engine/embedded/triggers.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -38,13 +33,11 @@ void Lifecycle::adopt_start(Job& job, const JobRecord& record) {
   details.partition = record.partition();
   details.billing = record.billing();
   job.time_limit_minutes = record.time_limit_minutes();
-  enter_running(job, record.start_time());
+  enter_running(job, record.start_time(), JobListener::Start::kAdopted);
   if (const Status adopted = core_.scheduling->adopt(job); !adopted) {
     os::log_warning("job " + std::to_string(job.id) +
                     " runs outside the configured nodes: " + adopted.error().message);
   }
-  core_.mail->began(job);
-  core_.triggers->nodes_changed();
 }
 
 void Lifecycle::wait_again(Job& job) {
@@ -55,15 +48,13 @@ void Lifecycle::wait_again(Job& job) {
     return finish(job, JOB_REQUEUED, FAIL_LAUNCH, 0, core_.now());
   }
   core_.alarms.cancel(job.id);
-  core_.measuring->job_ended(job);
-  core_.accounts->stopped(job, job.start_time);
+  core_.job_events.job_freed(job, job.start_time);
   core_.scheduling->release(job);
-  core_.triggers->nodes_changed();
   job.state = JOB_PENDING;
   job.reason = WAIT_NO_REASON;
   job.start_time = 0;
   if (job.array_job_id != 0) --core_.state.find_array(job.array_job_id)->running;
-  core_.reservations->left(job);
+  core_.job_events.job_waits_again(job);
   std::vector<Dependency> dependencies = std::move(job.details->dependencies);
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);

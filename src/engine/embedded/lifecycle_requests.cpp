@@ -10,6 +10,7 @@
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/scheduling.h"
 #include "model/error.h"
+#include "node/launch.pb.h"
 
 namespace minke::engine {
 

@@ -4,11 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "api/machine.pb.h"
+#include "api/step_usage.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/scheduling.h"
 #include "node/launcher.h"
 #include "node/process_tree.h"
+#include "rpc/messages.pb.h"
 #include "text/number.h"
 
 namespace minke::engine {
@@ -26,10 +29,10 @@ std::optional<uint32_t> number_variable(pid_t pid, const char* name) {
 
 }  // namespace
 
-void Queries::processes(const rpc::QueryPidsRequest& request, Viewer viewer, const Part& part) {
+void Queries::processes(const api::QueryPidsRequest& request, Viewer viewer, const Part& part) {
   const JobMatcher matcher(request.filter(), viewer);
   rpc::ServerMessage message;
-  rpc::PidsReply& reply = *message.mutable_pids();
+  api::PidsReply& reply = *message.mutable_pids();
   const std::string prefix = node::launcher_home_id(core_.config.home) + "/";
   const std::vector<node::Process> all = node::read_all_processes();
   for (const node::Process& process : all) {
@@ -42,7 +45,7 @@ void Queries::processes(const rpc::QueryPidsRequest& request, Viewer viewer, con
     const auto step = number_variable(process.pid, "SLURM_STEP_ID");
     if (request.batch_only() ? step.has_value() : request.has_step_id() && step != request.step_id())
       continue;
-    rpc::PidsReply::Process& found = *reply.add_processes();
+    api::PidsReply::Process& found = *reply.add_processes();
     found.set_pid(static_cast<uint32_t>(process.pid));
     found.set_job_id(job->id);
     found.set_kind(step ? STEP_NORMAL : STEP_BATCH);
@@ -61,7 +64,7 @@ void Queries::licenses(const Part& part) {
   const sched::Machine& machine = core_.scheduling->machine();
   for (size_t i = 0; i < machine.layout().licenses().size(); ++i) {
     const sched::LicensePool& pool = machine.layout().licenses()[i];
-    rpc::License& license = *message.mutable_licenses()->add_licenses();
+    api::License& license = *message.mutable_licenses()->add_licenses();
     license.set_name(pool.name);
     license.set_total(pool.count);
     const int64_t used = int64_t{pool.count} - machine.free_licenses(static_cast<sched::LicenseId>(i));

@@ -119,7 +119,7 @@ void Mail::job_began(const Job& job) {
   add(job, MAIL_BEGIN);
 }
 
-void Mail::job_ended(const Job& job) {
+void Mail::add_end(const Job& job) {
   const uint16_t types = job.submission->mail_types;
   const bool whole_array = job.array_job_id != 0 && (types & text::kMailArrayTasks) == 0;
   bool failed = job.state != JOB_COMPLETE && job.state != JOB_CANCELLED;
@@ -157,7 +157,7 @@ int64_t Mail::next_mark(const Job& job) const {
   return 0;
 }
 
-void Mail::tell_mark(Job& job) {
+void Mail::mark_reached(Job& job) {
   uint32_t reached = 0;
   while (const int64_t due = next_mark(job)) {
     if (due > core_.now()) break;

@@ -17,39 +17,43 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/job.h"
+#include "engine/embedded/job_events.h"
 #include "model/mail.pb.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::engine {
 
 struct Core;
 
-class Mail {
+class Mail : public JobListener {
  public:
   explicit Mail(Core& core);
-  ~Mail();
+  ~Mail() override;
 
   // What waited when the last daemon ended, from the store's settings.
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
 
-  void began(const Job& job) {
+  void job_started(Job& job, Start) override {
     if (wanted(job, text::kMailBegin)) job_began(job);
   }
-  void requeued(const Job& job) {
+  void job_requeued(Job& job) override {
     if (wanted(job, text::kMailRequeue)) add(job, model::MAIL_REQUEUE);
   }
-  void ended(const Job& job) {
-    if (wanted(job, text::kMailEnd | text::kMailFail)) job_ended(job);
+  void job_ended(Job& job, bool) override {
+    if (wanted(job, text::kMailEnd | text::kMailFail)) add_end(job);
   }
   void never_starts(const Job& job) {
     if (wanted(job, text::kMailInvalidDepend)) add(job, model::MAIL_INVALID_DEPEND);
   }
   // When the job, which runs, will have used up the next part of its time limit that is to be told of
   // (s since the epoch; 0: none), and what to do then.
-  int64_t next_mark(const Job& job) const;
-  void tell_mark(Job& job);
+  int64_t next_mark(const Job& job) const override;
+  void mark_reached(Job& job) override;
 
   // Whom the job's mail is for where it does not say, and there is a domain for such: as scontrol shows it.
   void complete_address(model::JobSpec& spec, uint32_t uid) const;
@@ -70,7 +74,7 @@ class Mail {
     return (job.submission->mail_types & types) != 0 && configured();
   }
   void job_began(const Job& job);
-  void job_ended(const Job& job);
+  void add_end(const Job& job);
   model::MailMessage message_about(const Job& job, model::MailEvent event) const;
   void add(const Job& job, model::MailEvent event);
   void add(model::MailMessage message);

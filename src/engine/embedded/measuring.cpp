@@ -12,7 +12,10 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/steps.h"
+#include "model/measurement.pb.h"
 #include "node/gpu_probe.h"
+#include "node/gpus.pb.h"
+#include "node/launch.pb.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -121,7 +124,11 @@ Measuring::Measuring(Core& core)
 
 Measuring::~Measuring() = default;
 
-void Measuring::job_started(const Job& job) {
+void Measuring::job_started(Job& job, Start start) {
+  if (start == Start::kFresh) track(job);  // adopt() comes for the others, as for all that run
+}
+
+void Measuring::track(const Job& job) {
   if (core_.config.measuring_interval == 0) return;
   Track& track = tracks_[job.id];
   track.run = job.restarts;
@@ -131,7 +138,7 @@ void Measuring::job_started(const Job& job) {
 
 void Measuring::adopt(const Job& job) {
   if (core_.config.measuring_interval == 0) return;
-  job_started(job);
+  track(job);
   const auto stored = core_.store.series(job.id, job.restarts);
   model::Series series;
   if (!stored || !*stored || !series.ParseFromString(**stored)) return;
@@ -274,7 +281,7 @@ void Measuring::store_all() {
   for (auto& [id, track] : tracks_) store(id, track);
 }
 
-void Measuring::job_ended(Job& job) {
+void Measuring::job_freed(Job& job, int64_t) {
   const auto found = tracks_.find(job.id);
   if (found == tracks_.end()) return;
   Track& track = found->second;

@@ -12,43 +12,58 @@
 #include <string>
 #include <vector>
 
-#include "engine/embedded/job.h"
+#include "engine/embedded/job_events.h"
 #include "engine/embedded/job_matcher.h"
 #include "engine/embedded/metric_keeper.h"
 #include "engine/embedded/series.h"
 #include "model/cluster.pb.h"
+#include "model/measurement.pb.h"
 #include "node/job_sampler.h"
 #include "os/event_loop.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class JobFilter;
+class MeasurementsReply;
+class QueryMeasurementsRequest;
+}  // namespace minke::api
+
+namespace minke::model {
+class StepRecord;
+}  // namespace minke::model
+
+namespace minke::rpc {
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine {
 
 struct Core;
 
-class Measuring {
+class Measuring : public JobListener {
  public:
   explicit Measuring(Core& core);
-  ~Measuring();
+  ~Measuring() override;
 
-  void job_started(const Job& job);
+  void job_started(Job& job, Start start) override;
   // One that runs since before this daemon: what was stored of it goes on.
   void adopt(const Job& job);
   // Adds what was measured of it to its usage, and stores its series. Before its record is written.
-  void job_ended(Job& job);
+  void job_freed(Job& job, int64_t end_time) override;
   // After a job's last run: what it wrote of its own progress goes into its record, too.
-  void run_ended(const Job& job) { keeper_.job_ended(job); }
+  void job_ended(Job& job, bool) override { keeper_.job_ended(job); }
   // Adds what was measured while the step ran, until its end or now. `gpus`: by node, of the step.
   void add_usage(const Job& job, model::StepRecord& step, const std::vector<model::GpuDevice>& gpus) const;
   // Stores the series as they are: the daemon is about to stop.
   void store_all();
 
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
-  void query(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
+  void query(const api::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
 
   // Why the GPUs cannot be asked now; empty: they can, or there are none.
   const std::string& gpu_problem() const { return gpu_problem_; }
 
  private:
+  void track(const Job& job);
   static constexpr double kFresh = 0.5;  // seconds for which a sample is as good as a new one
   struct Track {
     uint32_t run = 0;
@@ -65,11 +80,11 @@ class Measuring {
   void lost_gpus(std::map<std::string, std::string> lost);
   std::map<std::string, double> gpu_joules(const Round& round);  // since the round before, by UUID
   void store(uint32_t job_id, Track& track);
-  void answer(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
-  void add_running(const rpc::QueryMeasurementsRequest& request, Viewer viewer,
-                   rpc::MeasurementsReply& reply);
-  void add_ended(const rpc::QueryMeasurementsRequest& request, Viewer viewer, rpc::MeasurementsReply& reply);
-  void add_counts(const rpc::JobFilter& filter, Viewer viewer, rpc::MeasurementsReply& reply);
+  void answer(const api::QueryMeasurementsRequest& request, Viewer viewer, const Part& part);
+  void add_running(const api::QueryMeasurementsRequest& request, Viewer viewer,
+                   api::MeasurementsReply& reply);
+  void add_ended(const api::QueryMeasurementsRequest& request, Viewer viewer, api::MeasurementsReply& reply);
+  void add_counts(const api::JobFilter& filter, Viewer viewer, api::MeasurementsReply& reply);
 
   Core& core_;
   std::map<uint32_t, Track> tracks_;  // by job

@@ -3,16 +3,19 @@
 #include <map>
 #include <tuple>
 
+#include "api/job_filter.pb.h"
+#include "api/measurements.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine {
 
 using namespace model;
 
-void Measuring::query(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part) {
+void Measuring::query(const api::QueryMeasurementsRequest& request, Viewer viewer, const Part& part) {
   const double age =
       std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count() -
       last_seconds_;
@@ -22,14 +25,14 @@ void Measuring::query(const rpc::QueryMeasurementsRequest& request, Viewer viewe
   ask();
 }
 
-void Measuring::answer(const rpc::QueryMeasurementsRequest& request, Viewer viewer, const Part& part) {
+void Measuring::answer(const api::QueryMeasurementsRequest& request, Viewer viewer, const Part& part) {
   rpc::ServerMessage message;
-  rpc::MeasurementsReply& reply = *message.mutable_measurements();
+  api::MeasurementsReply& reply = *message.mutable_measurements();
   reply.set_now(core_.now());
   add_running(request, viewer, reply);
   if (!request.filter().jobs().empty()) add_ended(request, viewer, reply);
   if (request.with_counts()) add_counts(request.filter(), viewer, reply);
-  rpc::MachineMeasurement& machine = *reply.mutable_machine();
+  api::MachineMeasurement& machine = *reply.mutable_machine();
   machine.set_cores(machine_cores_);
   machine.set_memory_kib(machine_.memory_kib);
   machine.set_total_memory_kib(machine_.total_memory_kib);
@@ -45,13 +48,13 @@ void Measuring::answer(const rpc::QueryMeasurementsRequest& request, Viewer view
   part(message, true);
 }
 
-void Measuring::add_running(const rpc::QueryMeasurementsRequest& request, Viewer viewer,
-                            rpc::MeasurementsReply& reply) {
+void Measuring::add_running(const api::QueryMeasurementsRequest& request, Viewer viewer,
+                            api::MeasurementsReply& reply) {
   const JobMatcher matcher(request.filter(), viewer);
   for (const auto& [id, track] : tracks_) {
     const Job* job = core_.state.find(id);
     if (job == nullptr || !matcher.selected(*job) || !matcher.is_of(job->uid)) continue;
-    rpc::JobMeasurement& measured = *reply.add_jobs();
+    api::JobMeasurement& measured = *reply.add_jobs();
     JobRecord& record = *measured.mutable_job();
     record = core_.state.record_of(*job);
     const BriefSpec brief = job->submission->brief_spec();
@@ -67,15 +70,15 @@ void Measuring::add_running(const rpc::QueryMeasurementsRequest& request, Viewer
   }
 }
 
-void Measuring::add_ended(const rpc::QueryMeasurementsRequest& request, Viewer viewer,
-                          rpc::MeasurementsReply& reply) {
+void Measuring::add_ended(const api::QueryMeasurementsRequest& request, Viewer viewer,
+                          api::MeasurementsReply& reply) {
   const JobMatcher matcher(request.filter(), viewer);
   for (const uint32_t id : stored_ids(request.filter(), core_.store)) {
     if (tracks_.contains(id)) continue;
     auto row = core_.store.job(id);
     if (!row || !*row || !matcher.is_of((*row)->record.uid())) continue;
     const auto stored = core_.store.series(id, (*row)->record.restarts());
-    rpc::JobMeasurement measured;
+    api::JobMeasurement measured;
     if (!stored || !*stored || !measured.mutable_series()->ParseFromString(**stored)) continue;
     const Series series = Series::of(measured.series());
     *measured.mutable_job() = std::move((*row)->record);
@@ -87,9 +90,9 @@ void Measuring::add_ended(const rpc::QueryMeasurementsRequest& request, Viewer v
   }
 }
 
-void Measuring::add_counts(const rpc::JobFilter& filter, Viewer viewer, rpc::MeasurementsReply& reply) {
+void Measuring::add_counts(const api::JobFilter& filter, Viewer viewer, api::MeasurementsReply& reply) {
   const JobMatcher matcher(filter, viewer);
-  std::map<std::tuple<std::string, uint32_t, std::string, int, bool, bool>, rpc::JobCount> counts;
+  std::map<std::tuple<std::string, uint32_t, std::string, int, bool, bool>, api::JobCount> counts;
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!matcher.is_of(job->uid)) continue;
     const BriefSpec brief = job->submission->brief_spec();
@@ -97,7 +100,7 @@ void Measuring::add_counts(const rpc::JobFilter& filter, Viewer viewer, rpc::Mea
                                       ? job->details->partition
                                       : job->submission->partitions.front();
     const bool held = job->state == JOB_PENDING && job->priority == 0;
-    rpc::JobCount& count =
+    api::JobCount& count =
         counts[{partition, job->uid, std::string(brief.account), job->state, job->completing, held}];
     count.set_jobs(count.jobs() + (job->array && job->state == JOB_PENDING ? job->array->waiting.size() : 1));
     if (!job->holds_nodes()) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/embedded/state.h"
+#include "model/job_state.pb.h"
 
 namespace minke::engine {
 

@@ -1,6 +1,7 @@
 // scontrol update node: which states follow from which, and what else of a node can change. Pure.
 #include <algorithm>
 
+#include "api/field.pb.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/word.h"
 #include "model/error.h"
@@ -47,7 +48,7 @@ bool is_available(NodeState state) {
   return state == NODE_IDLE;
 }
 
-Status apply_node_field(NodeRecord& node, const rpc::Field& field, bool busy) {
+Status apply_node_field(NodeRecord& node, const api::Field& field, bool busy) {
   const std::string& name = field.name();
   const std::string& value = field.value();
   if (is(name, "State")) {

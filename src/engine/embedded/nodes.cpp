@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
@@ -222,7 +224,7 @@ void Nodes::replace(const PartitionRecord& changed) {
   partitions_.push_back(changed);
 }
 
-Status Nodes::update_node(const rpc::UpdateNodeRequest& request, uint32_t uid) {
+Status Nodes::update_node(const api::UpdateNodeRequest& request, uint32_t uid) {
   auto names = text::expand_hostlist(request.node_list());
   if (!names) return failure(names.error().message, kInvalidNodeName);
   if (names->size() == 1 && text::equals_ignoring_case(names->front(), "ALL")) {
@@ -239,7 +241,7 @@ Status Nodes::update_node(const rpc::UpdateNodeRequest& request, uint32_t uid) {
         [&](const auto& item) { return item.second->holds_nodes() && holds(*item.second, name); });
     NodeRecord& node = changed.emplace_back(*present);
     bool reason_given = false;
-    for (const rpc::Field& field : request.fields()) {
+    for (const api::Field& field : request.fields()) {
       if (const Status applied = apply_node_field(node, field, busy); !applied) return applied;
       reason_given = reason_given || text::equals_ignoring_case(field.name(), "Reason");
     }
@@ -277,14 +279,14 @@ Status Nodes::update_node(const rpc::UpdateNodeRequest& request, uint32_t uid) {
   return {};
 }
 
-Status Nodes::change_partition(const rpc::UpdatePartitionRequest& request) {
+Status Nodes::change_partition(const api::UpdatePartitionRequest& request) {
   const PartitionRecord* present = find_partition(request.name());
-  if ((present == nullptr) != (request.change() == rpc::CREATE)) {
+  if ((present == nullptr) != (request.change() == api::CREATE)) {
     return failure(present == nullptr ? "there is no partition " + request.name()
                                       : "there is a partition " + request.name() + " already",
                    kInvalidPartitionName);
   }
-  if (request.change() == rpc::DELETE) {
+  if (request.change() == api::DELETE) {
     if (has_jobs(request.name())) return failure("there are jobs in it", kPartitionInUse);
     if (partitions_.size() == 1) return failure("there must be one partition", kPartitionInUse);
     std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == request.name(); });
@@ -303,7 +305,7 @@ Status Nodes::change_partition(const rpc::UpdatePartitionRequest& request) {
     next.clear_nodes();
     next.set_created(true);
   }
-  for (const rpc::Field& field : request.fields()) {
+  for (const api::Field& field : request.fields()) {
     if (const Status applied = apply_partition_field(next, field, nodes_); !applied) return applied;
   }
   if (!next.qos().empty() && core_.accounts->book().qos(next.qos()) == nullptr)

@@ -9,9 +9,17 @@
 #include "base/result.h"
 #include "engine/embedded/config.h"
 #include "model/cluster.pb.h"
-#include "model/job.pb.h"
-#include "rpc/messages.pb.h"
 #include "store/store.h"
+
+namespace minke::api {
+class Field;
+class UpdateNodeRequest;
+class UpdatePartitionRequest;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -40,8 +48,8 @@ class Nodes {
   const std::map<std::string, std::string>& lost_gpus() const { return lost_gpus_; }
 
   // All of it, or nothing and an error with Slurm's number.
-  Status update_node(const rpc::UpdateNodeRequest& request, uint32_t uid);
-  Status change_partition(const rpc::UpdatePartitionRequest& request);
+  Status update_node(const api::UpdateNodeRequest& request, uint32_t uid);
+  Status change_partition(const api::UpdatePartitionRequest& request);
 
   // Of the partitions that the job asks for, those that take such jobs of this user; an error where none
   // does.
@@ -67,10 +75,10 @@ class Nodes {
 
 // One NAME=VALUE of `scontrol update partition`, applied; what is not done here is refused with a reason.
 // `nodes`: all that there are. Pure.
-Status apply_partition_field(model::PartitionRecord& partition, const rpc::Field& field,
+Status apply_partition_field(model::PartitionRecord& partition, const api::Field& field,
                              const std::vector<model::NodeRecord>& nodes);
 // The same for a node. `busy`: jobs hold some of it. Pure.
-Status apply_node_field(model::NodeRecord& node, const rpc::Field& field, bool busy);
+Status apply_node_field(model::NodeRecord& node, const api::Field& field, bool busy);
 
 // Whether its jobs may start: a partition that drains takes no new ones, but runs those that it has.
 inline bool is_scheduled(const model::PartitionRecord& partition) {

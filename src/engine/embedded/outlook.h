@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "model/job_terms.pb.h"
 #include "sched/forecast.h"
 
 namespace minke::model {

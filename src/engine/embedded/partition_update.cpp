@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <set>
 
+#include "accounts/tres_weights.h"
+#include "api/field.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/users.h"
 #include "engine/embedded/word.h"
 #include "model/error.h"
-#include "sched/tres_weights.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/memory.h"
@@ -23,17 +24,17 @@ namespace {
 
 constexpr uint32_t kNoBound = 0xffffffff;
 
-tl::unexpected<Error> invalid(const rpc::Field& field) {
+tl::unexpected<Error> invalid(const api::Field& field) {
   return failure("Invalid input " + field.name() + "=" + field.value(), kInvalidTres);
 }
 
-Result<bool> yes_or_no(const rpc::Field& field) {
+Result<bool> yes_or_no(const api::Field& field) {
   if (is(field.value(), "YES")) return true;
   if (is(field.value(), "NO")) return false;
   return invalid(field);
 }
 
-Result<uint32_t> count(const rpc::Field& field) {
+Result<uint32_t> count(const api::Field& field) {
   if (is(field.value(), "UNLIMITED") || is(field.value(), "INFINITE")) return kNoBound;
   const auto value = text::parse_unsigned(field.value(), 0xfffffffe);
   if (!value) return invalid(field);
@@ -71,21 +72,21 @@ bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std:
 }
 
 template <typename Set>
-Status set_flag(const rpc::Field& field, Set set) {
+Status set_flag(const api::Field& field, Set set) {
   const auto value = yes_or_no(field);
   if (!value) return failure(value.error());
   set(*value);
   return {};
 }
 template <typename Set>
-Status set_count(const rpc::Field& field, Set set) {
+Status set_count(const api::Field& field, Set set) {
   const auto value = count(field);
   if (!value) return failure(value.error());
   set(*value);
   return {};
 }
 template <typename Set>
-Status set_minutes(const rpc::Field& field, Set set) {
+Status set_minutes(const api::Field& field, Set set) {
   const auto value = text::parse_minutes(field.value());
   if (!value) return invalid(field);
   set(*value);
@@ -94,7 +95,7 @@ Status set_minutes(const rpc::Field& field, Set set) {
 
 }  // namespace
 
-Status apply_partition_field(PartitionRecord& partition, const rpc::Field& field,
+Status apply_partition_field(PartitionRecord& partition, const api::Field& field,
                              const std::vector<NodeRecord>& nodes) {
   const std::string& name = field.name();
   const std::string& value = field.value();
@@ -193,7 +194,7 @@ Status apply_partition_field(PartitionRecord& partition, const rpc::Field& field
     return set_count(field, [&](uint32_t minutes) { partition.set_over_time_limit_minutes(minutes); });
   }
   if (is(name, "TRESBillingWeights")) {
-    if (!value.empty() && !sched::parse_tres_weights(value)) return invalid(field);
+    if (!value.empty() && !accounts::parse_tres_weights(value)) return invalid(field);
     partition.set_billing_weights(value);
     return {};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/priorities.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
@@ -77,7 +78,7 @@ sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
     most_partition = std::max(most_partition, one.priority_job_factor());
   if (const auto* one = core_.nodes->find_partition(partition); one != nullptr && most_partition > 0)
     factors.partition = one->priority_job_factor() / static_cast<double>(most_partition);
-  const sched::AccountBook& book = core_.accounts->book();
+  const accounts::AccountBook& book = core_.accounts->book();
   for (const auto& [id, one] : book.qos()) most_qos = std::max(most_qos, one.priority());
   if (const QosRecord* qos = book.qos(job.qos); qos != nullptr && most_qos > 0)
     factors.qos = qos->priority() / static_cast<double>(most_qos);
@@ -96,7 +97,7 @@ sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
   for (const auto& [name, weight] : core_.config.priority.tres.each) {
     double there = 0;
     for (const NodeRecord* node : nodes_of(partition)) there += total_of(*node, name);
-    factors.tres.push_back({weight, static_cast<double>(sched::count_of(counts, name)), there});
+    factors.tres.push_back({weight, static_cast<double>(accounts::count_of(counts, name)), there});
   }
   factors.nice = spec.nice();
   return factors;
@@ -152,12 +153,12 @@ void Priorities::policy_changed() {
   timer_->cancel();
 }
 
-void Priorities::query(const rpc::QueryPrioritiesRequest& request, Viewer viewer,
-                       rpc::PrioritiesReply& reply) const {
+void Priorities::query(const api::QueryPrioritiesRequest& request, Viewer viewer,
+                       api::PrioritiesReply& reply) const {
   const JobMatcher matcher(request.filter(), viewer);
   const PriorityPolicy& policy = core_.config.priority;
   reply.set_multifactor(policy.multifactor);
-  rpc::PriorityWeights& weights = *reply.mutable_weights();
+  api::PriorityWeights& weights = *reply.mutable_weights();
   weights.set_age(policy.weights.age);
   weights.set_association(policy.weights.association);
   weights.set_fair_share(policy.weights.fair_share);
@@ -177,7 +178,7 @@ void Priorities::query(const rpc::QueryPrioritiesRequest& request, Viewer viewer
       const auto wanted = core_.scheduling->request_for(spec, partition, job->time_limit_minutes);
       if (!wanted) continue;
       const sched::PriorityFactors made = factors(*job, spec, *wanted);
-      rpc::JobPriority& shown = *reply.add_jobs();
+      api::JobPriority& shown = *reply.add_jobs();
       shown.set_job_id(id);
       shown.set_array_job_id(job->array_job_id);
       if (job->array_task != kNoTask) shown.set_array_task_id(job->array_task);

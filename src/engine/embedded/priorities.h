@@ -14,9 +14,18 @@
 #include "engine/embedded/job.h"
 #include "engine/embedded/job_matcher.h"
 #include "os/event_loop.h"
-#include "rpc/messages.pb.h"
 #include "sched/priority.h"
 #include "sched/request.h"
+
+namespace minke::api {
+class PrioritiesReply;
+class QueryPrioritiesRequest;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobSpec;
+class NodeRecord;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -37,7 +46,7 @@ class Priorities {
   void something_waits();  // the timer is set, if time changes anything
   void policy_changed();
 
-  void query(const rpc::QueryPrioritiesRequest& request, Viewer viewer, rpc::PrioritiesReply& reply) const;
+  void query(const api::QueryPrioritiesRequest& request, Viewer viewer, api::PrioritiesReply& reply) const;
 
  private:
   void calculate();

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <utility>
 
+#include "engine/embedded/prologs.pb.h"
 #include "os/detached.h"
 #include "os/log.h"
 #include "text/state.h"

@@ -6,13 +6,16 @@
 #include <cstdio>
 #include <string_view>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
-#include "engine/embedded/prolog_environment.h"
+#include "engine/embedded/prologs.pb.h"
 #include "engine/embedded/steps.h"
+#include "environment/prolog_environment.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -156,7 +159,7 @@ void Prologs::go_on_starting(uint32_t job_id, uint32_t run_number) {
   const PrologConfiguration& config = core_.config.prologs;
   if (!config.prolog_slurmctld.empty() && !mine.progress.slurmctld_done()) {
     if (mine.running > 0) return;
-    return run(*job, config.prolog_slurmctld, kPrologSlurmctld, "",
+    return run(*job, config.prolog_slurmctld, environment::kPrologSlurmctld, "",
                [this, job_id, run_number](const PrologOutcome& outcome) {
                  prolog_slurmctld_ended(job_id, run_number, outcome);
                });
@@ -191,7 +194,7 @@ void Prologs::prolog_slurmctld_ended(uint32_t job_id, uint32_t run_number, const
 
 void Prologs::run_prolog(const Job& job, const std::string& node) {
   of(job).begun.insert(node);
-  run(job, core_.config.prologs.prolog, kProlog, node,
+  run(job, core_.config.prologs.prolog, environment::kProlog, node,
       [this, id = job.id, run_number = job.restarts, node](const PrologOutcome& outcome) {
         prolog_ended(id, run_number, node, outcome);
       });
@@ -326,11 +329,11 @@ void Prologs::run_epilogs(Job& job) {
     };
   };
   if (!config.epilog_slurmctld.empty() && !mine.progress.epilog_slurmctld_done())
-    run(job, config.epilog_slurmctld, kEpilogSlurmctld, "", ended(""));
+    run(job, config.epilog_slurmctld, environment::kEpilogSlurmctld, "", ended(""));
   for (const NodeAllocation& node : job.details->nodes) {
     if (config.epilog.empty() || mine.progress.without_nodes()) break;
     if (!contains(mine.progress.epilog_nodes_done(), node.node()))
-      run(job, config.epilog, kEpilog, node.node(), ended(node.node()));
+      run(job, config.epilog, environment::kEpilog, node.node(), ended(node.node()));
   }
   if (mine.running == 0) conclude(job);
 }
@@ -363,10 +366,10 @@ void Prologs::conclude(Job& job) {
 void Prologs::drain(const std::string& node, const char* reason) {
   const NodeRecord* present = core_.nodes->find_node(node);
   if (present == nullptr || present->state() != NODE_IDLE) return;  // for a reason of its own
-  rpc::UpdateNodeRequest request;
+  api::UpdateNodeRequest request;
   request.set_node_list(node);
   for (const auto& [name, value] : {std::pair{"State", "DRAIN"}, std::pair{"Reason", reason}}) {
-    rpc::Field& field = *request.add_fields();
+    api::Field& field = *request.add_fields();
     field.set_name(name);
     field.set_value(value);
   }
@@ -384,18 +387,18 @@ void Prologs::run(const Job& job, const std::vector<std::string>& programs, cons
     record.set_exit_code(mine.progress.exit_code());
     record.set_end_time(mine.progress.end_time());
   }
-  GpuVariables gpus;
+  environment::GpuVariables gpus;
   uint64_t place = 0;
   for (int i = 0; i < record.nodes_size(); ++i) {
     if (node.empty() || record.nodes(i).node() != node) continue;
     place = static_cast<uint64_t>(i) + 1;
-    gpus = gpu_variables(core_, job, node, gpu_numbers(record.nodes(i)));
+    gpus = gpu_variables(core_, job, node, environment::gpu_numbers(record.nodes(i)));
   }
   PrologRuns::Run run{.order = {}, .what = {}, .alone_on = {}, .done = std::move(done)};
   for (const std::string& program : programs) run.order.add_programs(program);
   std::string& block = *run.order.mutable_environment();
-  for (const std::string& variable :
-       prolog_environment(record, core_.launching->surroundings(job, record.spec()), context, node, gpus)) {
+  for (const std::string& variable : environment::prolog_environment(
+           record, core_.launching->surroundings(job, record.spec()), context, node, gpus)) {
     block.append(variable.c_str()).push_back('\0');
   }
   run.order.set_timeout_seconds(core_.config.prologs.timeout_seconds);

@@ -22,6 +22,11 @@
 #include "engine/embedded/prolog_runs.h"
 #include "engine/embedded/prologs.pb.h"
 
+namespace minke::model {
+enum JobState : int;
+enum StateReason : int;
+}  // namespace minke::model
+
 namespace minke::engine {
 
 struct Core;

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "engine/embedded/config_prologs.h"
-#include "engine/embedded/prolog_environment.h"
 #include "engine/embedded/task_prologs.h"
+#include "environment/prolog_environment.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::engine {
 namespace {
@@ -72,7 +74,8 @@ TEST(PrologEnvironment, HoldsWhatTheContextHas) {
   gpus.set_name("gpu");
   gpus.add_indices(1);
   gpus.add_indices(3);
-  const JobSurroundings around{.cluster_name = "c", .home = "/h", .config_path = "/etc/slurm.conf"};
+  const environment::JobSurroundings around{
+      .cluster_name = "c", .home = "/h", .config_path = "/etc/slurm.conf"};
   const auto has = [](const Paths& environment, const std::string& line) {
     return std::find(environment.begin(), environment.end(), line) != environment.end();
   };
@@ -80,13 +83,14 @@ TEST(PrologEnvironment, HoldsWhatTheContextHas) {
     return std::count_if(environment.begin(), environment.end(),
                          [&](const auto& line) { return line.starts_with(name + "="); });
   };
-  const Paths before = prolog_environment(record, around, kProlog, "n2", {{"CUDA_VISIBLE_DEVICES", "1,3"}});
+  const Paths before = environment::prolog_environment(record, around, environment::kProlog, "n2",
+                                                       {{"CUDA_VISIBLE_DEVICES", "1,3"}});
   for (const char* line :
        {"SLURM_JOB_ID=7", "SLURM_ARRAY_TASK_ID=3", "SLURM_JOB_CPUS_PER_NODE=2(x2)", "SLURM_JOB_GPUS=1,3",
         "CUDA_VISIBLE_DEVICES=1,3", "SLURMD_NODENAME=n2", "SLURM_CONF=/etc/slurm.conf", "SLURM_JOB_USER=ada"})
     EXPECT_TRUE(has(before, line)) << line;
   EXPECT_EQ(named(before, "SLURM_JOB_EXIT_CODE") + named(before, "SLURM_JOB_STDOUT"), 0);
-  const Paths after = prolog_environment(record, around, kEpilogSlurmctld, "", {});
+  const Paths after = environment::prolog_environment(record, around, environment::kEpilogSlurmctld, "", {});
   EXPECT_TRUE(has(after, "SLURM_JOB_EXIT_CODE=9") && has(after, "SLURM_JOB_EXIT_CODE2=0:9"));
   EXPECT_EQ(named(after, "SLURMD_NODENAME") + named(after, "SLURM_JOB_GPUS") + named(after, "SLURM_CONF"), 0);
   for (const Paths& one : {before, after})
@@ -107,15 +111,17 @@ TEST(PrologEnvironment, IsBoundedWhateverTheJobSays) {
   spec.set_stdout_path("%x%x");
   spec.set_stderr_path("/err");
   size_t total = 0;
-  for (const std::string& line : prolog_environment(record, {}, kProlog, "n1", {})) {
-    EXPECT_LE(line.size(), kMostPrologPath + 32) << line.substr(0, 32);
+  for (const std::string& line :
+       environment::prolog_environment(record, {}, environment::kProlog, "n1", {})) {
+    EXPECT_LE(line.size(), environment::kMostPrologPath + 32) << line.substr(0, 32);
     EXPECT_FALSE(line.starts_with("SLURM_JOB_WORK_DIR=") || line.starts_with("SLURM_JOB_STDOUT="));
     total += line.size();
   }
   EXPECT_LE(total, size_t{32} << 10);
-  spec.set_comment(std::string(kMostPrologText - 1, 'x') + "\u00fc");
-  const Paths cut = prolog_environment(record, {}, kProlog, "n1", {});
-  EXPECT_EQ(std::count(cut.begin(), cut.end(), "SLURM_JOB_COMMENT=" + std::string(kMostPrologText - 1, 'x')),
+  spec.set_comment(std::string(environment::kMostPrologText - 1, 'x') + "\u00fc");
+  const Paths cut = environment::prolog_environment(record, {}, environment::kProlog, "n1", {});
+  EXPECT_EQ(std::count(cut.begin(), cut.end(),
+                       "SLURM_JOB_COMMENT=" + std::string(environment::kMostPrologText - 1, 'x')),
             1);
 }
 

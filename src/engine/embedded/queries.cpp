@@ -6,18 +6,23 @@
 #include <unordered_set>
 #include <utility>
 
+#include "api/job_filter.pb.h"
+#include "api/jobs.pb.h"
+#include "api/step_usage.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/job_paths.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/step_usage.h"
 #include "engine/embedded/steps.h"
+#include "environment/job_paths.h"
 #include "model/error.h"
+#include "model/script_node.h"
 #include "node/discovery.h"
+#include "rpc/messages.pb.h"
 #include "submit/text_limits.h"
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -131,7 +136,7 @@ bool was_struck_out(const JobRecord& record) {
          record.state() == JOB_CANCELLED && record.start_time() == 0;
 }
 
-std::vector<uint32_t> stored_ids(const rpc::JobFilter& filter, store::Store& store) {
+std::vector<uint32_t> stored_ids(const api::JobFilter& filter, store::Store& store) {
   constexpr int kMostLooks = 1000;  // of so many named jobs it is looked whether they are heterogeneous
   std::vector<uint32_t> ids;
   int looks = 0;
@@ -155,7 +160,7 @@ void set_error(rpc::ServerMessage& message, const Error& error) {
 
 namespace {
 
-bool state_shown(const rpc::JobFilter& filter, const JobMatcher& matcher, const JobRecord& record) {
+bool state_shown(const api::JobFilter& filter, const JobMatcher& matcher, const JobRecord& record) {
   if (filter.all_states()) return true;
   if (!filter.states().empty()) return matcher.has_state(record.state());
   return record.completing() || record.state() <= JOB_SUSPENDED;
@@ -193,7 +198,7 @@ void Queries::complete(JobRecord& record, const Job* job) {
       }
     }
   }
-  const JobPaths paths = paths_of(record);
+  const environment::JobPaths paths = environment::paths_of(record);
   record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
   record.set_stdout_path(paths.out);
   record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
@@ -225,10 +230,10 @@ JobRecord Queries::full_record(const Job& job) {
   return record;
 }
 
-void Queries::jobs(const rpc::QueryJobsRequest& request, Viewer viewer, const Part& part) {
+void Queries::jobs(const api::QueryJobsRequest& request, Viewer viewer, const Part& part) {
   // Shared with the parts of the answer that the store makes later.
-  const auto asked = std::make_shared<const rpc::JobFilter>(request.filter());
-  const rpc::JobFilter& filter = *asked;
+  const auto asked = std::make_shared<const api::JobFilter>(request.filter());
+  const api::JobFilter& filter = *asked;
   const auto matcher = std::make_shared<const JobMatcher>(filter, viewer);
   const int64_t now = core_.now();
   const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
@@ -289,7 +294,7 @@ void Queries::jobs(const rpc::QueryJobsRequest& request, Viewer viewer, const Pa
   auto any = std::make_shared<bool>(any_selected);
   core_.store.query(std::move(query), [this, part, asked, matcher, message, found, any](auto chunk) {
     core_.loop.post([this, part, asked, matcher, message, found, any, chunk = std::move(chunk)]() mutable {
-      const rpc::JobFilter& wanted = *asked;
+      const api::JobFilter& wanted = *asked;
       if (!chunk) {
         rpc::ServerMessage reply;
         set_error(reply, chunk.error());
@@ -335,13 +340,13 @@ StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {
   step.set_node_list(record.batch_host());
   step.set_num_nodes(1);
   step.set_num_tasks(1);
-  if (record.nodes_size() > 0) add_holdings(step, script_node(record));
+  if (record.nodes_size() > 0) add_holdings(step, model::script_node(record));
   step.set_array_job_id(job.array_job_id);
   if (job.array_task != kNoTask) step.set_array_task_id(job.array_task);
   return step;
 }
 
-void Queries::steps(const rpc::QueryStepsRequest& request, Viewer viewer, const Part& part) {
+void Queries::steps(const api::QueryStepsRequest& request, Viewer viewer, const Part& part) {
   const JobMatcher matcher(request.filter(), viewer);
   rpc::ServerMessage message;
   message.mutable_steps()->set_now(core_.now());
@@ -358,10 +363,10 @@ void Queries::steps(const rpc::QueryStepsRequest& request, Viewer viewer, const 
   part(message, true);
 }
 
-void Queries::step_usage(const rpc::QueryStepUsageRequest& request, Viewer viewer, const Part& part) {
+void Queries::step_usage(const api::QueryStepUsageRequest& request, Viewer viewer, const Part& part) {
   const JobMatcher matcher(request.filter(), viewer);
   rpc::ServerMessage message;
-  rpc::StepUsageReply& reply = *message.mutable_step_usage();
+  api::StepUsageReply& reply = *message.mutable_step_usage();
   reply.set_now(core_.now());
   const UsageReader reader;
   for (const auto& [id, job] : core_.state.jobs()) {
@@ -369,10 +374,10 @@ void Queries::step_usage(const rpc::QueryStepUsageRequest& request, Viewer viewe
     const JobRecord record = full_record(*job);
     if (!matcher.passes(record)) continue;
     if (job->has_script()) {
-      rpc::StepUsage& usage = *reply.add_steps();
+      api::StepUsage& usage = *reply.add_steps();
       *usage.mutable_step() = batch_step(*job, record);
       core_.measuring->add_usage(*job, *usage.mutable_step(), gpu_devices_of(core_, *job));
-      rpc::TaskUsage& task = *usage.add_tasks();
+      api::TaskUsage& task = *usage.add_tasks();
       task.set_node(record.batch_host());
       reader.read(job->details->batch_pid, task);
     }
@@ -381,7 +386,7 @@ void Queries::step_usage(const rpc::QueryStepUsageRequest& request, Viewer viewe
   part(message, true);
 }
 
-void Queries::script(const rpc::QueryScriptRequest& request, uint32_t uid, const Part& part) {
+void Queries::script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part) {
   rpc::ServerMessage message;
   std::optional<store::ContentHash> hash;
   uint32_t owner = 0;

@@ -8,10 +8,31 @@
 
 #include "base/result.h"
 #include "engine/embedded/job_matcher.h"
-#include "rpc/messages.pb.h"
+#include "model/job_terms.pb.h"
 #include "sched/layout.h"
 #include "sched/request.h"
 #include "store/store.h"
+
+namespace minke::api {
+class JobFilter;
+class QueryAccountingRequest;
+class QueryDiagnosticsRequest;
+class QueryJobsRequest;
+class QueryPidsRequest;
+class QueryScriptRequest;
+class QueryStepUsageRequest;
+class QueryStepsRequest;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobRecord;
+class NodeAllocation;
+class StepRecord;
+}  // namespace minke::model
+
+namespace minke::rpc {
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine {
 
@@ -25,20 +46,20 @@ class Queries {
   // Each is called with parts of the answer; `last` with the final one.
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
 
-  void jobs(const rpc::QueryJobsRequest& request, Viewer viewer, const Part& part);
-  void steps(const rpc::QueryStepsRequest& request, Viewer viewer, const Part& part);
-  void accounting(const rpc::QueryAccountingRequest& request, Viewer viewer, Part part);
-  void step_usage(const rpc::QueryStepUsageRequest& request, Viewer viewer, const Part& part);
+  void jobs(const api::QueryJobsRequest& request, Viewer viewer, const Part& part);
+  void steps(const api::QueryStepsRequest& request, Viewer viewer, const Part& part);
+  void accounting(const api::QueryAccountingRequest& request, Viewer viewer, Part part);
+  void step_usage(const api::QueryStepUsageRequest& request, Viewer viewer, const Part& part);
   // `uid`: who asks; it must be the job's owner, or an operator.
-  void script(const rpc::QueryScriptRequest& request, uint32_t uid, const Part& part);
+  void script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part);
   void nodes(const Part& part);
   void reservations(const Part& part);
   void partitions(const Part& part);
   void configuration(const Part& part);
   void licenses(const Part& part);
   // The processes of jobs that run (scontrol listpids), as /proc shows them.
-  void processes(const rpc::QueryPidsRequest& request, Viewer viewer, const Part& part);
-  void diagnostics(const rpc::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
+  void processes(const api::QueryPidsRequest& request, Viewer viewer, const Part& part);
+  void diagnostics(const api::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
                    const Part& part);
 
   // A job with its spec, paths and what it asks for: as commands show it.
@@ -69,6 +90,6 @@ void set_error(rpc::ServerMessage& message, const Error& error);
 
 // The ids under which the store has the jobs that a filter names: those of all components of a heterogeneous
 // job among them.
-std::vector<uint32_t> stored_ids(const rpc::JobFilter& filter, store::Store& store);
+std::vector<uint32_t> stored_ids(const api::JobFilter& filter, store::Store& store);
 
 }  // namespace minke::engine

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/diagnostics.pb.h"
+#include "api/field.pb.h"
+#include "api/machine.pb.h"
 #include "engine/embedded/config_listing.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
@@ -12,6 +15,7 @@
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "node/discovery.h"
+#include "rpc/messages.pb.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
@@ -31,7 +35,7 @@ void add_held(google::protobuf::RepeatedPtrField<GresAllocation>& list, const Gr
 
 void Queries::nodes(const Part& part) {
   rpc::ServerMessage message;
-  rpc::NodesReply& reply = *message.mutable_nodes();
+  api::NodesReply& reply = *message.mutable_nodes();
   reply.set_now(core_.now());
   NodeRecord load;
   node::refresh_load(load);
@@ -102,10 +106,10 @@ void Queries::partitions(const Part& part) {
   part(message, true);
 }
 
-void Queries::diagnostics(const rpc::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
+void Queries::diagnostics(const api::QueryDiagnosticsRequest& request, Viewer viewer, size_t connections,
                           const Part& part) {
   rpc::ServerMessage message;
-  rpc::DiagnosticsReply& reply = *message.mutable_diagnostics();
+  api::DiagnosticsReply& reply = *message.mutable_diagnostics();
   core_.diagnostics.write(reply, [this](uint32_t uid) { return core_.state.user_name(uid); });
   // Who asks how often tells who has jobs.
   for (int i = reply.by_user_size(); i-- > 0;)
@@ -122,7 +126,7 @@ void Queries::diagnostics(const rpc::QueryDiagnosticsRequest& request, Viewer vi
 
 void Queries::configuration(const Part& part) {
   rpc::ServerMessage message;
-  rpc::ConfigReply& reply = *message.mutable_config();
+  api::ConfigReply& reply = *message.mutable_config();
   reply.set_now(core_.now());
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
@@ -133,7 +137,7 @@ void Queries::configuration(const Part& part) {
                              .host = host,
                              .user = core_.state.user_name(uid),
                              .uid = uid})) {
-    rpc::Field& field = *reply.add_values();
+    api::Field& field = *reply.add_values();
     field.set_name(name);
     field.set_value(std::move(value));
   }

@@ -12,6 +12,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
+#include "model/job_state.pb.h"
 #include "os/detached.h"
 #include "os/log.h"
 #include "os/read_lines.h"
@@ -120,7 +121,8 @@ std::string Quotas::problem(uint32_t uid, uint32_t gid) {
   return problem;
 }
 
-void Quotas::job_ended(const Job& job) {
+void Quotas::job_ended(Job& job, bool ran) {
+  if (!ran) return;
   const auto found = places_.find({job.uid, job.gid});
   if (found == places_.end()) return;
   for (const Place& place : found->second) counts_[place.path].changed = true;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/embedded/job.h"
+#include "engine/embedded/job_events.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
 #include "storage/tiers.h"
@@ -24,16 +24,16 @@ namespace minke::engine {
 
 struct Core;
 
-class Quotas {
+class Quotas : public JobListener {
  public:
   explicit Quotas(Core& core);
-  ~Quotas();
+  ~Quotas() override;
 
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
   // Why this user's jobs do not start, for people, with the command that finds out more; empty: they may.
   // Begins with kQuotaExceeded.
   std::string problem(uint32_t uid, uint32_t gid);
-  void job_ended(const Job& job);
+  void job_ended(Job& job, bool ran) override;
   void configuration_changed();
 
  private:

@@ -90,11 +90,11 @@ std::string Reservations::name_for(const Job& job) const {
   return chosen == chosen_.end() ? job.submission->spec().reservation() : chosen->second;
 }
 
-void Reservations::ended(const Job& job) {
+void Reservations::job_ended(Job& job, bool) {
   choose(job.id, "");
 }
 
-void Reservations::left(Job& job) {
+void Reservations::job_waits_again(Job& job) {
   choose(job.id, "");
   if (records_.empty()) return;
   const std::string name = job.submission->spec().reservation();

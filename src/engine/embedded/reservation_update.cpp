@@ -8,6 +8,7 @@
 #include <ctime>
 #include <numeric>
 
+#include "api/field.pb.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/word.h"
 #include "model/error.h"
@@ -134,7 +135,7 @@ bool move_on(ReservationRecord& record, int64_t now) {
   return true;
 }
 
-Status apply_reservation_field(ReservationRecord& record, const rpc::Field& field, int64_t now,
+Status apply_reservation_field(ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place) {
   const std::string& name = field.name();
   const std::string& value = field.value();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
@@ -265,7 +267,7 @@ Status Reservations::choose_nodes(const std::vector<std::string>& named,
   return {};
 }
 
-Status Reservations::settle_times(const rpc::UpdateReservationRequest& request, ReservationRecord& record,
+Status Reservations::settle_times(const api::UpdateReservationRequest& request, ReservationRecord& record,
                                   int64_t start_before) const {
   if (record.end_time() <= record.start_time() || record.end_time() <= core_.now())
     return failure("it would end before it begins, or has ended", kInvalidTimeValue);
@@ -274,26 +276,26 @@ Status Reservations::settle_times(const rpc::UpdateReservationRequest& request, 
     return failure("its start has passed", kInvalidTimeValue);
   if (!floats(record)) return {};
   if (period_of(record) != 0) return failure("one that floats does not recur", kNotSupported);
-  if (std::any_of(request.fields().begin(), request.fields().end(), [](const rpc::Field& field) {
+  if (std::any_of(request.fields().begin(), request.fields().end(), [](const api::Field& field) {
         return text::equals_ignoring_case(field.name(), "EndTime");
       }))
     return failure("one that floats has a Duration, and no EndTime", kNotSupported);
   return {};
 }
 
-Status Reservations::apply(const rpc::UpdateReservationRequest& request, ReservationRecord& record) const {
+Status Reservations::apply(const api::UpdateReservationRequest& request, ReservationRecord& record) const {
   ReservationPlace place;
   if (floats(record)) record = shown_at(record, core_.now());
   bool place_changed = record.shares().empty();
   int64_t start_before = record.start_time();
   // What is counted from the start comes after it.
-  std::vector<const rpc::Field*> fields;
-  for (const rpc::Field& field : request.fields()) fields.push_back(&field);
-  std::stable_partition(fields.begin(), fields.end(), [](const rpc::Field* field) {
+  std::vector<const api::Field*> fields;
+  for (const api::Field& field : request.fields()) fields.push_back(&field);
+  std::stable_partition(fields.begin(), fields.end(), [](const api::Field* field) {
     return text::equals_ignoring_case(field->name(), "StartTime") ||
            text::equals_ignoring_case(field->name(), "Flags");
   });
-  for (const rpc::Field* field : fields) {
+  for (const api::Field* field : fields) {
     if (const Status applied = apply_reservation_field(record, *field, core_.now(), place); !applied)
       return applied;
     for (std::string_view name : {"NodeCnt", "CoreCnt", "Nodes"})
@@ -306,7 +308,7 @@ Status Reservations::apply(const rpc::UpdateReservationRequest& request, Reserva
   std::vector<std::string> named;
   std::string& nodes = place.nodes;
   const auto say = [&](const char* flags) {
-    rpc::Field field;
+    api::Field field;
     field.set_name("Flags");
     field.set_value(flags);
     return apply_reservation_field(record, field, core_.now(), place);
@@ -359,7 +361,7 @@ void Reservations::unfix_times(ReservationRecord& record) const {
   record.set_end_time(record.end_time() - core_.now());
 }
 
-Result<std::string> Reservations::create(const rpc::UpdateReservationRequest& request, uint32_t uid) {
+Result<std::string> Reservations::create(const api::UpdateReservationRequest& request, uint32_t uid) {
   ReservationRecord record;
   for (const ReservationRecord& other : records_) record.set_id(std::max(record.id(), other.id()));
   record.set_id(record.id() + 1);
@@ -384,15 +386,15 @@ Result<std::string> Reservations::create(const rpc::UpdateReservationRequest& re
   return name;
 }
 
-Result<std::string> Reservations::change(const rpc::UpdateReservationRequest& request, uint32_t uid) {
+Result<std::string> Reservations::change(const api::UpdateReservationRequest& request, uint32_t uid) {
   Result<std::string> name = request.name();
-  if (request.change() == rpc::CREATE) {
+  if (request.change() == api::CREATE) {
     name = create(request, uid);
     if (!name) return name;
   } else {
     ReservationRecord* present = find_mutable(request.name());
     if (present == nullptr) return failure("there is no reservation " + request.name(), kReservationInvalid);
-    if (request.change() == rpc::DELETE) {
+    if (request.change() == api::DELETE) {
       if (!jobs_in(request.name(), true).empty()) return failure("jobs run in it", kReservationBusy);
       remove(request.name());
     } else {

@@ -15,19 +15,27 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/job_events.h"
 #include "model/cluster.pb.h"
-#include "model/job.pb.h"
 #include "os/event_loop.h"
-#include "rpc/messages.pb.h"
 #include "sched/holds.h"
 #include "sched/layout.h"
+
+namespace minke::api {
+class Field;
+class UpdateReservationRequest;
+}  // namespace minke::api
+
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
 
 namespace minke::engine {
 
 struct Core;
 struct Job;
 
-class Reservations {
+class Reservations : public JobListener {
  public:
   static constexpr char kChoiceSetting[] = "job in reservation ";  // and the job's number: chosen_, as stored
 
@@ -43,7 +51,7 @@ class Reservations {
   bool is_active(const model::ReservationRecord& record) const;
 
   // Creates, updates or deletes. The result is the reservation's name.
-  Result<std::string> change(const rpc::UpdateReservationRequest& request, uint32_t uid);
+  Result<std::string> change(const api::UpdateReservationRequest& request, uint32_t uid);
 
   // Whether the job may name the reservation that it names.
   Status admits(const model::JobSpec& spec, uint32_t uid) const;
@@ -58,8 +66,8 @@ class Reservations {
   // The job has started in one of these, and names one that has drawn it in until it waits again. One that
   // names several goes on doing so.
   void entered(Job& job, sched::HoldId id);
-  void left(Job& job);
-  void ended(const Job& job);
+  void job_waits_again(Job& job) override;
+  void job_ended(Job& job, bool ran) override;
   // The one that a running job is in; of another what it names, which may be several.
   std::string name_for(const Job& job) const;
   sched::Holds holds(const sched::MachineLayout& layout) const;
@@ -74,10 +82,10 @@ class Reservations {
 
  private:
   model::ReservationRecord* find_mutable(const std::string& name);
-  Result<std::string> create(const rpc::UpdateReservationRequest& request, uint32_t uid);
+  Result<std::string> create(const api::UpdateReservationRequest& request, uint32_t uid);
   // Applies the fields, and finds nodes where none are named. The record is complete then.
-  Status apply(const rpc::UpdateReservationRequest& request, model::ReservationRecord& record) const;
-  Status settle_times(const rpc::UpdateReservationRequest& request, model::ReservationRecord& record,
+  Status apply(const api::UpdateReservationRequest& request, model::ReservationRecord& record) const;
+  Status settle_times(const api::UpdateReservationRequest& request, model::ReservationRecord& record,
                       int64_t start_before) const;
   void unfix_times(model::ReservationRecord& record) const;  // the opposite of shown_at()
   // `cores`: of each of the nodes that are named, as many as there are; empty: what CoreCnt says, or all.
@@ -114,7 +122,7 @@ struct ReservationPlace {
 
 // One NAME=VALUE of scontrol applied to the record; of Nodes, and of a list in CoreCnt, `place` receives the
 // value. Pure, but for looking up users.
-Status apply_reservation_field(model::ReservationRecord& record, const rpc::Field& field, int64_t now,
+Status apply_reservation_field(model::ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place);
 bool has_flag(const model::ReservationRecord& record, std::string_view flag);
 bool floats(const model::ReservationRecord& record);

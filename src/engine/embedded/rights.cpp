@@ -8,13 +8,18 @@
 #include <optional>
 #include <string>
 
+#include "api/explanation.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/budgets.h"
 #include "engine/embedded/config_budgets.h"
 #include "engine/embedded/core.h"
+#include "model/accounts.pb.h"
 #include "model/error.h"
+#include "model/job_spec.pb.h"
+#include "node/launch.pb.h"
 #include "os/descriptors.h"
 #include "os/subordinate_ids.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine {
 
@@ -126,7 +131,7 @@ void Rights::redact(uint32_t uid, rpc::ServerMessage& answer) {
     return;
   }
   const std::string own = core_.state.user_name(uid);
-  for (rpc::JobInTheWay& job : *answer.mutable_explanation()->mutable_jobs()) {
+  for (api::JobInTheWay& job : *answer.mutable_explanation()->mutable_jobs()) {
     if (job.user() != own) job.clear_user();
   }
 }

@@ -15,10 +15,16 @@
 
 #include "base/result.h"
 #include "engine/embedded/job_matcher.h"
-#include "model/accounts.pb.h"
-#include "model/job.pb.h"
-#include "node/launch.pb.h"
 #include "rpc/messages.pb.h"
+
+namespace minke::model {
+enum AdminLevel : int;
+class JobSpec;
+}  // namespace minke::model
+
+namespace minke::node {
+class LaunchOrder;
+}  // namespace minke::node
 
 namespace minke::engine {
 

@@ -1,11 +1,5 @@
 #include "engine/embedded/scheduling.h"
 #include "base/request_guard.h"
-
-#include <algorithm>
-#include <chrono>
-#include <utility>
-
-#include "base/request_guard.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
@@ -18,9 +12,17 @@
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/shortages.h"
+#include "model/cluster.pb.h"
 #include "model/error.h"
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
 #include "sched/constraint.h"
 #include "text/hostlist.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
 
 namespace minke::engine {
 
@@ -221,7 +223,7 @@ void Scheduling::limits_changed() {
   }
 }
 
-const sched::TresWeights* Scheduling::billing_weights(const std::string& partition) const {
+const accounts::TresWeights* Scheduling::billing_weights(const std::string& partition) const {
   const model::PartitionRecord* record = core_.nodes->find_partition(partition);
   if (record == nullptr || record->billing_weights().empty()) return nullptr;
   for (const model::PartitionRecord& configured : core_.config.partitions) {
@@ -232,7 +234,7 @@ const sched::TresWeights* Scheduling::billing_weights(const std::string& partiti
   }
   const auto known = changed_weights_.find(record->billing_weights());
   if (known != changed_weights_.end()) return &known->second;
-  auto parsed = sched::parse_tres_weights(record->billing_weights());
+  auto parsed = accounts::parse_tres_weights(record->billing_weights());
   if (!parsed) return nullptr;
   return &changed_weights_.emplace(record->billing_weights(), std::move(*parsed)).first->second;
 }
@@ -388,7 +390,7 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
   number_cpus(job);
   details.script_node = job.submission->chooses_script_node ? script_node_of(job, placement) : 0;
   details.partition = partition;
-  if (const sched::TresWeights* weights = billing_weights(partition)) {
+  if (const accounts::TresWeights* weights = billing_weights(partition)) {
     model::JobRecord record = core_.state.record_of(job);
     *record.mutable_spec() = job.submission->spec();
     for (const model::NodeAllocation& node : record.nodes()) {

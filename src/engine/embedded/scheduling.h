@@ -12,18 +12,23 @@
 #include <string>
 #include <vector>
 
+#include "accounts/tres_weights.h"
 #include "base/result.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/job.h"
 #include "model/cluster.pb.h"
+#include "model/job_spec.pb.h"
 #include "sched/cpu_numbers.h"
 #include "sched/forecast.h"
 #include "sched/machine.h"
 #include "sched/pass.h"
 #include "sched/pending_queue.h"
 #include "sched/running_set.h"
-#include "sched/tres_weights.h"
 #include "sched/wait_reason.h"
+
+namespace minke::model {
+enum StateReason : int;
+}  // namespace minke::model
 
 namespace minke::engine {
 
@@ -49,7 +54,7 @@ class Scheduling {
   void limits_changed();
   void priorities_changed();  // those that changed with time, and no more
   // Null where CPUs are billed.
-  const sched::TresWeights* billing_weights(const std::string& partition) const;
+  const accounts::TresWeights* billing_weights(const std::string& partition) const;
 
   void set_node_available(const std::string& node, bool available);
   void set_partition_up(const std::string& partition, bool up);
@@ -157,7 +162,7 @@ class Scheduling {
   bool pass_scheduled_ = false;
   bool paused_ = true;
   // Of partitions whose billing weights somebody has changed, by their text.
-  mutable std::map<std::string, sched::TresWeights> changed_weights_;
+  mutable std::map<std::string, accounts::TresWeights> changed_weights_;
   std::optional<sched::EntryId> first_entry(const Job& job) const;  // of those in the queue
   struct Forecast {
     int64_t time = 0;  // at which it was made; 0: none, or the state has changed

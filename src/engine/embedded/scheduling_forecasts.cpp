@@ -11,6 +11,8 @@
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/shortages.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
 
 namespace minke::engine {
 

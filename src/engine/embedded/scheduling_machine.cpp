@@ -8,6 +8,9 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
+#include "model/cluster.pb.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
 #include "text/hostlist.h"
 #include "text/licenses.h"
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/measurement.pb.h"
+#include "model/usage.pb.h"
+
 namespace minke::engine {
 
 using model::Sample;

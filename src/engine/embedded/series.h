@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/job.pb.h"
 #include "model/measurement.pb.h"
+
+namespace minke::model {
+class Usage;
+}  // namespace minke::model
 
 namespace minke::engine {
 

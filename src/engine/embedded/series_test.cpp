@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "model/measurement.pb.h"
+#include "model/usage.pb.h"
+
 namespace minke::engine {
 namespace {
 

@@ -9,12 +9,15 @@
 #include <set>
 #include <utility>
 
+#include "api/actions.pb.h"
+#include "api/jobs.pb.h"
+#include "api/steps.pb.h"
+#include "api/submission.pb.h"
 #include "base/request_guard.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/answers.h"
 #include "engine/embedded/budgets.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/job_environment.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
@@ -27,9 +30,11 @@
 #include "engine/embedded/triggers.h"
 #include "engine/embedded/users.h"
 #include "engine/embedded/waiting.h"
+#include "environment/job_environment.h"
 #include "model/error.h"
 #include "os/user_log.h"
 #include "rpc/frame.h"
+#include "rpc/messages.pb.h"
 #include "rpc/schema.h"
 
 namespace minke::engine {
@@ -253,7 +258,7 @@ bool Server::may_hold_unread(Client& client) {
   return false;
 }
 
-Status Server::may_notify(uint32_t uid, const rpc::NotifyRequest& request) {
+Status Server::may_notify(uint32_t uid, const api::NotifyRequest& request) {
   constexpr size_t kLongest = 4096;
   if (request.message().size() > kLongest)
     return failure("a notice has " + std::to_string(kLongest) + " characters at most", kPathnameTooLong);
@@ -304,7 +309,7 @@ Status Server::hold_descriptors(Client& client, size_t held) {
 }
 
 void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
-                      const rpc::WaitJobRequest& request, std::shared_ptr<Ticket> ticket) {
+                      const api::WaitJobRequest& request, std::shared_ptr<Ticket> ticket) {
   const auto answer = [this, weak = std::weak_ptr<Client>(client), request_id, ticket = std::move(ticket)](
                           const JobRecord& record, bool last) {
     const auto self = weak.lock();
@@ -315,8 +320,8 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
       // What its processes are told is its owner's to know.
       if (const Job* job = core_.state.find(record.job_id());
           job != nullptr && core_.rights->owns(self->peer.uid, job->uid)) {
-        for (std::string& variable :
-             allocation_environment(record, core_.launching->surroundings(*job, record.spec()))) {
+        for (std::string& variable : environment::allocation_environment(
+                 record, core_.launching->surroundings(*job, record.spec()))) {
           message.mutable_wait_job()->add_environment(std::move(variable));
         }
         for (std::string& variable : core_.launching->het_environment(*job))
@@ -371,13 +376,13 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
   }
   const Job& shown = job != nullptr ? *job : *core_.state.find(*array->jobs.begin());
   const JobRecord record = queries_.full_record(shown);
-  const bool started = request.until() == rpc::WaitJobRequest::STARTED && shown.state != JOB_PENDING &&
+  const bool started = request.until() == api::WaitJobRequest::STARTED && shown.state != JOB_PENDING &&
                        !core_.prologs->holds_back(shown);
   answer(record, started);
   if (started) return;
   const auto tell = [answer](const JobRecord& ended) { answer(ended, true); };
   client->waits_for.insert(request.job_id());
-  if (request.until() == rpc::WaitJobRequest::STARTED) {
+  if (request.until() == api::WaitJobRequest::STARTED) {
     core_.waiting->for_start(request.job_id(), tell, client.get());
   } else {
     core_.waiting->for_end(request.job_id(), tell, client.get());
@@ -385,7 +390,7 @@ void Server::wait_job(const std::shared_ptr<Client>& client, uint32_t request_id
 }
 
 void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
-                         const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors) {
+                         const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors) {
   // A key is only looked for among the steps of a job whose owner asks.
   const Job* job = core_.state.find(request.job_id());
   if (job == nullptr) return client->send_error(request_id, Error{kInvalidJobId, {}});
@@ -399,7 +404,7 @@ void Server::create_step(const std::shared_ptr<Client>& client, uint32_t request
   Steps::Report report;
   report.client = client.get();
   report.tell = [weak = std::weak_ptr<Client>(client), request_id,
-                 key = request.key()](const rpc::StepEvent& event) {
+                 key = request.key()](const api::StepEvent& event) {
     const auto self = weak.lock();
     if (!self) return;
     if (event.has_ended()) self->steps.erase(key);
@@ -450,7 +455,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
   const Queries::Part part = [weak, id, ticket](rpc::ServerMessage& answer, bool last) {
     if (const auto self = weak.lock()) self->send(answer, id, last);
   };
-  const Actions::Reply acted = [weak, id, ticket](const rpc::ActionReply& reply) {
+  const Actions::Reply acted = [weak, id, ticket](const api::ActionReply& reply) {
     const auto self = weak.lock();
     if (!self) return;
     rpc::ServerMessage answer;
@@ -465,7 +470,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
   const auto changed = [&](const Status& outcome) {
     if (!outcome) return client->send_error(id, outcome.error());
     core_.committer.when_stored([acted, weak, id](const Status& stored) {
-      if (stored) return acted(rpc::ActionReply());
+      if (stored) return acted(api::ActionReply());
       if (const auto self = weak.lock()) self->send_error(id, stored.error());
     });
   };
@@ -477,7 +482,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
   const Viewer viewer = rights.viewer(uid);
   switch (message.body_case()) {
     case rpc::ClientMessage::kSubmit:
-      submitting_.submit(message.submit(), client->peer, [weak, id, ticket](Result<rpc::SubmitReply> reply) {
+      submitting_.submit(message.submit(), client->peer, [weak, id, ticket](Result<api::SubmitReply> reply) {
         const auto self = weak.lock();
         if (!self) return;
         if (!reply) return self->send_error(id, reply.error());
@@ -531,7 +536,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
       if (const Status attached = core_.steps->attach(message.attach_step(), client->peer.uid); !attached) {
         return client->send_error(id, attached.error());
       }
-      return acted(rpc::ActionReply());
+      return acted(api::ActionReply());
     case rpc::ClientMessage::kQueryScript:
       return queries_.script(message.query_script(), uid, part);
     case rpc::ClientMessage::kQueryAccounting:
@@ -562,14 +567,14 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
         const auto self = weak.lock();
         if (!self) return;
         if (!outcome) return self->send_error(id, outcome.error());
-        acted(rpc::ActionReply());
+        acted(api::ActionReply());
       });
     case rpc::ClientMessage::kReconfigure:
       return changed(hooks_.reconfigure());
     case rpc::ClientMessage::kUpdateReservation: {
       const auto name = core_.reservations->change(message.update_reservation(), client->peer.uid);
       if (!name) return client->send_error(id, name.error());
-      rpc::ActionReply reply;
+      api::ActionReply reply;
       reply.set_created(*name);
       return core_.committer.when_stored([acted, reply, weak, id](const Status& stored) {
         if (stored) return acted(reply);
@@ -583,7 +588,7 @@ void Server::answer(const std::shared_ptr<Client>& client, rpc::ClientMessage me
     case rpc::ClientMessage::kUpdateRecords: {
       const auto count = actions_.update_records(message.update_records(), client->peer);
       if (!count) return client->send_error(id, count.error());
-      rpc::ActionReply reply;
+      api::ActionReply reply;
       reply.set_changed(*count);
       return core_.committer.when_stored([acted, reply, weak, id](const Status& stored) {
         if (stored) return acted(reply);

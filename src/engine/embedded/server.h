@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/daemon.pb.h"
 #include "base/result.h"
 #include "engine/embedded/actions.h"
 #include "engine/embedded/explaining.h"
@@ -23,7 +24,16 @@
 #include "os/fd.h"
 #include "os/rate_limit.h"
 #include "rpc/connection.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class CreateStepRequest;
+class NotifyRequest;
+class WaitJobRequest;
+}  // namespace minke::api
+
+namespace minke::rpc {
+class ClientMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine {
 
@@ -32,9 +42,9 @@ struct Core;
 class Server {
  public:
   struct Hooks {
-    std::function<rpc::StatusReply()> status;
+    std::function<api::StatusReply()> status;
     // The result: nothing, where it stops; or why not.
-    std::function<void(rpc::ShutdownRequest::Mode mode, std::function<void(Status)> reply)> shut_down;
+    std::function<void(api::ShutdownRequest::Mode mode, std::function<void(Status)> reply)> shut_down;
     std::function<Status()> reconfigure;
   };
   Server(Core& core, os::UniqueFd listener, Hooks hooks);
@@ -60,7 +70,7 @@ class Server {
   void answer(const std::shared_ptr<Client>& client, rpc::ClientMessage message,
               std::vector<os::UniqueFd> descriptors);
   void create_step(const std::shared_ptr<Client>& client, uint32_t request_id,
-                   const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors);
+                   const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors);
   // Says why, and hangs up.
   void refuse(std::unique_ptr<rpc::Connection> connection, const Error& error);
   bool admit_frame(const std::shared_ptr<Client>& client, size_t bytes);
@@ -69,9 +79,9 @@ class Server {
   Status hold_descriptors(Client& client, size_t held);
   void forget_steps(const Client& client);
   void wait_job(const std::shared_ptr<Client>& client, uint32_t request_id,
-                const rpc::WaitJobRequest& request, std::shared_ptr<Ticket> ticket);
+                const api::WaitJobRequest& request, std::shared_ptr<Ticket> ticket);
   bool may_hold_unread(Client& client);
-  Status may_notify(uint32_t uid, const rpc::NotifyRequest& request);
+  Status may_notify(uint32_t uid, const api::NotifyRequest& request);
 
   Core& core_;
   os::UniqueFd listener_;

@@ -5,6 +5,7 @@
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling.h"
+#include "model/job_state.pb.h"
 #include "os/log.h"
 
 namespace minke::engine {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/duration.h"
 #include "text/memory.h"
 

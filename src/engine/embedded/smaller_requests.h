@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/job.pb.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::engine {
 

@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "model/proxy.pb.h"
 #include "os/files.h"
 #include "os/log.h"
 #include "os/minke_home.h"

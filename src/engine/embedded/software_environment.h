@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/proxy.pb.h"
+namespace minke::model {
+class ProxySettings;
+}  // namespace minke::model
 
 namespace minke::engine {
 

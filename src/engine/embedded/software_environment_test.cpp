@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "model/proxy.pb.h"
 #include "os/files.h"
 
 namespace minke::engine {

@@ -6,6 +6,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/kept_submission.h"
 #include "engine/embedded/nodes.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::engine {
 

@@ -4,6 +4,10 @@
 
 #include "engine/embedded/job.h"
 
+namespace minke::model {
+class JobSpec;
+}  // namespace minke::model
+
 namespace minke::engine {
 
 struct Core;

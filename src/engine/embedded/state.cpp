@@ -7,6 +7,9 @@
 #include "base/request_guard.h"
 #include "base/result.h"
 #include "engine/embedded/users.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {

@@ -16,8 +16,11 @@
 #include <vector>
 
 #include "engine/embedded/job.h"
-#include "model/job.pb.h"
 #include "store/store.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::engine {
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "api/steps.pb.h"
 #include "model/error.h"
+#include "model/job_terms.pb.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -40,7 +42,7 @@ size_t find_node(const std::vector<StepNode>& nodes, const std::string& name) {
 }
 
 // The nodes that the step may use: those of --nodelist first, none of --exclude, from --relative on.
-Result<std::vector<size_t>> allowed_nodes(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes,
+Result<std::vector<size_t>> allowed_nodes(const api::StepSpec& spec, const std::vector<StepNode>& nodes,
                                           bool arbitrary) {
   std::vector<size_t> named;
   std::vector<bool> excluded(nodes.size(), false);
@@ -76,7 +78,7 @@ Result<std::vector<size_t>> allowed_nodes(const rpc::StepSpec& spec, const std::
   return allowed;
 }
 
-Result<Choice> choose(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes, StepLayout& layout) {
+Result<Choice> choose(const api::StepSpec& spec, const std::vector<StepNode>& nodes, StepLayout& layout) {
   Choice choice;
   const std::string distribution = text::lower_case(spec.distribution());
   if (distribution.starts_with("arbitrary")) choice.distribution = Distribution::kArbitrary;
@@ -143,7 +145,7 @@ struct GpuDemand {
   uint64_t per_node = 0, per_task = 0, in_all = 0;
   uint32_t tasks_per_gpu = 0;
 
-  explicit GpuDemand(const rpc::StepSpec& spec)
+  explicit GpuDemand(const api::StepSpec& spec)
       : per_node(std::max(count_of(spec.gres_per_node()), count_of(spec.gpus_per_socket()))),
         per_task(count_of(spec.gpus_per_task())),
         in_all(count_of(spec.gpus())),
@@ -180,7 +182,7 @@ std::vector<uint32_t> free_gpus(const StepNode& node, bool leave_used) {
 // whatever --ntasks-per-node.
 class Attempt {
  public:
-  Attempt(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes, const Choice& choice,
+  Attempt(const api::StepSpec& spec, const std::vector<StepNode>& nodes, const Choice& choice,
           bool leave_used, bool loose, StepLayout& layout)
       : spec_(spec),
         nodes_(nodes),
@@ -379,7 +381,7 @@ class Attempt {
     return true;
   }
 
-  const rpc::StepSpec& spec_;
+  const api::StepSpec& spec_;
   const std::vector<StepNode>& nodes_;
   const Choice& choice_;
   bool leave_used_, loose_;
@@ -390,7 +392,7 @@ class Attempt {
 
 }  // namespace
 
-Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes) {
+Result<StepLayout> lay_out_step(const api::StepSpec& spec, const std::vector<StepNode>& nodes) {
   StepLayout layout;
   const auto choice = choose(spec, nodes, layout);
   if (!choice) return failure(choice.error());

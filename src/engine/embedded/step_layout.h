@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job.pb.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class StepSpec;
+}  // namespace minke::api
 
 namespace minke::engine {
 
@@ -35,6 +37,6 @@ struct StepLayout {
 
 // Tasks fill the nodes in order, or as --distribution says, as many on each as its CPUs and the step's GPUs
 // allow. Errors: kNodesBusy where it fits the job but not what other steps leave; others where it never can.
-Result<StepLayout> lay_out_step(const rpc::StepSpec& spec, const std::vector<StepNode>& nodes);
+Result<StepLayout> lay_out_step(const api::StepSpec& spec, const std::vector<StepNode>& nodes);
 
 }  // namespace minke::engine

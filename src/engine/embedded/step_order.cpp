@@ -1,14 +1,16 @@
 // The launcher's order for one step: what its tasks run, where, with which environment and streams.
 #include <algorithm>
 
+#include "api/steps.pb.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/job_environment.h"
-#include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
-#include "engine/embedded/step_gpus.h"
 #include "engine/embedded/steps.h"
 #include "engine/embedded/task_prologs.h"
+#include "environment/job_environment.h"
+#include "environment/job_paths.h"
+#include "environment/step_gpus.h"
+#include "node/launch.pb.h"
 #include "text/file_pattern.h"
 
 namespace minke::engine {
@@ -24,7 +26,7 @@ std::vector<uint32_t> non_zero(const std::vector<uint32_t>& counts) {
   return result;
 }
 
-node::StreamOrder stream_order(const rpc::StepStream& stream, uint32_t rank,
+node::StreamOrder stream_order(const api::StepStream& stream, uint32_t rank,
                                const text::FilePatternValues& values, const std::string& work_dir,
                                bool append) {
   node::StreamOrder order;
@@ -40,7 +42,7 @@ node::StreamOrder stream_order(const rpc::StepStream& stream, uint32_t rank,
 
 }  // namespace
 
-node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, const Step& step,
+node::LaunchOrder Steps::order_of(const Job& job, const api::StepSpec& spec, const Step& step,
                                   const StepLayout& layout) {
   const StepRecord& record = step.tag.record();
   node::LaunchOrder order;
@@ -68,13 +70,13 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
   step.tag.SerializeToString(order.mutable_tag());
 
   // Several components' steps are one to their tasks.
-  rpc::HetStep whole = spec.het();
+  api::HetStep whole = spec.het();
   if (!spec.has_het()) {
     whole.set_job_id(job.het_job_id != 0 ? job.het_job_id : job.id);
     whole.set_tasks(record.num_tasks());
     whole.set_nodes(record.num_nodes());
     whole.set_node_list(record.node_list());
-    whole.set_tasks_per_node(counts_per_node(non_zero(layout.tasks)));
+    whole.set_tasks_per_node(environment::counts_per_node(non_zero(layout.tasks)));
   }
   const std::string tasks = std::to_string(whole.tasks());
   std::vector<std::string> common = {
@@ -106,7 +108,8 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     common.push_back("SLURMD_TRES_BIND=gpu:per_task:" + std::to_string(spec.gpus_per_task(0).count()));
   }
   core_.launching->add_common(job, spec.environment(), common);
-  order.set_environment(merge_environment(spec.environment(), common, core_.config.home + "/bin"));
+  order.set_environment(
+      environment::merge_environment(spec.environment(), common, core_.config.home + "/bin"));
 
   JobRecord job_record = core_.state.record_of(job);
   *job_record.mutable_spec() = job.submission->spec();
@@ -121,7 +124,7 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     if (layout.tasks[i] != 0) node_ids[i] = static_cast<uint32_t>(next++);
   }
   const bool append = spec.open_mode() == OPEN_APPEND;
-  text::FilePatternValues values = pattern_values(job_record);
+  text::FilePatternValues values = environment::pattern_values(job_record);
   values.step = std::to_string(record.step_id());
   for (size_t rank = 0; rank < layout.task_nodes.size(); ++rank) {
     const size_t index = layout.task_nodes[rank];
@@ -146,18 +149,18 @@ node::LaunchOrder Steps::order_of(const Job& job, const rpc::StepSpec& spec, con
     add("SLURM_TOPOLOGY_ADDR", node.node());
     add("SLURM_CPUS_ON_NODE", std::to_string(layout.cpus[index] != 0 ? layout.cpus[index] : node.cpus()));
     if (!layout.gpus[index].empty()) {
-      const std::vector<uint32_t> gpus = gpus_of_task(spec, layout.gpus[index], local_id);
-      const GpuVariables own = gpu_variables(core_, job, node.node(), gpus);
+      const std::vector<uint32_t> gpus = environment::gpus_of_task(spec, layout.gpus[index], local_id);
+      const environment::GpuVariables own = gpu_variables(core_, job, node.node(), gpus);
       for (const auto& [name, value] : own) add(name, value);
-      add("SLURM_STEP_GPUS", join_numbers(gpus));
+      add("SLURM_STEP_GPUS", environment::join_numbers(gpus));
       add("SLURM_GPUS_ON_NODE", std::to_string(layout.gpus[index].size()));
-      if (tells_gpu_binding(spec.gpu_bind()) && !spec.gpu_bind().ends_with(",none"))
-        add("MINKE_GPU_BIND", gpu_binding_text(gpus, layout.gpus[index], own.front().second));
-    } else if (!gpu_numbers(node).empty()) {
+      if (environment::tells_gpu_binding(spec.gpu_bind()) && !spec.gpu_bind().ends_with(",none"))
+        add("MINKE_GPU_BIND", environment::gpu_binding_text(gpus, layout.gpus[index], own.front().second));
+    } else if (!environment::gpu_numbers(node).empty()) {
       // The job has GPUs, this step none: it asked for none, or the job has them with the whole node only.
-      for (const auto& [name, value] : gpu_variables(core_, job, node.node(), gpu_numbers(node)))
+      for (const auto& [name, value] : gpu_variables(core_, job, node.node(), environment::gpu_numbers(node)))
         add(name, spec.no_gres() ? "" : value);
-      if (const uint32_t shards = shard_count(node); shards > 0 && !spec.no_gres())
+      if (const uint32_t shards = environment::shard_count(node); shards > 0 && !spec.no_gres())
         add("SLURM_SHARDS_ON_NODE", std::to_string(shards));
     }
     values.task_rank = whole.first_task() + static_cast<uint32_t>(rank);

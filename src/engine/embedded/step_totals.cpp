@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/usage.pb.h"
+
 namespace minke::engine {
 namespace {
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "model/job.pb.h"
+namespace minke::model {
+class Usage;
+}  // namespace minke::model
 
 namespace minke::engine {
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/usage.pb.h"
+
 namespace minke::engine {
 namespace {
 

@@ -1,10 +1,11 @@
 #include "engine/embedded/step_usage.h"
 
+#include "api/step_usage.pb.h"
 #include "node/process_usage.h"
 
 namespace minke::engine {
 
-void UsageReader::read(pid_t root, rpc::TaskUsage& task) const {
+void UsageReader::read(pid_t root, api::TaskUsage& task) const {
   if (root <= 0) return;
   node::ProcessUsage sum = node::read_process_usage(root);
   task.add_pids(static_cast<uint32_t>(root));

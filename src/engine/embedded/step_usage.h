@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "node/process_tree.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class TaskUsage;
+}  // namespace minke::api
 
 namespace minke::engine {
 
@@ -16,7 +19,7 @@ class UsageReader {
   UsageReader() : processes_(node::read_all_processes()) {}
 
   // Fills in `task` for the task whose first process is `root`; 0: it has ended.
-  void read(pid_t root, rpc::TaskUsage& task) const;
+  void read(pid_t root, api::TaskUsage& task) const;
 
  private:
   std::vector<node::Process> processes_;

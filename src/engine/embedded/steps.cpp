@@ -7,18 +7,21 @@
 #include <csignal>
 #include <utility>
 
+#include "api/steps.pb.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/job_environment.h"
-#include "engine/embedded/job_paths.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/rights.h"
-#include "engine/embedded/step_gpus.h"
 #include "engine/embedded/step_totals.h"
+#include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
+#include "environment/job_environment.h"
+#include "environment/job_paths.h"
+#include "environment/step_gpus.h"
 #include "model/error.h"
+#include "node/launch.pb.h"
 #include "rpc/frame.h"
 #include "submit/text_limits.h"
 #include "text/file_pattern.h"
@@ -35,7 +38,7 @@ namespace {
 constexpr size_t kMostOrderBytes = rpc::kMaxReplyBytes / 2;  // the launcher takes no longer frames
 
 // What of a step is kept, and shown to others.
-Status check_step_texts(const rpc::StepSpec& spec) {
+Status check_step_texts(const api::StepSpec& spec) {
   using namespace submit;
   struct Text {
     const char* name;
@@ -67,7 +70,7 @@ std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) con
   std::vector<StepNode> nodes;
   std::vector<uint32_t> by_default;
   if (job.submission->brief_spec().exclusive)
-    by_default = gpus_by_default(job.submission->spec(), job.details->nodes);
+    by_default = environment::gpus_by_default(job.submission->spec(), job.details->nodes);
   for (const NodeAllocation& allocation : job.details->nodes) {
     StepNode node{allocation.node(),
                   allocation.cpus(),
@@ -75,7 +78,8 @@ std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) con
                   allocation.tasks(),
                   allocation.memory_mib(),
                   0,
-                  shard_count(allocation) > 0 ? std::vector<uint32_t>() : gpu_numbers(allocation),
+                  environment::shard_count(allocation) > 0 ? std::vector<uint32_t>()
+                                                           : environment::gpu_numbers(allocation),
                   {}};
     for (const auto& [id, step] : steps.running) {
       const auto held = step.tag.cpus().find(node.name);
@@ -94,7 +98,7 @@ std::vector<StepNode> Steps::nodes_of(const Job& job, const JobSteps& steps) con
   return nodes;
 }
 
-Status Steps::create(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+Status Steps::create(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                      const Owner& owner, Report report) {
   Job* job = core_.state.find(request.job_id());
   if (job == nullptr || job->state == JOB_PENDING) return failure("", kInvalidJobId);
@@ -113,7 +117,7 @@ Status Steps::create(const rpc::CreateStepRequest& request, std::vector<os::Uniq
   return create_new(*job, request, std::move(descriptors), owner, std::move(report));
 }
 
-void Steps::find_ended(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+void Steps::find_ended(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                        const Owner& owner, Report report) {
   // Shared with the store's thread and back; only this thread looks into it.
   auto waiting =
@@ -133,7 +137,7 @@ void Steps::find_ended(const rpc::CreateStepRequest& request, std::vector<os::Un
 
 void Steps::find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk, Waiting& waiting,
                           bool& found) {
-  rpc::StepEvent event;
+  api::StepEvent event;
   if (chunk) {
     for (const store::AccountedJob& job : *chunk) {
       for (const StepRecord& step : job.steps) {
@@ -155,7 +159,7 @@ void Steps::find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk,
   waiting.report(event);
 }
 
-Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
+Status Steps::create_new(Job& running, const api::CreateStepRequest& request,
                          std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report) {
   Job* job = &running;
   JobSteps& steps = jobs_[job->id];
@@ -166,7 +170,7 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
       std::any_of(programs.begin(), programs.end(), [](const auto& one) { return one.argv().empty(); });
   if (request.spec().argv().empty() || nothing) return failure("no command", kInternal);
   if (const Status fit = check_step_texts(request.spec()); !fit) return fit;
-  for (const rpc::StepStream* stream :
+  for (const api::StepStream* stream :
        {&request.spec().stdin(), &request.spec().stdout(), &request.spec().stderr()}) {
     if (uint64_t{stream->first_descriptor()} + stream->descriptors() > descriptors.size()) {
       return failure("a stream names a descriptor that was not sent", kInternal);
@@ -183,7 +187,7 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
   if (!charges) return failure(charges.error());
   Waiting waiting{request, std::move(descriptors), owner, std::move(report), std::move(*charges)};
   if (!layout || !steps.waiting.empty()) {
-    rpc::StepEvent event;
+    api::StepEvent event;
     event.set_waiting(std::string(slurm_error_text(kNodesBusy)));
     waiting.report(event);
     steps.waiting.push_back(std::move(waiting));
@@ -193,7 +197,7 @@ Status Steps::create_new(Job& running, const rpc::CreateStepRequest& request,
   return {};
 }
 
-Result<Steps::Waiting::Charges> Steps::charges_for(uint32_t uid, const rpc::CreateStepRequest& request,
+Result<Steps::Waiting::Charges> Steps::charges_for(uint32_t uid, const api::CreateStepRequest& request,
                                                    size_t descriptors) {
   auto step = core_.rights->budgets().take(uid, Budget::kSteps, 1);
   if (!step) return failure(step.error());
@@ -207,7 +211,7 @@ Result<Steps::Waiting::Charges> Steps::charges_for(uint32_t uid, const rpc::Crea
 namespace {
 
 // As listings tell it. Without a word, tasks are dealt out where there are no more of them than nodes.
-std::string distribution_name(const rpc::StepSpec& spec, const StepRecord& record) {
+std::string distribution_name(const api::StepSpec& spec, const StepRecord& record) {
   for (const char* name : {"Block", "Cyclic", "Plane", "Arbitrary"})
     if (text::starts_with_ignoring_case(spec.distribution(), name)) return name;
   return record.num_tasks() <= record.num_nodes() ? "Cyclic" : "Block";
@@ -222,7 +226,7 @@ std::string own_host_name() {
 }  // namespace
 
 void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
-  const rpc::StepSpec& spec = waiting.request.spec();
+  const api::StepSpec& spec = waiting.request.spec();
   JobSteps& steps = jobs_[job.id];
   // A heterogeneous job's components count together.
   Job* leader = job.het_job_id == 0 ? nullptr : core_.state.find(job.het_job_id);
@@ -286,7 +290,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
     step.tag.add_node_of_task(job.details->nodes.Get(static_cast<int>(node)).node());
   }
   if (!layout.note.empty()) {
-    rpc::StepEvent event;
+    api::StepEvent event;
     event.set_note(layout.note);
     report(step, event);
   }
@@ -322,7 +326,7 @@ void Steps::watch_owner(Step& step) {
       });
 }
 
-void Steps::report(Step& step, const rpc::StepEvent& event) {
+void Steps::report(Step& step, const api::StepEvent& event) {
   step.report(event);
 }
 
@@ -345,9 +349,9 @@ Steps::Step* Steps::find(const node::LaunchId& id) {
   return &step->second;
 }
 
-rpc::StepEvent Steps::started_event(const Step& step) {
-  rpc::StepEvent event;
-  rpc::StepStarted& started = *event.mutable_started();
+api::StepEvent Steps::started_event(const Step& step) {
+  api::StepEvent event;
+  api::StepStarted& started = *event.mutable_started();
   started.set_step_id(step.tag.record().step_id());
   *started.mutable_step() = step.tag.record();
   for (const pid_t pid : step.pids) started.add_pids(static_cast<uint32_t>(pid));
@@ -367,7 +371,7 @@ void Steps::task_ended(const node::Launch& launch) {
   Step* step = find(launch.id());
   if (step == nullptr) return;
   for (const node::TaskEnd& end : launch.ended_tasks()) {
-    rpc::StepEvent event;
+    api::StepEvent event;
     if (end.oom_kills() != 0 && !std::exchange(step->out_of_memory, true)) {
       event.set_note(
           kErrorPrefix + ("Detected " + std::to_string(end.oom_kills())) + " oom_kill " +
@@ -429,7 +433,7 @@ void Steps::launch_ended(const node::Launch& launch) {
     core_.committer.job_changed(job->id);  // what it has of its steps is stored with them
   }
   core_.committer.step_changed(record);
-  rpc::StepEvent event;
+  api::StepEvent event;
   *event.mutable_ended()->mutable_step() = record;
   event.mutable_ended()->set_launch_error(launch.launch_error());
   core_.committer.when_durable([this, collect, event, tell = std::move(step->report)] {

@@ -15,17 +15,33 @@
 #include <string>
 #include <vector>
 
+#include "api/steps.pb.h"
 #include "base/result.h"
 #include "engine/embedded/budgets.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/step_layout.h"
 #include "engine/embedded/tags.pb.h"
-#include "node/launch.pb.h"
+#include "model/step_record.pb.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
-#include "rpc/messages.pb.h"
 #include "store/store.h"
+
+namespace minke::api {
+class AttachStepRequest;
+class StepUsageReply;
+}  // namespace minke::api
+
+namespace minke::model {
+class GpuDevice;
+}  // namespace minke::model
+
+namespace minke::node {
+class Inventory;
+class Launch;
+class LaunchId;
+class LaunchOrder;
+}  // namespace minke::node
 
 namespace minke::engine {
 
@@ -40,15 +56,15 @@ class Steps {
   // srun.
   struct Report {
     const void* client = nullptr;
-    std::function<void(const rpc::StepEvent& event)> tell;
-    void operator()(const rpc::StepEvent& event) const {
+    std::function<void(const api::StepEvent& event)> tell;
+    void operator()(const api::StepEvent& event) const {
       if (tell) tell(event);
     }
     explicit operator bool() const { return tell != nullptr; }
   };
   static constexpr size_t kKeyBytes = 16;
   // Errors: Slurm's. Otherwise the step starts now or later, and `report` is called until StepEnded.
-  Status create(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+  Status create(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                 const Owner& owner, Report report);
   // The client went away: it is told no more of this step. The step goes on until the owner's process is
   // gone; one that still waits is given up.
@@ -79,10 +95,10 @@ class Steps {
   std::vector<model::StepRecord> of_job(uint32_t job_id) const;
   std::vector<pid_t> pids_of(uint32_t job_id) const;  // of the tasks of its running steps
   // What the running steps of a job use now.
-  void add_usage(const Job& job, const UsageReader& reader, rpc::StepUsageReply& reply) const;
+  void add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply) const;
   // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well. `uid`: who
   // asks.
-  Status attach(const rpc::AttachStepRequest& request, uint32_t uid);
+  Status attach(const api::AttachStepRequest& request, uint32_t uid);
   bool has_running(uint32_t job_id) const;
   bool runs(uint32_t job_id, uint32_t step_id) const;
 
@@ -102,7 +118,7 @@ class Steps {
     Budgets::Charge charge;
   };
   struct Waiting {
-    rpc::CreateStepRequest request;
+    api::CreateStepRequest request;
     std::vector<os::UniqueFd> descriptors;
     Owner owner;
     Report report;
@@ -111,7 +127,7 @@ class Steps {
     } charges = {};
   };
   // What a step that waits is charged for. Error: EAGAIN, and which budget is used up.
-  Result<Waiting::Charges> charges_for(uint32_t uid, const rpc::CreateStepRequest& request,
+  Result<Waiting::Charges> charges_for(uint32_t uid, const api::CreateStepRequest& request,
                                        size_t descriptors);
   struct JobSteps {
     std::map<uint32_t, Step> running;
@@ -119,15 +135,15 @@ class Steps {
   };
 
   // Asked for again, and not running: it has ended, or never began.
-  void find_ended(const rpc::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
+  void find_ended(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                   const Owner& owner, Report report);
   // One part of the store's answer; an empty one is the last.
   void find_ended_in(const Result<std::vector<store::AccountedJob>>& chunk, Waiting& waiting, bool& found);
-  Status create_new(Job& running, const rpc::CreateStepRequest& request,
+  Status create_new(Job& running, const api::CreateStepRequest& request,
                     std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report);
   std::vector<StepNode> nodes_of(const Job& job, const JobSteps& steps) const;
   void start(Job& job, Waiting waiting, const StepLayout& layout);
-  node::LaunchOrder order_of(const Job& job, const rpc::StepSpec& spec, const Step& step,
+  node::LaunchOrder order_of(const Job& job, const api::StepSpec& spec, const Step& step,
                              const StepLayout& layout);
   void start_waiting(uint32_t job_id);
   // `used`: the number of a step of this job.
@@ -140,8 +156,8 @@ class Steps {
   void tell_abort(Step& step);
   Step* find(const node::LaunchId& id);
   std::vector<model::GpuDevice> gpu_devices_of(const Job& job, const Step& step) const;
-  static rpc::StepEvent started_event(const Step& step);
-  void report(Step& step, const rpc::StepEvent& event);
+  static api::StepEvent started_event(const Step& step);
+  void report(Step& step, const api::StepEvent& event);
 
   Core& core_;
   std::map<uint32_t, JobSteps> jobs_;

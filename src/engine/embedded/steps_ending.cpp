@@ -2,10 +2,12 @@
 #include <csignal>
 #include <utility>
 
+#include "api/steps.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/steps.h"
 #include "model/error.h"
+#include "node/launch.pb.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
@@ -21,14 +23,14 @@ void Steps::job_ended(Job& job) {
     record.set_exit_code(SIGKILL);
     record.set_end_time(core_.now());
     core_.committer.step_changed(record);
-    rpc::StepEvent event;
+    api::StepEvent event;
     *event.mutable_ended()->mutable_step() = record;
     core_.committer.when_durable([event, tell = std::move(step.report)] {
       if (tell) tell(event);
     });
   }
   for (Waiting& waiting : steps->second.waiting) {
-    rpc::StepEvent event;
+    api::StepEvent event;
     event.mutable_ended()->set_launch_error(std::string(slurm_error_text(kAlreadyDone)));
     waiting.report(event);
   }
@@ -47,7 +49,7 @@ bool Steps::abort(const Job& job, const std::string& why) {
 }
 
 void Steps::tell_abort(Step& step) {
-  rpc::StepEvent event;
+  api::StepEvent event;
   event.set_note("Job step aborted: Waiting up to " + std::to_string(core_.config.kill_wait_seconds + 2) +
                  " seconds for job step to finish.");
   report(step, event);
@@ -56,7 +58,7 @@ void Steps::tell_abort(Step& step) {
 // The line that Slurm writes when it ends a step.
 void Steps::announce(Step& step, const std::string& why) {
   if (std::exchange(step.announced, true)) return;
-  rpc::StepEvent event;
+  api::StepEvent event;
   const StepRecord& record = step.tag.record();
   const std::string node = step.tag.node_of_task_size() > 0 ? step.tag.node_of_task(0) : "";
   event.set_note(std::string(kErrorPrefix) + "*** STEP " + std::to_string(record.job_id()) + "." +

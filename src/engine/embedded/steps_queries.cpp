@@ -1,6 +1,9 @@
 // What others ask of the steps that run: their records, processes, devices and use.
 #include "engine/embedded/steps.h"
 
+#include "api/attach.pb.h"
+#include "api/step_usage.pb.h"
+#include "api/steps.pb.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/measuring.h"
@@ -44,15 +47,15 @@ std::vector<pid_t> Steps::pids_of(uint32_t job_id) const {
   return pids;
 }
 
-void Steps::add_usage(const Job& job, const UsageReader& reader, rpc::StepUsageReply& reply) const {
+void Steps::add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply) const {
   const auto steps = jobs_.find(job.id);
   if (steps == jobs_.end()) return;
   for (const auto& [id, step] : steps->second.running) {
-    rpc::StepUsage& usage = *reply.add_steps();
+    api::StepUsage& usage = *reply.add_steps();
     *usage.mutable_step() = step.tag.record();
     core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(job, step));
     for (int rank = 0; rank < step.tag.node_of_task_size(); ++rank) {
-      rpc::TaskUsage& task = *usage.add_tasks();
+      api::TaskUsage& task = *usage.add_tasks();
       task.set_rank(static_cast<uint32_t>(rank));
       task.set_node(step.tag.node_of_task(rank));
       const auto position = static_cast<size_t>(rank);
@@ -61,7 +64,7 @@ void Steps::add_usage(const Job& job, const UsageReader& reader, rpc::StepUsageR
   }
 }
 
-Status Steps::attach(const rpc::AttachStepRequest& request, uint32_t uid) {
+Status Steps::attach(const api::AttachStepRequest& request, uint32_t uid) {
   const Job* job = core_.state.find(request.job_id());
   if (job == nullptr) return failure("", kInvalidJobId);
   if (const Status access = core_.rights->access(uid, job->uid); !access) return access;
@@ -70,7 +73,7 @@ Status Steps::attach(const rpc::AttachStepRequest& request, uint32_t uid) {
   const auto step = steps->second.running.find(request.step_id());
   if (step == steps->second.running.end()) return failure("", kInvalidJobId);
   if (!step->second.report) return failure("the step's srun cannot be reached just now", kNodesBusy);
-  rpc::StepEvent event;
+  api::StepEvent event;
   event.mutable_attach()->set_socket(request.socket());
   step->second.report(event);
   return {};

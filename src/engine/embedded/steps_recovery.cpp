@@ -6,6 +6,7 @@
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/rights.h"
+#include "node/launch.pb.h"
 
 namespace minke::engine {
 

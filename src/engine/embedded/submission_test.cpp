@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/embedded/job.h"
+#include "model/job_spec.pb.h"
 
 namespace minke::engine {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/submission.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
@@ -54,7 +55,7 @@ Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
   return spec;
 }
 
-Status Submitting::check(const rpc::SubmitRequest& request, std::vector<JobSpec>& specs, uint32_t uid,
+Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>& specs, uint32_t uid,
                          Charges& charges) const {
   if (request.key().size() != kKeyBytes) return failure("a submission's key has 16 bytes", kInternal);
   if (request.script().size() > submit::kMostScriptBytes)
@@ -121,9 +122,9 @@ Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   return core_.dependencies->check(spec, uid);
 }
 
-Result<rpc::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
+Result<api::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
                                           const std::vector<std::unique_ptr<Job>>& as_jobs) const {
-  rpc::SubmitReply reply;
+  api::SubmitReply reply;
   const auto expected = core_.scheduling->forecast_submission(as_jobs);
   reply.set_job_id(core_.state.next_job_id());
   if (!expected) return failure("no node that could run it is available", kNodesBusy);
@@ -147,8 +148,8 @@ bool Submitting::is_owner_of(uint32_t job_id, uint32_t uid) const {
   return stored && (!*stored || (*stored)->record.uid() == uid);
 }
 
-void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer, Reply reply) {
-  rpc::SubmitReply answer;
+void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply) {
+  api::SubmitReply answer;
   if (const auto waiting = in_flight_.find(request.key()); waiting != in_flight_.end()) {
     if (waiting->second.uid != peer.uid) return reply(failure("the key is another's", kAccessDenied));
     waiting->second.replies.push_back(std::move(reply));
@@ -235,7 +236,7 @@ void Submitting::submit(const rpc::SubmitRequest& request, const rpc::Peer& peer
   });
 }
 
-std::unique_ptr<Job> Submitting::make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer,
+std::unique_ptr<Job> Submitting::make_job(const api::SubmitRequest& request, const rpc::Peer& peer,
                                           uint32_t id, const JobSpec& spec, bool runs_script,
                                           store::Batch& batch) {
   Submission submission = make_submission(id, spec, core_.nodes->default_partition().name());
@@ -300,7 +301,7 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
     }
     if (job.submission->interactive) core_.lifecycle->watch_owner(job);
   }
-  rpc::SubmitReply answer;
+  api::SubmitReply answer;
   answer.set_job_id(ids.front());
   if (const Job* first = core_.state.find(ids.front());
       first != nullptr && first->submission->mail_types != 0 && !core_.mail->configured())

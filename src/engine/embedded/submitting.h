@@ -11,10 +11,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/submission.pb.h"
 #include "base/result.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/job.h"
-#include "rpc/messages.pb.h"
+#include "model/job_spec.pb.h"
 #include "rpc/socket.h"
 
 namespace minke::engine {
@@ -24,20 +25,20 @@ struct Core;
 class Submitting {
  public:
   explicit Submitting(Core& core) : core_(core) {}
-  using Reply = std::function<void(Result<rpc::SubmitReply>)>;
-  void submit(const rpc::SubmitRequest& request, const rpc::Peer& peer, Reply reply);
+  using Reply = std::function<void(Result<api::SubmitReply>)>;
+  void submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply);
 
  private:
   // Fills in what the user left to the configuration; the result is what is stored.
   Result<model::JobSpec> complete_spec(const model::JobSpec& given) const;
   // All components, if there are several: each by itself, and together.
   using Charges = std::vector<Accounts::Charge>;
-  Status check(const rpc::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid,
+  Status check(const api::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid,
                Charges& charges) const;
   Status check(model::JobSpec& spec, uint32_t uid, Charges& charges) const;
-  Result<rpc::SubmitReply> test(const std::vector<model::JobSpec>& specs,
+  Result<api::SubmitReply> test(const std::vector<model::JobSpec>& specs,
                                 const std::vector<std::unique_ptr<Job>>& as_jobs) const;
-  std::unique_ptr<Job> make_job(const rpc::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
+  std::unique_ptr<Job> make_job(const api::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
                                 const model::JobSpec& spec, bool runs_script, store::Batch& batch);
   // Whose the job is that a known key made; one that is not known any more is anybody's.
   bool is_owner_of(uint32_t job_id, uint32_t uid) const;

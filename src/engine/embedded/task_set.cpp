@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::engine {
 

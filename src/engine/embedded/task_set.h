@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <map>
 
-#include "model/job.pb.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::engine {
 

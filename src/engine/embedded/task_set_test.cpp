@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/embedded/job.h"
+#include "model/job_terms.pb.h"
 
 namespace minke::engine {
 namespace {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "api/triggers.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
@@ -110,7 +111,7 @@ Status Triggers::complete(Trigger& trigger) const {
   return {};
 }
 
-Status Triggers::set(const rpc::SetTriggersRequest& request, uint32_t uid, uint32_t gid) {
+Status Triggers::set(const api::SetTriggersRequest& request, uint32_t uid, uint32_t gid) {
   if (!core_.rights->is_operator(uid)) return failure("", kAccessDenied);
   std::vector<Trigger> wanted;
   const auto of_user = std::count_if(triggers_.begin(), triggers_.end(),
@@ -142,7 +143,7 @@ Status Triggers::set(const rpc::SetTriggersRequest& request, uint32_t uid, uint3
   return {};
 }
 
-Status Triggers::clear(const rpc::ClearTriggersRequest& request, uint32_t uid) {
+Status Triggers::clear(const api::ClearTriggersRequest& request, uint32_t uid) {
   std::vector<uint32_t> found;
   bool denied = false;
   for (const auto& [id, trigger] : triggers_) {
@@ -161,7 +162,7 @@ Status Triggers::clear(const rpc::ClearTriggersRequest& request, uint32_t uid) {
   return {};
 }
 
-void Triggers::query(uint32_t uid, rpc::TriggersReply& reply) const {
+void Triggers::query(uint32_t uid, api::TriggersReply& reply) const {
   const bool all = core_.rights->is_operator(uid);
   for (const auto& [id, trigger] : triggers_) {
     if (all || trigger.uid() == uid) *reply.add_triggers() = trigger;
@@ -189,7 +190,7 @@ int64_t Triggers::next_mark(const Job& job) const {
   return next;
 }
 
-void Triggers::tell_mark(const Job& job) {
+void Triggers::mark_reached(Job& job) {
   std::vector<uint32_t> reached;
   for (const auto& [id, trigger] : triggers_) {
     if (trigger.job_id() == job.id && trigger.event() == TRIGGER_JOB_TIME && trigger.due() == 0 &&

@@ -17,16 +17,21 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/job.h"
+#include "engine/embedded/job_events.h"
 #include "model/trigger.pb.h"
 #include "os/event_loop.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class ClearTriggersRequest;
+class SetTriggersRequest;
+class TriggersReply;
+}  // namespace minke::api
 
 namespace minke::engine {
 
 struct Core;
 
-class Triggers {
+class Triggers : public JobListener {
  public:
   explicit Triggers(Core& core);
 
@@ -34,17 +39,19 @@ class Triggers {
 
   // Errors: Slurm's. All of them or none is set. Only by operators; in personal mode that is whose cluster it
   // is.
-  Status set(const rpc::SetTriggersRequest& request, uint32_t uid, uint32_t gid);
-  Status clear(const rpc::ClearTriggersRequest& request, uint32_t uid);
-  void query(uint32_t uid, rpc::TriggersReply& reply) const;
+  Status set(const api::SetTriggersRequest& request, uint32_t uid, uint32_t gid);
+  Status clear(const api::ClearTriggersRequest& request, uint32_t uid);
+  void query(uint32_t uid, api::TriggersReply& reply) const;
 
-  void job_ended(const Job& job) {
+  void job_started(Job&, Start) override { nodes_changed(); }
+  void job_freed(Job&, int64_t) override { nodes_changed(); }
+  void job_ended(Job& job, bool) override {
     if (!triggers_.empty()) pull_job_end(job);
   }
   // When something is to be done before the job, which runs, is at its time limit (s since the epoch; 0:
   // never).
-  int64_t next_mark(const Job& job) const;
-  void tell_mark(const Job& job);
+  int64_t next_mark(const Job& job) const override;
+  void mark_reached(Job& job) override;
   // A node's state has changed, or a job has come to it or left it: looked at once the present burst is over.
   void nodes_changed();
   void reconfigured();

@@ -2,6 +2,8 @@
 // service: results are kept by State. Any thread.
 #pragma once
 
+#include <google/protobuf/repeated_ptr_field.h>
+
 #include <cstdint>
 #include <string>
 

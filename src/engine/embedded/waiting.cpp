@@ -6,6 +6,7 @@
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/job.h"
+#include "model/job_record.pb.h"
 
 namespace minke::engine {
 
@@ -36,7 +37,7 @@ void Waiting::for_end(uint32_t job_id, Tell tell, const void* whose) {
   ends_.emplace(job_id, Waiter{std::move(tell), whose});
 }
 
-void Waiting::started(const Job& job) {
+void Waiting::job_launched(Job& job) {
   if (!starts_.contains(job.id)) return;
   model::JobRecord record = core_.state.record_of(job);
   *record.mutable_spec() = job.submission->spec();
@@ -44,7 +45,7 @@ void Waiting::started(const Job& job) {
       [this, id = job.id, record = std::move(record)] { tell(starts_, id, record); });
 }
 
-void Waiting::ended(const Job& job) {
+void Waiting::job_ended(Job& job, bool) {
   const uint32_t array = job.array_job_id;
   if (array != 0 && ends_.contains(array)) {
     int32_t& highest = highest_exit_[array];

@@ -7,14 +7,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/job.pb.h"
+#include "engine/embedded/job_events.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::engine {
 
 struct Core;
 struct Job;
 
-class Waiting {
+class Waiting : public JobListener {
  public:
   explicit Waiting(Core& core) : core_(core) {}
   using Tell = std::function<void(const model::JobRecord& record)>;  // the record has its spec
@@ -23,10 +27,10 @@ class Waiting {
   void for_start(uint32_t job_id, Tell tell, const void* whose = nullptr);
   void for_end(uint32_t job_id, Tell tell, const void* whose = nullptr);
   void forget(uint32_t job_id, const void* whose);  // nobody is there to be told
-  void started(const Job& job);
+  void job_launched(Job& job) override;
   // An array has ended when its last task has: those who wait for it are told with that task's record, and
   // the highest exit code of its tasks.
-  void ended(const Job& job);
+  void job_ended(Job& job, bool ran) override;
 
  private:
   struct Waiter {

@@ -6,10 +6,13 @@
 #include <limits>
 #include <utility>
 
+#include "api/daemon.pb.h"
+#include "api/submission.pb.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/scheduling.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
 
@@ -32,9 +35,9 @@ Configuration simulated_configuration(const std::string& home, uint32_t cpus) {
   return *config;
 }
 
-rpc::SubmitRequest batch_request(const std::string& key, const std::string& program,
+api::SubmitRequest batch_request(const std::string& key, const std::string& program,
                                  const std::string& home) {
-  rpc::SubmitRequest request;
+  api::SubmitRequest request;
   request.set_key(key);
   request.set_script("#!/bin/sh\n# " + program + "\n");
   request.set_environment(std::string("PATH=/usr/bin:/bin\0", 19));
@@ -151,8 +154,8 @@ Status Engine::start() {
   }));
   core_->launcher = launcher_.get();
   server_ = std::make_unique<Server>(*core_, os::UniqueFd(),
-                                     Server::Hooks{[] { return rpc::StatusReply(); },
-                                                   [](rpc::ShutdownRequest::Mode, auto reply) { reply({}); },
+                                     Server::Hooks{[] { return api::StatusReply(); },
+                                                   [](api::ShutdownRequest::Mode, auto reply) { reply({}); },
                                                    []() -> Status { return {}; }});
   launcher_->start();
   return {};

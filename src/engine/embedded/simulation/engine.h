@@ -28,14 +28,22 @@
 #include "engine/embedded/simulation/launcher.h"
 #include "engine/embedded/simulation/store.h"
 #include "engine/embedded/simulation/time.h"
-#include "rpc/messages.pb.h"
+
+namespace minke::api {
+class SubmitRequest;
+}  // namespace minke::api
+
+namespace minke::rpc {
+class ClientMessage;
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine::simulation {
 
 // A cluster of one node: many CPUs, nothing measured, no GPUs.
 Configuration simulated_configuration(const std::string& home, uint32_t cpus = 8);
 // A batch job's request with a key of its own. `program`: "run=30 exit=0 term=5", as Machine reads it.
-rpc::SubmitRequest batch_request(const std::string& key, const std::string& program, const std::string& home);
+api::SubmitRequest batch_request(const std::string& key, const std::string& program, const std::string& home);
 
 class Engine;
 

@@ -10,8 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/jobs.pb.h"
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/simulation/simulation.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "rpc/messages.pb.h"
 #include "store/testing.h"
 
 namespace minke::engine::simulation {
@@ -50,7 +54,7 @@ TEST(SimulatedEngine, ABatchJobIsSubmittedRunsAndEnds) {
 
   rpc::ClientMessage wait;
   wait.mutable_wait_job()->set_job_id(job_id);
-  wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::ENDED);
+  wait.mutable_wait_job()->set_until(api::WaitJobRequest::ENDED);
   model::JobRecord ended;
   client->ask(wait, [&](const rpc::ServerMessage& answer) {
     if (answer.last()) ended = answer.wait_job().job();

@@ -2,9 +2,12 @@
 // with which of Slurm's errors.
 #include <gtest/gtest.h>
 
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/state.h"
 #include "model/error.h"
+#include "rpc/messages.pb.h"
 #include "store/testing.h"
 
 namespace minke::engine::simulation {
@@ -67,7 +70,7 @@ class JobStates : public testing::TestWithParam<Row> {
 
   uint32_t ask(Request request) {
     rpc::ClientMessage message;
-    rpc::JobSelector selector;
+    api::JobSelector selector;
     selector.set_job_id(job_id_);
     switch (request) {
       case kCancel:
@@ -76,8 +79,8 @@ class JobStates : public testing::TestWithParam<Row> {
       case kHold:
       case kRelease:
         *message.mutable_hold()->add_jobs() = selector;
-        message.mutable_hold()->set_kind(request == kHold ? rpc::HoldRequest::USER_HOLD
-                                                          : rpc::HoldRequest::RELEASE);
+        message.mutable_hold()->set_kind(request == kHold ? api::HoldRequest::USER_HOLD
+                                                          : api::HoldRequest::RELEASE);
         break;
       case kRequeue:
         *message.mutable_requeue()->add_jobs() = selector;

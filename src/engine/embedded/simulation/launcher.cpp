@@ -11,6 +11,9 @@
 #include <sstream>
 #include <utility>
 
+#include "model/step_record.pb.h"
+#include "node/journal.pb.h"
+#include "node/launch.pb.h"
 #include "node/launcher.h"
 
 namespace minke::engine::simulation {

@@ -27,6 +27,16 @@
 #include "node/launch_table.h"
 #include "node/launcher_client.h"
 
+namespace minke::node {
+class CollectOrder;
+class EndJobOrder;
+class Inventory;
+class JournalRecord;
+class LaunchOrder;
+class LauncherMessage;
+class SignalOrder;
+}  // namespace minke::node
+
 namespace minke::engine::simulation {
 
 // One start of a program: what a user would see of it.

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "api/actions.pb.h"
 #include "engine/embedded/state.h"
 #include "os/log.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
 
@@ -154,7 +156,7 @@ void Simulation::drain() {
     if (job->job_id == 0) continue;
     rpc::ClientMessage release;
     release.mutable_hold()->add_jobs()->set_job_id(job->job_id);
-    release.mutable_hold()->set_kind(rpc::HoldRequest::RELEASE);
+    release.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
     ask(release, true, nullptr);
     rpc::ClientMessage resume;
     resume.mutable_suspend()->add_jobs()->set_job_id(job->job_id);

@@ -28,9 +28,19 @@
 #include <string>
 #include <vector>
 
+#include "api/submission.pb.h"
 #include "engine/embedded/simulation/disk.h"
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/simulation/launcher.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
+
+namespace minke::rpc {
+class ClientMessage;
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine::simulation {
 
@@ -67,7 +77,7 @@ class Simulation {
   // What a user asked for and was told.
   struct Submitted {
     std::string key;
-    rpc::SubmitRequest request;
+    api::SubmitRequest request;
     uint32_t job_id = 0;   // 0: not acknowledged
     bool refused = false;  // may be there nevertheless, where the disk failed
     uint32_t tasks = 1;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/accounts.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/simulation/simulation.h"
 #include "engine/embedded/state.h"
@@ -244,9 +245,9 @@ void Simulation::check_usage(const Records& all) {
         static_cast<double>(record.num_cpus()) *
         static_cast<double>(record.end_time() - record.start_time() - record.suspended_seconds());
   }
-  rpc::QueryAccountsRequest request;
+  api::QueryAccountsRequest request;
   request.set_with_usage(true);
-  rpc::AccountsReply reply;
+  api::AccountsReply reply;
   engine_->core().accounts->query(request, reply);
   for (const AssociationRecord& association : reply.associations()) {
     if (!association.user().empty() || association.account() == "root") continue;

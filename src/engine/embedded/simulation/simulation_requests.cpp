@@ -4,9 +4,16 @@
 
 #include <utility>
 
+#include "api/accounts.pb.h"
+#include "api/actions.pb.h"
+#include "api/field.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/jobs.pb.h"
+#include "api/steps.pb.h"
 #include "engine/embedded/simulation/simulation.h"
 #include "engine/embedded/users.h"
 #include "model/error.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
 
@@ -18,7 +25,7 @@ constexpr char kLimited[] = "alpha";  // at most two CPUs at a time
 constexpr uint32_t kLimitedCpus = 2;
 constexpr char kFree[] = "beta";
 
-void add_account(rpc::UpdateAccountsRequest& update, const std::string& name, uint32_t cpus) {
+void add_account(api::UpdateAccountsRequest& update, const std::string& name, uint32_t cpus) {
   update.add_accounts()->set_name(name);
   AssociationRecord& account = *update.add_associations();
   account.set_account(name);
@@ -68,7 +75,7 @@ void Simulation::make_accounts() {
   question.mutable_query_accounts();
   ask(question, true, [this](const rpc::ServerMessage& tree) {
     rpc::ClientMessage message;
-    rpc::UpdateAccountsRequest& update = *message.mutable_update_accounts();
+    api::UpdateAccountsRequest& update = *message.mutable_update_accounts();
     update.set_version(tree.accounts().version());
     add_account(update, kLimited, kLimitedCpus);
     add_account(update, kFree, 0);
@@ -159,7 +166,7 @@ void Simulation::acknowledged(const std::shared_ptr<Submitted>& job, const rpc::
 void Simulation::use_allocation(const std::shared_ptr<Submitted>& job) {
   rpc::ClientMessage wait;
   wait.mutable_wait_job()->set_job_id(job->job_id);
-  wait.mutable_wait_job()->set_until(rpc::WaitJobRequest::STARTED);
+  wait.mutable_wait_job()->set_until(api::WaitJobRequest::STARTED);
   ask(wait, true, [this, job](const rpc::ServerMessage& answer) {
     if (!answer.last()) return;
     run_steps(job, answer.has_error() ? 0 : below(6));
@@ -182,10 +189,10 @@ void Simulation::run_step(const std::shared_ptr<Submitted>& job, const std::stri
   step->key = key;
   step->job_id = job->job_id;
   rpc::ClientMessage message;
-  rpc::CreateStepRequest& request = *message.mutable_create_step();
+  api::CreateStepRequest& request = *message.mutable_create_step();
   request.set_key(key);
   request.set_job_id(job->job_id);
-  rpc::StepSpec& spec = *request.mutable_spec();
+  api::StepSpec& spec = *request.mutable_spec();
   spec.set_name("step");
   spec.add_argv("program run=" + std::to_string(below(8)));
   spec.set_environment(job->request.environment());
@@ -219,7 +226,7 @@ void Simulation::act_on_some_job() {
   const auto job = some_job();
   if (!job) return;
   rpc::ClientMessage message;
-  rpc::JobSelector selector;
+  api::JobSelector selector;
   selector.set_job_id(job->job_id);
   const std::string name = "job " + std::to_string(job->job_id);
   switch (below(9)) {
@@ -231,11 +238,11 @@ void Simulation::act_on_some_job() {
     case 1:
       say("hold " + name);
       *message.mutable_hold()->add_jobs() = selector;
-      message.mutable_hold()->set_kind(rpc::HoldRequest::USER_HOLD);
+      message.mutable_hold()->set_kind(api::HoldRequest::USER_HOLD);
       break;
     case 2:
       *message.mutable_hold()->add_jobs() = selector;
-      message.mutable_hold()->set_kind(rpc::HoldRequest::RELEASE);
+      message.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
       break;
     case 3:
       if (!job->may_requeue) return;
@@ -254,7 +261,7 @@ void Simulation::act_on_some_job() {
       break;
     case 6: {
       *message.mutable_update_job()->mutable_job() = selector;
-      rpc::Field& field = *message.mutable_update_job()->add_fields();
+      api::Field& field = *message.mutable_update_job()->add_fields();
       field.set_name("Comment");
       field.set_value("changed");
       break;

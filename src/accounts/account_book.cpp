@@ -1,0 +1,413 @@
+#include "accounts/account_book.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "accounts/inherited_limits.h"
+#include "model/accounts.pb.h"
+
+namespace minke::accounts {
+namespace {
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= 255 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c > ' ' && c != ',' && c != '=' && c != '\'' && c != '"' && c != '|' && c != ':' &&
+           !std::isupper(c);
+  });
+}
+
+template <typename Map, typename Key>
+auto look_up(const Map& map, const Key& key) -> const typename Map::mapped_type* {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+void leave_federation(model::ClusterRecord& cluster) {
+  cluster.clear_federation();
+  cluster.clear_federation_id();
+  cluster.clear_federation_state();
+}
+
+template <typename Map>
+std::uint32_t next_id(const Map& map) {
+  return map.empty() ? 1 : map.rbegin()->first + 1;
+}
+
+}  // namespace
+
+bool AccountsChange::empty() const {
+  return accounts.empty() && users.empty() && associations.empty() && qos.empty() &&
+         removed_accounts.empty() && removed_users.empty() && removed_associations.empty() &&
+         removed_qos.empty() && clusters.empty() && federations.empty() && resources.empty() &&
+         removed_clusters.empty() && removed_federations.empty() && removed_resources.empty();
+}
+
+std::string resource_key(const model::ResourceRecord& resource) {
+  return resource.name() + "@" + resource.server();
+}
+
+AccountBook::AccountBook() {
+  model::AccountRecord& account = accounts_[std::string(kRootAccount)];
+  account.set_name(std::string(kRootAccount));
+  account.set_description("default root account");
+  account.set_organization("root");
+  model::AssociationRecord& root = associations_[kRootAssociation];
+  root.set_id(kRootAssociation);
+  root.set_account(std::string(kRootAccount));
+  root.set_shares(1);
+  root.add_qos("normal");
+  model::QosRecord& normal = qos_[kNormalQos];
+  normal.set_id(kNormalQos);
+  normal.set_name("normal");
+  normal.set_description("Normal QOS default");
+  clusters_[""];
+  MINKE_CHECK(rebuild());
+}
+
+bool AccountBook::configured() const {
+  if (accounts_.size() > 1 || qos_.size() > 1) return true;
+  return std::any_of(associations_.begin(), associations_.end(),
+                     [](const auto& item) { return item.second.has_limits(); });
+}
+
+AccountBook::Key AccountBook::key(const std::string& account, const std::string& user,
+                                  const std::string& partition, const std::string& cluster) {
+  return account + '\n' + user + '\n' + partition + '\n' + cluster;
+}
+
+Status AccountBook::apply(const AccountsChange& change) {
+  AccountBook next = *this;
+  next.remove(change);
+  if (const Status put = next.put(change); !put) return put;
+  if (const Status sound = next.rebuild(); !sound) return sound;
+  ++next.version_;
+  *this = std::move(next);
+  return {};
+}
+
+void AccountBook::remove_association(std::uint32_t id) {
+  if (id == kRootAssociation || associations_.erase(id) == 0) return;
+  if (const auto below = children_.find(id); below != children_.end()) {
+    for (const std::uint32_t child : std::vector(below->second)) remove_association(child);
+  }
+}
+
+void AccountBook::remove(const AccountsChange& change) {
+  std::vector<std::uint32_t> gone = change.removed_associations;
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& [id, one] : associations_) {
+    if (has(change.removed_accounts, one.account()) ||
+        (!one.user().empty() && has(change.removed_users, one.user())) ||
+        (!one.cluster().empty() && has(change.removed_clusters, one.cluster())))
+      gone.push_back(id);
+  }
+  for (const std::string& name : change.removed_clusters) {
+    if (!name.empty()) clusters_.erase(name);
+  }
+  for (const std::string& name : change.removed_federations) {
+    federations_.erase(name);
+    for (auto& [other, cluster] : clusters_) {
+      if (cluster.federation() == name) leave_federation(cluster);
+    }
+  }
+  for (const std::string& name : change.removed_resources) resources_.erase(name);
+  for (auto& [name, resource] : resources_) {
+    auto& shares = *resource.mutable_shares();
+    shares.erase(std::remove_if(shares.begin(), shares.end(),
+                                [&](const auto& share) { return !clusters_.contains(share.cluster()); }),
+                 shares.end());
+  }
+  for (const std::uint32_t id : gone) remove_association(id);
+  for (const std::string& name : change.removed_accounts) {
+    if (name != kRootAccount) accounts_.erase(name);
+  }
+  for (const std::string& name : change.removed_users) users_.erase(name);
+  for (const std::uint32_t id : change.removed_qos) {
+    const model::QosRecord* record = qos(id);
+    if (record == nullptr || id == kNormalQos) continue;
+    // Nobody may name it any more.
+    const std::string name = record->name();
+    const auto drop = [](auto* list, const auto& is) {
+      list->erase(std::remove_if(list->begin(), list->end(), is), list->end());
+    };
+    for (auto& [other, association] : associations_) {
+      drop(association.mutable_qos(), [&](const std::string& word) {
+        return word == name ||
+               (word.size() > 1 && (word[0] == '+' || word[0] == '-') && word.substr(1) == name);
+      });
+      if (association.default_qos() == name) association.clear_default_qos();
+    }
+    for (auto& [other, one] : qos_)
+      drop(one.mutable_preempt(), [&](const std::string& word) { return word == name; });
+    qos_.erase(id);
+  }
+}
+
+Status AccountBook::put(const AccountsChange& change) {
+  for (const model::AccountRecord& record : change.accounts) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be an account's name");
+    accounts_[record.name()] = record;
+  }
+  for (const model::UserRecord& record : change.users) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be a user's name");
+    users_[record.name()] = record;
+  }
+  for (model::QosRecord record : change.qos) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be the name of a QOS");
+    if (record.id() == 0) record.set_id(next_id(qos_));
+    qos_[record.id()] = std::move(record);
+  }
+  for (const model::FederationRecord& record : change.federations) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be a federation's name");
+    federations_[record.name()] = record;
+  }
+  for (const model::ClusterRecord& record : change.clusters) {
+    if (!record.name().empty() && !is_name(record.name()))
+      return failure("'" + record.name() + "' cannot be a cluster's name");
+    clusters_[record.name()] = record;
+  }
+  for (const model::ResourceRecord& record : change.resources) {
+    if (!is_name(record.name()) || !is_name(record.server()))
+      return failure("'" + resource_key(record) + "' cannot be a resource's name");
+    resources_[resource_key(record)] = record;
+  }
+  for (model::AssociationRecord record : change.associations) {
+    if (record.id() == 0) record.set_id(next_id(associations_));
+    associations_[record.id()] = std::move(record);
+  }
+  for (const auto& [name, cluster] : clusters_) {
+    const auto is_root = [&name = name](const auto& item) {
+      return item.second.cluster() == name && item.second.account() == kRootAccount &&
+             item.second.user().empty();
+    };
+    if (std::any_of(associations_.begin(), associations_.end(), is_root)) continue;
+    const std::uint32_t id = next_id(associations_);
+    model::AssociationRecord& root = associations_[id];
+    root.set_id(id);
+    root.set_account(std::string(kRootAccount));
+    root.set_cluster(name);
+    root.set_shares(1);
+    root.add_qos("normal");
+  }
+  return {};
+}
+
+std::string AccountBook::problem_of(const model::AssociationRecord& record) const {
+  if (!clusters_.contains(record.cluster())) return "there is no cluster " + record.cluster();
+  if (account(record.account()) == nullptr) return "there is no account " + record.account();
+  if (!record.user().empty() && user(record.user()) == nullptr) return "there is no user " + record.user();
+  if (record.user().empty() && !record.partition().empty()) return "only a user can be in one partition";
+  if (record.shares() > kSharesAsParent) return "shares are 2147483647 at most";
+  const auto known = [&](std::string_view name) {
+    if (!name.empty() && (name[0] == '+' || name[0] == '-')) name.remove_prefix(1);
+    return qos(std::string(name)) != nullptr;
+  };
+  for (const std::string& name : record.qos()) {
+    if (!known(name)) return "there is no QOS " + name;
+  }
+  if (!record.default_qos().empty() && !known(record.default_qos()))
+    return "there is no QOS " + record.default_qos();
+  return "";
+}
+
+Status AccountBook::rebuild() {
+  index_.clear();
+  parents_.clear();
+  children_.clear();
+  std::set<std::string> names;
+  for (const auto& [id, one] : qos_) {
+    if (!names.insert(one.name()).second) return failure("there are two QOS " + one.name());
+  }
+  if (qos(kNormalQos) == nullptr) return failure("the QOS normal cannot be removed");
+  for (const auto& [id, one] : associations_) {
+    if (const std::string problem = problem_of(one); !problem.empty()) return failure(problem);
+    if (!index_.emplace(key(one.account(), one.user(), one.partition(), one.cluster()), id).second)
+      return failure("account " + one.account() + " would have " +
+                     (one.user().empty() ? "itself" : one.user()) + " twice");
+  }
+  const model::AssociationRecord* root = find(std::string(kRootAccount));
+  if (root == nullptr || root->id() != kRootAssociation) return failure("root cannot be removed");
+  for (const auto& [name, cluster] : clusters_) {
+    if (!cluster.federation().empty() && !federations_.contains(cluster.federation()))
+      return failure("there is no federation " + cluster.federation());
+    if (root_of(name) == 0) return failure("the cluster " + name + " has no root");
+  }
+  for (const auto& [name, resource] : resources_) {
+    std::uint32_t percent = 0;
+    for (const auto& share : resource.shares()) {
+      if (!clusters_.contains(share.cluster())) return failure("there is no cluster " + share.cluster());
+      percent += share.percent();
+    }
+    if (percent > 100) return failure("more than all of " + name + " would be allowed");
+  }
+  for (const auto& [id, one] : associations_) {
+    if (one.user().empty() && one.account() == kRootAccount) continue;
+    const model::AssociationRecord* above =
+        find(one.user().empty() ? one.parent_account() : one.account(), {}, {}, one.cluster());
+    if (above == nullptr || above->id() == id)
+      return failure("account " + one.account() + " has no parent account '" + one.parent_account() + "'");
+    parents_[id] = above->id();
+    children_[above->id()].push_back(id);
+  }
+  for (auto& [id, below] : children_) {
+    std::sort(below.begin(), below.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const auto order = [&](std::uint32_t one) {
+        const model::AssociationRecord& record = associations_.at(one);
+        return std::tuple(record.user().empty(), record.user().empty() ? record.account() : record.user(),
+                          record.partition());
+      };
+      return order(a) < order(b);
+    });
+  }
+  std::size_t reached = 0;
+  for (const auto& [name, cluster] : clusters_) reached += in_tree_order(root_of(name)).size();
+  if (reached != associations_.size()) return failure("an account cannot be below itself");
+  choose_default_accounts();
+  return {};
+}
+
+// A user who has none on a cluster, and accounts there, has the first of them.
+void AccountBook::choose_default_accounts() {
+  std::set<std::pair<std::string, std::string>> have;
+  for (auto& [id, one] : associations_) {
+    if (one.is_default() && (one.cluster().empty() || !have.emplace(one.cluster(), one.user()).second))
+      one.clear_is_default();
+  }
+  for (auto& [id, one] : associations_) {
+    if (!one.cluster().empty() && !one.user().empty() && have.emplace(one.cluster(), one.user()).second)
+      one.set_is_default(true);
+  }
+  for (auto& [name, one] : users_) {
+    const auto own = accounts_of(name);
+    if (own.empty() || std::find(own.begin(), own.end(), one.default_account()) != own.end()) continue;
+    one.set_default_account(own.front());
+  }
+}
+
+const model::AccountRecord* AccountBook::account(const std::string& name) const {
+  return look_up(accounts_, name);
+}
+const model::UserRecord* AccountBook::user(const std::string& name) const {
+  return look_up(users_, name);
+}
+const model::AssociationRecord* AccountBook::association(std::uint32_t id) const {
+  return look_up(associations_, id);
+}
+const model::QosRecord* AccountBook::qos(std::uint32_t id) const {
+  return look_up(qos_, id);
+}
+const model::QosRecord* AccountBook::qos(const std::string& name) const {
+  for (const auto& [id, one] : qos_) {
+    if (one.name() == name) return &one;
+  }
+  return nullptr;
+}
+
+const model::AssociationRecord* AccountBook::find(const std::string& account, const std::string& user,
+                                                  const std::string& partition,
+                                                  const std::string& cluster) const {
+  const auto found = index_.find(key(account, user, partition, cluster));
+  return found == index_.end() ? nullptr : association(found->second);
+}
+
+const model::AssociationRecord* AccountBook::find_for_job(const std::string& account, const std::string& user,
+                                                          const std::string& partition) const {
+  if (user.empty()) return nullptr;
+  const model::AssociationRecord* there = partition.empty() ? nullptr : find(account, user, partition);
+  return there != nullptr ? there : find(account, user);
+}
+
+std::vector<std::string> AccountBook::accounts_of(const std::string& user, const std::string& cluster) const {
+  std::set<std::string> names;
+  for (const auto& [id, one] : associations_) {
+    if (!user.empty() && one.user() == user && one.cluster() == cluster) names.insert(one.account());
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string AccountBook::default_account(const std::string& user, const std::string& cluster) const {
+  if (cluster.empty()) {
+    const model::UserRecord* record = this->user(user);
+    return record == nullptr ? std::string() : record->default_account();
+  }
+  for (const auto& [id, one] : associations_) {
+    if (one.is_default() && one.user() == user && one.cluster() == cluster) return one.account();
+  }
+  return {};
+}
+
+std::uint32_t AccountBook::root_of(const std::string& cluster) const {
+  const model::AssociationRecord* root = find(std::string(kRootAccount), {}, {}, cluster);
+  return root == nullptr ? 0 : root->id();
+}
+
+std::uint32_t AccountBook::parent(std::uint32_t association) const {
+  const auto found = parents_.find(association);
+  return found == parents_.end() ? 0 : found->second;
+}
+
+std::vector<std::uint32_t> AccountBook::children(std::uint32_t association) const {
+  const auto found = children_.find(association);
+  return found == children_.end() ? std::vector<std::uint32_t>() : found->second;
+}
+
+std::vector<std::uint32_t> AccountBook::in_tree_order(std::uint32_t root) const {
+  std::vector<std::uint32_t> order, open{root};
+  while (!open.empty()) {
+    const std::uint32_t id = open.back();
+    open.pop_back();
+    order.push_back(id);
+    const auto below = children(id);
+    open.insert(open.end(), below.rbegin(), below.rend());
+  }
+  return order;
+}
+
+bool AccountBook::below(std::uint32_t association, std::uint32_t ancestor) const {
+  for (; association != 0; association = parent(association)) {
+    if (association == ancestor) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> AccountBook::allowed_qos(std::uint32_t association) const {
+  std::vector<std::uint32_t> chain;
+  for (; association != 0; association = parent(association)) chain.push_back(association);
+  std::set<std::string> allowed;
+  for (auto one = chain.rbegin(); one != chain.rend(); ++one) {
+    const auto& words = associations_.at(*one).qos();
+    const bool changes = std::all_of(words.begin(), words.end(), [](const std::string& word) {
+      return !word.empty() && (word[0] == '+' || word[0] == '-');
+    });
+    if (!changes) allowed.clear();
+    for (const std::string& word : words) {
+      if (word[0] == '-') {
+        allowed.erase(word.substr(1));
+      } else {
+        allowed.insert(word[0] == '+' ? word.substr(1) : word);
+      }
+    }
+  }
+  return {allowed.begin(), allowed.end()};
+}
+
+std::string AccountBook::default_qos(std::uint32_t association) const {
+  for (; association != 0; association = parent(association)) {
+    if (const std::string& own = associations_.at(association).default_qos(); !own.empty()) return own;
+  }
+  return "";
+}
+
+model::Limits AccountBook::effective_limits(std::uint32_t association) const {
+  model::Limits limits = associations_.at(association).limits();
+  for (std::uint32_t above = parent(association); above != 0; above = parent(above))
+    inherit_limits(limits, associations_.at(above).limits());
+  return limits;
+}
+
+}  // namespace minke::accounts

@@ -1,0 +1,128 @@
+// AccountBook: the tree of accounts with users, associations and QOS, as it stands, and how it may change.
+//
+// Invariants: association 1 is root, the one without parent, and QOS 1 is "normal"; both always exist. Every
+// account has at most one association of its own, under an account that has one; every user's is in such an
+// account; there are no circles. A user with associations has one of their accounts as default. Names are
+// lower case. Besides the cluster that is served here, whose name in here is empty, others may be recorded:
+// each has a tree of its own, whose associations count for nothing here. The daemon owns the book; commands
+// work on a copy that it sent them, with the same functions. Pure; owned by one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/accounts.pb.h"
+
+namespace minke::accounts {
+
+inline constexpr std::uint32_t kRootAssociation = 1;
+inline constexpr std::uint32_t kNormalQos = 1;
+inline constexpr std::uint32_t kSharesAsParent = 0x7fffffff;
+inline constexpr std::string_view kRootAccount = "root";
+
+// Applied as a whole. What is put has precedence over what is removed. Associations and QOS with id 0 are
+// new.
+struct AccountsChange {
+  std::vector<model::AccountRecord> accounts;
+  std::vector<model::UserRecord> users;
+  std::vector<model::AssociationRecord> associations;
+  std::vector<model::QosRecord> qos;
+  std::vector<std::string> removed_accounts;        // their associations go with them, and all below
+  std::vector<std::string> removed_users;           // likewise
+  std::vector<std::uint32_t> removed_associations;  // with all below
+  std::vector<std::uint32_t> removed_qos;
+  // A new cluster gets a root. The one that is served here stays.
+  std::vector<model::ClusterRecord> clusters;
+  std::vector<model::FederationRecord> federations;
+  std::vector<model::ResourceRecord> resources;
+  std::vector<std::string> removed_clusters;  // their associations and shares go with them
+  std::vector<std::string> removed_federations;
+  std::vector<std::string> removed_resources;  // resource_key
+  bool empty() const;
+};
+
+// "NAME@SERVER".
+std::string resource_key(const model::ResourceRecord& resource);
+
+class AccountBook {
+ public:
+  // With root and "normal", and nothing else.
+  AccountBook();
+  // Anything but root, "normal" and what stands in root itself: somebody keeps accounts here.
+  bool configured() const;
+
+  // Errors say what is wrong, and leave the book as it was.
+  Status apply(const AccountsChange& change);
+  std::uint64_t version() const { return version_; }
+  void set_version(std::uint64_t version) { version_ = version; }
+
+  const std::map<std::string, model::AccountRecord>& accounts() const { return accounts_; }
+  const std::map<std::string, model::UserRecord>& users() const { return users_; }
+  const std::map<std::uint32_t, model::AssociationRecord>& associations() const { return associations_; }
+  const std::map<std::uint32_t, model::QosRecord>& qos() const { return qos_; }
+  const std::map<std::string, model::ClusterRecord>& clusters() const { return clusters_; }  // "": this one
+  const std::map<std::string, model::FederationRecord>& federations() const { return federations_; }
+  const std::map<std::string, model::ResourceRecord>& resources() const {
+    return resources_;
+  }  // by resource_key
+
+  const model::AccountRecord* account(const std::string& name) const;
+  const model::UserRecord* user(const std::string& name) const;
+  const model::AssociationRecord* association(std::uint32_t id) const;
+  const model::QosRecord* qos(std::uint32_t id) const;
+  const model::QosRecord* qos(const std::string& name) const;
+  // Exactly that one. An account's own: no user.
+  const model::AssociationRecord* find(const std::string& account, const std::string& user = {},
+                                       const std::string& partition = {},
+                                       const std::string& cluster = {}) const;
+  // For a job: the one of that partition, else the one of all partitions.
+  const model::AssociationRecord* find_for_job(const std::string& account, const std::string& user,
+                                               const std::string& partition) const;
+  std::vector<std::string> accounts_of(const std::string& user,
+                                       const std::string& cluster = {}) const;                  // ascending
+  std::string default_account(const std::string& user, const std::string& cluster = {}) const;  // empty: none
+  // 0 for root.
+  std::uint32_t parent(std::uint32_t association) const;
+  std::vector<std::uint32_t> children(std::uint32_t association) const;  // users first, then by name
+  // Root, then depth first: parents before their children.
+  std::vector<std::uint32_t> in_tree_order(std::uint32_t root = kRootAssociation) const;
+  std::uint32_t root_of(const std::string& cluster) const;              // 0: there is no such cluster
+  bool below(std::uint32_t association, std::uint32_t ancestor) const;  // or the same
+
+  // Names that jobs of the association may use, ascending.
+  std::vector<std::string> allowed_qos(std::uint32_t association) const;
+  std::string default_qos(std::uint32_t association) const;  // its own or inherited; empty: none
+  // The limits for its jobs: of those for each job or user, what is not set is its parent's.
+  model::Limits effective_limits(std::uint32_t association) const;
+
+ private:
+  using Key = std::string;
+  static Key key(const std::string& account, const std::string& user, const std::string& partition,
+                 const std::string& cluster);
+  Status put(const AccountsChange& change);
+  void remove(const AccountsChange& change);
+  void remove_association(std::uint32_t id);
+  void choose_default_accounts();
+  Status rebuild();  // the indexes, and checks that all is as it must be
+  std::string problem_of(const model::AssociationRecord& record) const;
+
+  std::map<std::string, model::AccountRecord> accounts_;
+  std::map<std::string, model::UserRecord> users_;
+  std::map<std::uint32_t, model::AssociationRecord> associations_;
+  std::map<std::uint32_t, model::QosRecord> qos_;
+  std::map<std::string, model::ClusterRecord> clusters_;
+  std::map<std::string, model::FederationRecord> federations_;
+  std::map<std::string, model::ResourceRecord> resources_;
+  std::unordered_map<Key, std::uint32_t> index_;
+  std::unordered_map<std::uint32_t, std::uint32_t> parents_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children_;
+  std::uint64_t version_ = 1;
+};
+
+}  // namespace minke::accounts

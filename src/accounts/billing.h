@@ -1,0 +1,48 @@
+// Billing by the maximum rule, in core equivalents and in Reference GPU Units (RGU), as the Digital Research
+// Alliance of Canada charges its allocations: what a job is charged is what it keeps from others, the
+// request, not the use.
+//
+// The tables are the published ones. A cluster may publish another value for a model (12.15 for an H100
+// instead of 12.2); so values are configuration, and these only the defaults. Pure functions and constants.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace minke::accounts {
+
+struct GpuModel {
+  std::string_view name;
+  double fp32 = 0;  // scores relative to an A100 with 40 GB
+  double fp16 = 0;
+  double memory = 0;
+  double rgu = 0;  // as published, to one decimal
+};
+std::span<const GpuModel> gpu_models();
+// 4 x (0.4 FP32 + 0.4 FP16 + 0.2 memory), not rounded.
+double rgu_by_formula(const GpuModel& model);
+
+// A part of a GPU (MIG): the larger of its parts of the computing slices, of which a GPU has 7, and of the
+// memory.
+double mig_fraction(int slices, double memory_gb, double whole_memory_gb);
+
+// What comes with one RGU on a cluster.
+struct Bundle {
+  std::string_view cluster;
+  double cores = 0;
+  double memory_gb = 0;
+};
+std::optional<Bundle> bundle_of(std::string_view cluster);  // "fir", "narval", …
+
+// RGU of a whole GPU or a MIG instance as the bundles count them: "h100", "a100", "h100_1g.10gb".
+std::optional<double> rgu_of(std::string_view gres_type);
+std::vector<std::string_view> rgu_types();
+
+inline constexpr double kGbPerCore = 4;
+double core_equivalents(double cores, double memory_gb, double gb_per_core = kGbPerCore);
+// `rgu`: of all GPUs asked for.
+double rgu_equivalents(double rgu, double cores, double memory_gb, const Bundle& bundle);
+
+}  // namespace minke::accounts

@@ -1,0 +1,112 @@
+// LimitLedger: what the jobs of each association and QOS hold, and whether one more is within their limits.
+//
+// Jobs are entered when they are submitted, again when they start, and taken out in the reverse order. Group
+// limits count an association with all below it. As in Slurm, what the partition's QOS limits is not limited
+// again by the job's (the other way round where that has OverPartQOS), nor what a QOS limits by the
+// association; the order of the checks is Slurm's, which decides about the reason that is told.
+// Pure; owned by one thread, which also owns the AccountBook.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "accounts/account_book.h"
+
+namespace minke::model {
+class QosRecord;
+enum StateReason : int;
+}  // namespace minke::model
+
+namespace minke::accounts {
+
+// "cpu", "mem" (MiB), "node", "billing", "gres/gpu", "gres/gpu:a100", "license/matlab"; each at most once.
+using TresCounts = std::vector<std::pair<std::string, std::uint64_t>>;
+std::uint64_t count_of(const TresCounts& counts, std::string_view name);
+
+// Whom a job is charged to, and what it wants.
+struct Claim {
+  std::uint32_t association = 0;  // 0: none, nothing is limited
+  std::uint32_t qos = 0;          // 0: none
+  std::uint32_t uid = 0;
+  TresCounts tres;
+  std::uint32_t limit_minutes = 0xffffffff;  // 0xffffffff: no time limit
+  std::uint32_t partition_qos = 0;           // the partition's own; 0: none
+};
+
+// Decayed usage, in TRES x s.
+struct Usage {
+  double raw = 0;  // billing units x s
+  double wall_seconds = 0;
+  std::map<std::string, double> tres;
+  void add(const Usage& other);
+  void scale(double factor);
+};
+
+class LimitLedger {
+ public:
+  struct Use {
+    std::uint64_t submitted = 0;  // pending and running, tasks counted singly
+    std::uint64_t running = 0;
+    std::map<std::string, std::uint64_t> tres;  // of those that run
+  };
+
+  explicit LimitLedger(const AccountBook& book) : book_(book) {}
+
+  void submitted(const Claim& claim, std::uint64_t tasks);
+  void withdrawn(const Claim& claim, std::uint64_t tasks);  // ended, or cancelled while waiting
+  // `claim.tres`: what it was given.
+  void started(std::uint32_t job_id, const Claim& claim, std::int64_t now);
+  void ended(std::uint32_t job_id);
+  bool runs(std::uint32_t job_id) const { return running_.contains(job_id); }
+
+  const Use& use(std::uint32_t association) const;
+  const Use& qos_use(std::uint32_t qos) const;
+  // TRES x s that running jobs below the association may still use, up to their limits.
+  Usage promised(std::uint32_t association, std::int64_t now) const;
+  Usage promised_in_qos(std::uint32_t qos, std::int64_t now) const;
+  bool has_active_jobs(std::uint32_t association) const { return use(association).submitted > 0; }
+
+  // Whether any limit could keep a job of this claim from starting: if not, start_problem() need not be
+  // asked.
+  bool limited(const Claim& claim) const;
+  // Numbers of jobs; with the QOS's DenyOnLimit, also what could never start.
+  std::optional<model::StateReason> submission_problem(const Claim& claim, std::uint64_t tasks) const;
+  // `usage` and `qos_usage`: up to now. `safe`: it must also be able to end within what is left of
+  // TRES-minutes.
+  struct Past {
+    const std::unordered_map<std::uint32_t, Usage>* associations = nullptr;  // with all below
+    const std::unordered_map<std::uint32_t, Usage>* qos = nullptr;
+    bool safe = false;
+  };
+  std::optional<model::StateReason> start_problem(const Claim& claim, const Past& past,
+                                                  std::int64_t now) const;
+  // The longest time limit that MaxWall and MaxTRESMinsPerJob allow; 0xffffffff: any. A limit that not even a
+  // minute keeps is left to submission_problem().
+  std::uint32_t longest_minutes(const Claim& claim) const;
+  // The most nodes that a job of this claim may have; 0xffffffff: no limit on nodes.
+  std::uint32_t max_nodes(const Claim& claim) const;
+
+ private:
+  struct Running {
+    Claim claim;
+    std::int64_t start = 0;
+  };
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  template <typename Change>
+  void each_use(const Claim& claim, Change change);
+  // Those whose limits hold, the one that decides first in front.
+  std::vector<const model::QosRecord*> qos_in_order(const Claim& claim) const;
+  std::uint32_t account_of(std::uint32_t association) const;  // the account's own association
+
+  const AccountBook& book_;
+  std::unordered_map<std::uint32_t, Use> associations_, qos_;
+  std::map<Pair, Use> qos_users_, qos_accounts_;
+  std::unordered_map<std::uint32_t, Running> running_;
+};
+
+}  // namespace minke::accounts

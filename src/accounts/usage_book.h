@@ -1,0 +1,69 @@
+// UsageBook: what each association and QOS has used, with older use counting for less.
+//
+// Use decays continuously: half of it is left after a half-life, so a job that held b billing units from s to
+// e counts at time t for the integral of b * 2^-((t-x)/half-life) over x from s to e. That makes it the same
+// whenever, and however often, it is looked at. What jobs that ended have used is kept (own use: an
+// association's without what is below it), and stored by the owner; what running jobs have used is worked
+// out. Pure; one thread.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+
+#include "accounts/account_book.h"
+#include "accounts/limit_ledger.h"
+
+namespace minke::accounts {
+
+// Of one run, of a job that ended or of one that goes on.
+struct Run {
+  std::uint32_t association = 0;
+  std::uint32_t qos = 0;
+  double billing = 0;  // units
+  TresCounts tres;
+  std::int64_t start = 0;           // s since the epoch, without the time that it was suspended
+  std::int64_t end = 0;             // or now
+  double factor = 1;                // the QOS's UsageFactor
+  std::uint32_t partition_qos = 0;  // counted there too; 0: none
+};
+
+class UsageBook {
+ public:
+  struct Item {
+    Usage usage;
+    std::int64_t time = 0;  // as of which it is told
+  };
+  using Items = std::unordered_map<std::uint32_t, Item>;
+  using Totals = std::unordered_map<std::uint32_t, Usage>;
+
+  // Seconds; 0: nothing decays.
+  explicit UsageBook(std::int64_t half_life) : half_life_(half_life) {}
+  void set_half_life(std::int64_t half_life) { half_life_ = half_life; }
+
+  void restore(std::uint32_t association, Item item) { associations_[association] = std::move(item); }
+  void restore_qos(std::uint32_t qos, Item item) { qos_[qos] = std::move(item); }
+  void add(const Run& run);
+  void clear(std::uint32_t association) { associations_.erase(association); }
+  void clear_qos(std::uint32_t qos) { qos_.erase(qos); }
+  void clear_all();
+  // What the removed one has used stays with its parent.
+  void merge(std::uint32_t from, std::uint32_t into);
+
+  const Items& associations() const { return associations_; }
+  const Items& qos() const { return qos_; }
+
+  // As of `now`, by association with all below it, the runs that go on among them.
+  Totals totals(const AccountBook& book, const std::vector<Run>& running, std::int64_t now) const;
+  Totals qos_totals(const std::vector<Run>& running, std::int64_t now) const;
+
+ private:
+  Usage decayed(const Item& item, std::int64_t now) const;
+  Usage use_of(const Run& run, std::int64_t now) const;
+  void add_to(Item& item, const Run& run) const;
+
+  std::int64_t half_life_;
+  Items associations_, qos_;
+};
+
+}  // namespace minke::accounts

@@ -1,0 +1,37 @@
+#include "cli/document_output.h"
+
+#include <string>
+
+#include "cli/fetch.h"
+
+namespace minke::cli {
+namespace {
+
+constexpr size_t kBlockSize = 1 << 20;
+
+}  // namespace
+
+std::optional<int> read_document_option(std::string_view command, int option, const char* value,
+                                        std::optional<view::DocumentFormat>& format) {
+  const std::string_view parser = value == nullptr ? "" : value;
+  if (parser == "list") {
+    write_out("Possible data_parser plugins:\n" + std::string(view::kDataParser) + "\n");
+    return 0;
+  }
+  if (const Status known = view::check_data_parser(parser); !known)
+    return print_error(command, known.error().message), 1;
+  format = option == kJsonOption ? view::DocumentFormat::kJson : view::DocumentFormat::kYaml;
+  return std::nullopt;
+}
+
+void DocumentOutput::flush_if_long() {
+  if (document_.size() >= kBlockSize) write_out(document_.take());
+}
+
+void DocumentOutput::finish(const view::DisplayContext& context) {
+  view::describe_origin(document_, origin_, context);
+  document_.finish();
+  write_out(document_.take());
+}
+
+}  // namespace minke::cli

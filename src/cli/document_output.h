@@ -1,0 +1,35 @@
+// --json and --yaml as options of a command, and the writing of its document. One thread; blocking.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "view/document/document.h"
+#include "view/document/records.h"
+#include "view/text.h"
+
+namespace minke::cli {
+
+// Numbers of the two long options, for the commands' own tables; the value is optional.
+enum DocumentOption { kJsonOption = 512, kYamlOption };
+
+// Reads one of them. An exit status where the command ends here: --json=list, or a shape that is not spoken.
+std::optional<int> read_document_option(std::string_view command, int option, const char* value,
+                                        std::optional<view::DocumentFormat>& format);
+
+// A document that goes to stdout while it is written.
+class DocumentOutput {
+ public:
+  DocumentOutput(view::DocumentFormat format, view::DocumentOrigin origin)
+      : document_(format), origin_(std::move(origin)) {}
+  view::Document& document() { return document_; }
+  void flush_if_long();  // between two values
+  // With the meta data, and out.
+  void finish(const view::DisplayContext& context);
+
+ private:
+  view::Document document_;
+  view::DocumentOrigin origin_;
+};
+
+}  // namespace minke::cli

@@ -1,0 +1,14 @@
+// squeue's command line and its SQUEUE_* variables. One thread; once in a process, for getopt has state.
+#pragma once
+
+#include <optional>
+
+#include "view/squeue.h"
+
+namespace minke::cli {
+
+// Reads the SQUEUE_* variables and the command line; an exit status where the command ends here (--help, an
+// error).
+std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOptions& options);
+
+}  // namespace minke::cli

@@ -1,0 +1,192 @@
+// A cluster as its clients know it: Minke's own daemon on one machine, or another scheduler. Commands, and
+// every other front, speak with a cluster through this interface alone. engine/open.h finds the one that is
+// meant.
+//
+// What every cluster can do is a function of Engine. What only some can do is an ability, an interface of its
+// own, which a caller asks for: `engine.explanations()`. Where it is lacking the error says so, and what the
+// cluster is.
+//
+// Rules for implementations and callers:
+//  - All functions block. An engine belongs to one thread at a time; two engines of one cluster may be used
+//  at once.
+//  - Who asks is the user of this process. An engine finds out by itself, and never believes a request.
+//  - A lost connection is made anew, and the request sent again, unless a part of the answer has been taken.
+//  Requests that
+//    change something can be repeated: a submission is recognised by its key, the others say how something
+//    shall be.
+//  - An answer in parts goes to `take`, part by part, in order; what is handed over is the callee's to move
+//  from. An
+//    error of `take` ends the answer and is returned.
+//  - An error's code is Slurm's number where the cluster refused (model/error.h), else an errno;
+//  ECONNREFUSED: nobody
+//    answers. Its message is what a command prints after "error: ".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+
+namespace minke::api {
+class AccountingReply;
+class AccountsReply;
+class ActionReply;
+class ClearTriggersRequest;
+class CompleteAllocationRequest;
+class ConfigReply;
+class DiagnosticsReply;
+class ExplainJobReply;
+class ExplainJobRequest;
+class HoldRequest;
+class JobsReply;
+class KeepMetricsRequest;
+class LicensesReply;
+class MeasurementsReply;
+class NodesReply;
+class NotifyRequest;
+class PartitionsReply;
+class PidsReply;
+class PrioritiesReply;
+class QueryAccountingRequest;
+class QueryAccountsRequest;
+class QueryDiagnosticsRequest;
+class QueryJobsRequest;
+class QueryMeasurementsRequest;
+class QueryPidsRequest;
+class QueryPrioritiesRequest;
+class QueryStepUsageRequest;
+class QueryStepsRequest;
+class RequeueRequest;
+class ReservationsReply;
+class SetTriggersRequest;
+class ShutdownRequest;
+class SignalRequest;
+class StatusReply;
+class StepUsageReply;
+class StepsReply;
+class SubmitReply;
+class SubmitRequest;
+class SuspendRequest;
+class TopRequest;
+class TriggersReply;
+class UpdateAccountsRequest;
+class UpdateJobRequest;
+class UpdateNodeRequest;
+class UpdatePartitionRequest;
+class UpdateRecordsRequest;
+class UpdateReservationRequest;
+class WaitJobReply;
+class WaitJobRequest;
+}  // namespace minke::api
+
+namespace minke::engine {
+
+namespace embedded {
+class Client;
+}
+
+template <typename Part>
+using Take = std::function<Status(Part& part)>;
+
+struct Identity {
+  std::string cluster;  // its name
+  std::string product;  // "Minke", "Slurm"
+  std::string version;
+  uint32_t least_poll_seconds = 0;  // callers that ask again and again wait at least so long in between
+};
+
+// Why a job waits, and when it is expected to start.
+class ExplanationAbility {
+ public:
+  virtual ~ExplanationAbility() = default;
+  virtual Result<api::ExplainJobReply> explain(const api::ExplainJobRequest& request) = 0;
+};
+
+// What jobs and the machine use, measured now and while they ran, and the metrics that jobs left behind.
+class MeasurementAbility {
+ public:
+  virtual ~MeasurementAbility() = default;
+  virtual Result<api::MeasurementsReply> measured(const api::QueryMeasurementsRequest& request) = 0;
+  virtual Result<api::StepUsageReply> step_usage(const api::QueryStepUsageRequest& request) = 0;
+  virtual Result<api::PidsReply> pids(const api::QueryPidsRequest& request) = 0;
+  virtual Status keep_metrics(const api::KeepMetricsRequest& request) = 0;
+};
+
+class TriggerAbility {
+ public:
+  virtual ~TriggerAbility() = default;
+  virtual Result<api::TriggersReply> all_triggers() = 0;
+  virtual Result<api::ActionReply> set_triggers(const api::SetTriggersRequest& request) = 0;
+  virtual Result<api::ActionReply> clear_triggers(const api::ClearTriggersRequest& request) = 0;
+};
+
+// The daemon of a cluster that runs here: how it is, what it has done, and that it stops or reads its
+// configuration again.
+class AdministrationAbility {
+ public:
+  virtual ~AdministrationAbility() = default;
+  virtual Result<api::StatusReply> status() = 0;
+  virtual Result<api::DiagnosticsReply> diagnostics(const api::QueryDiagnosticsRequest& request) = 0;
+  virtual Result<api::ActionReply> reconfigure() = 0;
+  virtual Result<api::ActionReply> shut_down(const api::ShutdownRequest& request) = 0;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual Result<Identity> identity() = 0;
+
+  // Work.
+  virtual Result<api::SubmitReply> submit(api::SubmitRequest request) = 0;
+  virtual Status wait(const api::WaitJobRequest& request, const Take<api::WaitJobReply>& take) = 0;
+  virtual Result<std::string> script(uint32_t job_id) = 0;
+  virtual Result<api::ActionReply> complete_allocation(const api::CompleteAllocationRequest& request) = 0;
+
+  // Records.
+  virtual Status jobs(const api::QueryJobsRequest& request, const Take<api::JobsReply>& take) = 0;
+  virtual Status steps(const api::QueryStepsRequest& request, const Take<api::StepsReply>& take) = 0;
+  virtual Status accounting(const api::QueryAccountingRequest& request,
+                            const Take<api::AccountingReply>& take) = 0;
+  virtual Result<api::PrioritiesReply> priorities(const api::QueryPrioritiesRequest& request) = 0;
+
+  // The machine.
+  virtual Status nodes(const Take<api::NodesReply>& take) = 0;
+  virtual Status partitions(const Take<api::PartitionsReply>& take) = 0;
+  virtual Result<api::ReservationsReply> reservations() = 0;
+  virtual Result<api::LicensesReply> licenses() = 0;
+  virtual Result<api::ConfigReply> configuration() = 0;
+
+  // Actions on jobs, and changes of the machine.
+  virtual Result<api::ActionReply> signal(const api::SignalRequest& request) = 0;
+  virtual Result<api::ActionReply> hold(const api::HoldRequest& request) = 0;
+  virtual Result<api::ActionReply> requeue(const api::RequeueRequest& request) = 0;
+  virtual Result<api::ActionReply> suspend(const api::SuspendRequest& request) = 0;
+  virtual Result<api::ActionReply> top(const api::TopRequest& request) = 0;
+  virtual Result<api::ActionReply> notify(const api::NotifyRequest& request) = 0;
+  virtual Result<api::ActionReply> update(const api::UpdateJobRequest& request) = 0;
+  virtual Result<api::ActionReply> update(const api::UpdateNodeRequest& request) = 0;
+  virtual Result<api::ActionReply> update(const api::UpdatePartitionRequest& request) = 0;
+  virtual Result<api::ActionReply> update(const api::UpdateReservationRequest& request) = 0;
+  virtual Result<api::ActionReply> update(const api::UpdateRecordsRequest& request) = 0;
+
+  // Accounts.
+  virtual Result<api::AccountsReply> accounts(const api::QueryAccountsRequest& request) = 0;
+  virtual Result<api::ActionReply> change_accounts(const api::UpdateAccountsRequest& request) = 0;
+
+  // Abilities. Error: this cluster lacks it.
+  virtual Result<ExplanationAbility*> explanations() { return lacks("explain when a job will start"); }
+  virtual Result<MeasurementAbility*> measurements() { return lacks("measure jobs"); }
+  virtual Result<TriggerAbility*> triggers() { return lacks("run triggers"); }
+  virtual Result<AdministrationAbility*> administration() {
+    return lacks("be started, stopped or diagnosed from here");
+  }
+  // Steps whose streams are descriptors of this process: the conversation is the embedded daemon's own.
+  virtual Result<embedded::Client*> steps_with_descriptors() { return lacks("take descriptors of an srun"); }
+
+ protected:
+  tl::unexpected<Error> lacks(const std::string& what);
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,16 @@
+// The cluster that this process speaks with. Blocking; any thread.
+#pragma once
+
+#include <memory>
+
+#include "engine/engine.h"
+
+namespace minke::engine {
+
+enum class Start { kWhereNoneRuns, kNever };
+
+// The embedded engine of this process's home (os/minke_home.h). Its daemon is started where none runs and
+// `start` says so; else ECONNREFUSED. Errors say what to do.
+Result<std::unique_ptr<Engine>> open(Start start = Start::kWhereNoneRuns);
+
+}  // namespace minke::engine

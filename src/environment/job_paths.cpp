@@ -1,0 +1,34 @@
+#include "environment/job_paths.h"
+
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+
+namespace minke::environment {
+
+text::FilePatternValues pattern_values(const model::JobRecord& record) {
+  text::FilePatternValues values;
+  values.job_id = record.job_id();
+  values.array_job_id = record.array_job_id() != 0 ? record.array_job_id() : record.job_id();
+  if (record.has_array_task_id()) values.array_task_id = record.array_task_id();
+  values.job_name = record.spec().name();
+  values.user_name = record.user_name();
+  values.host_name = record.batch_host();
+  return values;
+}
+
+JobPaths paths_of(const model::JobRecord& record) {
+  const model::JobSpec& spec = record.spec();
+  text::FilePatternValues values = pattern_values(record);
+  values.step = "batch";
+  const auto expand = [&](const std::string& pattern) -> std::string {
+    if (pattern.empty()) return {};
+    const std::string path = text::expand_file_pattern(pattern, values);
+    return path.empty() || path.front() == '/' ? path : spec.work_dir() + "/" + path;
+  };
+  const char* default_pattern = record.array_job_id() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+  return {expand(spec.stdin_path()),
+          expand(spec.stdout_path().empty() ? default_pattern : spec.stdout_path()),
+          expand(spec.stderr_path())};
+}
+
+}  // namespace minke::environment

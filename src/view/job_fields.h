@@ -1,0 +1,41 @@
+// The fields of a job that squeue can print and sort by, each with its letter (-o), name (-O) and title.
+//
+// One list serves both languages of cli/columns.h. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "view/table.h"
+#include "view/text.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
+
+namespace minke::view {
+
+// One line of squeue: a job, or one waiting task of an array (--array), or a job in one of its partitions
+// (-P).
+struct JobLine {
+  const model::JobRecord* job = nullptr;
+  std::optional<uint32_t> waiting_task;
+  std::string_view partition;
+  uint32_t partition_tier = 0;  // its PriorityTier, of the lines of squeue --priority
+
+  static JobLine of(const model::JobRecord& job) { return {&job, std::nullopt, job.partition(), 0}; }
+};
+
+using JobField = TableField<JobLine>;
+std::span<const JobField> job_fields();
+
+// What squeue sorts by: a number or a text of each line; neither where the letter orders nothing.
+struct JobSortKey {
+  int64_t (*number)(const JobLine& line, const DisplayContext& context) = nullptr;
+  std::string_view (*text)(const JobLine& line) = nullptr;
+};
+std::optional<JobSortKey> job_sort_key(char letter);  // nullopt: no letter of squeue's
+
+}  // namespace minke::view

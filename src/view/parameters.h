@@ -1,0 +1,22 @@
+// What --verbose of squeue and sinfo says first: the parameters they were asked with. Pure.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace minke::view {
+
+struct Parameter {
+  std::string_view name;
+  std::string value;
+};
+
+std::string yes_or_no_parameter(bool value);            // true, false
+std::string list_parameter(const std::string& joined);  // (null) where it is empty
+
+// Between two rules of dashes, one a line: "jobs        = (null)".
+std::string parameter_list(std::initializer_list<Parameter> parameters);
+
+}  // namespace minke::view

@@ -1,0 +1,28 @@
+// Reservations as commands show them: scontrol's blocks and sinfo's table. Pure.
+#pragma once
+
+#include <string>
+
+#include "view/block.h"
+#include "view/text.h"
+
+namespace minke::api {
+class NodesReply;
+class ReservationsReply;
+}  // namespace minke::api
+
+namespace minke::model {
+class ReservationRecord;
+}  // namespace minke::model
+
+namespace minke::view {
+
+// `all`: all reservations, this one among them; `nodes`: all that there are, for the count of their CPUs.
+void append_reservation_block(std::string& out, const model::ReservationRecord& reservation,
+                              const api::ReservationsReply& all, const api::NodesReply& nodes,
+                              const DisplayContext& context, ShowOptions options);
+// sinfo -T.
+void append_reservation_table(std::string& out, const api::ReservationsReply& reservations, bool heading,
+                              const DisplayContext& context);
+
+}  // namespace minke::view

@@ -1,0 +1,17 @@
+// seff's report on one job. Pure.
+#pragma once
+
+#include <string>
+
+#include "view/text.h"
+
+namespace minke::api {
+class AccountedJob;
+}  // namespace minke::api
+
+namespace minke::view {
+
+// Memory is that of the step that used most: its largest process, times the number of its tasks.
+std::string seff_report(const api::AccountedJob& accounted, const DisplayContext& context);
+
+}  // namespace minke::view

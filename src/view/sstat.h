@@ -1,0 +1,17 @@
+// The fields of sstat: what the tasks of a running step use now. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "api/step_usage.pb.h"
+#include "view/print_fields.h"
+#include "view/text.h"
+
+namespace minke::view {
+
+using StepUsageField = PrintField<api::StepUsage, DisplayContext>;
+std::span<const StepUsageField> step_usage_fields();
+std::string step_usage_help_format();
+
+}  // namespace minke::view

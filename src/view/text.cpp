@@ -1,0 +1,348 @@
+#include "view/text.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#include "model/job_record.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/job_terms.pb.h"
+#include "model/step_record.pb.h"
+#include "text/array_spec.h"
+#include "text/dependency.h"
+#include "text/memory.h"
+#include "text/number.h"
+#include "text/state.h"
+#include "text/timestamp.h"
+
+namespace minke::view {
+DisplayContext display_context_from_environment() {
+  DisplayContext context;
+  if (const char* format = std::getenv("SLURM_TIME_FORMAT")) context.time_format = format;
+  if (const char* limit = std::getenv("SLURM_BITSTR_LEN"))
+    context.task_list_limit = text::parse_unsigned(limit, 4096).value_or(context.task_list_limit);
+  return context;
+}
+
+void append_number(std::string& out, int64_t value) {
+  char digits[24];
+  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  out.append(digits, end);
+}
+
+void append_elapsed(std::string& out, int64_t seconds) {
+  constexpr int64_t kHour = 3600;
+  if (seconds < 0 || seconds >= kHour) {
+    out += text::format_seconds_short(seconds);
+    return;
+  }
+  // Most of what waits, or has just begun: without the detour over printf.
+  append_number(out, seconds / 60);
+  out += ':';
+  out += static_cast<char>('0' + seconds % 60 / 10);
+  out += static_cast<char>('0' + seconds % 10);
+}
+void append_clock(std::string& out, int64_t seconds) {
+  out += text::format_seconds(seconds);
+}
+
+void append_time(std::string& out, int64_t time, const DisplayContext& context, std::string_view none) {
+  if (time == 0) {
+    out += none;
+  } else {
+    out += text::format_time(time, context.time_format, context.now);
+  }
+}
+
+void append_mebibytes(std::string& out, uint64_t mebibytes, const DisplayContext& context) {
+  out += text::format_mib(mebibytes, context.convert_units ? text::Scaling::kExact : text::Scaling::kNone);
+}
+
+void append_kibibytes(std::string& out, uint64_t kibibytes, const DisplayContext& context,
+                      std::optional<text::Unit> unit) {
+  if (kibibytes == 0) {
+    out += '0';
+  } else if (unit) {
+    out += text::format_units(static_cast<double>(kibibytes), text::Unit::kKilo, text::Scaling::kExact, unit);
+  } else if (!context.convert_units) {
+    append_number(out, static_cast<int64_t>(kibibytes * 1024));
+  } else {
+    out += text::format_units(static_cast<double>(kibibytes), text::Unit::kKilo);
+  }
+}
+
+void append_bytes(std::string& out, uint64_t bytes, const DisplayContext& context,
+                  std::optional<text::Unit> unit) {
+  if (bytes == 0) {
+    out += '0';
+  } else if (!context.convert_units && !unit) {
+    append_number(out, static_cast<int64_t>(bytes));
+  } else {
+    out += text::format_units(static_cast<double>(bytes) / (1024.0 * 1024.0), text::Unit::kMega,
+                              text::Scaling::kExact, unit);
+  }
+}
+
+void append_or_null(std::string& out, std::string_view text) {
+  out += text.empty() ? "(null)" : text;
+}
+
+void append_task_ids(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
+                     size_t list_limit) {
+  if (waiting_task != nullptr) {
+    append_number(out, *waiting_task);
+  } else if (job.has_array_task_id()) {
+    append_number(out, job.array_task_id());
+  } else if (job.array_job_id() != 0 && job.array_pending().ranges_size() > 0) {
+    out += text::format_array_tasks(job.array_pending(), list_limit);
+  } else {
+    out += "N/A";
+  }
+}
+
+void append_job_id(std::string& out, const model::JobRecord& job, const uint32_t* waiting_task,
+                   size_t list_limit) {
+  if (job.het_job_id() != 0) {
+    append_number(out, job.het_job_id());
+    out += '+';
+    append_number(out, job.het_job_offset());
+    return;
+  }
+  bool list = waiting_task == nullptr && !job.has_array_task_id();
+  if (job.array_job_id() == 0 || (list && job.array_pending().ranges_size() == 0)) {
+    append_number(out, job.array_job_id() != 0 ? job.array_job_id() : job.job_id());
+    return;
+  }
+  append_number(out, job.array_job_id());
+  out += list ? "_[" : "_";
+  append_task_ids(out, job, waiting_task, list_limit);
+  if (list) out += ']';
+}
+
+void append_step_id(std::string& out, const model::StepRecord& step, bool raw, const model::JobRecord* job) {
+  if (!raw && job != nullptr && job->het_job_id() != 0) {
+    append_job_id(out, *job, nullptr, 0);
+  } else if (!raw && step.array_job_id() != 0 && step.has_array_task_id()) {
+    append_number(out, step.array_job_id());
+    out += '_';
+    append_number(out, step.array_task_id());
+  } else {
+    append_number(out, step.job_id());
+  }
+  out += '.';
+  out += text::step_name(step.kind(), step.step_id());
+}
+
+void append_dependencies(std::string& out, const model::JobRecord& job) {
+  if (job.spec().dependencies().empty() ||
+      job.state() != model::JOB_PENDING) {  // what has begun waits for nothing
+    out += "(null)";
+    return;
+  }
+  text::DependencyList list;
+  list.terms.assign(job.spec().dependencies().begin(), job.spec().dependencies().end());
+  list.any = job.spec().dependency_any();
+  append_or_null(out, text::format_dependencies(list));
+}
+
+void append_gres_request(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres,
+                         std::string_view none) {
+  if (gres.empty()) {
+    out += none;
+  } else {
+    out += text::format_tres_per(std::vector<model::Gres>(gres.begin(), gres.end()));
+  }
+}
+
+void append_tres_per(std::string& out, const std::string& given,
+                     const google::protobuf::RepeatedPtrField<model::Gres>& gres, std::string_view none) {
+  if (given.empty()) {
+    append_gres_request(out, gres, none);
+  } else {
+    out += given;
+  }
+}
+
+void append_gres_offer(std::string& out, const google::protobuf::RepeatedPtrField<model::Gres>& gres) {
+  append_or_null(out, text::format_gres_list(std::vector<model::Gres>(gres.begin(), gres.end())));
+}
+
+void append_command(std::string& out, const model::JobSpec& spec) {
+  if (spec.command().empty()) {
+    out += "(null)";
+    return;
+  }
+  out += spec.command();
+  for (int i = 1; i < spec.arguments_size(); ++i) {
+    out += ' ';
+    out += spec.arguments(i);
+  }
+}
+
+std::string_view state_text(const model::JobRecord& job) {
+  if (job.special_exit() && job.state() == model::JOB_PENDING) return "SPECIAL_EXIT";
+  if (job.configuring()) return "CONFIGURING";
+  return text::job_state_name(job.state(), job.completing());
+}
+std::string_view state_code(const model::JobRecord& job) {
+  if (job.special_exit() && job.state() == model::JOB_PENDING) return "SE";
+  if (job.configuring()) return "CF";
+  return text::job_state_compact(job.state(), job.completing());
+}
+std::string_view reason_text(const model::JobRecord& job) {
+  // Of a job that is held, what it says of itself: "job requeued in held state".
+  const bool in_other_words =
+      job.priority() == 0 || job.reason() == model::WAIT_HELD || job.reason() == model::WAIT_NODE_NOT_AVAIL;
+  if (job.state() == model::JOB_PENDING && in_other_words && !job.reason_detail().empty())
+    return job.reason_detail();
+  return text::state_reason_name(job.reason());
+}
+std::string_view step_state_text(const model::StepRecord& step) {
+  return text::job_state_name(step.state());
+}
+
+int64_t step_rank(const model::StepRecord& step) {
+  constexpr int64_t kAfterAllNumbers = int64_t{1} << 32;
+  switch (step.kind()) {
+    case model::STEP_INTERACTIVE:
+      return kAfterAllNumbers;
+    case model::STEP_BATCH:
+      return kAfterAllNumbers + 1;
+    case model::STEP_EXTERN:
+      return kAfterAllNumbers + 2;
+    default:
+      return step.step_id();
+  }
+}
+
+std::string user_name_of(uint32_t uid) {
+  passwd entry;
+  passwd* found = nullptr;
+  std::vector<char> buffer(16384);
+  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+    return found->pw_name;
+  return std::to_string(uid);
+}
+
+text::TresAmounts tres_of(const model::JobRecord& job) {
+  text::TresAmounts amounts;
+  amounts.cpus = job.num_cpus();
+  amounts.memory_mib = job.memory_mib();
+  amounts.nodes = job.num_nodes();
+  amounts.billing = job.billing() > 0 ? static_cast<uint64_t>(job.billing()) : job.num_cpus();
+  amounts.gres.assign(job.tres_gres().begin(), job.tres_gres().end());
+  return amounts;
+}
+
+text::TresAmounts tres_of(const model::StepRecord& step) {
+  text::TresAmounts amounts;
+  amounts.cpus = step.num_cpus();
+  amounts.memory_mib = step.memory_mib();
+  amounts.nodes = step.num_nodes();
+  amounts.gres.assign(step.tres_gres().begin(), step.tres_gres().end());
+  return amounts;
+}
+
+void append_tres(std::string& out, const text::TresAmounts& amounts, text::TresOrder order,
+                 const DisplayContext& context, std::optional<text::Unit> unit) {
+  // Slurm lists GPUs once, as gres/gpu, where AccountingStorageTRES names no type; who adds up all that is
+  // listed would otherwise count them twice.
+  const char* typed = std::getenv("MINKE_TYPED_TRES");
+  text::TresAmounts listed = amounts;
+  if (typed == nullptr || std::string_view(typed) != "1") {
+    for (model::Gres& gres : listed.gres) gres.clear_type();
+  }
+  std::string tres = text::format_tres(listed, order);
+  if (unit || !context.convert_units) {
+    size_t memory = tres.find("mem=");
+    if (memory != std::string::npos) {
+      memory += 4;
+      text::Scaling scaling = context.convert_units ? text::Scaling::kExact : text::Scaling::kNone;
+      tres.replace(memory, tres.find(',', memory) - memory,
+                   text::format_mib(amounts.memory_mib, scaling, unit));
+    }
+  }
+  out += tres;
+}
+
+int64_t elapsed_seconds(const model::JobRecord& job, int64_t now) {
+  if (job.state() == model::JOB_PENDING || job.start_time() == 0) return 0;
+  int64_t end = is_finished(job.state())              ? job.end_time()
+                : job.state() == model::JOB_SUSPENDED ? job.suspend_time()
+                                                      : now;
+  if (end == 0) end = now;
+  return std::max<int64_t>(0, end - job.start_time() - job.suspended_seconds());
+}
+
+bool is_finished(model::JobState state) {
+  return state >= model::JOB_COMPLETE;
+}
+
+int32_t accounted_exit_code(const model::JobRecord& job) {
+  switch (job.state()) {
+    case model::JOB_CANCELLED:
+    case model::JOB_TIMEOUT:
+    case model::JOB_NODE_FAIL:
+    case model::JOB_PREEMPTED:
+    case model::JOB_DEADLINE:
+    case model::JOB_REQUEUED:
+      return 0;
+    default:
+      return job.exit_code();
+  }
+}
+
+const std::string& job_name(const model::JobRecord& job) {
+  return job.has_spec() ? job.spec().name() : job.name();
+}
+
+int64_t start_time(const model::JobRecord& job) {
+  return job.start_time() == 0 && is_finished(job.state()) ? job.end_time() : job.start_time();
+}
+
+int64_t end_time(const model::JobRecord& job) {
+  if (job.end_time() != 0 || is_finished(job.state())) return job.end_time();
+  if (job.start_time() == 0 || job.time_limit_minutes() == kUnlimited) return 0;
+  return job.start_time() + int64_t{60} * job.time_limit_minutes();
+}
+
+MemoryRequest memory_request(const model::JobRecord& job) {
+  const model::JobSpec& spec = job.spec();
+  if (spec.has_mem_per_node_mib()) return {spec.mem_per_node_mib(), false};
+  if (spec.has_mem_per_cpu_mib()) return {spec.mem_per_cpu_mib(), spec.mem_per_cpu_mib() != 0};
+  // Where the partition has no default it is none, for the node.
+  if (job.memory_mib() == 0) return {0, false};
+  return {job.num_cpus() == 0 ? job.memory_mib() : job.memory_mib() / job.num_cpus(), true};
+}
+
+uint32_t cpus_of_a_task(const model::JobSpec& spec) {
+  // Slurm does not work it out for GPUs of a type.
+  const bool by_gpus = spec.gpus_per_task_size() == 1 && spec.gpus_per_task(0).type().empty();
+  if (spec.has_cpus_per_task() || !spec.has_cpus_per_gpu() || !by_gpus)
+    return std::max(1U, spec.cpus_per_task());
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(spec.gpus_per_task(0).count() * spec.cpus_per_gpu(), UINT16_MAX));
+}
+
+uint32_t min_cpus_per_node(const model::JobSpec& spec) {
+  const uint32_t cpus_per_task = cpus_of_a_task(spec);
+  // A single task takes no more than its own, however many might be on a node.
+  const uint32_t tasks = spec.has_ntasks() && spec.ntasks() == 1 ? 1 : spec.ntasks_per_node();
+  return std::max({spec.min_cpus(), cpus_per_task, cpus_per_task * tasks});
+}
+
+std::string date_line(int64_t now) {
+  time_t time = now;
+  tm parts;
+  localtime_r(&time, &parts);
+  char text[64];
+  return std::string(text, std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y\n", &parts));
+}
+
+}  // namespace minke::view

@@ -1,0 +1,372 @@
+#include "view/why.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "api/explanation.pb.h"
+#include "model/nobody.h"
+#include "text/duration.h"
+#include "text/printable.h"
+
+namespace minke::view {
+
+using namespace model;
+
+namespace {
+
+std::string name_of(const JobRecord& job) {
+  std::string name;
+  append_job_id(name, job, nullptr, 64);
+  return name;
+}
+
+std::string name_of(const api::JobInTheWay& job) {
+  if (job.has_array_task_id())
+    return std::to_string(job.array_job_id()) + "_" + std::to_string(job.array_task_id());
+  return std::to_string(job.job_id());
+}
+
+std::string count_of(uint64_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+// "in about 3 h 10 min", "now".
+std::string distance(int64_t seconds) {
+  if (seconds <= 0) return "now";
+  if (seconds < 60) return "in less than a minute";
+  const int64_t minutes = (seconds + 30) / 60;
+  std::string words = "in about ";
+  if (minutes < 60) return words + std::to_string(minutes) + " min";
+  const int64_t hours = minutes / 60;
+  if (hours < 48)
+    return words + std::to_string(hours) + " h" +
+           (minutes % 60 != 0 ? " " + std::to_string(minutes % 60) + " min" : "");
+  return words + std::to_string(hours / 24) + " d" +
+         (hours % 24 != 0 ? " " + std::to_string(hours % 24) + " h" : "");
+}
+
+std::string moment(int64_t time, const DisplayContext& context) {
+  std::string text;
+  append_time(text, time, context);
+  return text;
+}
+
+std::string when(int64_t time, const DisplayContext& context) {
+  return time <= context.now ? "now" : distance(time - context.now) + " (" + moment(time, context) + ")";
+}
+
+std::string hold_words(const JobRecord& job) {
+  if (job.reason() == WAIT_HELD_USER)
+    return "It is held. To let it go: scontrol release " + std::to_string(job.job_id());
+  if (job.reason() == WAIT_MAX_REQUEUE)
+    return "It is held because it was requeued too often. To let it try again: scontrol release " +
+           std::to_string(job.job_id());
+  if (job.priority() != 0 && !job.reason_detail().empty())
+    return "It is held until there is less on the disk: " + job.reason_detail() + ".";
+  return "It is held by an administrator" +
+         (job.reason_detail().empty() ? std::string() : " (" + job.reason_detail() + ")") +
+         "; only they can release it.";
+}
+
+std::string dependency_words(const JobRecord& job) {
+  std::string list;
+  append_dependencies(list, job);
+  if (job.reason() == WAIT_DEP_INVALID)
+    return "It waits for jobs that ended in the wrong way, so it will never start: " + list +
+           ". Cancel it (scancel " + std::to_string(job.job_id()) + "), or change what it depends on.";
+  return "It waits for other jobs: " + list + ".";
+}
+
+std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& context) {
+  const JobRecord& job = reply.job();
+  switch (job.reason()) {
+    case WAIT_HELD:
+    case WAIT_HELD_USER:
+    case WAIT_MAX_REQUEUE:
+      return hold_words(job);
+    case WAIT_DEPENDENCY:
+    case WAIT_DEP_INVALID:
+      return dependency_words(job);
+    case WAIT_TIME:
+      return "It may not begin before " + moment(job.eligible_time(), context) + ", " +
+             distance(job.eligible_time() - context.now) + ".";
+    case WAIT_ARRAY_TASK_LIMIT:
+      return "As many tasks of its array run as its % allows. More at a time: scontrol update jobid=" +
+             std::to_string(job.array_job_id()) + " arraytaskthrottle=N";
+    case WAIT_RESOURCES:
+      return "It is the next of its partition, and waits until what it asks for is free.";
+    case WAIT_PRIORITY:
+      return count_of(reply.ahead(), "job") + (reply.ahead() >= 10000 ? " or more" : "") +
+             (reply.ahead() == 1 ? " comes" : " come") + " before it. Its priority is " +
+             std::to_string(job.priority()) + ".";
+    case WAIT_LICENSES:
+      return "It waits for licenses that others hold: " + job.spec().licenses() + ".";
+    case WAIT_PART_DOWN:
+    case WAIT_PART_INACTIVE:
+      return "Its partition (" + job.partition() + ") is switched off: nothing starts there for now.";
+    case WAIT_NODE_NOT_AVAIL:
+      if (const size_t at = job.reason_detail().find("the launcher "); at != std::string::npos)
+        return "Nothing starts: " + job.reason_detail().substr(at) + ". More: minke doctor, minke log.";
+      if (job.reason_detail().find("maintenance") != std::string::npos)
+        return "Nodes that it needs are reserved for maintenance before it could end.";
+      if (job.reason_detail().find("eserved") != std::string::npos)
+        return "Nodes that it needs are reserved for others before it could end.";
+      if (const size_t comma = job.reason_detail().find(", "); comma != std::string::npos)
+        return "It could start, but cannot be launched for now: " + job.reason_detail().substr(comma + 2) +
+               ". It is tried again by itself.";
+      return "Nodes that it needs are down or drained.";
+    case WAIT_RESERVATION:
+      return "It waits for its reservation, " + job.spec().reservation() + ".";
+    case WAIT_PART_TIME_LIMIT:
+      return "It asks for more time than its partition (" + job.partition() +
+             ") allows. Ask for less: scontrol update jobid=" + std::to_string(job.job_id()) + " timelimit=…";
+    case FAIL_BAD_CONSTRAINTS:
+      return "No nodes can ever give it what it asks for.";
+    case WAIT_NO_REASON:
+      return "It has just been submitted, or is about to start.";
+    default:
+      if (!reply.limit().empty())
+        return "A limit holds it up (" + std::string(reason_text(job)) + "). " + reply.limit() + ".";
+      return "It waits because of " + std::string(reason_text(job)) + ".";
+  }
+}
+
+std::string size_of(const api::JobInTheWay& job) {
+  std::string text = count_of(job.num_cpus(), "CPU");
+  if (job.num_gpus() > 0) text += ", " + count_of(job.num_gpus(), "GPU");
+  if (!job.node_list().empty()) return text + " on " + job.node_list();
+  return text + (job.num_nodes() > 1 ? " on " + count_of(job.num_nodes(), "node") : "");
+}
+
+void append_job(std::string& out, const api::JobInTheWay& job, bool with_priority,
+                const DisplayContext& context) {
+  out += "  " + name_of(job) + " of " + job.user() + ": " + size_of(job);
+  if (!job.running() && with_priority) out += ", priority " + std::to_string(job.priority());
+  if (!job.running() && job.start_time() != 0)
+    out += ", expected to start " + when(job.start_time(), context);
+  if (job.end_time() != 0) out += ", expected to end " + when(job.end_time(), context);
+  if (job.running() && job.limit_end() == 0) out += ", has no time limit";
+  if (job.running() && job.limit_end() != 0) out += ", at the latest " + moment(job.limit_end(), context);
+  out += "\n";
+}
+
+void append_jobs(std::string& out, const api::ExplainJobReply& reply, bool running, const char* heading,
+                 const DisplayContext& context) {
+  bool first = true;
+  for (const api::JobInTheWay& job : reply.jobs()) {
+    if (job.running() != running) continue;
+    if (std::exchange(first, false)) out += heading;
+    append_job(out, job, true, context);
+  }
+}
+
+void append_jobs(std::string& out, const api::ExplainJobReply& reply, const DisplayContext& context) {
+  switch (reply.job().reason()) {
+    case WAIT_DEPENDENCY:
+      for (const api::JobInTheWay& job : reply.jobs()) append_job(out, job, false, context);
+      return;
+    case WAIT_LICENSES:
+      return append_jobs(out, reply, true, "\nThese have them:\n", context);
+    default:
+      append_jobs(out, reply, false, "\nBefore it:\n", context);
+      append_jobs(
+          out, reply, true,
+          reply.limit().empty() ? "\nRunning where it will start:\n" : "\nRunning under these limits:\n",
+          context);
+  }
+}
+
+std::string evidence(const api::ExplainJobReply& reply) {
+  if (reply.runs_of_all() == 0) return "going by the time limits: no job has ended here yet";
+  if (reply.runs_of_user() == 0)
+    return "going by how long the last " + count_of(reply.runs_of_all(), "job") + " ran";
+  return "going by how long the user's last " + count_of(std::min(reply.runs_of_user(), 60u), "job") + " ran";
+}
+
+void append_start(std::string& out, const api::ExplainJobReply& reply, const DisplayContext& context) {
+  if (reply.start_time() == 0) {
+    out += reply.after_unlimited()
+               ? "\nWhen it will start cannot be said: it waits for a job that has no time limit.\n"
+               : "\nWhen it will start cannot be said.\n";
+    return;
+  }
+  out += "\nExpected start: " + when(reply.start_time(), context);
+  if (!reply.start_nodes().empty()) out += " on " + reply.start_nodes();
+  out += ", " + evidence(reply) + ".\n";
+  if (reply.latest() > reply.earliest() && reply.start_time() > context.now)
+    out += "Four of five such jobs start between " + moment(reply.earliest(), context) + " and " +
+           moment(reply.latest(), context) + " (" + count_of(reply.judged_forecasts(), "earlier forecast") +
+           ").\n";
+  if (reply.start_by_limits() > reply.start_time())
+    out += "If every job used all of its time: " + when(reply.start_by_limits(), context) + ".\n";
+}
+
+// A script that could not be started has said nothing, and its exit code is not its own.
+bool never_ran(const JobRecord& job) {
+  return job.reason() == FAIL_LAUNCH && (job.state() == JOB_FAILED || job.state() == JOB_CANCELLED);
+}
+
+std::string never_ran_words(const JobRecord& job) {
+  const std::string& why = job.reason_detail();
+  if (why.empty()) return "Its script never ran: a prolog failed, or its nodes could not be made ready.";
+  std::string words = "Its script never ran: " + why + ".";
+  if (!why.ends_with(std::strerror(ENOENT))) return words;
+  for (const std::string* path : {&job.stdout_path(), &job.stderr_path()}) {
+    const size_t slash = path->rfind('/');
+    if (slash != std::string::npos && slash > 0 && why.find(*path) != std::string::npos)
+      return words + " The directory of its output must be there when it starts: mkdir -p " +
+             path->substr(0, slash);
+  }
+  return words;
+}
+
+std::string ended_words(const JobRecord& job) {
+  if (never_ran(job)) return never_ran_words(job);
+  const int code = (job.exit_code() >> 8) & 0xff, signal = job.exit_code() & 0x7f;
+  switch (job.state()) {
+    case JOB_COMPLETE:
+      return "It ran to its end: exit code 0.";
+    case JOB_TIMEOUT:
+      return "It was stopped because its time limit (" + text::format_minutes(job.time_limit_minutes()) +
+             ") was over. Ask for more with --time.";
+    case JOB_CANCELLED:
+      if (job.cancelled_by_uid() == model::kNobody)
+        return "It was cancelled: what it depends on could not come about any more.";
+      return "It was cancelled by " + user_name_of(job.cancelled_by_uid()) +
+             (job.start_time() == 0 ? " before it had started." : ".");
+    case JOB_NODE_FAIL:
+      return "The machine that it ran on failed" +
+             (job.reason_detail().empty() ? std::string() : ": " + job.reason_detail()) + ".";
+    case JOB_OOM:
+      return "It used more memory than it had asked for. Ask for more with --mem.";
+    case JOB_DEADLINE:
+      return "It could not be done before its deadline.";
+    case JOB_FAILED:
+      if (signal != 0) return "A signal ended it: number " + std::to_string(signal) + ".";
+      return "Its script ended with exit code " + std::to_string(code) +
+             (code == 127   ? " (a command was not found)"
+              : code == 126 ? " (a command could not be executed)"
+                            : "") +
+             ". What it wrote says more: " +
+             (job.stderr_path().empty() ? job.stdout_path() : job.stderr_path());
+    default:
+      return "It ended as " + std::string(state_text(job)) + ".";
+  }
+}
+
+std::string heading(const JobRecord& job, const std::string& name) {
+  return "Job " + name + " (" + text::printable(job.spec().name()) + ") of " + job.user_name() + ": " +
+         std::string(state_text(job)) + "\n";
+}
+
+nlohmann::ordered_json job_json(const JobRecord& job, const std::string& name) {
+  return {{"job", name},
+          {"job_id", job.job_id()},
+          {"name", job.spec().name()},
+          {"user", job.user_name()},
+          {"partition", job.partition()},
+          {"state", state_text(job)},
+          {"reason", reason_text(job)}};
+}
+
+// Users' texts need not be UTF-8.
+std::string dump(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string why_report(const api::ExplainJobReply& reply, const DisplayContext& context) {
+  const JobRecord& job = reply.job();
+  std::string out = heading(job, reply.task().empty() ? name_of(job) : reply.task());
+  if (job.state() != JOB_PENDING) {
+    out += "It runs on " + job.node_list() + " since " + moment(job.start_time(), context) + ".\n";
+    if (job.state() == JOB_SUSPENDED) out += "It is suspended: scontrol resume lets it go on.\n";
+    if (job.end_time() != 0) out += "Its time limit ends " + when(job.end_time(), context) + ".\n";
+    if (job.end_time() == 0) out += "It has no time limit.\n";
+    if (job.state() == JOB_RUNNING && reply.runs_of_all() > 0 && reply.end_time() != 0)
+      out += "Expected end: " + when(reply.end_time(), context) + ", " + evidence(reply) + ".\n";
+    return out;
+  }
+  out += waits_for(reply, context) + "\n";
+  if (!reply.free_now().empty()) out += "Free now in " + job.partition() + ": " + reply.free_now() + ".\n";
+  if (!reply.never().empty()) out += reply.never() + "\n";
+  if (reply.unavailable_nodes_size() > 0) {
+    out += "\nNodes of its partition that take no jobs:\n";
+    for (const std::string& node : reply.unavailable_nodes()) out += "  " + node + "\n";
+  }
+  const bool in_queue = reply.ahead() > 0 || reply.after_unlimited() || reply.start_time() != 0 ||
+                        reply.jobs_size() > 0 || job.reason() == WAIT_RESOURCES ||
+                        job.reason() == WAIT_PRIORITY;
+  if (!in_queue) return out;
+  append_jobs(out, reply, context);
+  append_start(out, reply, context);
+  if (reply.smaller_size() > 0) out += "\nIt would start sooner with\n";
+  for (const api::SmallerRequest& smaller : reply.smaller())
+    out += "  " + smaller.options() + " instead of " + smaller.instead_of() + ": " +
+           when(smaller.start_time(), context) + "\n";
+  return out;
+}
+
+std::string why_ended_report(const JobRecord& job, const DisplayContext& context) {
+  std::string out = heading(job, name_of(job)) + ended_words(job) + "\n";
+  if (job.start_time() != 0 && !never_ran(job))
+    out += "It ran from " + moment(job.start_time(), context) + " to " + moment(job.end_time(), context) +
+           (job.node_list().empty() ? "" : " on " + job.node_list()) + ".\n";
+  return out;
+}
+
+std::string why_json(const api::ExplainJobReply& reply, const DisplayContext& context) {
+  const JobRecord& job = reply.job();
+  nlohmann::ordered_json value = job_json(job, reply.task().empty() ? name_of(job) : reply.task());
+  value["now"] = reply.now();
+  if (job.state() != JOB_PENDING) {
+    value["expected_end"] = reply.end_time();
+    return dump(value);
+  }
+  value["waits_for"] = waits_for(reply, context);
+  value["free_now"] = reply.free_now();
+  value["limit"] = reply.limit();
+  value["expected_start"] = reply.start_time();
+  value["after_unlimited"] = reply.after_unlimited();
+  value["nodes"] = reply.start_nodes();
+  value["range"] = {
+      {"earliest", reply.earliest()}, {"latest", reply.latest()}, {"forecasts", reply.judged_forecasts()}};
+  value["expected_start_by_time_limits"] = reply.start_by_limits();
+  value["evidence"] = {{"runs_of_user", reply.runs_of_user()}, {"runs", reply.runs_of_all()}};
+  value["jobs_before"] = reply.ahead();
+  auto& jobs = value["jobs"] = nlohmann::ordered_json::array();
+  for (const api::JobInTheWay& other : reply.jobs())
+    jobs.push_back({{"job", name_of(other)},
+                    {"user", other.user()},
+                    {"running", other.running()},
+                    {"priority", other.priority()},
+                    {"cpus", other.num_cpus()},
+                    {"gpus", other.num_gpus()},
+                    {"nodes", other.node_list()},
+                    {"expected_start", other.start_time()},
+                    {"expected_end", other.end_time()},
+                    {"time_limit_end", other.limit_end()}});
+  auto& smaller = value["smaller"] = nlohmann::ordered_json::array();
+  for (const api::SmallerRequest& one : reply.smaller())
+    smaller.push_back(
+        {{"options", one.options()}, {"instead_of", one.instead_of()}, {"expected_start", one.start_time()}});
+  value["unavailable_nodes"] =
+      std::vector<std::string>(reply.unavailable_nodes().begin(), reply.unavailable_nodes().end());
+  value["never"] = reply.never();
+  return dump(value);
+}
+
+std::string why_ended_json(const JobRecord& job, const DisplayContext& context) {
+  nlohmann::ordered_json value = job_json(job, name_of(job));
+  value["now"] = context.now;
+  value["ended"] = ended_words(job);
+  value["start"] = job.start_time();
+  value["end"] = job.end_time();
+  return dump(value);
+}
+
+}  // namespace minke::view
