@@ -1,0 +1,230 @@
+// A small engine for very many short runs: without sockets, threads, disk or processes. Requests go in as
+// frames, time passes when the test says so, and what was launched ends when the test says so.
+// simulation/engine.h has a launcher and a store that behave as the real ones do under faults, and takes a
+// thousand times as long.
+//
+// Invariant: what happens depends on the calls alone, so the same ones lead to the same state.
+#pragma once
+
+#include <unistd.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/launching.h"
+#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/restart.h"
+#include "engine/embedded/server.h"
+#include "engine/embedded/simulation/memory_store.h"
+#include "engine/embedded/simulation/time.h"
+#include "node/launcher_client.h"
+#include "rpc/connection.h"
+
+namespace minke::engine::simulation {
+
+// What is launched runs until it is told to end.
+class PatientLauncher final : public node::LauncherClient {
+ public:
+  PatientLauncher(os::EventLoop& loop, Callbacks callbacks) : loop_(loop), callbacks_(std::move(callbacks)) {}
+
+  void start() override {
+    tell([this] {
+      connected_ = true;
+      node::Inventory inventory;
+      inventory.set_instance("patient");
+      callbacks_.on_inventory(std::move(inventory));
+    });
+  }
+  void launch(node::LaunchOrder order, std::vector<os::UniqueFd>) override {
+    node::Launch launch;
+    *launch.mutable_id() = order.id();
+    launch.set_tag(order.tag());
+    launch.set_start_time(now);
+    for (const node::TaskOrder& task : order.tasks()) {
+      launch.add_pids(kNoProcess);
+      ranks_[key_of(order.id())].push_back(task.rank());
+    }
+    running_.push_back(launch);
+    tell([this, launch] { callbacks_.on_started(launch); });
+  }
+  void signal(node::SignalOrder order) override {
+    if (order.signal() != 9 && order.signal() != 15) return;
+    end_where([&](const node::Launch& launch) { return launch.id().job_id() == order.job_id(); },
+              static_cast<int32_t>(order.signal()));
+  }
+  void end_job(node::EndJobOrder order) override {
+    end_where([&](const node::Launch& launch) { return launch.id().job_id() == order.job_id(); }, 9);
+    node::JobEnded ended;
+    ended.set_job_id(order.job_id());
+    ended.set_run(order.run());
+    tell([this, ended] { callbacks_.on_job_ended(ended); });
+  }
+  void collect(node::CollectOrder) override {}
+  void shutdown() override {}
+  bool connected() const override { return connected_; }
+
+  // Ends one of those that run. False: there is none.
+  bool end_one(size_t which, int32_t status) {
+    if (running_.empty()) return false;
+    const auto at = running_.begin() + static_cast<ptrdiff_t>(which % running_.size());
+    const node::Launch launch = std::move(*at);
+    running_.erase(at);
+    end(launch, status);
+    return true;
+  }
+
+  int64_t now = 0;
+
+ private:
+  static constexpr uint32_t kNoProcess = 0x7ffffff0;  // above any that the kernel gives
+  using Key = std::pair<uint64_t, uint64_t>;
+  static Key key_of(const node::LaunchId& id) {
+    return {uint64_t{id.job_id()} << 32 | id.run(),
+            uint64_t{static_cast<uint32_t>(id.kind())} << 32 | id.step_id()};
+  }
+
+  template <typename Which>
+  void end_where(const Which& which, int32_t status) {
+    for (size_t i = 0; i < running_.size();) {
+      if (which(running_[i])) {
+        end_one(i, status);
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  void end(node::Launch launch, int32_t status) {
+    for (const uint32_t rank : std::exchange(ranks_[key_of(launch.id())], {})) {
+      node::TaskEnd& one = *launch.add_ended_tasks();
+      one.set_rank(rank);
+      one.set_status(status);
+      one.set_end_time(launch.start_time());
+    }
+    ranks_.erase(key_of(launch.id()));
+    launch.set_end_time(launch.start_time());
+    tell([this, launch] { callbacks_.on_ended(launch); });
+  }
+
+  void tell(std::function<void()> event) { loop_.post(std::move(event)); }
+
+  os::EventLoop& loop_;
+  Callbacks callbacks_;
+  bool connected_ = false;
+  std::vector<node::Launch> running_;
+  std::map<Key, std::vector<uint32_t>> ranks_;
+};
+
+class RequestEngine {
+ public:
+  using OnAnswer = std::function<void(uint32_t uid, const rpc::ServerMessage&)>;
+
+  RequestEngine(Configuration configuration, std::shared_ptr<MemoryStore> store, OnAnswer on_answer)
+      : store_(std::move(store)),
+        on_answer_(std::move(on_answer)),
+        core_(loop_, std::move(configuration), *store_, [this] { return now_; }),
+        restart_(core_) {
+    const Status loaded = restart_.load("boot");
+    MINKE_CHECK(loaded);
+    launcher_ = std::make_unique<PatientLauncher>(loop_, core_.launching->callbacks([this] {
+      restart_.recovered();
+      restart_.go_on();
+    }));
+    core_.launcher = launcher_.get();
+    Server::Hooks hooks;
+    hooks.status = [] { return rpc::StatusReply(); };
+    hooks.shut_down = [](rpc::ShutdownRequest::Mode, const std::function<void(Status)>& reply) { reply({}); };
+    hooks.reconfigure = [] { return Status(); };
+    server_ = std::make_unique<Server>(core_, os::UniqueFd(), std::move(hooks));
+    launcher_->start();
+    settle();
+  }
+  ~RequestEngine() { server_->close(); }
+
+  // A frame from a process of this user, which has one connection.
+  void send(uint32_t uid, const std::string& frame) {
+    if (connections_[uid].expired()) connect(uid);
+    if (const auto connection = connections_[uid].lock()) connection->callbacks.on_frame(frame, {});
+    settle();
+  }
+  void hang_up(uint32_t uid) {
+    if (const auto connection = connections_[uid].lock()) connection->callbacks.on_close({});
+    connections_.erase(uid);
+    settle();
+  }
+  void pass(int64_t seconds) {
+    now_ += seconds;
+    launcher_->now = now_;
+    const Agenda::Time until = agenda_.now() + std::chrono::seconds(seconds);
+    for (int events = 0; events < 1000 && !agenda_.empty() && agenda_.next() <= until; ++events) {
+      agenda_.step();
+      settle();
+    }
+    agenda_.at(until, [] {});
+    while (!agenda_.empty() && agenda_.now() < until && agenda_.step()) settle();
+  }
+  void end_one(size_t which, int32_t status) {
+    launcher_->end_one(which, status);
+    settle();
+  }
+  void settle() {
+    for (int turns = 0; turns < 10000 && turn(loop_); ++turns) {
+    }
+  }
+  Core& core() { return core_; }
+
+ private:
+  struct Pipe {
+    rpc::Connection::Callbacks callbacks;
+  };
+  // The server's end of a connection in memory.
+  class MemoryConnection final : public rpc::Connection {
+   public:
+    MemoryConnection(rpc::Peer peer, std::shared_ptr<Pipe> pipe, OnAnswer on_answer)
+        : peer_(peer), pipe_(std::move(pipe)), on_answer_(std::move(on_answer)) {}
+    const rpc::Peer& peer() const override { return peer_; }
+    void send(const google::protobuf::MessageLite& message, std::vector<os::UniqueFd>) override {
+      on_answer_(peer_.uid, static_cast<const rpc::ServerMessage&>(message));
+    }
+    void flush() override {}
+    size_t unsent_bytes() const override { return 0; }
+    void resume() override {}
+    void on_drained(std::function<void()>) override {}
+
+   private:
+    rpc::Peer peer_;
+    std::shared_ptr<Pipe> pipe_;
+    OnAnswer on_answer_;
+  };
+
+  void connect(uint32_t uid) {
+    rpc::Peer peer;
+    peer.pid = ::getpid();
+    peer.uid = uid;
+    peer.gid = uid;
+    server_->admit(peer, [&](rpc::Connection::Callbacks callbacks) {
+      auto pipe = std::make_shared<Pipe>(Pipe{std::move(callbacks)});
+      connections_[uid] = pipe;
+      return std::make_unique<MemoryConnection>(peer, std::move(pipe), on_answer_);
+    });
+  }
+
+  Agenda agenda_;
+  const LoopsOn loops_{agenda_};
+  os::EventLoop loop_;
+  int64_t now_ = 1'700'000'000;
+  std::shared_ptr<MemoryStore> store_;
+  OnAnswer on_answer_;
+  Core core_;
+  Restart restart_;
+  std::unique_ptr<PatientLauncher> launcher_;
+  std::unique_ptr<Server> server_;
+  std::map<uint32_t, std::weak_ptr<Pipe>> connections_;
+};
+
+}  // namespace minke::engine::simulation
