@@ -103,7 +103,9 @@ class Requests {
   void answered(uint32_t, const rpc::ServerMessage& message) {
     if (message.has_submit() && message.submit().job_id() != 0) jobs_.insert(message.submit().job_id());
     if (message.request_id() == request_id_ || message.request_id() == 0) answered_ = true;
-    if (message.error().message().find("makes no sense to this daemon") == std::string::npos) return;
+    // The words stand in the detail where Slurm has others for the number.
+    const std::string words = message.error().message() + message.error().detail();
+    if (words.find("makes no sense to this daemon") == std::string::npos) return;
     std::fprintf(stderr, "a request failed a check\n");
     std::abort();
   }
