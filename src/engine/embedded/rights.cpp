@@ -26,6 +26,7 @@ namespace minke::engine {
 namespace {
 
 constexpr int64_t kKeptSeconds = 300;
+constexpr int64_t kNothingKeptSeconds = 10;  // that there is no such user: it may be made any moment
 constexpr size_t kMostKept = 10000;
 constexpr int kMostGroups = 65536;  // the kernel's limit
 constexpr uint32_t kNobody = 0xffffffff;
@@ -72,7 +73,10 @@ Rights::Rights(Core& core)
     : core_(core),
       budgets_(std::make_unique<Budgets>(
           budget_limits(load_budget_settings(core.config.source_path), os::spare_descriptors()),
-          [this](uint32_t uid) { return is_operator(uid); })) {}
+          [this](uint32_t uid) { return is_operator(uid); })),
+      primary_groups_(kMostKept),
+      strangers_(kMostKept),
+      known_(kMostKept) {}
 
 Rights::~Rights() = default;
 
@@ -81,21 +85,30 @@ void Rights::reconfigured() {
       budget_limits(load_budget_settings(core_.config.source_path), os::spare_descriptors()));
 }
 
-const Rights::Known& Rights::known(uint32_t uid, uint32_t gid) {
-  if (known_.size() > kMostKept) known_.clear();
-  Known& user = known_[uint64_t{uid} << 32 | gid];
-  if (user.until > core_.now()) return user;
-  user.until = core_.now() + kKeptSeconds;
-  user.groups = gid == kNobody ? std::vector<uint32_t>() : groups_of(uid, gid);
-  user.is_administrator = has_group(user.groups, core_.config.administrators);
-  user.is_operator = user.is_administrator || has_group(user.groups, core_.config.operators);
-  return user;
+uint32_t Rights::primary_group(uint32_t uid) {
+  return primary_groups_.get(uid, core_.now(), [uid] {
+    const uint32_t group = primary_group_of(uid);
+    return PrimaryGroups::Answer{group, group == kNobody ? kNothingKeptSeconds : kKeptSeconds};
+  });
 }
 
-bool Rights::may_connect(uint32_t uid) const {
+const Rights::Known& Rights::known(uint32_t uid, uint32_t gid) {
+  return known_.get(uint64_t{uid} << 32 | gid, core_.now(), [&] {
+    Known user;
+    user.groups = gid == kNobody ? std::vector<uint32_t>() : groups_of(uid, gid);
+    user.is_administrator = has_group(user.groups, core_.config.administrators);
+    user.is_operator = user.is_administrator || has_group(user.groups, core_.config.operators);
+    return KnownUsers::Answer{std::move(user), kKeptSeconds};
+  });
+}
+
+bool Rights::may_connect(uint32_t uid) {
   if (!core_.config.shared) return uid == ::geteuid() || uid == 0;
+  if (uid == 0) return true;
   // As many users as he likes would be one who comes with those of his containers.
-  return uid == 0 || !os::is_subordinate(uid) || primary_group_of(uid) != kNobody;
+  return !strangers_.get(uid, core_.now(), [&] {
+    return Strangers::Answer{os::is_subordinate(uid) && primary_group(uid) == kNobody, kNothingKeptSeconds};
+  });
 }
 
 // What sacctmgr says of the user.
@@ -106,12 +119,12 @@ model::AdminLevel Rights::level_of(uint32_t uid) const {
 
 bool Rights::is_administrator(uint32_t uid) {
   if (uid == 0 || uid == ::geteuid() || level_of(uid) == model::ADMIN_ADMINISTRATOR) return true;
-  return core_.config.shared && known(uid, primary_group_of(uid)).is_administrator;
+  return core_.config.shared && known(uid, primary_group(uid)).is_administrator;
 }
 
 bool Rights::is_operator(uint32_t uid) {
   if (uid == 0 || uid == ::geteuid() || level_of(uid) != model::ADMIN_NONE) return true;
-  return core_.config.shared && known(uid, primary_group_of(uid)).is_operator;
+  return core_.config.shared && known(uid, primary_group(uid)).is_operator;
 }
 
 Viewer Rights::viewer(uint32_t uid) {

@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/embedded/job_matcher.h"
+#include "engine/embedded/kept_answers.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::model {
@@ -36,7 +36,7 @@ class Rights {
   explicit Rights(Core& core);
   ~Rights();
 
-  bool may_connect(uint32_t uid) const;
+  bool may_connect(uint32_t uid);
   bool is_administrator(uint32_t uid);
   bool is_operator(uint32_t uid);
   // To change a job, run steps in it, and see its script.
@@ -65,17 +65,22 @@ class Rights {
 
  private:
   struct Known {
-    int64_t until = 0;  // s since the epoch
     std::vector<uint32_t> groups;
     bool is_administrator = false;
     bool is_operator = false;
   };
   model::AdminLevel level_of(uint32_t uid) const;
   const Known& known(uint32_t uid, uint32_t gid);
+  uint32_t primary_group(uint32_t uid);
+  using PrimaryGroups = KeptAnswers<uint32_t, uint32_t>;
+  using Strangers = KeptAnswers<uint32_t, bool>;  // subordinate ids that are nobody's own
+  using KnownUsers = KeptAnswers<uint64_t, Known>;
 
   Core& core_;
   std::unique_ptr<Budgets> budgets_;
-  std::unordered_map<uint64_t, Known> known_;  // by uid and gid
+  PrimaryGroups primary_groups_;
+  Strangers strangers_;
+  KnownUsers known_;  // by uid and gid
 };
 
 }  // namespace minke::engine
