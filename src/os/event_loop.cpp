@@ -11,6 +11,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,12 @@
 namespace minke::os {
 
 namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::chrono::milliseconds kMostOfBurst{10};
+
+}  // namespace
 
 struct EventLoop::Implementation {
   asio::io_context context{1};  // one thread runs it
@@ -166,9 +173,11 @@ void EventLoop::run() {
   while (!context.stopped()) {
     if (context.run_one() == 0) break;
     ++implementation_->wake_ups;
-    // Everything at hand, then what was deferred; bounded, so that a flood cannot keep the deferred work
-    // waiting.
-    for (int handled = 0; handled < 2000 && context.poll_one() != 0; ++handled) {
+    // Everything at hand, then what was deferred. Bounded in number and time, so that a flood cannot keep the
+    // deferred work waiting: answers are sent, and changes are committed, by it.
+    const auto until = std::chrono::steady_clock::now() + kMostOfBurst;
+    for (int handled = 0;
+         handled < 2000 && std::chrono::steady_clock::now() < until && context.poll_one() != 0; ++handled) {
     }
     while (!implementation_->deferred.empty()) {
       for (auto& work : std::exchange(implementation_->deferred, {})) work();

@@ -24,6 +24,7 @@ class EventLoop {
   void post(std::function<void()> work);  // any thread; runs once, on the loop's thread, never inside post()
 
   // Runs `work` once after the events at hand have been handled: the place to act on a burst of changes once.
+  // A burst has an end, however much is at hand: after some thousand events, or some milliseconds.
   void defer(std::function<void()> work);
 
   // Calls back whenever the descriptor is readable (writable), until the Watch is destroyed, which may happen

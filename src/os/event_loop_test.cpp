@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,25 @@ TEST(EventLoop, WhatHappensToADescriptorThatIsNotWatchedAnyMoreIsNobodysNews) {
   timer->set_after(std::chrono::milliseconds(50));
   loop.run();
   EXPECT_EQ(others, 0);
+}
+
+// Work that brings more work with it, and takes its time, does not keep what is deferred waiting.
+TEST(EventLoop, ABurstEndsByTimeToo) {
+  EventLoop loop;
+  int handled = 0, handled_before = 0;
+  std::function<void()> flood = [&] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    if (++handled < 1500) loop.post(flood);
+  };
+  loop.post(flood);
+  loop.defer([&] {
+    handled_before = handled;
+    loop.stop();
+  });
+  loop.run();
+  EXPECT_LE(handled_before, 50);
 }
 
 // A process without a descriptor to spare goes on, and so do its watches.
