@@ -26,7 +26,7 @@ class SocketConnection : public Connection {
         max_frame_bytes_(max_frame_bytes),
         callbacks_(std::move(callbacks)) {
     ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
-    readable_ = loop_.on_readable(socket_.get(), [this] { receive(); });
+    watch();
     output_.push_back({greeting(), {}});
     unsent_ = kGreetingBytes;
     flush();
@@ -64,8 +64,12 @@ class SocketConnection : public Connection {
   void on_drained(std::function<void()> callback) override { drained_ = std::move(callback); }
 
   void resume() override {
-    if (closed_ || readable_) return;
-    readable_ = loop_.on_readable(socket_.get(), [this] { receive(); });
+    if (closed_ || !std::exchange(waits_for_room_, false)) return;
+    handle_frames();
+  }
+
+  void go_on() override {
+    if (closed_ || !std::exchange(held_, false)) return;
     handle_frames();
   }
 
@@ -87,9 +91,8 @@ class SocketConnection : public Connection {
         // The reading side reports the loss, after what the peer still said; here there is only nothing to
         // send to.
         output_.clear();
-        unsent_ = 0;
-        writable_.reset();
-        return;
+        unsent_ = sent_of_front_ = 0;
+        break;
       }
       chunk.descriptors.erase(chunk.descriptors.begin(), end);
       sent_of_front_ += static_cast<size_t>(sent);
@@ -123,7 +126,13 @@ class SocketConnection : public Connection {
     if (on_close) on_close(std::move(why));  // may destroy this
   }
 
+  void watch() {
+    if (!readable_) readable_ = loop_.on_readable(socket_.get(), [this] { receive(); });
+  }
+
   void receive() {
+    // Who asks one thing at a time never comes here: there is nothing to be read yet.
+    if (held_) return readable_.reset();
     char buffer[64 << 10];
     const ssize_t received = receive_bytes(socket_.get(), buffer, sizeof(buffer), descriptors_, MSG_DONTWAIT);
     if (received < 0) {
@@ -131,7 +140,7 @@ class SocketConnection : public Connection {
       return;
     }
     if (received == 0) {
-      close_with(input_.empty() ? Status() : failure("the message was cut off", EPROTO));
+      close_with(input_.size() == handled_ ? Status() : failure("the message was cut off", EPROTO));
       return;
     }
     if (const Status held = check_descriptors(); !held) return close_with(held);
@@ -162,9 +171,8 @@ class SocketConnection : public Connection {
 
   void handle_frames() {
     const std::weak_ptr<bool> alive = alive_;
-    size_t consumed = 0;
-    while (input_.size() - consumed >= kFrameHeaderBytes) {
-      const FrameHeader header = parse_frame_header(std::string_view(input_).substr(consumed));
+    while (input_.size() - handled_ >= kFrameHeaderBytes) {
+      const FrameHeader header = parse_frame_header(std::string_view(input_).substr(handled_));
       const size_t length = header.message_bytes;
       if (length > max_frame_bytes_) {
         close_with(failure("a message of " + std::to_string(length) + " bytes is over the limit of " +
@@ -177,42 +185,56 @@ class SocketConnection : public Connection {
       if (length > kSmallFrameBytes && !admitted_) {
         admitted_ = !callbacks_.admit_frame || callbacks_.admit_frame(length);
         if (!admitted_) {
+          waits_for_room_ = true;
           readable_.reset();
           break;
         }
       }
-      if (input_.size() - consumed < kFrameHeaderBytes + length) {
-        if (admitted_) input_.reserve(consumed + kFrameHeaderBytes + length);
+      if (input_.size() - handled_ < kFrameHeaderBytes + length) {
+        if (admitted_) input_.reserve(handled_ + kFrameHeaderBytes + length);
         break;
       }
-      admitted_ = false;
-      const std::string_view frame = std::string_view(input_).substr(consumed + kFrameHeaderBytes, length);
-      consumed += kFrameHeaderBytes + length;
-      if (header.descriptors > descriptors_.size()) {
-        close_with(failure("a message came without the descriptors it announced", EPROTO));
-        return;
+      if (callbacks_.may_handle && !callbacks_.may_handle()) {
+        held_ = true;
+        break;
       }
-      const auto end = descriptors_.begin() + static_cast<ptrdiff_t>(header.descriptors);
-      std::vector<os::UniqueFd> own(std::make_move_iterator(descriptors_.begin()),
-                                    std::make_move_iterator(end));
-      descriptors_.erase(descriptors_.begin(), end);
-      if (!own.empty() && callbacks_.hold_descriptors) {
-        [[maybe_unused]] const Status fewer = callbacks_.hold_descriptors(descriptors_.size());
-      }
-      callbacks_.on_frame(frame, std::move(own));
-      if (alive.expired()) return;
-      if (closed_) return;
+      if (!hand_over(header)) return;
+      if (alive.expired() || closed_) return;
     }
-    drop_handled(consumed);
+    drop_handled();
+    if (!held_ && !waits_for_room_) watch();
   }
 
-  // A large frame's room is given back: connections live long.
-  void drop_handled(size_t consumed) {
-    if (consumed > 0 && input_.capacity() > kChunkBytes && input_.size() - consumed <= kChunkBytes) {
-      input_ = std::string(input_, consumed);
-    } else {
-      input_.erase(0, consumed);
+  // A whole frame, the next one. False: it is none.
+  bool hand_over(const FrameHeader& header) {
+    admitted_ = false;
+    const std::string_view frame =
+        std::string_view(input_).substr(handled_ + kFrameHeaderBytes, header.message_bytes);
+    handled_ += kFrameHeaderBytes + header.message_bytes;
+    if (header.descriptors > descriptors_.size()) {
+      close_with(failure("a message came without the descriptors it announced", EPROTO));
+      return false;
     }
+    const auto end = descriptors_.begin() + static_cast<ptrdiff_t>(header.descriptors);
+    std::vector<os::UniqueFd> own(std::make_move_iterator(descriptors_.begin()),
+                                  std::make_move_iterator(end));
+    descriptors_.erase(descriptors_.begin(), end);
+    if (!own.empty() && callbacks_.hold_descriptors) {
+      [[maybe_unused]] const Status fewer = callbacks_.hold_descriptors(descriptors_.size());
+    }
+    callbacks_.on_frame(frame, std::move(own));
+    return true;
+  }
+
+  // Of many small frames not after each. A large frame's room is given back: connections live long.
+  void drop_handled() {
+    if (held_ && handled_ < kChunkBytes) return;
+    if (handled_ > 0 && input_.capacity() > kChunkBytes && input_.size() - handled_ <= kChunkBytes) {
+      input_ = std::string(input_, handled_);
+    } else {
+      input_.erase(0, handled_);
+    }
+    handled_ = 0;
   }
 
   os::EventLoop& loop_;
@@ -228,9 +250,12 @@ class SocketConnection : public Connection {
   size_t unsent_ = 0;
   bool flush_scheduled_ = false;
   std::string input_;
+  size_t handled_ = 0;  // bytes of it
   std::vector<os::UniqueFd> descriptors_;
   bool greeted_ = false;
-  bool admitted_ = false;  // the frame that is coming, which is no small one
+  bool admitted_ = false;        // the frame that is coming, which is no small one
+  bool waits_for_room_ = false;  // for it: resume()
+  bool held_ = false;            // a whole frame: go_on()
   bool closed_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
@@ -256,6 +281,7 @@ class Accepting : public os::EventLoop::Watch {
 
  private:
   static constexpr std::chrono::milliseconds kPause{50};
+  static constexpr int kMostAtOnce = 64;
 
   void listen() {
     readable_ = loop_.on_readable(listening_fd_, [this] { accept(); });
@@ -269,7 +295,8 @@ class Accepting : public os::EventLoop::Watch {
 
   void accept() {
     const std::weak_ptr<bool> alive = alive_;
-    for (;;) {
+    // Those that are connected have their turn between; who is left is reported again.
+    for (int taken = 0; taken < kMostAtOnce; ++taken) {
       if (!os::has_spare_descriptors()) return pause();
       os::UniqueFd socket(::accept4(listening_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {

@@ -33,6 +33,8 @@ class Connection {
     // What is received and not handled yet takes room that somebody has to give. Without these: it is given.
     // A frame of so many bytes is coming. False: not now. Nothing is read until resume().
     std::function<bool(size_t bytes)> admit_frame = {};
+    // A whole frame is there. False: not now. Nothing is read, nor handled, until go_on().
+    std::function<bool()> may_handle = {};
     // So many descriptors are held now. An error closes the connection.
     std::function<Status(size_t held)> hold_descriptors = {};
   };
@@ -50,8 +52,10 @@ class Connection {
   virtual size_t unsent_bytes() const = 0;
   // After admit_frame said no: asks it again.
   virtual void resume() {}
-  // Called whenever everything queued has been sent: for replies that are produced in pieces. Replaces the
-  // earlier callback; nullptr ends it.
+  // After may_handle said no: asks it again.
+  virtual void go_on() {}
+  // Called whenever nothing queued is left: it has been sent, or there is nobody to send it to any more. For
+  // replies that are produced in pieces. Replaces the earlier callback; nullptr ends it.
   virtual void on_drained(std::function<void()> callback) = 0;
 };
 

@@ -1,9 +1,13 @@
 // Connection and Channel against each other over a real socket: framing, descriptors, bad input.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "rpc/channel.h"
 #include "rpc/connection.h"
@@ -153,6 +157,64 @@ TEST(Conversation, AnnouncedDescriptorsMustCome) {
   const std::string bytes = greeting() + frame_header({0, 3});
   ASSERT_EQ(write(pair.client.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   EXPECT_FALSE(server.wait());
+}
+
+// One request is handled each time that somebody says so.
+TEST(Conversation, OneRequestATurn) {
+  Pair pair = socket_pair();
+  constexpr int kRequests = 500;
+  std::string requests = greeting();
+  for (int i = 0; i < kRequests; ++i) {
+    const std::string text = std::to_string(i);
+    requests += frame_header({text.size(), 0}) + text;
+  }
+  ASSERT_EQ(send_bytes(pair.client.get(), requests, {}, MSG_DONTWAIT), static_cast<ssize_t>(requests.size()));
+  pair.client.reset();
+  os::EventLoop loop;
+  std::unique_ptr<Connection> connection;
+  bool turn = false;
+  int turns = 0, handled = 0;
+  connection = Connection::start(loop, std::move(pair.server), kMaxRequestBytes,
+                                 {.on_frame =
+                                      [&](std::string_view frame, std::vector<os::UniqueFd>) {
+                                        EXPECT_EQ(frame, std::to_string(handled++));
+                                        EXPECT_EQ(handled, turns);
+                                      },
+                                  .on_close = [&](Status) { loop.stop(); },
+                                  .may_handle =
+                                      [&] {
+                                        if (std::exchange(turn, false)) return true;
+                                        loop.post([&] {
+                                          turn = true;
+                                          ++turns;
+                                          connection->go_on();
+                                        });
+                                        return false;
+                                      }});
+  loop.run();
+  EXPECT_EQ(handled, kRequests);
+}
+
+TEST(Conversation, WhoeverWaitsForATurnIsNotReadFrom) {
+  Pair pair = socket_pair();
+  os::EventLoop loop;
+  const auto connection =
+      Connection::start(loop, std::move(pair.server), kMaxRequestBytes,
+                        {.on_frame = {}, .on_close = [&](Status) {}, .may_handle = [] { return false; }});
+  std::thread thread([&] { loop.run(); });
+  std::string requests = greeting();
+  while (requests.size() < 1 << 20) requests += frame_header({1000, 0}) + std::string(1000, 'r');
+  constexpr size_t kMost = size_t{8} << 20;
+  size_t taken = 0;
+  pollfd room{pair.client.get(), POLLOUT, 0};
+  while (taken < kMost && ::poll(&room, 1, 300) == 1) {
+    const std::string_view rest = std::string_view(requests).substr(taken % requests.size());
+    if (const ssize_t sent = send_bytes(pair.client.get(), rest, {}, MSG_DONTWAIT); sent > 0)
+      taken += static_cast<size_t>(sent);
+  }
+  loop.stop();
+  thread.join();
+  EXPECT_LT(taken, kMost);  // a socket holds some hundred KiB
 }
 
 TEST(Conversation, BothSidesNameAnotherProtocolVersion) {
