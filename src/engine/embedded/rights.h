@@ -15,7 +15,13 @@
 #include "base/result.h"
 #include "engine/embedded/job_matcher.h"
 #include "engine/embedded/kept_answers.h"
+#include "model/job_spec.pb.h"
+#include "node/launch.pb.h"
 #include "rpc/messages.pb.h"
+
+namespace minke::model {
+enum AdminLevel : int;
+}  // namespace minke::model
 
 namespace minke::model {
 enum AdminLevel : int;

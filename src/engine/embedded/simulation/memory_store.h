@@ -7,7 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+#include "model/step_record.pb.h"
 #include "store/store.h"
+
+namespace minke::model {
+class JobRecord;
+}  // namespace minke::model
 
 namespace minke::engine::simulation {
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/daemon.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
@@ -22,8 +23,13 @@
 #include "engine/embedded/server.h"
 #include "engine/embedded/simulation/memory_store.h"
 #include "engine/embedded/simulation/time.h"
+#include "node/launch.pb.h"
 #include "node/launcher_client.h"
 #include "rpc/connection.h"
+
+namespace minke::rpc {
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine::simulation {
 
@@ -137,8 +143,8 @@ class RequestEngine {
     }));
     core_.launcher = launcher_.get();
     Server::Hooks hooks;
-    hooks.status = [] { return rpc::StatusReply(); };
-    hooks.shut_down = [](rpc::ShutdownRequest::Mode, const std::function<void(Status)>& reply) { reply({}); };
+    hooks.status = [] { return api::StatusReply(); };
+    hooks.shut_down = [](api::ShutdownRequest::Mode, const std::function<void(Status)>& reply) { reply({}); };
     hooks.reconfigure = [] { return Status(); };
     server_ = std::make_unique<Server>(core_, os::UniqueFd(), std::move(hooks));
     launcher_->start();

@@ -13,9 +13,19 @@
 #include <string>
 #include <vector>
 
+#include "api/accounting.pb.h"
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/jobs.pb.h"
+#include "api/steps.pb.h"
+#include "api/submission.pb.h"
 #include "engine/embedded/config.h"
 #include "engine/embedded/simulation/request_engine.h"
+#include "model/cluster.pb.h"
+#include "model/job_spec.pb.h"
+#include "model/job_terms.pb.h"
 #include "os/log.h"
+#include "rpc/messages.pb.h"
 #include "rpc/random_message.h"
 
 using namespace minke;
@@ -241,7 +251,7 @@ class Requests {
   }
 
   void submit() {
-    rpc::SubmitRequest request;
+    api::SubmitRequest request;
     std::string key(16, '\0');
     ++keys_;
     for (size_t i = 0; i < sizeof(keys_); ++i) key[i] = static_cast<char>(keys_ >> (8 * i));
@@ -286,7 +296,7 @@ class Requests {
   }
 
   void create_step() {
-    rpc::CreateStepRequest request;
+    api::CreateStepRequest request;
     request.set_key("0123456789abcde" + std::string(1, static_cast<char>(choices_.byte())));
     request.set_job_id(some_job());
     request.mutable_spec()->add_argv("true");
@@ -304,7 +314,7 @@ class Requests {
 
   // Tasks of an array by ranges, which may overlap.
   void act_on_tasks() {
-    rpc::JobSelector selector;
+    api::JobSelector selector;
     selector.set_job_id(some_job());
     for (size_t left = choices_.below(4); left > 0; --left) {
       model::IndexRange& range = *selector.add_tasks();
@@ -316,13 +326,13 @@ class Requests {
                                      rpc::ClientMessage::kRequeue, rpc::ClientMessage::kTop,
                                      rpc::ClientMessage::kSuspend, rpc::ClientMessage::kHold};
     const uint32_t kind = kNumbers[choices_.below(std::size(kNumbers))];
-    rpc::HoldRequest hold;  // the selectors are the first field of all of these
+    api::HoldRequest hold;  // the selectors are the first field of all of these
     *hold.add_jobs() = selector;
     if (choices_.below(4) == 1) *hold.add_jobs() = selector;
     if (kind == rpc::ClientMessage::kHold)
-      hold.set_kind(static_cast<rpc::HoldRequest::Kind>(choices_.below(3)));
+      hold.set_kind(static_cast<api::HoldRequest::Kind>(choices_.below(3)));
     if (kind != rpc::ClientMessage::kSignal) return ask(user(), kind, hold.SerializeAsString());
-    rpc::SignalRequest signal;
+    api::SignalRequest signal;
     *signal.mutable_filter()->mutable_jobs() = hold.jobs();
     signal.set_signal(static_cast<uint32_t>(choices_.below(4)) * 9 % 19);
     ask(user(), kind, signal.SerializeAsString());
@@ -349,14 +359,14 @@ class Requests {
   }
 
   void show_everything() {
-    rpc::QueryJobsRequest brief;
+    api::QueryJobsRequest brief;
     brief.set_brief(true);
     brief.mutable_filter()->set_all_states(true);
     ask(0, rpc::ClientMessage::kQueryJobs, brief.SerializeAsString());
     brief.set_brief(false);
     ask(0, rpc::ClientMessage::kQueryJobs, brief.SerializeAsString());
     ask(0, rpc::ClientMessage::kQuerySteps, "");
-    rpc::QueryAccountingRequest accounting;
+    api::QueryAccountingRequest accounting;
     accounting.set_with_steps(true);
     ask(0, rpc::ClientMessage::kQueryAccounting, accounting.SerializeAsString());
   }

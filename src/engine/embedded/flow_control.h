@@ -1,0 +1,71 @@
+// How much flows between the daemon and its clients at a time, in both directions.
+//
+// What comes: large requests of one user are let in one after the other where together they would exceed his
+// budget, and each request waits for its user's turn (turns.h). What goes: who has not read his answers is
+// asked nothing more and told nothing more until he has. A long answer is made in pieces, each in its user's
+// turn and only when what there is has been read, so that neither its length nor a slow reader costs
+// others time, or the daemon memory. What is told unasked, as the end of a job, is bounded by a budget.
+//
+// Invariants: a request that waits is handled once its user's turn has come, nothing of an earlier one is
+// under way on its connection, and nearly all of what was sent on it has been read. State's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "engine/embedded/connected_client.h"
+#include "engine/embedded/turns.h"
+
+namespace minke::engine {
+
+struct Core;
+
+// Has a piece of an answer made when the next one may be. A piece hands it on to the one after it.
+using Later = std::function<void(std::function<void()> piece)>;
+
+class FlowControl {
+ public:
+  // `drop`: closes the connection of a client, not within a call of this.
+  FlowControl(Core& core, std::function<void(ConnectedClient&)> drop);
+  ~FlowControl();
+
+  // What a request takes until it has been answered: whoever will answer it holds it.
+  class Ticket;
+  Result<std::shared_ptr<Ticket>> begin(ConnectedClient& client);
+  // For an answer in pieces: until it is forgotten, the client's next request waits.
+  Later in_pieces(const std::shared_ptr<ConnectedClient>& client);
+
+  // A large request is coming (rpc::Connection).
+  bool admit_frame(const std::shared_ptr<ConnectedClient>& client, size_t bytes);
+  Status hold_descriptors(ConnectedClient& client, size_t held);
+  bool may_handle(const std::shared_ptr<ConnectedClient>& client);
+  // Answers of one user that he has not read are bounded together. One connection may have a larger answer,
+  // or nobody could see a large cluster whole. False: the client is dropped as soon as nobody is at work with
+  // it.
+  bool may_hold_unread(ConnectedClient& client);
+  void was_read(const std::shared_ptr<ConnectedClient>& client);  // all that was sent
+  void room_was_made(uint32_t uid);  // in this user's budget: who is held back may try again
+
+ private:
+  struct HeldBack {
+    std::weak_ptr<ConnectedClient> client;
+    size_t bytes;
+  };
+  class Answer;
+  void stand_in_line(const std::shared_ptr<ConnectedClient>& client);
+  void add_piece(const std::shared_ptr<ConnectedClient>& client, std::function<void()> piece);
+  void let_in(uint32_t uid);
+
+  Core& core_;
+  std::function<void(ConnectedClient&)> drop_;
+  std::unordered_map<uint32_t, std::deque<HeldBack>> held_back_;  // by user, in the order in which they came
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Turns turns_;  // may hold the last of an Answer: it goes first
+};
+
+}  // namespace minke::engine
