@@ -19,7 +19,7 @@
 #include "api/daemon.pb.h"
 #include "cli/guard.h"
 #include "cli/links.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "node/control_groups.h"
@@ -88,7 +88,7 @@ void check_configuration(const std::string& home, std::vector<Finding>& findings
     return;
   }
   const model::NodeRecord machine = node::discover_machine();
-  const auto config = engine::load_configuration(home, path, machine);
+  const auto config = config::load_configuration(home, path, machine);
   if (!config) {
     findings.push_back(
         {Level::kBad, config.error().message,

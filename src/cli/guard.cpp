@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/result.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "node/discovery.h"
 #include "node/guard.h"
 #include "os/files.h"
@@ -63,7 +63,7 @@ Status write_guarded(const std::string& home, const Guarded& guarded) {
 // The device files of all GPUs that the cluster offers.
 Result<std::vector<dev_t>> gpu_files(const std::string& home) {
   const auto config =
-      engine::load_configuration(home, os::configuration_path(home), node::discover_machine());
+      config::load_configuration(home, os::configuration_path(home), node::discover_machine());
   if (!config) return failure(config.error());
   std::set<dev_t> devices;
   for (const auto& node : config->nodes) {

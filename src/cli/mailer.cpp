@@ -18,7 +18,7 @@
 #include "cli/mail/mime.h"
 #include "cli/mail/send.h"
 #include "cli/minke.h"
-#include "engine/embedded/config_helpers.h"
+#include "config/helper_settings.h"
 #include "engine/open.h"
 #include "environment/job_paths.h"
 #include "model/job_record.pb.h"
@@ -142,7 +142,7 @@ int mailer(const std::string& home, const std::string& configuration) {
   if (!cluster) return 1;
   std::optional<os::Rights> rights;
   if (os::is_shared(home)) {
-    auto found = mail_program_rights(engine::read_helper_settings(configuration).mail_run_as);
+    auto found = mail_program_rights(config::read_helper_settings(configuration).mail_run_as);
     if (!found) {
       for (const model::MailMessage& message : batch.messages())
         report(message.id(), "later", header_text(found.error().message));

@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 #include "cli/sacctmgr/session.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "engine/embedded/scheduling.h"
 #include "model/cluster.pb.h"
 #include "node/discovery.h"
@@ -249,7 +249,7 @@ class Cluster {
       return failure(options.trace +
                      " does not say how many processors there are: give --processors or --config");
     }
-    auto config = engine::load_configuration("", options.config, node::discover_machine());
+    auto config = config::load_configuration("", options.config, node::discover_machine());
     if (!config) return failure(config.error());
     machine_.emplace(engine::build_machine(config->nodes, config->partitions, config->licenses));
     processors_ = 0;
@@ -289,10 +289,10 @@ class Cluster {
   }
 
   Status set_up_accounts(const SimulateOptions& options, const sim::Trace& trace,
-                         const engine::Configuration& config) {
+                         const config::Configuration& config) {
     multifactor_ = config.priority.multifactor;
-    using engine::PreemptMode;
-    using engine::PreemptType;
+    using config::PreemptMode;
+    using config::PreemptType;
     preempts_ = config.preemption.type != PreemptType::kNone;
     if (preempts_ && config.preemption.mode == PreemptMode::kSuspend)
       return failure(options.config + ": jobs that are suspended for others are not replayed");

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/complain.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "node/discovery.h"
 #include "node/launcher.h"
 #include "os/files.h"
@@ -129,7 +129,7 @@ std::string tmp_root_elsewhere() {
   const std::string path = os::configuration_path(os::kSharedHome);
   const auto text = path.empty() ? Result<std::string>(failure("none")) : os::read_file(path, kMostBytes);
   if (!text) return "";
-  const auto config = engine::parse_configuration(*text, path, node::discover_machine());
+  const auto config = config::parse_configuration(*text, path, node::discover_machine());
   return config ? config->tmp_root : "";
 }
 

@@ -28,8 +28,8 @@
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
 #include "cli/storage/tier_places.h"
-#include "engine/embedded/config.h"
-#include "engine/embedded/config_helpers.h"
+#include "config/configuration.h"
+#include "config/helper_settings.h"
 #include "model/cluster.pb.h"
 #include "node/discovery.h"
 #include "os/beneath.h"
@@ -52,8 +52,8 @@ constexpr size_t kMaxFileBytes = 4 << 20;
 constexpr std::chrono::hours kPurging{1};  // of one place; what is left then is left to the next time
 
 struct Keeper {
-  engine::Configuration config;
-  engine::HelperSettings settings;
+  config::Configuration config;
+  config::HelperSettings settings;
   std::string home;
   std::vector<storage::Tier> tiers;
   bool shared = false;
@@ -267,14 +267,14 @@ int storage_keep_main(int argc, char** argv) {
   keeper.next = keeper.now + kMostSeconds;
   const auto text = os::read_file(argv[2], kMaxFileBytes);
   const model::NodeRecord machine = node::discover_machine();
-  auto config = text ? engine::parse_configuration(*text, argv[2], machine)
-                     : Result<engine::Configuration>(failure(text.error()));
+  auto config = text ? config::parse_configuration(*text, argv[2], machine)
+                     : Result<config::Configuration>(failure(text.error()));
   if (!config) {
     print_error(kName, config.error().message);
     return 1;
   }
   keeper.config = std::move(*config);
-  keeper.settings = engine::read_helper_settings(argv[2]);
+  keeper.settings = config::read_helper_settings(argv[2]);
   keeper.tiers = keeper.config.storage.tiers(keeper.home);
   os::raise_descriptor_limit();
   ::umask(0022);

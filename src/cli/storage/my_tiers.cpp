@@ -50,7 +50,7 @@ Result<TierConfiguration> tier_configuration() {
   if (path.empty()) return configuration;
   const auto text = os::read_file(path, kMaxFileBytes);
   if (!text) return failure(path + ": " + text.error().message);
-  auto read = engine::parse_storage(*text, path);
+  auto read = config::parse_storage(*text, path);
   if (!read) return failure(read.error());
   configuration.storage = *read;
   configuration.tiers = read->tiers(*home);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/config_storage.h"
+#include "config/storage.h"
 #include "storage/tiers.h"
 
 namespace minke::cli {
@@ -27,7 +27,7 @@ Person whoever_runs_this();
 Result<Person> person_named(const std::string& user);
 
 struct TierConfiguration {
-  engine::StorageConfiguration storage;
+  config::StorageConfiguration storage;
   std::string home;                  // the cluster's
   std::vector<storage::Tier> tiers;  // none: the cluster has none
 };

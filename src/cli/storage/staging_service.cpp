@@ -23,7 +23,7 @@
 #include "cli/fetch.h"
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
-#include "engine/embedded/config_helpers.h"
+#include "config/helper_settings.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "rpc/socket.h"
@@ -188,7 +188,7 @@ int stage_server_main(int argc, char** argv) {
     }
     const pid_t child = ::fork();
     if (child == 0) {
-      serve(socket.get(), peer, tmp_root, engine::read_helper_settings(configuration).cache_quota);
+      serve(socket.get(), peer, tmp_root, config::read_helper_settings(configuration).cache_quota);
       ::_exit(0);
     }
     if (child > 0) busy[child] = peer.uid;

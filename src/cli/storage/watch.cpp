@@ -14,7 +14,7 @@
 #include "cli/storage/names.h"
 #include "cli/storage/storage.h"
 #include "cli/storage/tier_places.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "model/cluster.pb.h"
 #include "node/discovery.h"
 #include "os/files.h"
@@ -67,8 +67,8 @@ int storage_watch_main(int argc, char** argv) {
   const bool shared = os::is_shared(home);
   const auto text = os::read_file(argv[2], kMaxFileBytes);
   const model::NodeRecord machine = node::discover_machine();
-  auto config = text ? engine::parse_configuration(*text, argv[2], machine)
-                     : Result<engine::Configuration>(failure(text.error()));
+  auto config = text ? config::parse_configuration(*text, argv[2], machine)
+                     : Result<config::Configuration>(failure(text.error()));
   if (!config) return fail(config.error().message);
   const auto tiers = config->storage.tiers(home);
   os::raise_descriptor_limit();

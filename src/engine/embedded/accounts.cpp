@@ -97,7 +97,7 @@ Accounts::Accounts(Core& core) : core_(core), usage_(core.config.priority.half_l
 // ---- whose job it is ----------------------------------------------------------------------------------
 
 Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const std::string& user) const {
-  const AccountingPolicy& policy = core_.config.accounting;
+  const config::AccountingPolicy& policy = core_.config.accounting;
   const std::string partition = first_of(spec.partition());
   std::string wanted;
   for (const char c : spec.account()) wanted += text::to_lower(c);
@@ -150,7 +150,7 @@ Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const 
 Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {
   Charge charge;
   if (!book_.configured()) return charge;
-  const AccountingPolicy& policy = core_.config.accounting;
+  const config::AccountingPolicy& policy = core_.config.accounting;
   const auto association = association_for(spec, core_.state.user_name(uid));
   if (!association) return failure(association.error());
   if (*association != nullptr) {
@@ -338,17 +338,17 @@ std::optional<StateReason> Accounts::refuse(uint32_t group) {
 // ---- usage and fair share -----------------------------------------------------------------------------
 
 void Accounts::reset_usage_if_due(int64_t now) {
-  const UsageReset period = core_.config.priority.reset;
-  if (period == UsageReset::kNone) return;
+  const config::UsageReset period = core_.config.priority.reset;
+  if (period == config::UsageReset::kNone) return;
   const auto wall = static_cast<time_t>(now);
   std::tm begin{};
   localtime_r(&wall, &begin);
   begin.tm_hour = begin.tm_min = begin.tm_sec = 0;
   begin.tm_isdst = -1;
-  if (period == UsageReset::kWeekly) begin.tm_mday -= begin.tm_wday;
-  if (period == UsageReset::kMonthly) begin.tm_mday = 1;
-  if (period == UsageReset::kQuarterly) begin.tm_mday = 1, begin.tm_mon -= begin.tm_mon % 3;
-  if (period == UsageReset::kYearly) begin.tm_mday = 1, begin.tm_mon = 0;
+  if (period == config::UsageReset::kWeekly) begin.tm_mday -= begin.tm_wday;
+  if (period == config::UsageReset::kMonthly) begin.tm_mday = 1;
+  if (period == config::UsageReset::kQuarterly) begin.tm_mday = 1, begin.tm_mon -= begin.tm_mon % 3;
+  if (period == config::UsageReset::kYearly) begin.tm_mday = 1, begin.tm_mon = 0;
   const int64_t since = std::mktime(&begin);
   if (usage_since_ >= since) return;
   const bool first = usage_since_ == 0;

@@ -21,38 +21,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/budgets.h"
 
 namespace minke::engine {
 
-enum class Budget : uint8_t {
-  kConnections,
-  kDescriptors,         // sent along, and not handed on yet
-  kReceivedBytes,       // of requests that are coming
-  kUnreadBytes,         // of answers
-  kSpecificationBytes,  // of jobs that wait or run
-  kDependencies,        // of jobs that wait or run
-  kSteps,               // that wait or run
-  kWaitingStepBytes,
-  kWaitingRequests,  // that have not been answered yet
-  kNotices,          // a minute
-};
-constexpr size_t kBudgets = 10;
-
-struct BudgetLimits {
-  std::array<uint64_t, kBudgets> users{}, operators{};
-};
-
-// What the configuration sets: [budgets], [budgets.operators].
-struct BudgetSettings {
-  std::vector<std::pair<Budget, uint64_t>> users, operators;
-};
-
-// The name of a budget in the configuration and in the documentation, "waiting_requests".
-std::string_view budget_name(Budget budget);
-// As documented (docs/shared.md). `spare_descriptors`: what all clients together may have.
-BudgetLimits default_budgets(uint64_t spare_descriptors);
-// The same with what is set; operators have no less than users.
-BudgetLimits budget_limits(const BudgetSettings& settings, uint64_t spare_descriptors);
+using config::Budget;
+using config::BudgetLimits;
+using config::kBudgets;
 
 class Budgets {
   struct Usage;
@@ -70,31 +45,31 @@ class Budgets {
 
    private:
     friend class Budgets;
-    Charge(std::shared_ptr<Usage> usage, Budget budget, uint64_t amount);
+    Charge(std::shared_ptr<Usage> usage, config::Budget budget, uint64_t amount);
     std::shared_ptr<Usage> usage_;
-    Budget budget_ = Budget::kConnections;
+    config::Budget budget_ = config::Budget::kConnections;
     uint64_t amount_ = 0;
   };
 
   // `is_operator`: whether a user has the larger budgets.
-  Budgets(BudgetLimits limits, std::function<bool(uint32_t uid)> is_operator);
+  Budgets(config::BudgetLimits limits, std::function<bool(uint32_t uid)> is_operator);
 
   // Error: it would be more than the user may have.
-  Result<Charge> take(uint32_t uid, Budget budget, uint64_t amount);
+  Result<Charge> take(uint32_t uid, config::Budget budget, uint64_t amount);
   // Of what is there already, and cannot be refused: counted against what is asked for later.
-  Charge adopt(uint32_t uid, Budget budget, uint64_t amount);
+  Charge adopt(uint32_t uid, config::Budget budget, uint64_t amount);
   // The charge is for so much from now on. An error leaves it as it was.
-  Status resize(uint32_t uid, Charge& charge, Budget budget, uint64_t amount);
+  Status resize(uint32_t uid, Charge& charge, config::Budget budget, uint64_t amount);
 
-  uint64_t used(uint32_t uid, Budget budget) const;
-  uint64_t limit(uint32_t uid, Budget budget) const;
-  void set_limits(BudgetLimits limits) { limits_ = limits; }
+  uint64_t used(uint32_t uid, config::Budget budget) const;
+  uint64_t limit(uint32_t uid, config::Budget budget) const;
+  void set_limits(config::BudgetLimits limits) { limits_ = limits; }
 
  private:
   std::shared_ptr<Usage> usage_of(uint32_t uid);
-  Error over(uint32_t uid, Budget budget) const;
+  Error over(uint32_t uid, config::Budget budget) const;
 
-  BudgetLimits limits_;
+  config::BudgetLimits limits_;
   std::function<bool(uint32_t uid)> is_operator_;
   std::unordered_map<uint32_t, std::weak_ptr<Usage>> users_;
   size_t forget_at_ = 64;

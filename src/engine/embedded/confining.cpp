@@ -50,7 +50,7 @@ std::string cpus_near_gpus(const Core& core, const NodeAllocation& allocation) {
 }
 
 // Of jobs that find a proxy on their loopback.
-std::string hosts_with_proxy(const Configuration& config) {
+std::string hosts_with_proxy(const config::Configuration& config) {
   return config.home + "/hosts.proxy";
 }
 
@@ -125,7 +125,7 @@ Status keep_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Result<std::string> write_hosts(const Configuration& config) {
+Result<std::string> write_hosts(const config::Configuration& config) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   std::string names;
   for (const NodeRecord& node : config.nodes) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "engine/embedded/job.h"
 #include "environment/job_environment.h"
 
@@ -40,7 +40,7 @@ std::string host_name_of(const Core& core, const std::string& node);
 
 // Writes what jobs find as /etc/hosts: the machine's, and each virtual node's name as this machine's. Returns
 // its path; empty: nothing differs.
-Result<std::string> write_hosts(const Configuration& config);
+Result<std::string> write_hosts(const config::Configuration& config);
 
 // The job's real GPUs on all its nodes, in the order of its allocation.
 std::vector<model::GpuDevice> gpu_devices_of(const Core& core, const Job& job);

@@ -27,7 +27,7 @@
 
 namespace minke::engine {
 
-Core::Core(os::EventLoop& event_loop, Configuration configuration, store::Store& durable_store,
+Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store::Store& durable_store,
            std::function<int64_t()> wall_clock)
     : loop(event_loop),
       config(std::move(configuration)),

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
+#include "config/configuration.h"
 #include "engine/embedded/alarms.h"
 #include "engine/embedded/committer.h"
-#include "engine/embedded/config.h"
 #include "engine/embedded/diagnostics.h"
 #include "engine/embedded/job_events.h"
 #include "engine/embedded/software_environment.h"
@@ -46,12 +46,12 @@ class Triggers;
 class Waiting;
 
 struct Core {
-  Core(os::EventLoop& event_loop, Configuration configuration, store::Store& durable_store,
+  Core(os::EventLoop& event_loop, config::Configuration configuration, store::Store& durable_store,
        std::function<int64_t()> wall_clock);
   ~Core();
 
   os::EventLoop& loop;
-  Configuration config;
+  config::Configuration config;
   store::Store& store;
   std::function<int64_t()> now;  // s since the epoch
   const int64_t started;         // as `now` told then

@@ -18,8 +18,8 @@
 
 #include "api/daemon.pb.h"
 #include "base/version.h"
+#include "config/configuration.h"
 #include "engine/embedded/accounts.h"
-#include "engine/embedded/config.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
@@ -84,7 +84,7 @@ void offer_slurm_conf(const std::string& path) {
 }
 
 // The files that the configuration came from, and those that were looked for and are not there.
-std::vector<api::ConfigurationFile> files_of(const Configuration& config) {
+std::vector<api::ConfigurationFile> files_of(const config::Configuration& config) {
   constexpr size_t kMostBytes = size_t{1} << 20;
   std::vector<std::string> paths = config.files;
   if (config.source_path.empty())
@@ -158,7 +158,7 @@ class Daemon {
   }
 
  private:
-  Result<Configuration> read_configuration(const NodeRecord& machine) const;
+  Result<config::Configuration> read_configuration(const NodeRecord& machine) const;
   void recovered();
   api::StatusReply status() const;
   Status reconfigure();
@@ -199,12 +199,12 @@ Daemon::~Daemon() {
   store_.reset();
 }
 
-Result<Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
+Result<config::Configuration> Daemon::read_configuration(const NodeRecord& machine) const {
   const bool shared = os::is_shared(options_.home);
   // One that was not there when the daemon started may be there now.
   const std::string path =
       options_.config_path.empty() ? os::configuration_path(options_.home) : options_.config_path;
-  auto config = load_configuration(options_.home, path, machine);
+  auto config = config::load_configuration(options_.home, path, machine);
   if (!config) return config;
   for (const std::string& unused : config->unused) os::log_info(unused + " is not used here");
   config->shared = shared;
@@ -428,7 +428,7 @@ Status Daemon::reconfigure() {
   machine.set_version(kVersion);
   auto read = read_configuration(machine);
   if (!read) return failure(read.error().message, kNotSupported);
-  Configuration& config = core_->config;
+  config::Configuration& config = core_->config;
   const auto lasting = [](NodeRecord node) {  // without what changes by itself
     node.clear_boot_time();
     node.clear_cpu_load();

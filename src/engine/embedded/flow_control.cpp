@@ -74,7 +74,7 @@ FlowControl::~FlowControl() {
 Result<std::shared_ptr<FlowControl::Ticket>> FlowControl::begin(ConnectedClient& client) {
   const uint32_t uid = client.peer.uid;
   Budgets::Charge bytes = std::move(client.charges.receiving);
-  auto request = core_.rights->budgets().take(uid, Budget::kWaitingRequests, 1);
+  auto request = core_.rights->budgets().take(uid, config::Budget::kWaitingRequests, 1);
   auto ticket = std::make_shared<Ticket>(*this, uid, request ? std::move(*request) : Budgets::Charge(),
                                          std::move(bytes));
   if (!request) return failure(request.error());
@@ -124,7 +124,7 @@ void FlowControl::was_read(const std::shared_ptr<ConnectedClient>& client) {
 // that has been let in has room for all of itself.
 bool FlowControl::admit_frame(const std::shared_ptr<ConnectedClient>& client, size_t bytes) {
   const uint32_t uid = client->peer.uid;
-  auto charge = core_.rights->budgets().take(uid, Budget::kReceivedBytes, bytes);
+  auto charge = core_.rights->budgets().take(uid, config::Budget::kReceivedBytes, bytes);
   if (!charge) {
     held_back_[uid].push_back({client, bytes});
     return false;
@@ -134,8 +134,8 @@ bool FlowControl::admit_frame(const std::shared_ptr<ConnectedClient>& client, si
 }
 
 Status FlowControl::hold_descriptors(ConnectedClient& client, size_t held) {
-  const Status room =
-      core_.rights->budgets().resize(client.peer.uid, client.charges.descriptors, Budget::kDescriptors, held);
+  const Status room = core_.rights->budgets().resize(client.peer.uid, client.charges.descriptors,
+                                                     config::Budget::kDescriptors, held);
   if (room) return {};
   client.send_error(0, room.error());
   client.connection->flush();
@@ -146,11 +146,12 @@ bool FlowControl::may_hold_unread(ConnectedClient& client) {
   const uint32_t uid = client.peer.uid;
   const uint64_t unsent = client.connection->unsent_bytes();
   Budgets::Charge& charge = client.charges.unread;
-  if (unsent <= charge.amount() || core_.rights->budgets().resize(uid, charge, Budget::kUnreadBytes, unsent))
+  if (unsent <= charge.amount() ||
+      core_.rights->budgets().resize(uid, charge, config::Budget::kUnreadBytes, unsent))
     return true;
-  if (core_.rights->budgets().used(uid, Budget::kUnreadBytes) == charge.amount()) {
+  if (core_.rights->budgets().used(uid, config::Budget::kUnreadBytes) == charge.amount()) {
     charge = {};
-    charge = core_.rights->budgets().adopt(uid, Budget::kUnreadBytes, unsent);
+    charge = core_.rights->budgets().adopt(uid, config::Budget::kUnreadBytes, unsent);
     return true;
   }
   os::log_user_warning("answers", uid, "asks, and does not read the answers");
@@ -171,8 +172,9 @@ void FlowControl::let_in(uint32_t uid) {
   std::deque<HeldBack> waiting = std::exchange(held_back->second, {});
   while (!waiting.empty()) {
     const auto client = waiting.front().client.lock();
-    const uint64_t most = core_.rights->budgets().limit(uid, Budget::kReceivedBytes);
-    if (client && core_.rights->budgets().used(uid, Budget::kReceivedBytes) + waiting.front().bytes > most)
+    const uint64_t most = core_.rights->budgets().limit(uid, config::Budget::kReceivedBytes);
+    if (client &&
+        core_.rights->budgets().used(uid, config::Budget::kReceivedBytes) + waiting.front().bytes > most)
       break;
     waiting.pop_front();
     if (client && client->connection) client->connection->resume();

@@ -20,10 +20,11 @@ struct Kept {
 
 std::shared_ptr<const Submission> keep_submission(Core& core, uint32_t uid, Submission submission) {
   const auto kept = std::make_shared<Kept>();
-  kept->bytes = core.rights->budgets().adopt(uid, Budget::kSpecificationBytes, submission.spec_bytes.size());
+  kept->bytes =
+      core.rights->budgets().adopt(uid, config::Budget::kSpecificationBytes, submission.spec_bytes.size());
   if (submission.uses_dependencies)
     kept->dependencies = core.rights->budgets().adopt(
-        uid, Budget::kDependencies, static_cast<uint64_t>(submission.spec().dependencies_size()));
+        uid, config::Budget::kDependencies, static_cast<uint64_t>(submission.spec().dependencies_size()));
   kept->submission = std::move(submission);
   return {kept, &kept->submission};
 }
@@ -34,10 +35,10 @@ Status has_room_for(Core& core, uint32_t uid, const std::vector<model::JobSpec>&
     bytes += spec.ByteSizeLong();
     dependencies += static_cast<uint64_t>(spec.dependencies_size());
   }
-  if (const auto room = core.rights->budgets().take(uid, Budget::kSpecificationBytes, bytes); !room)
+  if (const auto room = core.rights->budgets().take(uid, config::Budget::kSpecificationBytes, bytes); !room)
     return failure(room.error());
   if (dependencies == 0) return {};
-  if (const auto room = core.rights->budgets().take(uid, Budget::kDependencies, dependencies); !room)
+  if (const auto room = core.rights->budgets().take(uid, config::Budget::kDependencies, dependencies); !room)
     return failure(room.error());
   return {};
 }

@@ -15,7 +15,7 @@ using namespace model;
 
 namespace {
 
-bool has_prologs(const PrologConfiguration& config) {
+bool has_prologs(const config::PrologConfiguration& config) {
   return !config.prolog.empty() || !config.epilog.empty() || !config.prolog_slurmctld.empty() ||
          !config.epilog_slurmctld.empty();
 }

@@ -308,7 +308,7 @@ void Mail::report(const std::string& line) {
 
 void Mail::try_later(MailMessage& message, const std::string& reason) {
   const int64_t now = core_.now();
-  const MailConfiguration& config = *core_.config.mail;
+  const config::MailConfiguration& config = *core_.config.mail;
   if (now >= message.time() + int64_t{config.give_up_hours} * kHourSeconds) {
     os::log_warning(described(message) + " could not be sent for " + std::to_string(config.give_up_hours) +
                     " hours and is given up: " + reason);

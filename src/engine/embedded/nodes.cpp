@@ -5,6 +5,7 @@
 
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
+#include "config/partition_fields.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
@@ -306,7 +307,7 @@ Status Nodes::change_partition(const api::UpdatePartitionRequest& request) {
     next.set_created(true);
   }
   for (const api::Field& field : request.fields()) {
-    if (const Status applied = apply_partition_field(next, field, nodes_); !applied) return applied;
+    if (const Status applied = config::apply_partition_field(next, field, nodes_); !applied) return applied;
   }
   if (!next.qos().empty() && core_.accounts->book().qos(next.qos()) == nullptr)
     return failure("", kInvalidQos);

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "api/field.pb.h"
+#include "api/updates.pb.h"
 #include "base/result.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "model/cluster.pb.h"
+#include "model/job_spec.pb.h"
 #include "store/store.h"
 
 namespace minke::api {
@@ -73,11 +76,8 @@ class Nodes {
   std::map<std::string, std::string> lost_gpus_;
 };
 
-// One NAME=VALUE of `scontrol update partition`, applied; what is not done here is refused with a reason.
-// `nodes`: all that there are. Pure.
-Status apply_partition_field(model::PartitionRecord& partition, const api::Field& field,
-                             const std::vector<model::NodeRecord>& nodes);
-// The same for a node. `busy`: jobs hold some of it. Pure.
+// One NAME=VALUE of `scontrol update node`, applied; what is not done here is refused with a reason. `busy`:
+// jobs hold some of it. Pure.
 Status apply_node_field(model::NodeRecord& node, const api::Field& field, bool busy);
 
 // Whether its jobs may start: a partition that drains takes no new ones, but runs those that it has.

@@ -43,23 +43,23 @@ void Preemption::remember_suspended() {
 }
 
 bool Preemption::enabled() const {
-  return core_.config.preemption.type != PreemptType::kNone;
+  return core_.config.preemption.type != config::PreemptType::kNone;
 }
 
-PreemptMode Preemption::mode_of(const Job& running) const {
-  const PreemptionPolicy& policy = core_.config.preemption;
+config::PreemptMode Preemption::mode_of(const Job& running) const {
+  const config::PreemptionPolicy& policy = core_.config.preemption;
   std::string own;
-  if (policy.type == PreemptType::kQos) {
+  if (policy.type == config::PreemptType::kQos) {
     if (const QosRecord* qos = core_.accounts->book().qos(running.qos)) own = qos->preempt_mode();
   } else if (const PartitionRecord* partition = core_.nodes->find_partition(running.details->partition)) {
     own = partition->preempt_mode();
   }
-  const auto mode = parse_preempt_mode(own);
+  const auto mode = config::parse_preempt_mode(own);
   return mode ? *mode : policy.mode;
 }
 
 uint32_t Preemption::grace_seconds(const Job& running) const {
-  if (core_.config.preemption.type == PreemptType::kQos) {
+  if (core_.config.preemption.type == config::PreemptType::kQos) {
     const QosRecord* qos = core_.accounts->book().qos(running.qos);
     return qos == nullptr ? 0 : qos->grace_seconds();
   }
@@ -73,11 +73,11 @@ int64_t Preemption::grace_end(const Job& running) const {
 }
 
 bool Preemption::requeues(const Job& running) const {
-  return mode_of(running) == PreemptMode::kRequeue && running.requeue_allowed && running.has_script();
+  return mode_of(running) == config::PreemptMode::kRequeue && running.requeue_allowed && running.has_script();
 }
 
 uint64_t Preemption::rank_of(const Job& running) const {
-  if (core_.config.preemption.type == PreemptType::kQos) {
+  if (core_.config.preemption.type == config::PreemptType::kQos) {
     const QosRecord* qos = core_.accounts->book().qos(running.qos);
     return qos == nullptr ? 0 : qos->priority();
   }
@@ -86,7 +86,7 @@ uint64_t Preemption::rank_of(const Job& running) const {
 }
 
 bool Preemption::may_preempt(const Job& waiting, const std::string& partition, const Job& running) const {
-  if (core_.config.preemption.type == PreemptType::kQos) {
+  if (core_.config.preemption.type == config::PreemptType::kQos) {
     const QosRecord* own = core_.accounts->book().qos(waiting.qos);
     const QosRecord* other = core_.accounts->book().qos(running.qos);
     return own != nullptr && other != nullptr &&
@@ -155,10 +155,10 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
       later.release(placement);
       continue;
     }
-    const PreemptMode mode = mode_of(*job);
+    const config::PreemptMode mode = mode_of(*job);
     // What is suspended goes on alone, which components do not.
-    if (job->state != JOB_RUNNING || leader->state != JOB_RUNNING || mode == PreemptMode::kOff ||
-        (component && mode == PreemptMode::kSuspend)) {
+    if (job->state != JOB_RUNNING || leader->state != JOB_RUNNING || mode == config::PreemptMode::kOff ||
+        (component && mode == config::PreemptMode::kSuspend)) {
       spared.insert(leader->id);
       continue;
     }
@@ -166,7 +166,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
     one.jobs.push_back(job);
     one.rank = std::max(one.rank, rank_of(*job));
     sched::Placement& frees = one.frees.emplace_back(placement);
-    if (mode == PreemptMode::kSuspend) {
+    if (mode == config::PreemptMode::kSuspend) {
       frees.licenses.clear();
       for (sched::NodeShare& share : frees.nodes) {
         share.memory_mib = 0;
@@ -266,7 +266,7 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
     if (!may_preempt(job, partition, one)) continue;
     freed.push_back(one.frees);
     const Job& first = *one.jobs.front();
-    gone.push_back(now + (mode_of(first) == PreemptMode::kSuspend ? 0 : grace_seconds(first)));
+    gone.push_back(now + (mode_of(first) == config::PreemptMode::kSuspend ? 0 : grace_seconds(first)));
   }
   const auto chosen = sched::choose_victims(later, request, freed, now);
   if (!chosen || chosen->empty()) return std::nullopt;
@@ -284,7 +284,7 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
 
 void Preemption::ask(Job& component) {
   Job& running = component.het_job_id == 0 ? component : *core_.state.find(component.het_job_id);
-  if (mode_of(running) == PreemptMode::kSuspend) {
+  if (mode_of(running) == config::PreemptMode::kSuspend) {
     suspended_.insert(running.id);
     remember_suspended();
     (void)core_.lifecycle->suspend(running);

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/embedded/config_policy.h"
+#include "config/policy.h"
 #include "engine/embedded/job.h"
 #include "sched/forecast.h"
 #include "sched/machine.h"
@@ -32,7 +32,7 @@ class Preemption {
 
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
   bool enabled() const;
-  PreemptMode mode_of(const Job& running) const;
+  config::PreemptMode mode_of(const Job& running) const;
   // s since the epoch at which a job that has been asked must be gone; 0: it has not been asked.
   int64_t grace_end(const Job& running) const;
   bool requeues(const Job& running) const;  // it would go back to the queue

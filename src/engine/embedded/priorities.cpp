@@ -156,7 +156,7 @@ void Priorities::policy_changed() {
 void Priorities::query(const api::QueryPrioritiesRequest& request, Viewer viewer,
                        api::PrioritiesReply& reply) const {
   const JobMatcher matcher(request.filter(), viewer);
-  const PriorityPolicy& policy = core_.config.priority;
+  const config::PriorityPolicy& policy = core_.config.priority;
   reply.set_multifactor(policy.multifactor);
   api::PriorityWeights& weights = *reply.mutable_weights();
   weights.set_age(policy.weights.age);

@@ -96,7 +96,7 @@ void Prologs::forget(uint32_t job_id) {
 
 std::vector<std::string> Prologs::first_nodes(const Job& job) const {
   std::vector<std::string> names;
-  const PrologConfiguration& config = core_.config.prologs;
+  const config::PrologConfiguration& config = core_.config.prologs;
   if (config.prolog.empty() || !job.details || job.details->nodes.empty()) return names;
   if (config.at_allocation) {
     for (const NodeAllocation& node : job.details->nodes) names.push_back(node.node());
@@ -156,7 +156,7 @@ void Prologs::go_on_starting(uint32_t job_id, uint32_t run_number) {
   Job* job = core_.state.find(job_id);
   if (job == nullptr || job->restarts != run_number || job->completing || !holds_back(*job)) return;
   Of& mine = of(*job);
-  const PrologConfiguration& config = core_.config.prologs;
+  const config::PrologConfiguration& config = core_.config.prologs;
   if (!config.prolog_slurmctld.empty() && !mine.progress.slurmctld_done()) {
     if (mine.running > 0) return;
     return run(*job, config.prolog_slurmctld, environment::kPrologSlurmctld, "",
@@ -236,7 +236,7 @@ void Prologs::prolog_failed(Job& job, bool hold) {
 // ---- before a step ----------------------------------------------------------------------------------
 
 void Prologs::before_step(Job& job, const std::vector<std::string>& nodes, std::function<void(bool)> then) {
-  const PrologConfiguration& config = core_.config.prologs;
+  const config::PrologConfiguration& config = core_.config.prologs;
   if (config.prolog.empty()) return then(true);
   Of& mine = of(job);
   std::vector<std::string> missing = nodes;
@@ -286,7 +286,7 @@ bool Prologs::ends(const Job& job) const {
 }
 
 bool Prologs::before_end(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
-  const PrologConfiguration& config = core_.config.prologs;
+  const config::PrologConfiguration& config = core_.config.prologs;
   const bool any = !config.epilog.empty() || !config.epilog_slurmctld.empty();
   const Of* known = find(job);
   if (!any && (known == nullptr || known->running == 0)) {
@@ -322,7 +322,7 @@ void Prologs::cancelled(const Job& job) {
 void Prologs::run_epilogs(Job& job) {
   Of& mine = of(job);
   if (mine.running > 0) return;  // one of its prologs, whose end comes back here
-  const PrologConfiguration& config = core_.config.prologs;
+  const config::PrologConfiguration& config = core_.config.prologs;
   const auto ended = [&](const std::string& node) {
     return [this, id = job.id, run_number = job.restarts, node](const PrologOutcome& outcome) {
       epilog_ended(id, run_number, node, outcome);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/embedded/config_prologs.h"
+#include "config/prologs.h"
 #include "engine/embedded/task_prologs.h"
 #include "environment/prolog_environment.h"
 #include "model/job_record.pb.h"
@@ -15,17 +15,17 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
-TEST(PrologConfiguration, InSlurmsWords) {
-  PrologConfiguration config;
+TEST(config::PrologConfiguration, InSlurmsWords) {
+  config::PrologConfiguration config;
   const auto set = [&](const char* name, const char* value) {
-    return set_prolog_parameter(config, name, value, true);
+    return config::set_prolog_parameter(config, name, value, true);
   };
-  EXPECT_TRUE(is_prolog_parameter("PROLOG") && is_prolog_parameter("srunepilog"));
-  EXPECT_FALSE(is_prolog_parameter("ResvProlog") || is_prolog_parameter("Prologue"));
+  EXPECT_TRUE(config::is_prolog_parameter("PROLOG") && config::is_prolog_parameter("srunepilog"));
+  EXPECT_FALSE(config::is_prolog_parameter("ResvProlog") || config::is_prolog_parameter("Prologue"));
   EXPECT_EQ(*set("prolog", "/a, /b/*"), true);
   EXPECT_EQ(*set("Prolog", "/c"), true);
   EXPECT_EQ(config.prolog, (Paths{"/a", "/b/*", "/c"}));
-  EXPECT_EQ(prolog_parameter(config, "Prolog"), "/a,/b/*,/c");
+  EXPECT_EQ(config::prolog_parameter(config, "Prolog"), "/a,/b/*,/c");
   EXPECT_FALSE(set("Epilog", "relative"));
   EXPECT_FALSE(set("TaskProlog", "relative"));
   EXPECT_EQ(*set("TaskProlog", "/t"), true);
@@ -33,27 +33,27 @@ TEST(PrologConfiguration, InSlurmsWords) {
   EXPECT_EQ(config.task_prolog, "");
   EXPECT_EQ(*set("PrologFlags", "contain,SERIAL"), true);
   EXPECT_TRUE(config.at_allocation && config.one_at_a_time);
-  EXPECT_EQ(prolog_parameter(config, "PrologFlags"), "Contain,Serial");
+  EXPECT_EQ(config::prolog_parameter(config, "PrologFlags"), "Contain,Serial");
   EXPECT_EQ(*set("PrologFlags", "NoHold"), true);
   EXPECT_FALSE(config.at_allocation || config.one_at_a_time);
   EXPECT_FALSE(set("PrologFlags", "Allok"));
-  EXPECT_EQ(prolog_parameter(config, "PrologEpilogTimeout"), "65534");
+  EXPECT_EQ(config::prolog_parameter(config, "PrologEpilogTimeout"), "65534");
   EXPECT_EQ(*set("PrologEpilogTimeout", "30"), true);
-  EXPECT_EQ(prolog_parameter(config, "PrologEpilogTimeout"), "30");
+  EXPECT_EQ(config::prolog_parameter(config, "PrologEpilogTimeout"), "30");
   EXPECT_FALSE(set("PrologEpilogTimeout", "soon"));
   EXPECT_FALSE(set("PrologEpilogTimeout", "65535"));
 }
 
-TEST(PrologConfiguration, WithoutWhatThisMachineLacks) {
-  PrologConfiguration config;
-  EXPECT_EQ(*set_prolog_parameter(config, "Prolog", "/bin/sh,/not/there", false), false);
+TEST(config::PrologConfiguration, WithoutWhatThisMachineLacks) {
+  config::PrologConfiguration config;
+  EXPECT_EQ(*config::set_prolog_parameter(config, "Prolog", "/bin/sh,/not/there", false), false);
   EXPECT_EQ(config.prolog, Paths{"/bin/sh"});
-  EXPECT_EQ(*set_prolog_parameter(config, "Epilog", "/not/there/*", false), false);
-  EXPECT_EQ(*set_prolog_parameter(config, "Epilog", "/bin/*.none", false), true);
-  EXPECT_EQ(*set_prolog_parameter(config, "SrunProlog", "/not/there", false), false);
-  EXPECT_TRUE(check_prologs(config, false));
+  EXPECT_EQ(*config::set_prolog_parameter(config, "Epilog", "/not/there/*", false), false);
+  EXPECT_EQ(*config::set_prolog_parameter(config, "Epilog", "/bin/*.none", false), true);
+  EXPECT_EQ(*config::set_prolog_parameter(config, "SrunProlog", "/not/there", false), false);
+  EXPECT_TRUE(config::check_prologs(config, false));
   config.task_epilog = "/not/there";
-  EXPECT_FALSE(check_prologs(config, true));
+  EXPECT_FALSE(config::check_prologs(config, true));
 }
 
 TEST(PrologEnvironment, HoldsWhatTheContextHas) {
@@ -126,7 +126,7 @@ TEST(PrologEnvironment, IsBoundedWhateverTheJobSays) {
 }
 
 TEST(TaskPrologs, NothingWhereNoneIsConfigured) {
-  PrologConfiguration config;
+  config::PrologConfiguration config;
   EXPECT_TRUE(task_prolog_words(config, true).empty());
   config.task_epilog = "/e";
   EXPECT_EQ(task_prolog_words(config, true),

@@ -7,7 +7,7 @@
 #include "api/diagnostics.pb.h"
 #include "api/field.pb.h"
 #include "api/machine.pb.h"
-#include "engine/embedded/config_listing.h"
+#include "config/listing.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
@@ -91,7 +91,7 @@ void Queries::partitions(const Part& part) {
     PartitionRecord& record = *message.mutable_partitions()->add_partitions();
     record = configured;
     if (record.preempt_mode().empty() && core_.preemption->enabled())
-      record.set_preempt_mode(preempt_mode_name(core_.config.preemption.mode));
+      record.set_preempt_mode(config::preempt_mode_name(core_.config.preemption.mode));
     const auto names = text::expand_hostlist(record.nodes());
     for (const NodeRecord& node : core_.nodes->nodes()) {
       if (!names || std::find(names->begin(), names->end(), node.name()) == names->end()) continue;
@@ -131,7 +131,7 @@ void Queries::configuration(const Part& part) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   const uint32_t uid = ::geteuid();
-  for (auto& [name, value] : list_configuration({.config = core_.config,
+  for (auto& [name, value] : config::list_configuration({.config = core_.config,
                              .started = core_.started,
                              .next_job_id = core_.state.next_job_id(),
                              .host = host,

@@ -10,11 +10,11 @@
 
 #include "api/field.pb.h"
 #include "engine/embedded/reservations.h"
-#include "engine/embedded/word.h"
 #include "model/error.h"
 #include "text/duration.h"
 #include "text/number.h"
 #include "text/timestamp.h"
+#include "text/word.h"
 
 namespace minke::engine {
 
@@ -43,10 +43,10 @@ Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
     return {};
   }
   const auto found = std::find_if(kFlags.begin(), kFlags.end(), [&](std::string_view flag) {
-    return is(flag, word) || (word.size() >= 4 && text::starts_with_ignoring_case(flag, word));
+    return text::is(flag, word) || (word.size() >= 4 && text::starts_with_ignoring_case(flag, word));
   });
-  if (is(word, "STATIC_ALLOC")) return set_flag(record, "STATIC", set);
-  if (is(word, "LICENSE_ONLY")) return set_flag(record, "ANY_NODES", set);
+  if (text::is(word, "STATIC_ALLOC")) return set_flag(record, "STATIC", set);
+  if (text::is(word, "LICENSE_ONLY")) return set_flag(record, "ANY_NODES", set);
   if (found == kFlags.end())
     return failure("Flags=" + std::string(word) + " is not done here", kNotSupported);
   std::vector<std::string> flags;
@@ -139,7 +139,7 @@ Status apply_reservation_field(ReservationRecord& record, const api::Field& fiel
                                ReservationPlace& place) {
   const std::string& name = field.name();
   const std::string& value = field.value();
-  if (is(name, "StartTime")) {
+  if (text::is(name, "StartTime")) {
     const auto time = text::parse_time(value, now);
     if (!time) return failure(time.error().message, kInvalidTimeValue);
     const int64_t length = record.end_time() - record.start_time();
@@ -147,26 +147,26 @@ Status apply_reservation_field(ReservationRecord& record, const api::Field& fiel
     if (length > 0) record.set_end_time(*time + length);
     return {};
   }
-  if (is(name, "EndTime")) {
+  if (text::is(name, "EndTime")) {
     const auto time = text::parse_time(value, now);
     if (!time) return failure(time.error().message, kInvalidTimeValue);
     record.set_end_time(*time);
     return {};
   }
-  if (is(name, "Duration")) return set_duration(record, value);
-  if (is(name, "Nodes")) {
+  if (text::is(name, "Duration")) return set_duration(record, value);
+  if (text::is(name, "Nodes")) {
     place.nodes = value;
     return {};
   }
-  if (is(name, "NodeCnt") || is(name, "CoreCnt")) {
+  if (text::is(name, "NodeCnt") || text::is(name, "CoreCnt")) {
     std::vector<uint32_t> counts;
     for (const std::string_view word : text::split(value, ',')) {
       const auto count = text::parse_unsigned(word, 1 << 20);
       if (!count || *count == 0) return failure(name + "=" + value, kInvalidNodeCount);
       counts.push_back(static_cast<uint32_t>(*count));
     }
-    if (is(name, "NodeCnt") && counts.size() > 1) return failure(name + "=" + value, kInvalidNodeCount);
-    if (is(name, "NodeCnt")) {
+    if (text::is(name, "NodeCnt") && counts.size() > 1) return failure(name + "=" + value, kInvalidNodeCount);
+    if (text::is(name, "NodeCnt")) {
       record.set_node_count(counts.front());
     } else {
       record.set_core_count(std::accumulate(counts.begin(), counts.end(), 0u));
@@ -174,15 +174,15 @@ Status apply_reservation_field(ReservationRecord& record, const api::Field& fiel
     }
     return {};
   }
-  if (is(name, "PartitionName")) {
+  if (text::is(name, "PartitionName")) {
     record.set_partition(value);
     return {};
   }
-  if (is(name, "Users") || is(name, "Accounts")) {
-    bool denied = is(name, "Users") ? record.users_denied() : record.accounts_denied();
-    auto* names = is(name, "Users") ? record.mutable_users() : record.mutable_accounts();
+  if (text::is(name, "Users") || text::is(name, "Accounts")) {
+    bool denied = text::is(name, "Users") ? record.users_denied() : record.accounts_denied();
+    auto* names = text::is(name, "Users") ? record.mutable_users() : record.mutable_accounts();
     set_names(names, denied, value);
-    if (is(name, "Accounts")) {
+    if (text::is(name, "Accounts")) {
       record.set_accounts_denied(denied);
       return {};
     }
@@ -192,7 +192,7 @@ Status apply_reservation_field(ReservationRecord& record, const api::Field& fiel
     }
     return {};
   }
-  if (is(name, "Flags")) {
+  if (text::is(name, "Flags")) {
     std::string_view list = value;
     // As in Slurm, "=" adds to what there is too.
     const bool remove = list.starts_with('-');
@@ -203,7 +203,7 @@ Status apply_reservation_field(ReservationRecord& record, const api::Field& fiel
     }
     return {};
   }
-  if (is(name, "Groups")) {
+  if (text::is(name, "Groups")) {
     bool denied = false;
     set_names(record.mutable_groups(), denied, value);
     if (denied) return failure("Groups are those that may use it: none can be denied", kNotSupported);
@@ -212,15 +212,15 @@ Status apply_reservation_field(ReservationRecord& record, const api::Field& fiel
     }
     return {};
   }
-  if (is(name, "Licenses")) {
+  if (text::is(name, "Licenses")) {
     record.set_licenses(value);
     return {};
   }
-  if (is(name, "Features")) {
+  if (text::is(name, "Features")) {
     record.set_features(value);
     return {};
   }
-  if (is(name, "Comment")) {
+  if (text::is(name, "Comment")) {
     record.set_comment(value);
     return {};
   }

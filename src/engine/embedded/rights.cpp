@@ -9,9 +9,9 @@
 #include <string>
 
 #include "api/explanation.pb.h"
+#include "config/budgets.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/budgets.h"
-#include "engine/embedded/config_budgets.h"
 #include "engine/embedded/core.h"
 #include "model/accounts.pb.h"
 #include "model/error.h"
@@ -72,7 +72,8 @@ uint32_t primary_group_of(uint32_t uid) {
 Rights::Rights(Core& core)
     : core_(core),
       budgets_(std::make_unique<Budgets>(
-          budget_limits(load_budget_settings(core.config.source_path), os::spare_descriptors()),
+          config::budget_limits(config::load_budget_settings(core.config.source_path),
+                                os::spare_descriptors()),
           [this](uint32_t uid) { return is_operator(uid); })),
       primary_groups_(kMostKept),
       strangers_(kMostKept),
@@ -82,7 +83,7 @@ Rights::~Rights() = default;
 
 void Rights::reconfigured() {
   budgets_->set_limits(
-      budget_limits(load_budget_settings(core_.config.source_path), os::spare_descriptors()));
+      config::budget_limits(config::load_budget_settings(core_.config.source_path), os::spare_descriptors()));
 }
 
 uint32_t Rights::primary_group(uint32_t uid) {

@@ -14,7 +14,7 @@
 
 #include "accounts/tres_weights.h"
 #include "base/result.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "engine/embedded/job.h"
 #include "model/cluster.pb.h"
 #include "model/job_spec.pb.h"

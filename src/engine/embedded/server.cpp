@@ -54,7 +54,7 @@ void Server::admit(const rpc::Peer& peer, const Connect& connect) {
   client->peer = peer;
   // Personal mode: the socket's mode keeps others out; this is the second lock on that door.
   if (!core_.rights->may_connect(client->peer.uid)) return;
-  auto charge = core_.rights->budgets().take(client->peer.uid, Budget::kConnections, 1);
+  auto charge = core_.rights->budgets().take(client->peer.uid, config::Budget::kConnections, 1);
   if (!charge) {
     os::log_user_warning("connections", client->peer.uid, "has too many connections");
     return refuse(connect({}), charge.error());

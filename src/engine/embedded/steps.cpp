@@ -199,11 +199,11 @@ Status Steps::create_new(Job& running, const api::CreateStepRequest& request,
 
 Result<Steps::Waiting::Charges> Steps::charges_for(uint32_t uid, const api::CreateStepRequest& request,
                                                    size_t descriptors) {
-  auto step = core_.rights->budgets().take(uid, Budget::kSteps, 1);
+  auto step = core_.rights->budgets().take(uid, config::Budget::kSteps, 1);
   if (!step) return failure(step.error());
-  auto bytes = core_.rights->budgets().take(uid, Budget::kWaitingStepBytes, request.ByteSizeLong());
+  auto bytes = core_.rights->budgets().take(uid, config::Budget::kWaitingStepBytes, request.ByteSizeLong());
   if (!bytes) return failure(bytes.error());
-  auto held = core_.rights->budgets().take(uid, Budget::kDescriptors, descriptors);
+  auto held = core_.rights->budgets().take(uid, config::Budget::kDescriptors, descriptors);
   if (!held) return failure(held.error());
   return Waiting::Charges{std::move(*step), std::move(*bytes), std::move(*held)};
 }

@@ -25,7 +25,7 @@ StorageKeeping::StorageKeeping(Core& core) : core_(core), timer_(core.loop.make_
 StorageKeeping::~StorageKeeping() = default;
 
 void StorageKeeping::start() {
-  const StorageConfiguration& config = core_.config.storage;
+  const config::StorageConfiguration& config = core_.config.storage;
   timer_->cancel();
   std::vector<std::string> watcher, server;
   if (::geteuid() == 0 && !config.profile.empty() && config.hold_jobs)

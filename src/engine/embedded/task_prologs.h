@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/embedded/config_prologs.h"
+#include "config/prologs.h"
 
 namespace minke::engine {
 
-inline std::vector<std::string> task_prolog_words(const PrologConfiguration& config, bool script) {
+inline std::vector<std::string> task_prolog_words(const config::PrologConfiguration& config, bool script) {
   if (config.task_prolog.empty() && config.task_epilog.empty()) return {};
   std::vector<std::string> words = {"/proc/self/exe", "task", script ? "--system=script" : "--system=task"};
   if (!config.task_prolog.empty()) words.push_back("--prolog=" + config.task_prolog);

@@ -18,7 +18,7 @@ namespace minke::engine::simulation {
 
 using namespace model;
 
-Configuration simulated_configuration(const std::string& home, uint32_t cpus) {
+config::Configuration simulated_configuration(const std::string& home, uint32_t cpus) {
   constexpr uint64_t kMemoryMib = 64000;
   NodeRecord node;
   node.set_name("node1");
@@ -27,7 +27,7 @@ Configuration simulated_configuration(const std::string& home, uint32_t cpus) {
   node.set_cores_per_socket(cpus);
   node.set_threads_per_core(1);
   node.set_memory_mib(kMemoryMib);
-  auto config = parse_configuration("", home + "/minke.toml", node);
+  auto config = config::parse_configuration("", home + "/minke.toml", node);
   MINKE_CHECK(config.has_value());
   config->home = home;
   config->tmp_root = home + "/tmp";

@@ -21,7 +21,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/restart.h"
 #include "engine/embedded/server.h"
@@ -41,7 +41,7 @@ class ServerMessage;
 namespace minke::engine::simulation {
 
 // A cluster of one node: many CPUs, nothing measured, no GPUs.
-Configuration simulated_configuration(const std::string& home, uint32_t cpus = 8);
+config::Configuration simulated_configuration(const std::string& home, uint32_t cpus = 8);
 // A batch job's request with a key of its own. `program`: "run=30 exit=0 term=5", as Machine reads it.
 api::SubmitRequest batch_request(const std::string& key, const std::string& program, const std::string& home);
 
@@ -84,7 +84,7 @@ class Client {
 class Engine {
  public:
   struct Options {
-    Configuration config = {};
+    config::Configuration config = {};
     std::string boot_id = {};
     std::function<Agenda::Time()> commit_delay = {};   // none: a millisecond each
     std::function<Agenda::Time()> message_delay = {};  // of clients; none: at once

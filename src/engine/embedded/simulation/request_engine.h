@@ -130,7 +130,7 @@ class RequestEngine {
  public:
   using OnAnswer = std::function<void(uint32_t uid, const rpc::ServerMessage&)>;
 
-  RequestEngine(Configuration configuration, std::shared_ptr<MemoryStore> store, OnAnswer on_answer)
+  RequestEngine(config::Configuration configuration, std::shared_ptr<MemoryStore> store, OnAnswer on_answer)
       : store_(std::move(store)),
         on_answer_(std::move(on_answer)),
         core_(loop_, std::move(configuration), *store_, [this] { return now_; }),

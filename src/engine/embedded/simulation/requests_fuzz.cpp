@@ -19,7 +19,7 @@
 #include "api/jobs.pb.h"
 #include "api/steps.pb.h"
 #include "api/submission.pb.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "engine/embedded/simulation/request_engine.h"
 #include "model/cluster.pb.h"
 #include "model/job_spec.pb.h"
@@ -60,9 +60,9 @@ class Home {
   std::filesystem::path path_;
 };
 
-engine::Configuration configuration() {
+config::Configuration configuration() {
   static const Home home;
-  static const engine::Configuration made = [] {
+  static const config::Configuration made = [] {
     model::NodeRecord machine;
     machine.set_name("here");
     machine.set_cpus(4);
@@ -70,7 +70,7 @@ engine::Configuration configuration() {
     machine.set_cores_per_socket(4);
     machine.set_threads_per_core(1);
     machine.set_memory_mib(8000);
-    auto config = engine::parse_configuration(
+    auto config = config::parse_configuration(
         "kill_wait = 1\nmax_array_size = 1001\nmax_job_count = 2000\n"
         "[licenses]\nmatlab = 4\n"
         "[[node]]\nname = \"n[1-3]\"\ncpus = 4\nmemory = \"4000M\"\ngpus = \"a100:2\"\n"

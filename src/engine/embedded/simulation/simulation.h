@@ -163,7 +163,7 @@ class Simulation {
   Disk disk_;
   Machine machine_;
   LauncherHost host_;
-  Configuration config_;
+  config::Configuration config_;
   std::unique_ptr<Engine> engine_;  // while there is one
   bool daemon_is_due_ = false;
   bool faults_ = true;

@@ -5,15 +5,16 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/config.h"
-#include "engine/embedded/toml.h"
+#include "config/configuration.h"
+#include "config/toml.h"
+#include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
 
 namespace minke::model {
 class NodeRecord;
 }  // namespace minke::model
 
-namespace minke::engine {
+namespace minke::config {
 
 // Both add to `config`. Errors name `path` and the line. `machine`: where the table does not say.
 Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
@@ -26,4 +27,4 @@ Status add_shards(model::NodeRecord& node, uint32_t each);
 
 // Adds what is counted, but not there. Fails where it is more than a node can have.
 Status add_virtual_gres(model::NodeRecord& node, const std::vector<model::Gres>& offered);
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "sched/priority.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 class Table;
 
@@ -62,4 +62,4 @@ void read_accounting(Table& table, AccountingPolicy& policy);
 void read_priority(Table& table, PriorityPolicy& policy);
 void read_preemption(Table& table, PreemptionPolicy& policy);
 
-}  // namespace minke::engine
+}  // namespace minke::config

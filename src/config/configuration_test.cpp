@@ -1,11 +1,11 @@
 // minke.toml: what it may say, and what is said of mistakes in it.
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 
 #include <gtest/gtest.h>
 
 #include "model/cluster.pb.h"
 
-namespace minke::engine {
+namespace minke::config {
 namespace {
 
 model::NodeRecord machine() {
@@ -133,4 +133,4 @@ TEST(Configuration, NamesFileLineAndKeyOfAMistake) {
 }
 
 }  // namespace
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -1,10 +1,10 @@
-#include "engine/embedded/config_machine.h"
+#include "config/machine.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
 
-#include "engine/embedded/config_table.h"
+#include "config/table.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
 #include "sched/layout.h"
@@ -13,7 +13,7 @@
 #include "text/number.h"
 #include "text/tres.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 // Of GPUs that are virtual all of them; of others those of one, until it is known how many GPUs there are.
 Status add_shards(model::NodeRecord& node, uint32_t each) {
@@ -234,4 +234,4 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
   return {};
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -1,11 +1,11 @@
-#include "engine/embedded/config_policy.h"
+#include "config/policy.h"
 
 #include <algorithm>
 #include <array>
 
-#include "engine/embedded/config_table.h"
+#include "config/table.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 std::optional<PreemptMode> parse_preempt_mode(std::string word) {
   for (char& c : word) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -120,4 +120,4 @@ void read_priority(Table& table, PriorityPolicy& policy) {
   });
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

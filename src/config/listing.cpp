@@ -1,4 +1,4 @@
-#include "engine/embedded/config_listing.h"
+#include "config/listing.h"
 
 #include <algorithm>
 #include <iterator>
@@ -11,7 +11,7 @@
 #include "text/number.h"
 #include "text/timestamp.h"
 
-namespace minke::engine {
+namespace minke::config {
 namespace {
 
 std::string seconds(uint32_t count) {
@@ -383,4 +383,4 @@ bool is_listed_parameter(std::string_view name) {
   });
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -1,4 +1,4 @@
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,12 +12,12 @@
 #include <sstream>
 #include <string_view>
 
-#include "engine/embedded/config_budgets.h"
-#include "engine/embedded/config_machine.h"
-#include "engine/embedded/config_policy.h"
-#include "engine/embedded/config_slurm.h"
-#include "engine/embedded/config_storage.h"
-#include "engine/embedded/config_table.h"
+#include "config/budgets.h"
+#include "config/machine.h"
+#include "config/policy.h"
+#include "config/slurm_conf.h"
+#include "config/storage.h"
+#include "config/table.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
 #include "model/mail.pb.h"
@@ -33,7 +33,7 @@
 #include "text/number.h"
 #include "text/tres.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 namespace {
 
@@ -317,4 +317,4 @@ Result<Configuration> load_configuration(const std::string& home, const std::str
   return config;
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

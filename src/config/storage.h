@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "storage/tiers.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 class Table;
 
@@ -26,4 +26,4 @@ StorageConfiguration read_storage(Table& table);
 // Of a configuration's text, for commands. Errors name file, line and what was expected.
 Result<StorageConfiguration> parse_storage(const std::string& text, const std::string& path);
 
-}  // namespace minke::engine
+}  // namespace minke::config

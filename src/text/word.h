@@ -6,10 +6,10 @@
 
 #include "text/number.h"
 
-namespace minke::engine {
+namespace minke::text {
 
 inline bool is(std::string_view given, std::string_view name) {
-  return text::equals_ignoring_case(given, name);
+  return equals_ignoring_case(given, name);
 }
 
-}  // namespace minke::engine
+}  // namespace minke::text

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/embedded/config_slurm.h"
+#include "config/slurm_conf.h"
 #include "model/cluster.pb.h"
 
 using namespace minke;
@@ -19,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   machine.set_cores_per_socket(4);
   machine.set_threads_per_core(1);
   machine.set_memory_mib(8000);
-  auto config = engine::parse_configuration("", "minke.toml", machine);
+  auto config = config::parse_configuration("", "minke.toml", machine);
   MINKE_CHECK(config.has_value());
-  const Status applied = engine::apply_slurm_conf(
+  const Status applied = config::apply_slurm_conf(
       {.path = "slurm.conf", .text = std::string(reinterpret_cast<const char*>(data), size)}, machine,
       [](const std::string&) -> Result<std::string> { return "KillWait=4\nInclude again\n"; }, *config);
   if (!applied) {

@@ -1,4 +1,4 @@
-#include "engine/embedded/config_parameters.h"
+#include "config/parameters.h"
 
 #include <algorithm>
 #include <array>
@@ -6,15 +6,15 @@
 
 #include "accounts/tres_weights.h"
 #include "api/field.pb.h"
-#include "engine/embedded/config_listing.h"
-#include "engine/embedded/nodes.h"
-#include "engine/embedded/word.h"
+#include "config/listing.h"
+#include "config/partition_fields.h"
 #include "model/cluster.pb.h"
 #include "text/duration.h"
 #include "text/licenses.h"
 #include "text/number.h"
+#include "text/word.h"
 
-namespace minke::engine {
+namespace minke::config {
 namespace {
 
 using Value = const std::string&;
@@ -31,8 +31,8 @@ Status number(Value value, uint64_t least, uint64_t most, Target& target) {
 }
 
 Status flag(Value value, bool& target) {
-  const bool yes = is(value, "YES") || is(value, "TRUE") || is(value, "UP") || value == "1";
-  if (!yes && !is(value, "NO") && !is(value, "FALSE") && !is(value, "DOWN") && value != "0")
+  const bool yes = text::is(value, "YES") || text::is(value, "TRUE") || text::is(value, "UP") || value == "1";
+  if (!yes && !text::is(value, "NO") && !text::is(value, "FALSE") && !text::is(value, "DOWN") && value != "0")
     return failure("must be YES or NO");
   target = yes;
   return {};
@@ -145,9 +145,10 @@ constexpr Parameter kUsed[] = {
     {"DisableRootJobs", [](Configuration& c, Value v) { return of_partitions(c, "DisableRootJobs", v); }},
     {"EnforcePartLimits",
      [](Configuration& config, Value value) -> Status {
-       if (!is(value, "ALL") && !is(value, "ANY") && !is(value, "NO") && !is(value, "YES"))
+       if (!text::is(value, "ALL") && !text::is(value, "ANY") && !text::is(value, "NO") &&
+           !text::is(value, "YES"))
          return failure("must be ALL, ANY or NO");
-       config.all_partitions_must_fit = is(value, "ALL") || is(value, "YES");
+       config.all_partitions_must_fit = text::is(value, "ALL") || text::is(value, "YES");
        return {};
      }},
     {"FirstJobId", whole<&Configuration::first_job_id, 1, 0x03ffffff>},
@@ -203,9 +204,9 @@ constexpr Parameter kUsed[] = {
      }},
     {"PriorityType",
      [](Configuration& config, Value value) -> Status {
-       if (!is(value, "priority/basic") && !is(value, "priority/multifactor"))
+       if (!text::is(value, "priority/basic") && !text::is(value, "priority/multifactor"))
          return failure("must be priority/basic or priority/multifactor");
-       config.priority.multifactor = is(value, "priority/multifactor");
+       config.priority.multifactor = text::is(value, "priority/multifactor");
        return {};
      }},
     {"PriorityUsageResetPeriod", set_usage_reset},
@@ -233,7 +234,7 @@ constexpr Parameter kUsed[] = {
      }},
     {"SelectType",
      [](Configuration& config, Value value) -> Status {
-       if (!is(value, "select/linear")) return {};
+       if (!text::is(value, "select/linear")) return {};
        return of_partitions(config, "OverSubscribe", "EXCLUSIVE");
      }},
     {"TaskPlugin",
@@ -297,26 +298,27 @@ constexpr std::string_view kKnown[] = {"AccountingStorageLoc",
 std::string preempt_mode_without_gang(std::string_view value) {
   std::string modes;
   for (const std::string_view word : text::split(value, ',')) {
-    if (is(text::trim(word), "GANG")) continue;
+    if (text::is(text::trim(word), "GANG")) continue;
     modes.append(modes.empty() ? "" : ",").append(text::trim(word));
   }
   return modes;
 }
 
 Result<bool> set_parameter(Configuration& config, const std::string& name, const std::string& value) {
-  const auto* const used = std::find_if(std::begin(kUsed), std::end(kUsed),
-                                        [&](const Parameter& parameter) { return is(name, parameter.name); });
+  const auto* const used = std::find_if(std::begin(kUsed), std::end(kUsed), [&](const Parameter& parameter) {
+    return text::is(name, parameter.name);
+  });
   if (used != std::end(kUsed)) {
     if (const Status set = used->set(config, value); !set) return failure(set.error());
     return true;
   }
   if (is_prolog_parameter(name)) return set_prolog_parameter(config.prologs, name, value, config.shared);
-  if (is(name, "SchedulerParameters")) {
+  if (text::is(name, "SchedulerParameters")) {
     constexpr std::string_view kNoHold = "nohold_on_prolog_fail";
     config.prologs.hold_when_failed = true;
     bool others = false;
     for (const std::string_view word : text::split(value, ',')) {
-      if (is(text::trim(word), kNoHold)) {
+      if (text::is(text::trim(word), kNoHold)) {
         config.prologs.hold_when_failed = false;
       } else if (!text::trim(word).empty()) {
         others = true;
@@ -324,13 +326,13 @@ Result<bool> set_parameter(Configuration& config, const std::string& name, const
     }
     return !others;
   }
-  if (is(name, "PriorityFlags")) {
+  if (text::is(name, "PriorityFlags")) {
     config.priority.max_tres = text::upper_case(value).find("MAX_TRES") != std::string::npos;
-    return is(value, "MAX_TRES") || is(value, "FAIR_TREE");
+    return text::is(value, "MAX_TRES") || text::is(value, "FAIR_TREE");
   }
   const bool known = is_listed_parameter(name) ||
                      std::any_of(std::begin(kKnown), std::end(kKnown),
-                                 [&](std::string_view parameter) { return is(name, parameter); });
+                                 [&](std::string_view parameter) { return text::is(name, parameter); });
   if (!known) return failure("no parameter of slurm.conf");
   return false;
 }
@@ -358,4 +360,4 @@ void inherit_partition_defaults(Configuration& config) {
   }
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

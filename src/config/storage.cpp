@@ -1,11 +1,11 @@
-#include "engine/embedded/config_storage.h"
+#include "config/storage.h"
 
 #include <sstream>
 
-#include "engine/embedded/config_table.h"
+#include "config/table.h"
 #include "storage/words.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 namespace {
 
@@ -104,4 +104,4 @@ Result<StorageConfiguration> parse_storage(const std::string& text, const std::s
   return read;
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

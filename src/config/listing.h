@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 // What is not in the configuration.
 struct ListingFacts {
@@ -32,4 +32,4 @@ std::vector<std::pair<std::string, std::string>> list_configuration(const Listin
 // Whether the list has a parameter of that name, in any case.
 bool is_listed_parameter(std::string_view name);
 
-}  // namespace minke::engine
+}  // namespace minke::config

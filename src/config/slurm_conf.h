@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
+#include "model/cluster.pb.h"
 
 namespace minke::model {
 class NodeRecord;
 }  // namespace minke::model
 
-namespace minke::engine {
+namespace minke::config {
 
 struct SlurmConfFile {
   std::string path;  // for messages, and to find the files that it includes
@@ -30,4 +31,4 @@ using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 Status apply_slurm_conf(const SlurmConfFile& file, const model::NodeRecord& machine, const ReadFile& read,
                         Configuration& config);
 
-}  // namespace minke::engine
+}  // namespace minke::config

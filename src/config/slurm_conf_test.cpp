@@ -1,4 +1,4 @@
-#include "engine/embedded/config_slurm.h"
+#include "config/slurm_conf.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "model/cluster.pb.h"
 
-namespace minke::engine {
+namespace minke::config {
 namespace {
 
 model::NodeRecord machine() {
@@ -211,4 +211,4 @@ TEST(SlurmConfiguration, ThisMachinesNodeKeepsItsOwnGpus) {
 }
 
 }  // namespace
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 // Whether it says something here: false for what Slurm knows, and nothing here answers to. Fails on names
 // that Slurm does not know either, and on values that cannot be.
@@ -19,4 +19,4 @@ void inherit_partition_defaults(Configuration& config);
 // The modes of a PreemptMode without GANG, which says how those that are suspended take turns.
 std::string preempt_mode_without_gang(std::string_view value);
 
-}  // namespace minke::engine
+}  // namespace minke::config

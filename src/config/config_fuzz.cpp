@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "model/cluster.pb.h"
 
 using namespace minke;
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   machine.set_cores_per_socket(4);
   machine.set_threads_per_core(1);
   machine.set_memory_mib(8000);
-  const auto config = engine::parse_configuration(std::string(reinterpret_cast<const char*>(data), size),
+  const auto config = config::parse_configuration(std::string(reinterpret_cast<const char*>(data), size),
                                                   "minke.toml", machine);
   if (!config) {
     MINKE_CHECK(!config.error().message.empty());

@@ -1,4 +1,4 @@
-#include "engine/embedded/config_slurm.h"
+#include "config/slurm_conf.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,10 +7,9 @@
 
 #include "accounts/tres_weights.h"
 #include "api/field.pb.h"
-#include "engine/embedded/config_machine.h"
-#include "engine/embedded/config_parameters.h"
-#include "engine/embedded/nodes.h"
-#include "engine/embedded/word.h"
+#include "config/machine.h"
+#include "config/parameters.h"
+#include "config/partition_fields.h"
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/job_terms.pb.h"
@@ -18,8 +17,9 @@
 #include "text/number.h"
 #include "text/slurm_conf.h"
 #include "text/tres.h"
+#include "text/word.h"
 
-namespace minke::engine {
+namespace minke::config {
 namespace {
 
 using Words = std::vector<std::pair<std::string, std::string>>;
@@ -29,7 +29,8 @@ constexpr int kMaxIncludes = 8;  // one within another
 
 template <size_t kCount>
 bool is_of(std::string_view name, const std::string_view (&known)[kCount]) {
-  return std::any_of(std::begin(known), std::end(known), [&](std::string_view one) { return is(name, one); });
+  return std::any_of(std::begin(known), std::end(known),
+                     [&](std::string_view one) { return text::is(name, one); });
 }
 
 // What is said of nodes that changes nothing, or is read elsewhere here.
@@ -48,7 +49,7 @@ constexpr std::string_view kPartitionWords[] = {
 const std::string* find(const Words& words, std::string_view known) {
   const std::string* found = nullptr;
   for (const auto& [name, value] : words) {
-    if (is(name, known)) found = &value;
+    if (text::is(name, known)) found = &value;
   }
   return found;
 }
@@ -102,13 +103,13 @@ Status Reader::file(const SlurmConfFile& given, int depth) {
 
 Status Reader::line(const text::SlurmConfLine& line, const SlurmConfFile& of, int depth) {
   const auto& [name, value] = line.words.front();
-  if (is(name, "NodeName")) return node(line.words);
-  if (is(name, "NodeSet")) {
+  if (text::is(name, "NodeName")) return node(line.words);
+  if (text::is(name, "NodeSet")) {
     node_sets_.emplace_back(where_, line.words);
     return {};
   }
-  if (is(name, "PartitionName")) {
-    if (is(value, "DEFAULT")) {
+  if (text::is(name, "PartitionName")) {
+    if (text::is(value, "DEFAULT")) {
       partition_defaults_.insert(partition_defaults_.end(), line.words.begin() + 1, line.words.end());
     } else {
       Words words = partition_defaults_;
@@ -117,11 +118,11 @@ Status Reader::line(const text::SlurmConfLine& line, const SlurmConfFile& of, in
     }
     return {};
   }
-  if (is(name, "DownNodes") || is(name, "FrontendName")) {
+  if (text::is(name, "DownNodes") || text::is(name, "FrontendName")) {
     note_unused(name);
     return {};
   }
-  if (is(name, "Include")) return include(value, of, depth);
+  if (text::is(name, "Include")) return include(value, of, depth);
   for (const auto& [parameter, setting] : line.words) {
     const auto used = set_parameter(config_, parameter, setting);
     if (!used) return failure(parameter + "=" + setting + ": " + used.error().message);
@@ -150,13 +151,13 @@ Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
   uint32_t cpus = 0, boards = 1, sockets = 1, each = 0, cores = 1, threads = 1;
   bool any = false, some_cpus = false;
   for (const auto& [name, value] : words) {
-    uint32_t* const target = is(name, "Boards")                      ? &boards
-                             : is(name, "Sockets")                   ? &sockets
-                             : is(name, "SocketsPerBoard")           ? &each
-                             : is(name, "CoresPerSocket")            ? &cores
-                             : is(name, "ThreadsPerCore")            ? &threads
-                             : is(name, "CPUs") || is(name, "Procs") ? &cpus
-                                                                     : nullptr;
+    uint32_t* const target = text::is(name, "Boards")                            ? &boards
+                             : text::is(name, "Sockets")                         ? &sockets
+                             : text::is(name, "SocketsPerBoard")                 ? &each
+                             : text::is(name, "CoresPerSocket")                  ? &cores
+                             : text::is(name, "ThreadsPerCore")                  ? &threads
+                             : text::is(name, "CPUs") || text::is(name, "Procs") ? &cpus
+                                                                                 : nullptr;
     if (target == nullptr) continue;
     const auto parsed = text::parse_unsigned(value, kMaxCpus);
     if (!parsed || *parsed == 0) return failure(name + "=" + value + ": must be a number from 1 to 65536");
@@ -199,7 +200,7 @@ Status Reader::node_gres(const std::string& value, model::NodeRecord& node) {
 }
 
 Status Reader::node(const Words& words) {
-  if (is(words.front().second, "DEFAULT")) {
+  if (text::is(words.front().second, "DEFAULT")) {
     node_defaults_.insert(node_defaults_.end(), words.begin() + 1, words.end());
     return {};
   }
@@ -212,27 +213,29 @@ Status Reader::node(const Words& words) {
   node.clear_features();
   if (const Status set = node_layout(all, node); !set) return set;
   for (const auto& [name, value] : all) {
-    const bool is_memory = is(name, "RealMemory"), is_disk = is(name, "TmpDisk");
-    if (is_memory || is_disk || is(name, "Weight")) {
-      const auto number = text::parse_unsigned(value, is(name, "Weight") ? 0xfffffffe : uint64_t{1} << 40);
+    const bool is_memory = text::is(name, "RealMemory"), is_disk = text::is(name, "TmpDisk");
+    if (is_memory || is_disk || text::is(name, "Weight")) {
+      const auto number =
+          text::parse_unsigned(value, text::is(name, "Weight") ? 0xfffffffe : uint64_t{1} << 40);
       if (!number) return failure(name + "=" + value + ": must be a number");
       if (is_memory) node.set_memory_mib(*number);
       if (is_disk) node.set_tmp_disk_mib(*number);
       if (!is_memory && !is_disk) node.set_weight(static_cast<uint32_t>(*number));
-    } else if (is(name, "Feature") || is(name, "Features")) {
+    } else if (text::is(name, "Feature") || text::is(name, "Features")) {
       node.clear_features();
       for (const std::string_view feature : text::split(value, ','))
         if (!feature.empty()) node.add_features(std::string(feature));
-    } else if (is(name, "State") && !is(value, "UNKNOWN") && !is(value, "IDLE") && !is(value, "CLOUD") &&
-               !is(value, "FUTURE")) {
+    } else if (text::is(name, "State") && !text::is(value, "UNKNOWN") && !text::is(value, "IDLE") &&
+               !text::is(value, "CLOUD") && !text::is(value, "FUTURE")) {
       note_unused("State=" + value);
-    } else if (is(name, "CoreSpecCount") || is(name, "CpuSpecList") || is(name, "MemSpecLimit")) {
+    } else if (text::is(name, "CoreSpecCount") || text::is(name, "CpuSpecList") ||
+               text::is(name, "MemSpecLimit")) {
       note_unused(name);
     } else if (!is_of(name, kNodeWords)) {
       return failure(name + " is not known of nodes");
     }
   }
-  if (const std::string* state = find(all, "State"); state != nullptr && is(*state, "FUTURE")) {
+  if (const std::string* state = find(all, "State"); state != nullptr && text::is(*state, "FUTURE")) {
     future_nodes_.insert(names->begin(), names->end());
     return {};
   }
@@ -271,7 +274,7 @@ Status Reader::node_set(const Words& words) {
 
 Status Reader::partition_nodes(const std::string& value, model::PartitionRecord& partition) {
   std::vector<std::string> members;
-  if (is(value, "ALL")) {
+  if (text::is(value, "ALL")) {
     for (const model::NodeRecord& node : config_.nodes) members.push_back(node.name());
   } else {
     auto expanded = text::expand_hostlist(value);
@@ -303,16 +306,17 @@ Status Reader::partition(const Words& words) {
     if (other.name() == record.name()) return failure("there are two partitions " + record.name());
   }
   for (const auto& [name, value] : words) {
-    if (is(name, "PartitionName") || is(name, "Nodes")) continue;
+    if (text::is(name, "PartitionName") || text::is(name, "Nodes")) continue;
     // Processors belong to one job: to share them is not refused here, as a whole configuration would be with
     // it.
-    if ((is(name, "OverSubscribe") || is(name, "Shared")) && !is(value, "NO") && !is(value, "EXCLUSIVE")) {
+    if ((text::is(name, "OverSubscribe") || text::is(name, "Shared")) && !text::is(value, "NO") &&
+        !text::is(value, "EXCLUSIVE")) {
       note_unused(name + "=" + value);
       continue;
     }
     api::Field field;
     field.set_name(name);
-    field.set_value(is(name, "PreemptMode") ? preempt_mode_without_gang(value) : value);
+    field.set_value(text::is(name, "PreemptMode") ? preempt_mode_without_gang(value) : value);
     const Status applied = apply_partition_field(record, field, config_.nodes);
     if (!applied && applied.error().code == model::kNotSupported && is_of(name, kPartitionWords)) {
       note_unused(name);
@@ -374,4 +378,4 @@ Status apply_slurm_conf(const SlurmConfFile& file, const model::NodeRecord& mach
   return reader.finish();
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -1,4 +1,4 @@
-#include "engine/embedded/config_prologs.h"
+#include "config/prologs.h"
 
 #include <unistd.h>
 
@@ -6,11 +6,11 @@
 #include <array>
 #include <iterator>
 
-#include "engine/embedded/config_table.h"
+#include "config/table.h"
 #include "os/trusted_file.h"
 #include "text/number.h"
 
-namespace minke::engine {
+namespace minke::config {
 namespace {
 
 using Lists = std::vector<std::string> PrologConfiguration::*;
@@ -184,4 +184,4 @@ Status check_prologs(const PrologConfiguration& config, bool shared) {
   return {};
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace minke::engine {
+namespace minke::config {
 
 struct HelperSettings {
   std::string mail_run_as;  // [mail] run_as: whose rights a mail program has; empty: nobody's
@@ -15,4 +15,4 @@ struct HelperSettings {
 // Of a file; without one, or one that is broken by now, what holds by default.
 HelperSettings read_helper_settings(const std::string& path);
 
-}  // namespace minke::engine
+}  // namespace minke::config

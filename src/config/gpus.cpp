@@ -1,13 +1,13 @@
 // Which of the machine's GPUs each node has.
 #include <algorithm>
 
-#include "engine/embedded/config.h"
+#include "config/configuration.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
 #include "node/gpus.pb.h"
 #include "sched/layout.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 namespace {
 
@@ -86,4 +86,4 @@ void give_gpus(Configuration& config, const node::GpuReport& machine) {
   }
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

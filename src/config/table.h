@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/result.h"
-#include "engine/embedded/toml.h"
+#include "config/toml.h"
 #include "text/duration.h"
 #include "text/memory.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 // Reads the keys of one table, and remembers which ones were asked for: what is left over is a mistake of the
 // user's, and said to be one. The first error stays.
@@ -172,4 +172,4 @@ class Table {
   Status outcome_;
 };
 
-}  // namespace minke::engine
+}  // namespace minke::config

@@ -1,10 +1,10 @@
-#include "engine/embedded/config_helpers.h"
+#include "config/helper_settings.h"
 
-#include "engine/embedded/config_table.h"
+#include "config/table.h"
 #include "os/files.h"
 #include "storage/words.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 HelperSettings read_helper_settings(const std::string& path) {
   constexpr size_t kMaxFileBytes = size_t{4} << 20;
@@ -19,4 +19,4 @@ HelperSettings read_helper_settings(const std::string& path) {
   return settings;
 }
 
-}  // namespace minke::engine
+}  // namespace minke::config

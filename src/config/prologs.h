@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace minke::engine {
+namespace minke::config {
 
 class Table;
 
@@ -44,4 +44,4 @@ std::string prolog_parameter(const PrologConfiguration& config, std::string_view
 // Every program must be there; in a shared cluster those that run as root must be root's alone.
 Status check_prologs(const PrologConfiguration& config, bool shared);
 
-}  // namespace minke::engine
+}  // namespace minke::config

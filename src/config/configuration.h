@@ -13,19 +13,20 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/config_policy.h"
-#include "engine/embedded/config_prologs.h"
-#include "engine/embedded/config_storage.h"
+#include "config/policy.h"
+#include "config/prologs.h"
+#include "config/storage.h"
 #include "model/cluster.pb.h"
 #include "model/mail.pb.h"
 #include "model/proxy.pb.h"
+#include "node/gpus.pb.h"
 #include "node/nvml.h"
 
 namespace minke::node {
 class GpuReport;
 }  // namespace minke::node
 
-namespace minke::engine {
+namespace minke::config {
 
 model::MailSettings default_mail_settings();
 
@@ -112,4 +113,4 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
 // node, or the first one that has no virtual ones. What cannot be given goes to gpu_problem.
 void give_gpus(Configuration& config, const node::GpuReport& machine);
 
-}  // namespace minke::engine
+}  // namespace minke::config

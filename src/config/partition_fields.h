@@ -1,0 +1,26 @@
+// The fields of a partition as slurm.conf and `scontrol update partition` set them. Pure.
+#pragma once
+
+#include <vector>
+
+#include "api/field.pb.h"
+#include "base/result.h"
+#include "model/cluster.pb.h"
+
+namespace minke::api {
+class Field;
+}  // namespace minke::api
+
+namespace minke::model {
+class NodeRecord;
+class PartitionRecord;
+}  // namespace minke::model
+
+namespace minke::config {
+
+// One NAME=VALUE of `scontrol update partition`, or of a line of slurm.conf, applied; what is not done here is refused with a reason.
+// `nodes`: all that there are. Pure.
+Status apply_partition_field(model::PartitionRecord& partition, const api::Field& field,
+                             const std::vector<model::NodeRecord>& nodes);
+
+}  // namespace minke::config
