@@ -196,7 +196,7 @@ std::unique_ptr<Client> Engine::connect(const rpc::Peer& peer) {
   const os::UniqueFd other(ends[1]);
   wire->peer.socket = ends[0];
   wire->peer.connected_ticks = std::numeric_limits<uint64_t>::max();
-  server_->admit(peer, [&](rpc::Connection::Callbacks callbacks) {
+  server_->admit(wire->peer, [&](rpc::Connection::Callbacks callbacks) {
     wire->server = std::move(callbacks);
     return std::make_unique<Client::ServerEnd>(wire);
   });
