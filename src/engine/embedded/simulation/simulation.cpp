@@ -17,7 +17,6 @@ namespace {
 
 constexpr int64_t kEpoch = 1'700'000'000;
 constexpr std::chrono::hours kPatience{48};  // virtual: after the faults everything has to drain in it
-constexpr uint32_t kCpus = 8;
 constexpr size_t kMostFindings = 20;
 
 }  // namespace

@@ -44,6 +44,8 @@ class ServerMessage;
 
 namespace minke::engine::simulation {
 
+inline constexpr uint32_t kCpus = 8;  // of the one node
+
 struct SimulationOptions {
   uint64_t seed = 1;
   int64_t seconds = 900;  // of virtual time with requests and faults
@@ -139,6 +141,8 @@ class Simulation {
 
   // simulation_checks.cpp: what must hold
   void check_now();
+  void check_limits();
+  bool is_being_cleared(const Job& job) const;
   void check_acknowledged();
   void check_end();
   using Records = std::vector<store::AccountedJob>;

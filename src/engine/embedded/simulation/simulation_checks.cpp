@@ -55,30 +55,55 @@ void Simulation::check_now() {
     say("daemon ready");
     check_acknowledged();
   }
-  if (over_limit_) return;  // once is enough
+  if (!over_limit_) check_limits();
+}
+
+// What a new launcher still clears away has its place until then, beside what the old one had launched in it
+// since: nothing of it runs.
+bool Simulation::is_being_cleared(const Job& job) const {
+  const node::JobKey run{job.id, job.restarts};
+  return machine_.pids_of(run).empty() &&
+         std::any_of(machine_.starts().begin(), machine_.starts().end(), [&](const Start& start) {
+           return start.launch.job == run && start.launch.kind == STEP_BATCH;
+         });
+}
+
+void Simulation::check_limits() {
   const Core& core = engine_->core();
   uint32_t used = 0;
   std::map<uint32_t, uint32_t> used_by;  // association
-  for (const auto& [id, job] : core.state.jobs()) {
-    // One that is resumed takes back what it has lent, whoever has it.
-    if (!job->holds_nodes() || !job->details || job->details->suspend_time != 0) continue;
-    for (const NodeAllocation& node : job->details->nodes) {
-      used += node.cpus();
-      used_by[job->association] += node.cpus();
+  const auto count = [&](auto&& counts) {
+    used = 0;
+    used_by.clear();
+    for (const auto& [id, job] : core.state.jobs()) {
+      // One that is resumed takes back what it has lent, whoever has it.
+      if (!job->holds_nodes() || !job->details || job->details->suspend_time != 0 || !counts(*job)) continue;
+      for (const NodeAllocation& node : job->details->nodes) {
+        used += node.cpus();
+        used_by[job->association] += node.cpus();
+      }
     }
-  }
-  if (used > config_.nodes.front().cpus()) {
-    over_limit_ = true;
-    find("over-limit", std::to_string(used) + " CPUs of the node are in use");
-  }
-  for (const auto& [association, cpus] : used_by) {
+  };
+  const auto limit_of = [&](uint32_t association) {
     const AssociationRecord* record = core.accounts->book().association(association);
-    if (record == nullptr) continue;
-    const auto limit = account_cpus_.find(record->account());
-    if (limit == account_cpus_.end() || cpus <= limit->second) continue;
-    over_limit_ = true;
-    find("over-limit", "account " + limit->first + " uses " + std::to_string(cpus) + " CPUs, and may use " +
-                           std::to_string(limit->second));
+    const auto limit = record == nullptr ? account_cpus_.end() : account_cpus_.find(record->account());
+    return limit == account_cpus_.end() || limit->second == 0 ? kCpus : limit->second;
+  };
+  const auto is_over = [&] {
+    return used > kCpus || std::any_of(used_by.begin(), used_by.end(),
+                                       [&](const auto& one) { return one.second > limit_of(one.first); });
+  };
+  count([](const Job&) { return true; });
+  if (!is_over()) return;
+  count([this](const Job& job) { return !is_being_cleared(job); });
+  if (!is_over()) return;
+  over_limit_ = true;  // once is enough
+  if (used > kCpus) find("over-limit", std::to_string(used) + " CPUs of the node are in use");
+  for (const auto& [association, cpus] : used_by) {
+    if (cpus <= limit_of(association)) continue;
+    find("over-limit", "account " + core.accounts->book().association(association)->account() + " uses " +
+                           std::to_string(cpus) + " CPUs, and may use " +
+                           std::to_string(limit_of(association)));
   }
 }
 
