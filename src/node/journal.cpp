@@ -149,11 +149,17 @@ Result<Journal> Journal::resume(const std::string& path, const JournalContents& 
 
 Status Journal::append(const JournalRecord& record) {
   std::string bytes = encode_record(record);
+  // Reading would stop at a part of a record, and never see what follows it.
+  const auto cut = [this] { return ::ftruncate(file_.get(), static_cast<off_t>(bytes_)) == 0; };
+  if (cut_off_ && !cut()) {
+    incomplete_ = true;
+    return failure_from_errno("cannot write the launcher's journal", errno);
+  }
+  cut_off_ = false;
   auto status = write_all(file_.get(), bytes);
   if (!status) {
-    // Cut off what was written of it. Should even that fail, reading would stop there and never see what
-    // follows: so refuse whatever follows (EBADF).
-    if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) file_.reset(-1);
+    incomplete_ = true;
+    cut_off_ = !cut();
     return status;
   }
   bytes_ += bytes.size();
@@ -170,6 +176,10 @@ Status Journal::sync() {
 
 Status Journal::rewrite(const std::vector<JournalRecord>& records) {
   std::string fresh_path = path_ + ".new";
+  const auto failed = [&fresh_path](Status why) {
+    ::unlink(fresh_path.c_str());  // it would take room
+    return why;
+  };
   os::UniqueFd fresh(::open(fresh_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
   if (!fresh) return failure_from_errno(fresh_path, errno);
   std::string bytes = prefix();
@@ -177,10 +187,11 @@ Status Journal::rewrite(const std::vector<JournalRecord>& records) {
   *first.mutable_header() = header_;
   bytes += encode_record(first);
   for (const JournalRecord& record : records) bytes += encode_record(record);
-  if (auto status = write_all(fresh.get(), bytes); !status) return status;
-  if (::fsync(fresh.get()) != 0) return failure_from_errno(fresh_path, errno);
-  if (std::rename(fresh_path.c_str(), path_.c_str()) != 0) return failure_from_errno(path_, errno);
+  if (auto status = write_all(fresh.get(), bytes); !status) return failed(status);
+  if (::fsync(fresh.get()) != 0) return failed(failure_from_errno(fresh_path, errno));
+  if (std::rename(fresh_path.c_str(), path_.c_str()) != 0) return failed(failure_from_errno(path_, errno));
   file_ = std::move(fresh);
+  incomplete_ = cut_off_ = false;
   bytes_ = bytes_when_rewritten_ = bytes.size();
   std::string directory = path_.substr(0, path_.find_last_of('/') + 1);
   os::UniqueFd parent(

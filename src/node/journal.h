@@ -9,6 +9,7 @@
 // launcher.
 //   sync() makes everything appended survive a power cut.
 // - A record that could not be written whole (full disk) is cut off again, so what follows stays readable.
+//   While it cannot be cut off (a disk that fails), nothing is appended.
 // - Reading stops at the first record that is cut off or damaged; the rest is dropped, never guessed at.
 // - rewrite() replaces the file at once (new file, fsync, rename) or leaves it as it was.
 //
@@ -58,6 +59,8 @@ class Journal {
   Status sync();
   Status rewrite(const std::vector<JournalRecord>& records);
 
+  // A record could not be appended: the next rewrite() makes up for it.
+  bool incomplete() const { return incomplete_; }
   uint64_t bytes() const { return bytes_; }
   // Worth a rewrite: it has grown well beyond what it was after the last one.
   bool overgrown() const;
@@ -69,6 +72,8 @@ class Journal {
   uint64_t bytes_ = 0;
   uint64_t bytes_when_rewritten_ = 0;
   bool unsynced_ = false;
+  bool incomplete_ = false;
+  bool cut_off_ = false;  // a part of a record is behind bytes_
 };
 
 }  // namespace minke::node

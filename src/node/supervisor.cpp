@@ -16,6 +16,7 @@
 #include "node/launch.pb.h"
 #include "node/launcher.h"
 #include "node/namespaces.h"
+#include "node/recording.h"
 #include "node/tmp_dir.h"
 #include "node/tmp_image.h"
 #include "text/hex.h"
@@ -149,8 +150,7 @@ void Supervisor::set_daemon(Sink sink, pid_t daemon) {
 }
 
 void Supervisor::record(const JournalRecord& record) {
-  if (auto status = journal_.append(record); !status) log_line(status.error().message);
-  table_.apply(record);
+  if (auto status = node::record(record, journal_, table_); !status) log_line(status.error().message);
   if (sink_ || sync_scheduled_) return;
   // No daemon is there to commit it: it must survive a power cut here. One sync for a burst.
   sync_scheduled_ = true;
@@ -258,8 +258,7 @@ void Supervisor::launch(LaunchOrder order, std::vector<os::UniqueFd> descriptors
   }
   JournalRecord launching = launching_record(order);
   // What is not in the journal is not launched: a launcher that comes after this one would not know of it.
-  Status ready = journal_.append(launching);
-  table_.apply(launching);
+  Status ready = node::record(launching, journal_, table_);
   LaunchState& launch = *table_.find(key);
   Confinement confinement;
   if (ready) ready = prepare(order, descriptors.size(), confinement);

@@ -1,5 +1,5 @@
-// Errors that say nothing of what was asked for: the machine has no room, or no descriptors, processes or
-// memory, at the moment. What failed so is to be tried again.
+// Errors that say nothing of what was asked for: the machine has no room, no descriptors, processes or
+// memory, or no disk that answers, at the moment. What failed so is to be tried again.
 #pragma once
 
 #include <cerrno>
@@ -11,6 +11,7 @@ constexpr bool is_shortage(int error_number) {
     case ENOSPC:  // blocks or inodes
     case EDQUOT:
     case EROFS:  // as a disk is mounted after an error
+    case EIO:    // until the disk answers again, or is replaced
     case EMFILE:
     case ENFILE:
     case EAGAIN:  // processes

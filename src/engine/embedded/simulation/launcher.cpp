@@ -11,10 +11,12 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/embedded/tags.pb.h"
 #include "model/step_record.pb.h"
 #include "node/journal.pb.h"
 #include "node/launch.pb.h"
 #include "node/launcher.h"
+#include "node/recording.h"
 
 namespace minke::engine::simulation {
 
@@ -60,17 +62,28 @@ void Machine::reboot() {
   ++boot_;
 }
 
-Machine::Process& Machine::start(const node::LaunchKey& launch, uint32_t position, uint32_t rank,
+void Machine::note(const node::LaunchState& launch, uint32_t position, bool executed) {
+  JobTag tag;
+  std::string task;
+  if (launch.key.kind == model::STEP_BATCH && tag.ParseFromString(launch.tag)) {
+    const model::JobRecord& record = tag.record();
+    task = std::to_string(tag.spec_id()) + "_" +
+           (record.has_array_task_id() ? std::to_string(record.array_task_id()) : "");
+  }
+  starts_.push_back({launch.key, launch.tasks[position].rank, boot_, now(), executed, std::move(task)});
+}
+
+Machine::Process& Machine::start(const node::LaunchState& launch, uint32_t position,
                                  const std::string& script) {
   const uint32_t pid = take_pid();
   Process& process = processes_[pid];
-  process.launch = launch;
+  process.launch = launch.key;
   process.position = position;
   process.pid = pid;
   process.left = seconds(number_after(script, "run=", 1));
   process.status = static_cast<int>(number_after(script, "exit=", 0)) << 8;
   process.term_grace = number_after(script, "term=", 0);
-  note({launch, rank, boot_, now(), true});
+  note(launch, position, true);
   schedule(process);
   return process;
 }
@@ -184,8 +197,7 @@ void LauncherModel::set_daemon(Sink sink) {
 }
 
 void LauncherModel::record(const node::JournalRecord& record) {
-  (void)journal_.append(record);
-  table_.apply(record);
+  (void)node::record(record, journal_, table_);
   if (sink_ || std::exchange(sync_scheduled_, true)) return;
   machine_.agenda().after(Time{0}, [this, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired()) return;
@@ -219,8 +231,7 @@ void LauncherModel::launch(node::LaunchOrder order) {
   launching.set_ends_job(order.ends_job());
   launching.set_boot_ticks(1);
   for (const node::TaskOrder& task : order.tasks()) launching.add_ranks(task.rank());
-  Status ready = journal_.append(launching_record);
-  table_.apply(launching_record);
+  Status ready = node::record(launching_record, journal_, table_);
   node::LaunchState& launch = *table_.find(key);
   if (ready) ready = prepare(order);
   ready ? start_tasks(launch, order) : fail(launch, ready.error());
@@ -257,10 +268,10 @@ void LauncherModel::start_tasks(node::LaunchState& launch, const node::LaunchOrd
     if (problem != 0) {
       not_executed.emplace_back(position, problem);
       running.add_pids(0);
-      machine_.note({launch.key, task.rank(), machine_.boot(), machine_.now(), false});
+      machine_.note(launch, position, false);
       continue;
     }
-    const uint32_t pid = machine_.start(launch.key, position, task.rank(), words).pid;
+    const uint32_t pid = machine_.start(launch, position, words).pid;
     pids_[launch.key].push_back(pid);
     running.add_pids(pid);
   }

@@ -46,6 +46,9 @@ struct Start {
   unsigned boot = 0;
   int64_t time = 0;      // s since the epoch
   bool executed = true;  // false: its script was damaged
+  // The submission, and the task's index. After a power cut another may have the job's number: nobody had
+  // been told of it.
+  std::string task = {};
 };
 
 class Machine {
@@ -73,7 +76,7 @@ class Machine {
     int status = 0;  // wait(2) status with which it ends by itself
   };
   // `script`: what the file held, or the command's words.
-  Process& start(const node::LaunchKey& launch, uint32_t position, uint32_t rank, const std::string& script);
+  Process& start(const node::LaunchState& launch, uint32_t position, const std::string& script);
   void signal(uint32_t pid, int number);
   const std::map<uint32_t, Process>& processes() const { return processes_; }
   std::vector<uint32_t> pids_of(const node::JobKey& job) const;
@@ -81,7 +84,7 @@ class Machine {
   std::function<void(const Process& process, int status)> on_exit;
 
   const std::vector<Start>& starts() const { return starts_; }
-  void note(Start start) { starts_.push_back(start); }
+  void note(const node::LaunchState& launch, uint32_t position, bool executed);
 
  private:
   void end(uint32_t pid, int status);
