@@ -30,7 +30,7 @@ constexpr char kJournalSetting[] = "journal_id";
 
 }  // namespace
 
-void Launching::recover_batch(const node::Launch& launch) {
+bool Launching::recover_batch(const node::Launch& launch) {
   JobTag tag;
   const bool readable = tag.ParseFromString(launch.tag());
   const JobRecord& record = tag.record();
@@ -49,7 +49,10 @@ void Launching::recover_batch(const node::Launch& launch) {
   }
   if (readable && job != nullptr && job->state == JOB_PENDING && job->restarts == launch.id().run()) {
     // It waits again, which is durable; the launcher had not been told to forget the try.
-    if (os::is_shortage(static_cast<int>(launch.error_number()))) return collect(launch.id());
+    if (os::is_shortage(static_cast<int>(launch.error_number()))) {
+      collect(launch.id());
+      return false;
+    }
     core_.lifecycle->adopt_start(*job, record);
   }
   if (job != nullptr && job->restarts == launch.id().run() && job->details) {
@@ -57,7 +60,7 @@ void Launching::recover_batch(const node::Launch& launch) {
     core_.lifecycle->set_alarm(*job);
   }
   note_batch_pid(launch);
-  if (launch.end_time() != 0 || launch.lost() || job == nullptr) on_ended(launch);
+  return launch.end_time() != 0 || launch.lost() || job == nullptr;
 }
 
 bool Launching::may_have_run(const Job& job) const {
@@ -146,17 +149,23 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   journal_lost_ =
       !journal_id_.empty() && !inventory.journal_id().empty() && inventory.journal_id() != journal_id_;
   if (journal_lost_) os::log_warning("the launcher has lost its journal: what ran is not known any more");
+  // Jobs that run, then their steps, then the ends of jobs: what ends takes its steps along, and they are
+  // accounted for only where they are known by then.
   std::unordered_set<uint32_t> known;
+  std::vector<const node::Launch*> ended;
   for (const node::Launch& launch : inventory.launches()) {
     core_.state.skip_job_ids_to(launch.id().job_id());
     if (launch.id().kind() != STEP_BATCH) continue;
-    known.insert(launch.id().job_id());
-    recover_batch(launch);
+    if (recover_batch(launch)) ended.push_back(&launch);
+    // An earlier run of a job, whose end the launcher has still to be told of, says nothing of this one.
+    const Job* job = core_.state.find(launch.id().job_id());
+    if (job != nullptr && job->restarts == launch.id().run()) known.insert(job->id);
   }
   for (const node::Launch& launch : inventory.launches()) {
     if (launch.id().kind() == STEP_NORMAL) core_.steps->recover(launch);
   }
   core_.steps->fail_unknown(inventory);
+  for (const node::Launch* launch : ended) on_ended(*launch);
   std::vector<uint32_t> unknown;
   for (const auto& [id, job] : core_.state.jobs()) {
     const bool runs = job->holds_nodes();

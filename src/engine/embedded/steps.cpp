@@ -390,14 +390,17 @@ void Steps::task_ended(const node::Launch& launch) {
   }
 }
 
+void Steps::collect(const node::LaunchId& id) {
+  core_.committer.when_durable([this, id] {
+    node::CollectOrder order;
+    *order.add_ids() = id;
+    core_.launcher->collect(std::move(order));
+  });
+}
+
 void Steps::launch_ended(const node::Launch& launch) {
-  node::CollectOrder collect;
-  *collect.add_ids() = launch.id();
   Step* step = find(launch.id());
-  if (step == nullptr) {
-    core_.launcher->collect(collect);  // ended with its job; that is durable, or will be
-    return;
-  }
+  if (step == nullptr) return collect(launch.id());  // ended with its job
   StepRecord record = step->tag.record();
   if (step->tag.node_of_task_size() == 1 && launch.ended_tasks_size() == 1) task_ended(launch);
   int32_t highest = 0;
@@ -436,8 +439,8 @@ void Steps::launch_ended(const node::Launch& launch) {
   api::StepEvent event;
   *event.mutable_ended()->mutable_step() = record;
   event.mutable_ended()->set_launch_error(launch.launch_error());
-  core_.committer.when_durable([this, collect, event, tell = std::move(step->report)] {
-    core_.launcher->collect(collect);
+  collect(launch.id());
+  core_.committer.when_durable([event, tell = std::move(step->report)] {
     if (tell) tell(event);
   });
   auto& running = jobs_[launch.id().job_id()].running;

@@ -134,6 +134,7 @@ class Steps {
     std::deque<Waiting> waiting;
   };
 
+  void collect(const node::LaunchId& id);  // once what is known of its end is durable
   // Asked for again, and not running: it has ended, or never began.
   void find_ended(const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors,
                   const Owner& owner, Report report);

@@ -39,12 +39,8 @@ void Steps::recover(const node::Launch& launch) {
   Step step;
   Job* job = core_.state.find(launch.id().job_id());
   if (job == nullptr || job->restarts != launch.id().run() || !job->details || job->ended() ||
-      !step.tag.ParseFromString(launch.tag())) {
-    node::CollectOrder collect;
-    *collect.add_ids() = launch.id();
-    core_.launcher->collect(collect);
-    return;
-  }
+      !step.tag.ParseFromString(launch.tag()))
+    return collect(launch.id());
   skip_step_ids_to(*job, launch.id().step_id());
   if (const auto stored = restored_.extract({job->id, launch.id().step_id()});
       stored && stored.mapped().restarts() == job->restarts) {

@@ -1,0 +1,64 @@
+// What a daemon that comes back makes of what it finds: in the store, and at the launcher.
+#include <gtest/gtest.h>
+
+#include "engine/embedded/simulation/one_machine.h"
+
+namespace minke::engine::simulation {
+namespace {
+
+using namespace model;
+using std::chrono::seconds;
+
+TEST(Restart, AnAllocationLastsUntilItIsGivenBack) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("", [](JobSpec& spec) { spec.set_interactive(true); });
+  one.run_for(seconds(60));
+  one.kill_daemon();
+  one.start_daemon();
+  one.run_for(seconds(60));
+  EXPECT_EQ(one.record(job_id).state(), JOB_RUNNING);
+  rpc::ClientMessage back;
+  back.mutable_complete_allocation()->set_job_id(job_id);
+  EXPECT_EQ(one.outcome_of(back), 0u);
+  one.run_for(seconds(5));
+  EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+}
+
+TEST(Restart, AStepIsAccountedForThoughItsJobEndedMeanwhile) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=30");
+  one.run_for(seconds(5));
+  one.run_step(job_id, "run=1000");
+  one.kill_daemon();
+  one.run_for(seconds(60));  // the script ends, and the step with it
+  one.start_daemon();
+  one.run_for(seconds(5));
+  size_t steps = 0;
+  for (const auto& job : one.accounting()) {
+    if (job.job.record.job_id() != job_id) continue;
+    EXPECT_EQ(job.job.record.state(), JOB_COMPLETE);
+    for (const StepRecord& step : job.steps) steps += step.kind() == STEP_NORMAL;
+  }
+  EXPECT_EQ(steps, 1u);
+}
+
+// The journal may say of a run that it was lost, while it has forgotten that the next one was launched.
+TEST(Restart, ARunThatNobodyKnowsIsOverThoughAnEarlierOneIsKnown) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    OneMachine one;
+    const uint32_t job_id = one.submit("run=100");
+    one.run_for(seconds(10));
+    one.kill_launcher();
+    one.run_for(seconds(10));
+    ASSERT_EQ(one.record(job_id).restarts(), 1u);
+    ASSERT_EQ(one.record(job_id).state(), JOB_RUNNING);
+    one.cut_power(seed);
+    one.start_daemon();
+    one.run_for(seconds(300));
+    EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE) << "seed " << seed;
+    EXPECT_GE(one.record(job_id).restarts(), 2u) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace minke::engine::simulation
