@@ -16,7 +16,7 @@ using namespace model;
 namespace {
 
 constexpr int64_t kEpoch = 1'700'000'000;
-constexpr std::chrono::hours kPatience{48};  // virtual: after the faults everything has to drain in it
+constexpr std::chrono::hours kPatience{12};  // virtual: after the faults everything has to drain in it
 constexpr size_t kMostFindings = 20;
 
 }  // namespace
@@ -148,24 +148,34 @@ void Simulation::restore_order() {
   say("the faults cease");
 }
 
-// What users hold back they let go; everything then has to end.
+// What users hold back they let go, now and then: a hold may come late, too.
+void Simulation::let_go() {
+  if (engine_ && engine_->ready()) {
+    for (const auto& [id, job] : engine_->core().state.jobs()) {
+      rpc::ClientMessage message;
+      if (job->priority == 0) {
+        message.mutable_hold()->add_jobs()->set_job_id(id);
+        message.mutable_hold()->set_kind(rpc::HoldRequest::RELEASE);
+        ask(message, false, nullptr);
+      }
+      if (job->state != JOB_SUSPENDED) continue;
+      message.mutable_suspend()->add_jobs()->set_job_id(id);
+      message.mutable_suspend()->set_resume(true);
+      ask(message, false, nullptr);
+    }
+  }
+  constexpr std::chrono::minutes kNext{1};
+  agenda_.after(kNext, [this] { let_go(); });
+}
+
+// Everything then has to end.
 void Simulation::drain() {
   restore_order();
-  for (const auto& job : jobs_) {
-    if (job->job_id == 0) continue;
-    rpc::ClientMessage release;
-    release.mutable_hold()->add_jobs()->set_job_id(job->job_id);
-    release.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
-    ask(release, true, nullptr);
-    rpc::ClientMessage resume;
-    resume.mutable_suspend()->add_jobs()->set_job_id(job->job_id);
-    resume.mutable_suspend()->set_resume(true);
-    ask(resume, true, nullptr);
-  }
+  let_go();
   const Time end = agenda_.now() + kPatience;
   for (;;) {
     step();
-    if (drained() || agenda_.empty() || agenda_.next() > end || findings_.size() >= kMostFindings) return;
+    if (drained() || agenda_.next() > end || findings_.size() >= kMostFindings) return;
     agenda_.step();
   }
 }

@@ -112,6 +112,7 @@ class Simulation {
   void step();
   void run_until(Time end);
   bool drained() const;
+  void let_go();
   void drain();
   void restore_order();
 

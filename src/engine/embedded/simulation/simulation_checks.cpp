@@ -28,6 +28,14 @@ std::string told(const JobRecord& record) {
          " " + record.reason_detail();
 }
 
+std::string told(const std::vector<Start>& starts) {
+  std::string text;
+  for (const Start& start : starts)
+    text += (text.empty() ? " as run " : ", as run ") + std::to_string(start.launch.job.run) + " at " +
+            std::to_string(start.time) + " in boot " + std::to_string(start.boot);
+  return text;
+}
+
 uint32_t submission_of(const JobRecord& record) {
   return record.array_job_id() != 0 ? record.array_job_id() : record.job_id();
 }
@@ -58,11 +66,12 @@ void Simulation::check_now() {
   if (!over_limit_) check_limits();
 }
 
-// What a new launcher still clears away has its place until then, beside what the old one had launched in it
-// since: nothing of it runs.
+// What ended keeps its place until a new launcher, or a new daemon, has made sure of it; so does what was
+// launched in that place since. Nothing of it runs.
 bool Simulation::is_being_cleared(const Job& job) const {
   const node::JobKey run{job.id, job.restarts};
-  return machine_.pids_of(run).empty() &&
+  if (!machine_.pids_of(run).empty()) return false;
+  return job.completing ||
          std::any_of(machine_.starts().begin(), machine_.starts().end(), [&](const Start& start) {
            return start.launch.job == run && start.launch.kind == STEP_BATCH;
          });
@@ -98,6 +107,12 @@ void Simulation::check_limits() {
   count([this](const Job& job) { return !is_being_cleared(job); });
   if (!is_over()) return;
   over_limit_ = true;  // once is enough
+  for (const auto& [id, job] : core.state.jobs()) {
+    if (job->holds_nodes() && job->details && job->details->nodes.size() > 0)
+      say("  " + std::to_string(job->details->nodes[0].cpus()) +
+          " CPUs: " + told(engine_->core().state.record_of(*job)) +
+          (is_being_cleared(*job) ? ", being cleared away" : ""));
+  }
   if (used > kCpus) find("over-limit", std::to_string(used) + " CPUs of the node are in use");
   for (const auto& [association, cpus] : used_by) {
     if (cpus <= limit_of(association)) continue;
@@ -213,18 +228,20 @@ void Simulation::check_outcome(const Submitted& job, const JobRecord& record) {
 void Simulation::check_starts(const Records& all) {
   std::map<uint32_t, uint32_t> submissions;  // by job id
   for (const auto& one : all) submissions[one.job.record.job_id()] = submission_of(one.job.record);
-  std::map<uint32_t, std::vector<Start>> starts;  // of scripts, by job id
+  std::map<std::pair<uint32_t, std::string>, std::vector<Start>> starts;  // of scripts, by job id and task
   for (const Start& start : machine_.starts()) {
     const uint32_t job_id = start.launch.job.job_id;
     if (!start.executed)
       find("outcome", "the script of job " + std::to_string(job_id) + " was damaged when it was to run");
-    if (start.launch.kind == STEP_BATCH) starts[job_id].push_back(start);
+    if (start.launch.kind == STEP_BATCH) starts[{job_id, start.task}].push_back(start);
   }
-  for (const auto& [job_id, of_job] : starts) {
-    const std::string name = "job " + std::to_string(job_id);
-    if (!submissions.contains(job_id)) {
-      find("lost", name + " ran, and is in no record");
-    } else if (const Submitted* job = submitted_as(submissions.at(job_id))) {
+  for (const auto& [id, of_job] : starts) {
+    const std::string name = "job " + std::to_string(id.first) + " (" + id.second + ")";
+    // Its start was not durable when the power went; the task runs again under another number.
+    const bool forgotten = of_job.back().boot != machine_.boot();
+    if (!submissions.contains(id.first)) {
+      if (!forgotten) find("lost", name + " ran, and is in no record");
+    } else if (const Submitted* job = submitted_as(submissions.at(id.first))) {
       check_runs(*job, name, of_job);
     }
   }
@@ -232,7 +249,7 @@ void Simulation::check_starts(const Records& all) {
 
 void Simulation::check_runs(const Submitted& job, const std::string& name, const std::vector<Start>& starts) {
   if (!job.may_requeue && starts.size() > 1)
-    return find("twice", name + " has --no-requeue, and ran " + std::to_string(starts.size()) + " times");
+    return find("twice", name + " has --no-requeue, and ran" + told(starts));
   for (size_t i = 1; i < starts.size(); ++i) {
     // Its start was not durable when the power went.
     const bool power = starts[i].boot != starts[i - 1].boot;
