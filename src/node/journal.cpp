@@ -10,6 +10,7 @@
 
 #include "node/journal.pb.h"
 
+
 namespace minke::node {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "node/recording.h"
 
+#include "node/journal.pb.h"
+
 namespace minke::node {
 
 Status record(const JournalRecord& record, Journal& journal, LaunchTable& table) {

@@ -9,6 +9,10 @@
 #include "node/launch_table.h"
 
 namespace minke::node {
+class JournalRecord;
+}  // namespace minke::node
+
+namespace minke::node {
 
 // The error is the journal's; a launcher that comes after this one would not know of the record.
 Status record(const JournalRecord& record, Journal& journal, LaunchTable& table);

@@ -6,6 +6,7 @@
 
 #include "engine/embedded/simulation/one_machine.h"
 #include "node/journal.h"
+#include "node/journal.pb.h"
 #include "node/launcher.h"
 #include "node/recording.h"
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/embedded/tags.pb.h"
+#include "model/job_record.pb.h"
 #include "model/step_record.pb.h"
 #include "node/journal.pb.h"
 #include "node/launch.pb.h"

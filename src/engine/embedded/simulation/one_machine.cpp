@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/steps.pb.h"
 #include "engine/embedded/state.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
 
@@ -99,10 +101,10 @@ uint32_t OneMachine::submit(const std::string& program, const Change& change) {
 
 void OneMachine::run_step(uint32_t job_id, const std::string& program) {
   rpc::ClientMessage message;
-  rpc::CreateStepRequest& request = *message.mutable_create_step();
+  api::CreateStepRequest& request = *message.mutable_create_step();
   request.set_key(std::to_string(++keys_));
   request.set_job_id(job_id);
-  rpc::StepSpec& spec = *request.mutable_spec();
+  api::StepSpec& spec = *request.mutable_spec();
   spec.set_name("step");
   spec.add_argv("program " + program);
   spec.set_work_dir(home_.path());

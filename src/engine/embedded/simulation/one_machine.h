@@ -21,6 +21,16 @@
 #include "engine/embedded/simulation/launcher.h"
 #include "store/testing.h"
 
+namespace minke::model {
+class JobRecord;
+class JobSpec;
+}  // namespace minke::model
+
+namespace minke::rpc {
+class ClientMessage;
+class ServerMessage;
+}  // namespace minke::rpc
+
 namespace minke::engine::simulation {
 
 class OneMachine {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/embedded/simulation/one_machine.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
 namespace {

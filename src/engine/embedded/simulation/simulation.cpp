@@ -155,7 +155,7 @@ void Simulation::let_go() {
       rpc::ClientMessage message;
       if (job->priority == 0) {
         message.mutable_hold()->add_jobs()->set_job_id(id);
-        message.mutable_hold()->set_kind(rpc::HoldRequest::RELEASE);
+        message.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
         ask(message, false, nullptr);
       }
       if (job->state != JOB_SUSPENDED) continue;
