@@ -341,7 +341,7 @@ def test_what_cannot_fit_is_refused_once_it_has_begun(cluster):
     cluster.run("sbatch", "--hold", "--reservation=r", "-N2", "--wrap", "true", check=0)
     cluster.run("sbatch", "--begin=now+3600", "--reservation=r", "-N2", "--wrap", "true", check=0)
     cluster.wait_end(cluster.sbatch("--reservation=r", "-n2", "-w", "n1", "--wrap", "true"))
-    create(cluster, "reservationname=later", "starttime=now+3600", "duration=60", f"users={user()}", "nodes=n2")
+    create(cluster, "reservationname=later", "starttime=now+7200", "duration=60", f"users={user()}", "nodes=n2")
     cluster.run("sbatch", "--reservation=later", "-N2", "--wrap", "true", check=0)
     create(cluster, "reservationname=flexible", "starttime=now", "duration=60", f"users={user()}", "nodes=n2", "flags=flex")
     cluster.run("sbatch", "--reservation=flexible", "-N2", "--wrap", "true", check=0)
