@@ -16,6 +16,8 @@ PURE = {entry["room"] for entry in LIST if entry.get("pure")}
 # Headers of the file system, the clock, the network, threads and processes.
 IMPURE_HEADERS = re.compile(
     r"^(unistd\.h|fcntl\.h|sys/(?!types\.h).*|time\.h|fstream|filesystem|iostream|thread|mutex|netdb\.h|pwd\.h|grp\.h)$")
+# Programs that are started by name are arrows, too: os/helper_program.h is the one place that has the names.
+STARTED_BY_NAME = re.compile(r'"/proc/self/exe"\s*\)?,\s*(std::string\()?"')
 IMPURE_CALLS = re.compile(r"\b(system_clock::now|steady_clock::now|getenv|std::time\(|fopen)|(?<!\w)::open\(")
 
 
@@ -52,6 +54,8 @@ def check_file(path: pathlib.Path) -> list[str]:
             target = match.group(1).split("/")[0]
             if target in ROOMS and target != room and target not in ROOMS[room]:
                 problems.append(f"{where}: {room} must not include {target}")
+        if STARTED_BY_NAME.search(line) and not is_test:
+            problems.append(f"{where}: helper programs are named by os/helper_program.h")
         if room in PURE and not is_test:
             if (match := re.match(r"\s*#include\s+<([^>]+)>", line)) and IMPURE_HEADERS.match(match.group(1)):
                 problems.append(f"{where}: {room} is pure and must not include <{match.group(1)}>")

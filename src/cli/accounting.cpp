@@ -17,11 +17,11 @@
 #include <unordered_map>
 
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "model/job_record.pb.h"
 #include "model/step_record.pb.h"
 #include "os/files.h"
 #include "os/minke_home.h"
+#include "os/user_id.h"
 #include "store/store.h"
 #include "text/sacct_records.h"
 #include "text/timestamp.h"
@@ -114,7 +114,7 @@ class Importer {
   uint32_t uid_of(const model::JobRecord& job) {
     const auto [known, is_new] = uids_.try_emplace(job.user_name(), text::SacctReader::kNoUser);
     if (is_new && !job.user_name().empty()) {
-      if (const auto uid = user_id_of(job.user_name())) known->second = *uid;
+      if (const auto uid = os::user_id_of(job.user_name())) known->second = *uid;
     }
     return known->second != text::SacctReader::kNoUser ? known->second : job.uid();
   }

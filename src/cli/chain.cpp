@@ -10,7 +10,6 @@
 #include "api/submission.pb.h"
 #include "cli/batch_submission.h"
 #include "cli/checkpoint.h"
-#include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
 #include "engine/open.h"
 #include "model/job_spec.pb.h"
@@ -19,6 +18,7 @@
 #include "submit/job_request.h"
 #include "text/duration.h"
 #include "text/signal_name.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -61,7 +61,7 @@ std::string quoted(const std::string& text) {
 }
 
 int complain(const std::string& message) {
-  print_error("minke chain", message);
+  view::print_error("minke chain", message);
   return 1;
 }
 
@@ -111,7 +111,7 @@ Result<Times> read_times(int argc, char** argv, int& first) {
 
 int chain_main(int argc, char** argv) {
   if (argc > 1 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h")) {
-    write_out(kUsage);
+    view::write_out(kUsage);
     return 0;
   }
   int first = 1;

@@ -27,8 +27,8 @@
 #include "api/updates.pb.h"
 #include "cli/chain.h"
 #include "cli/checkpoint.h"
-#include "cli/fetch.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
@@ -37,6 +37,7 @@
 #include "os/files.h"
 #include "text/duration.h"
 #include "text/number.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -102,7 +103,7 @@ Status Part::look_back() {
   query.mutable_filter()->set_all_states(true);
   query.set_duplicates(true);
   std::vector<model::JobRecord> runs;
-  const auto asked = for_each_accounted(cluster_, query, [&](const api::AccountedJob& one) {
+  const auto asked = engine::for_each_accounted(cluster_, query, [&](const api::AccountedJob& one) {
     if (one.job().job_id() == job_id_) runs.push_back(one.job());
   });
   if (!asked) return failure(asked.error());

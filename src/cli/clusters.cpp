@@ -3,10 +3,12 @@
 #include <cstdlib>
 #include <set>
 
-#include "cli/fetch.h"
+#include "engine/fetch.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
+#include "text/list.h"
 #include "text/number.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -18,14 +20,14 @@ std::optional<std::string> clusters_from_environment() {
 bool check_clusters(engine::Engine& cluster, std::string_view command,
                     const std::optional<std::string>& clusters) {
   if (!clusters) return true;
-  const std::string own = fetch_cluster_name(cluster);
-  for (const std::string& name : split_list(*clusters)) {
+  const std::string own = engine::fetch_cluster_name(cluster);
+  for (const std::string& name : text::split_list(*clusters)) {
     if (name == own || name == "-1" || text::equals_ignoring_case(name, "all")) continue;
-    print_error(command, "No cluster '" + name + "' known by database.");
-    print_error(command,
-                "'" + name +
-                    "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr "
-                    "list clusters' to see available clusters.");
+    view::print_error(command, "No cluster '" + name + "' known by database.");
+    view::print_error(command,
+                      "'" + name +
+                          "' can't be reached now, or it is an invalid entry for --cluster.  Use 'sacctmgr "
+                          "list clusters' to see available clusters.");
     return false;
   }
   return true;
@@ -35,9 +37,9 @@ std::optional<int> answer_before_submission(engine::Engine& cluster, std::string
                                             const submit::JobRequest& request) {
   if (!request.clusters.empty() && !check_clusters(cluster, command, request.clusters)) return 1;
   if (!request.lists_gres) return std::nullopt;
-  const auto nodes = fetch_nodes(cluster);
+  const auto nodes = engine::fetch_nodes(cluster);
   if (!nodes) {
-    print_error(command, nodes.error().message);
+    view::print_error(command, nodes.error().message);
     return 1;
   }
   std::set<std::string> names;
@@ -45,12 +47,12 @@ std::optional<int> answer_before_submission(engine::Engine& cluster, std::string
     for (const model::Gres& gres : node->gres()) names.insert(gres.name());
   std::string out = names.empty() ? "No gres is configured\n" : "Valid gres options are:\n";
   for (const std::string& name : names) out += name + "[[:type]:count]\n";
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 
 std::string cluster_line(engine::Engine& cluster, const std::optional<std::string>& clusters) {
-  return clusters ? "CLUSTER: " + fetch_cluster_name(cluster) + "\n" : std::string();
+  return clusters ? "CLUSTER: " + engine::fetch_cluster_name(cluster) + "\n" : std::string();
 }
 
 }  // namespace minke::cli

@@ -9,11 +9,9 @@ namespace minke::cli {
 int sbatch_main(int argc, char** argv);
 int sbcast_main(int argc, char** argv);
 int sgather_main(int argc, char** argv);
-int task_main(int argc, char** argv);
 int salloc_main(int argc, char** argv);
 int srun_main(int argc, char** argv);
 int strigger_main(int argc, char** argv);
-int trigger_program_main(int argc, char** argv);
 int sattach_main(int argc, char** argv);
 int scancel_main(int argc, char** argv);
 int squeue_main(int argc, char** argv);

@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "cli/fetch.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -15,23 +16,23 @@ std::optional<int> read_document_option(std::string_view command, int option, co
                                         std::optional<view::DocumentFormat>& format) {
   const std::string_view parser = value == nullptr ? "" : value;
   if (parser == "list") {
-    write_out("Possible data_parser plugins:\n" + std::string(view::kDataParser) + "\n");
+    view::write_out("Possible data_parser plugins:\n" + std::string(view::kDataParser) + "\n");
     return 0;
   }
   if (const Status known = view::check_data_parser(parser); !known)
-    return print_error(command, known.error().message), 1;
+    return view::print_error(command, known.error().message), 1;
   format = option == kJsonOption ? view::DocumentFormat::kJson : view::DocumentFormat::kYaml;
   return std::nullopt;
 }
 
 void DocumentOutput::flush_if_long() {
-  if (document_.size() >= kBlockSize) write_out(document_.take());
+  if (document_.size() >= kBlockSize) view::write_out(document_.take());
 }
 
 void DocumentOutput::finish(const view::DisplayContext& context) {
   view::describe_origin(document_, origin_, context);
   document_.finish();
-  write_out(document_.take());
+  view::write_out(document_.take());
 }
 
 }  // namespace minke::cli

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/fetch.h"
 #include "ml/cluster_profile.h"
 #include "ml/memory.h"
 #include "ml/model_shape.h"
@@ -21,6 +20,7 @@
 #include "os/fd.h"
 #include "os/files.h"
 #include "text/duration.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -159,7 +159,7 @@ Need training_need(std::string what, const ml::TrainingMemory& memory) {
 
 int estimate(const EstimateOptions& options) {
   const auto fail = [](const std::string& message) {
-    print_error("minke", message);
+    view::print_error("minke", message);
     return 1;
   };
   if (options.published) return published(options.json);
@@ -265,7 +265,7 @@ int estimate(const EstimateOptions& options) {
         {"gpu", placement->offer->specifier},
         {"rgu_hours_per_hour", placement->rgu_hours ? Json(*placement->rgu_hours) : Json()}};
   }
-  write_out(options.json ? out.dump(2) + "\n" : text);
+  view::write_out(options.json ? out.dump(2) + "\n" : text);
   return 0;
 }
 

@@ -6,11 +6,13 @@
 
 #include "cli/chain.h"
 #include "cli/commands.h"
-#include "cli/prolog_program.h"
-#include "cli/say_to_owner.h"
 #include "cli/software.h"
 #include "cli/storage/storage.h"
 #include "cli/wheels.h"
+#include "helpers/programs.h"
+#include "helpers/prolog_program.h"
+#include "helpers/say_to_owner.h"
+#include "os/helper_program.h"
 
 namespace {
 
@@ -24,7 +26,7 @@ constexpr Command kCommands[] = {
     {"srun", minke::cli::srun_main},
     {"sbcast", minke::cli::sbcast_main},
     {"sgather", minke::cli::sgather_main},
-    {"task", minke::cli::task_main},
+    {minke::os::helper_name(minke::os::Helper::kTask), minke::helpers::task_main},
     {"salloc", minke::cli::salloc_main},
     {"squeue", minke::cli::squeue_main},
     {"sq", minke::cli::sq_main},
@@ -46,9 +48,9 @@ constexpr Command kCommands[] = {
     {"sqresume", minke::cli::sqresume_main},
     {"sqhosts", minke::cli::sqhosts_main},
     {"strigger", minke::cli::strigger_main},
-    {"trigger-program", minke::cli::trigger_program_main},
-    {"prolog-program", minke::cli::prolog_program_main},
-    {"say-to-owner", minke::cli::say_to_owner_main},
+    {minke::os::helper_name(minke::os::Helper::kTriggerProgram), minke::helpers::trigger_program_main},
+    {minke::os::helper_name(minke::os::Helper::kPrologProgram), minke::helpers::prolog_program_main},
+    {minke::os::helper_name(minke::os::Helper::kSayToOwner), minke::helpers::say_to_owner_main},
     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},
     {"chain-part", minke::cli::chain_part_main},
@@ -61,11 +63,11 @@ constexpr Command kCommands[] = {
     {"unpack", minke::cli::unpack_main},
     {"data", minke::cli::data_main},
     {"stage", minke::cli::stage_main},
-    {"staged-script", minke::cli::staged_script_main},
-    {"storage-count", minke::cli::storage_count_main},
-    {"storage-keep", minke::cli::storage_keep_main},
-    {"storage-watch", minke::cli::storage_watch_main},
-    {"stage-server", minke::cli::stage_server_main},
+    {minke::os::helper_name(minke::os::Helper::kStagedScript), minke::cli::staged_script_main},
+    {minke::os::helper_name(minke::os::Helper::kStorageCount), minke::helpers::storage_count_main},
+    {minke::os::helper_name(minke::os::Helper::kStorageKeep), minke::helpers::storage_keep_main},
+    {minke::os::helper_name(minke::os::Helper::kStorageWatch), minke::helpers::storage_watch_main},
+    {minke::os::helper_name(minke::os::Helper::kStageServer), minke::helpers::stage_server_main},
     {"restore", minke::cli::restore_main},
     {"diskusage_report", minke::cli::diskusage_report_main},
     {"shownicerquota.pl", minke::cli::shownicerquota_main},

@@ -12,12 +12,11 @@
 #include <thread>
 
 #include "api/accounting.pb.h"
-#include "cli/fetch.h"
-#include "cli/keep_metrics.h"
 #include "cli/tracking.h"
-#include "cli/write_bytes.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
+#include "helpers/keep_metrics.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
@@ -25,6 +24,7 @@
 #include "text/job_id.h"
 #include "text/printable.h"
 #include "text/state.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -54,9 +54,9 @@ size_t screen_width() {
 Result<model::JobRecord> fetch_job(engine::Engine& cluster, const text::JobReference& wanted,
                                    const std::string& name) {
   api::QueryAccountingRequest query;
-  *query.mutable_filter()->add_jobs() = selector_of(wanted);
+  *query.mutable_filter()->add_jobs() = engine::selector_of(wanted);
   query.mutable_filter()->set_all_states(true);
-  const auto found = fetch_accounting(cluster, query);
+  const auto found = engine::fetch_accounting(cluster, query);
   if (!found && found.error().code != model::kInvalidJobId) return failure(found.error());
   const model::JobRecord* chosen = nullptr;
   for (const api::AccountedJob* one : found ? found->records : std::vector<const api::AccountedJob*>()) {
@@ -134,8 +134,8 @@ int metrics(const MetricsOptions& options) {
   if (job->start_time() == 0 || job->state() == model::JOB_PENDING)
     return complain("job " + label + " has not begun");
   const bool own = job->uid() == ::getuid();
-  std::optional<MetricSearch> search;
-  if (own || !options.files.empty()) search.emplace(search_for(**cluster, *job));
+  std::optional<helpers::MetricSearch> search;
+  if (own || !options.files.empty()) search.emplace(helpers::search_for(**cluster, *job));
   if (!options.files.empty()) {
     if (const Status used = search->use_only(options.files); !used) return complain(used.error().message);
   }
@@ -149,7 +149,7 @@ int metrics(const MetricsOptions& options) {
       set = search->all();
     }
     const bool ended = has_ended(*job);
-    if (ended && own && !set.empty()) keep_metrics(**cluster, *job, set);
+    if (ended && own && !set.empty()) helpers::keep_metrics(**cluster, *job, set);
     auto record = set.empty() ? job->metrics() : set.record(ml::MetricSet::kMaxSeries);
     for (int i = record.size(); i-- > 0;) {
       if (!is_wanted(record[i].name(), options.names)) record.DeleteSubrange(i, 1);
@@ -161,7 +161,7 @@ int metrics(const MetricsOptions& options) {
       if (options.json) {
         out = json_of(*job, record, set);
       } else if (!record.empty()) {
-        if (!first && ::isatty(STDOUT_FILENO)) write_bytes("\033[H\033[2J");
+        if (!first && ::isatty(STDOUT_FILENO)) view::write_bytes("\033[H\033[2J");
         out += "Job " + label + " (" + text::printable(job->spec().name()) + "), " +
                std::string(text::job_state_name(job->state())) + "\n";
         size_t drawn = 0;
@@ -176,7 +176,7 @@ int metrics(const MetricsOptions& options) {
           out += "\n" + std::to_string(drawn - kMostCurves) + " more: --name NAME\n";
         out += (drawn > 0 ? "\n" : "") + table_of(record);
       }
-      write_out(out);
+      view::write_out(out);
     }
     seen = points;
     was_running = !ended;
@@ -200,7 +200,7 @@ int metrics(const MetricsOptions& options) {
     job = fetch_job(**cluster, *wanted, options.job);
     if (!job) return complain(job.error().message);
     // The search goes by when the job ran.
-    if (has_ended(*job) && options.files.empty()) search.emplace(search_for(**cluster, *job));
+    if (has_ended(*job) && options.files.empty()) search.emplace(helpers::search_for(**cluster, *job));
   }
 }
 

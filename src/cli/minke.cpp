@@ -19,18 +19,13 @@
 #include "cli/doctor.h"
 #include "cli/estimate.h"
 #include "cli/guard.h"
-#include "cli/job_proxy.h"
-#include "cli/keep_metrics.h"
 #include "cli/links.h"
-#include "cli/metrics_server.h"
-#include "cli/minke.h"
 #include "cli/parse_options.h"
 #include "cli/repair.h"
 #include "cli/runs.h"
 #include "cli/shell_install.h"
 #include "cli/simulate.h"
 #include "cli/software.h"
-#include "cli/storage/my_tiers.h"
 #include "cli/storage/storage.h"
 #include "cli/systemd_units.h"
 #include "cli/top.h"
@@ -39,10 +34,16 @@
 #include "cli/wheels.h"
 #include "cli/why.h"
 #include "engine/embedded/daemon.h"
+#include "helpers/job_proxy.h"
+#include "helpers/keep_metrics.h"
+#include "helpers/metrics_server.h"
+#include "helpers/my_tiers.h"
+#include "helpers/programs.h"
 #include "node/gpu_probe.h"
 #include "node/launcher.h"
 #include "node/tmp_image.h"
 #include "os/files.h"
+#include "os/helper_program.h"
 #include "os/helper_starter.h"
 #include "os/minke_home.h"
 #include "software/shell_init.h"
@@ -96,7 +97,7 @@ int env(bool force, bool csh, bool install, bool uninstall) {
                                ":* ) setenv PATH " + bin + ":\"${PATH}\"\n"
                          : "export MINKE_HOME=" + of + "\n" + "case \":$PATH:\" in *:" + bin +
                                ":*) ;; *) export PATH=" + bin + ":\"$PATH\" ;; esac\n";
-  text += tier_exports(csh) + module_functions(*home, csh);
+  text += helpers::tier_exports(csh) + module_functions(*home, csh);
   for (const char c : text) {
     if (c == '\n' && csh) std::fputs(" ;", stdout);  // csh's eval makes one line of all
     std::fputc(c, stdout);
@@ -414,7 +415,8 @@ int minke_main(int argc, char** argv) {
   });
 
   node::LauncherOptions launcher;
-  auto* launcher_command = app.add_subcommand("launcher", "run the launcher in the foreground");
+  auto* launcher_command = app.add_subcommand(std::string(os::helper_name(os::Helper::kLauncher)),
+                                              "run the launcher in the foreground");
   launcher_command->group("");  // the daemon starts it
   launcher_command->add_option("--home", launcher.home)->required();
   launcher_command->callback([&] { exit_code = node::run_launcher(launcher); });
@@ -427,8 +429,8 @@ int minke_main(int argc, char** argv) {
 
   std::string image_directory;
   uint64_t image_bytes = 0;
-  auto* image_command =
-      app.add_subcommand("tmp-image-template", "make the file that jobs' directories are copied from");
+  auto* image_command = app.add_subcommand(std::string(os::helper_name(os::Helper::kTmpImageTemplate)),
+                                           "make the file that jobs' directories are copied from");
   image_command->group("");  // the daemon has it started
   image_command->add_option("--directory", image_directory)->required();
   image_command->add_option("--bytes", image_bytes)->required();
@@ -466,23 +468,26 @@ int minke_main(int argc, char** argv) {
   guard_command->callback([&] { exit_code = guard(guard_options); });
 
   std::string metrics_home, metrics_address;
-  auto* server_command = app.add_subcommand("metrics-server", "serve /metrics");
+  auto* server_command =
+      app.add_subcommand(std::string(os::helper_name(os::Helper::kMetricsServer)), "serve /metrics");
   server_command->group("");  // the daemon starts it
   server_command->add_option("--home", metrics_home)->required();
   server_command->add_option("--listen", metrics_address)->required();
-  server_command->callback([&] { exit_code = serve_metrics(metrics_home, metrics_address); });
+  server_command->callback([&] { exit_code = helpers::serve_metrics(metrics_home, metrics_address); });
 
-  JobProxyOptions job_proxy_options;
-  auto* proxy_command = app.add_subcommand("job-proxy", "an offline job's way to the hosts that are allowed");
+  helpers::JobProxyOptions job_proxy_options;
+  auto* proxy_command = app.add_subcommand(std::string(os::helper_name(os::Helper::kJobProxy)),
+                                           "an offline job's way to the hosts that are allowed");
   proxy_command->group("");  // the launcher starts it
   proxy_command->add_option("--program", job_proxy_options.program)->required();
   proxy_command->add_option("--allow", job_proxy_options.allowed)->required();
   proxy_command->add_option("--connect-port", job_proxy_options.connect_ports);
   proxy_command->add_option("--upstream", job_proxy_options.upstream);
-  proxy_command->callback([&] { exit_code = job_proxy(job_proxy_options); });
+  proxy_command->callback([&] { exit_code = helpers::job_proxy(job_proxy_options); });
 
   node::GpuOptions nvml;
-  auto* probe_command = app.add_subcommand("gpu-probe", "ask the GPUs' driver");
+  auto* probe_command =
+      app.add_subcommand(std::string(os::helper_name(os::Helper::kGpuProbe)), "ask the GPUs' driver");
   probe_command->group("");  // the daemon starts it
   probe_command->add_option("--library", nvml.library)->required();
   probe_command->add_option("--devices", nvml.devices)->required();
@@ -491,17 +496,19 @@ int minke_main(int argc, char** argv) {
   probe_command->callback([&] { exit_code = node::run_gpu_probe(nvml); });
 
   std::string keeper_home;
-  auto* keeper_command = app.add_subcommand("keep-metrics", "put metrics of jobs into their records");
+  auto* keeper_command = app.add_subcommand(std::string(os::helper_name(os::Helper::kKeepMetrics)),
+                                            "put metrics of jobs into their records");
   keeper_command->group("");  // the daemon starts it
   keeper_command->add_option("--home", keeper_home)->required();
-  keeper_command->callback([&] { exit_code = metric_keeper(keeper_home); });
+  keeper_command->callback([&] { exit_code = helpers::metric_keeper(keeper_home); });
 
   std::string mailer_home, mailer_config;
-  auto* mailer_command = app.add_subcommand("mailer", "send the messages on standard input");
+  auto* mailer_command = app.add_subcommand(std::string(os::helper_name(os::Helper::kMailer)),
+                                            "send the messages on standard input");
   mailer_command->group("");  // the daemon starts it
   mailer_command->add_option("--home", mailer_home)->required();
   mailer_command->add_option("--config", mailer_config);
-  mailer_command->callback([&] { exit_code = mailer(mailer_home, mailer_config); });
+  mailer_command->callback([&] { exit_code = helpers::mailer(mailer_home, mailer_config); });
 
   if (argc > 1 && argv[1][0] != '-') {
     bool known = false;

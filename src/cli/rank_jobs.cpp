@@ -9,10 +9,10 @@
 #include <set>
 
 #include "api/accounting.pb.h"
-#include "cli/fetch.h"
-#include "cli/keep_metrics.h"
 #include "cli/tracking.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
+#include "helpers/keep_metrics.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/usage.pb.h"
@@ -21,6 +21,7 @@
 #include "text/printable.h"
 #include "text/state.h"
 #include "text/timestamp.h"
+#include "view/output.h"
 #include "view/text.h"
 
 namespace minke::cli {
@@ -63,7 +64,7 @@ int rank_jobs(const RankOptions& options) {
     if (!since) return complain("no time: " + options.since);
     query.set_from(*since);
   }
-  const auto found = fetch_accounting(**cluster, query);
+  const auto found = engine::fetch_accounting(**cluster, query);
   if (!found) return complain(found.error().message);
   std::vector<const model::JobRecord*> records;
   for (const api::AccountedJob* one : found->records) records.push_back(&one->job());
@@ -74,13 +75,13 @@ int rank_jobs(const RankOptions& options) {
     Row row{&job, job.metrics()};
     if (job.state() == model::JOB_PENDING) continue;
     if (row.metrics.empty() && job.start_time() != 0) {
-      MetricSearch search = search_for(job, *home, rivals_of(job, records));
+      helpers::MetricSearch search = helpers::search_for(job, *home, helpers::rivals_of(job, records));
       search.update();
       const ml::MetricSet set = search.all();
       row.metrics = set.record(ml::MetricSet::kMaxSeries);
       if (std::string dispute = search.dispute(); !dispute.empty()) disputes.push_back(std::move(dispute));
       if (job.state() != model::JOB_RUNNING && job.state() != model::JOB_SUSPENDED)
-        keep_metrics(**cluster, job, set);
+        helpers::keep_metrics(**cluster, job, set);
     }
     if (options.metrics.empty() ||
         std::any_of(options.metrics.begin(), options.metrics.end(),
@@ -118,7 +119,7 @@ int rank_jobs(const RankOptions& options) {
             {"last", metric.last()}, {"least", metric.least()}, {"largest", metric.largest()}};
       list.push_back(std::move(object));
     }
-    write_out(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    view::write_out(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return 0;
   }
   std::vector<std::vector<std::string>> lines = {{"JOBID", "NAME", "STATE", "ELAPSED"}};
@@ -149,7 +150,7 @@ int rank_jobs(const RankOptions& options) {
     }
     out += "\n";
   }
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

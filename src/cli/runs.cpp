@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/accounting.pb.h"
-#include "cli/fetch.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "ml/metric_files.h"
 #include "model/job_state.pb.h"
@@ -20,6 +20,7 @@
 #include "text/number.h"
 #include "text/printable.h"
 #include "text/state.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -98,7 +99,7 @@ Status ask_for_jobs(std::vector<Run>& found) {
   query.mutable_filter()->set_all_states(true);
   auto cluster = engine::open();
   if (!cluster) return failure(cluster.error());
-  const auto records = fetch_accounting(**cluster, query);
+  const auto records = engine::fetch_accounting(**cluster, query);
   if (!records) return {};  // jobs of another cluster: their runs are as good as any
   for (Run& run : found) {
     for (const api::AccountedJob* one : records->records) {
@@ -160,7 +161,7 @@ int runs(const RunsOptions& options) {
                       {"state", run.state},
                       {"uploaded", run.uploaded}});
     }
-    write_out(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    view::write_out(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return failed > 0 ? 1 : 0;
   }
   std::string out;
@@ -174,7 +175,7 @@ int runs(const RunsOptions& options) {
                   run.state.empty() ? "-" : run.state.c_str());
     out += line + text::printable(run.directory) + "\n";
   }
-  write_out(out);
+  view::write_out(out);
   return failed > 0 ? 1 : 0;
 }
 

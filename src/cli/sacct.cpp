@@ -14,15 +14,17 @@
 #include "api/job_filter.pb.h"
 #include "cli/commands.h"
 #include "cli/document_output.h"
-#include "cli/fetch.h"
 #include "cli/sacct_options.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
 #include "model/step_record.pb.h"
 #include "text/number.h"
 #include "text/timestamp.h"
+#include "view/output.h"
 #include "view/sacct.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -53,8 +55,8 @@ api::QueryAccountingRequest query_of(const SacctOptions& options) {
 // As a Slurm that was not told to store environments, for they may hold secrets.
 int print_environments(const SacctOptions& options) {
   for (const api::JobSelector& job : options.question.jobs)
-    write_out("Environment used for " + std::to_string(job.job_id()) + " (must be batch to display)\n" +
-              std::string(80, '-') + "\nNONE\n\n");
+    view::write_out("Environment used for " + std::to_string(job.job_id()) + " (must be batch to display)\n" +
+                    std::string(80, '-') + "\nNONE\n\n");
   return 0;
 }
 
@@ -63,12 +65,12 @@ int print_scripts(engine::Engine& cluster, const SacctOptions& options) {
     const auto script = cluster.script(job.job_id());
     if (!script) continue;  // nobody knows the job
     std::string title = "Batch Script for " + std::to_string(job.job_id());
-    write_out(title + "\n" + std::string(80, '-') + "\n" + *script + "\n");
+    view::write_out(title + "\n" + std::string(80, '-') + "\n" + *script + "\n");
   }
   return 0;
 }
 
-std::vector<const api::AccountedJob*> of_groups(const AccountingRecords& records,
+std::vector<const api::AccountedJob*> of_groups(const engine::AccountingRecords& records,
                                                 const std::vector<uint32_t>& gids) {
   std::vector<const api::AccountedJob*> jobs;
   for (const api::AccountedJob* job : records.records)
@@ -85,11 +87,11 @@ void print_rows(const std::vector<view::SacctLine>& lines, const SacctOptions& o
   for (const view::SacctLine& line : lines) {
     append_print_line<view::SacctField>(columns, options.layout, options.delimiter, line, context, out);
     if (out.size() > (1 << 20)) {
-      write_out(out);
+      view::write_out(out);
       out.clear();
     }
   }
-  write_out(out);
+  view::write_out(out);
 }
 
 void print_document(const std::vector<view::SacctLine>& lines, view::DocumentFormat format,
@@ -131,8 +133,9 @@ int sacct_main(int argc, char** argv) {
     return 1;
   }
   if (question.until != 0 && question.from > question.until) {
-    print_error("sacct", "Start time (" + text::format_time(question.from) +
-                             ") requested is after end time (" + text::format_time(question.until) + ").");
+    view::print_error("sacct", "Start time (" + text::format_time(question.from) +
+                                   ") requested is after end time (" + text::format_time(question.until) +
+                                   ").");
     return 1;
   }
   auto columns = view::parse_print_format(view::sacct_fields(), options.format);
@@ -144,7 +147,7 @@ int sacct_main(int argc, char** argv) {
     return report_sacct(Error{kSacctFatal, "You must specify at least one job with -j"});
   if (options.batch_script) return print_scripts(**cluster, options);
   if (options.environment) return print_environments(options);
-  auto records = fetch_accounting(**cluster, query_of(options));
+  auto records = engine::fetch_accounting(**cluster, query_of(options));
   if (!records && records.error().code != model::kInvalidJobId)
     return report_sacct(Error{0, records.error().message});
 
@@ -152,9 +155,9 @@ int sacct_main(int argc, char** argv) {
   context.display = view::display_context_from_environment();
   context.display.now = records && records->now != 0 ? records->now : now;
   context.display.convert_units = !options.no_convert;
-  context.display.cluster_name = fetch_cluster_name(**cluster);
+  context.display.cluster_name = engine::fetch_cluster_name(**cluster);
   context.unit = options.unit;
-  const AccountingRecords nothing;
+  const engine::AccountingRecords nothing;
   const bool here = names_cluster(options.clusters, context.display.cluster_name);
   const auto lines =
       view::sacct_lines(of_groups(here && records ? *records : nothing, options.gids), question);

@@ -10,13 +10,17 @@
 #include <utility>
 
 #include "cli/document_output.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
+#include "engine/fetch.h"
+#include "os/user_id.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
+#include "text/list.h"
 #include "text/number.h"
 #include "text/state.h"
 #include "text/timestamp.h"
+#include "view/output.h"
 
 namespace minke::cli {
 namespace {
@@ -119,8 +123,8 @@ Result<std::pair<uint32_t, uint32_t>> parse_range(std::string_view text, const c
 }
 
 Status add_users(std::string_view text, SacctOptions& options) {
-  for (const std::string& user : split_list(text)) {
-    auto uid = user_id_of(user);
+  for (const std::string& user : text::split_list(text)) {
+    auto uid = os::user_id_of(user);
     if (!uid) return failure("Invalid user id: " + user);
     options.uids.push_back(*uid);
   }
@@ -128,7 +132,7 @@ Status add_users(std::string_view text, SacctOptions& options) {
 }
 
 Status add_groups(std::string_view text, SacctOptions& options) {
-  for (const std::string& name : split_list(text)) {
+  for (const std::string& name : text::split_list(text)) {
     const group* entry = getgrnam(name.c_str());
     auto number = text::parse_unsigned(name, UINT32_MAX);
     if (entry == nullptr && !number) return failure("Invalid group id: " + name);
@@ -138,14 +142,14 @@ Status add_groups(std::string_view text, SacctOptions& options) {
 }
 
 Status add_jobs(std::string_view text, SacctOptions& options) {
-  for (const std::string& word : split_list(text)) {
+  for (const std::string& word : text::split_list(text)) {
     auto reference = text::parse_job_id(word);
     if (!reference) return failure("Bad job/step specified: " + word, kSacctFatal);
     if (reference->step) {
       options.question.steps.push_back(
-          {selector_of(*reference), reference->step->kind, reference->step->step_id});
+          {engine::selector_of(*reference), reference->step->kind, reference->step->step_id});
     } else {
-      options.question.jobs.push_back(selector_of(*reference));
+      options.question.jobs.push_back(engine::selector_of(*reference));
     }
   }
   return {};
@@ -153,7 +157,7 @@ Status add_jobs(std::string_view text, SacctOptions& options) {
 
 Status add_states(std::string_view text, SacctOptions& options) {
   options.question.filter_states = true;
-  for (const std::string& word : split_list(text)) {
+  for (const std::string& word : text::split_list(text)) {
     auto state = text::parse_job_state(word);
     if (!state) return failure("unrecognized job state value '" + word + "'", kSacctFatal);
     if (state->state) options.question.states.push_back(*state->state);
@@ -162,7 +166,7 @@ Status add_states(std::string_view text, SacctOptions& options) {
 }
 
 Status add_reasons(std::string_view text, SacctOptions& options) {
-  for (const std::string& word : split_list(text)) {
+  for (const std::string& word : text::split_list(text)) {
     auto reason = text::parse_state_reason(word);
     if (!reason) return failure("unrecognized job reason value '" + word + "'", kSacctFatal);
     options.question.reasons.push_back(*reason);
@@ -211,7 +215,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.all_users = true;
         break;
       case 'A':
-        question.accounts = split_list(optarg);
+        question.accounts = text::split_list(optarg);
         break;
       case 'b':
         brief = true;
@@ -220,10 +224,10 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.batch_script = true;
         break;
       case 'c':
-        print_error("sacct", "there are no job completion records besides the accounting");
+        view::print_error("sacct", "there are no job completion records besides the accounting");
         return 1;
       case 'C':
-        question.constraints = split_list(optarg);
+        question.constraints = text::split_list(optarg);
         break;
       case 'F':
         return report_sacct(
@@ -232,7 +236,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.clusters.clear();
         break;
       case 'M':
-        options.clusters = split_list(optarg);
+        options.clusters = text::split_list(optarg);
         break;
       case 'v':
         options.verbose = true;
@@ -242,19 +246,19 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
       case kIgnoredValue:
         break;  // of federations, or of what is so anyhow
       case 'W':
-        question.wckeys = split_list(optarg);
+        question.wckeys = text::split_list(optarg);
         break;
       case 'x':
-        question.associations = split_list(optarg);
+        question.associations = text::split_list(optarg);
         break;
       case kEnvironment:
         options.environment = true;
         break;
       case kHelpReason:
-        write_out("any reason of squeue's, such as Priority, Resources, Dependency, JobHeldUser\n");
+        view::write_out("any reason of squeue's, such as Priority, Resources, Dependency, JobHeldUser\n");
         return 0;
       case kHelpState:
-        write_out(
+        view::write_out(
             "BOOT_FAIL\nCANCELLED\nCOMPLETED\nDEADLINE\nFAILED\nNODE_FAIL\nOUT_OF_"
             "MEMORY\nPENDING\nPREEMPTED\n"
             "REQUEUED\nRUNNING\nSUSPENDED\nTIMEOUT\n");
@@ -267,7 +271,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.duplicates = options.question.all_runs = true;
         break;
       case 'e':
-        write_out(view::sacct_help_format());
+        view::write_out(view::sacct_help_format());
         return 0;
       case 'E':
         options.until = optarg;
@@ -276,7 +280,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         status = add_groups(optarg, options);
         break;
       case 'h':
-        write_out(sacct_help());
+        view::write_out(sacct_help());
         return 0;
       case 'i':
       case 'I': {
@@ -314,10 +318,10 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.layout = view::PrintLayout::kParsable2;
         break;
       case 'q':
-        question.qos = split_list(optarg);
+        question.qos = text::split_list(optarg);
         break;
       case 'r':
-        question.partitions = split_list(optarg);
+        question.partitions = text::split_list(optarg);
         break;
       case 'R':
         status = add_reasons(optarg, options);
@@ -335,7 +339,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         status = add_users(optarg, options);
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case 'X':
         question.allocations_only = true;
@@ -344,7 +348,7 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
         options.delimiter = optarg;
         break;
       case kName:
-        question.names = split_list(optarg);
+        question.names = text::split_list(optarg);
         break;
       case kNoConvert:
         options.no_convert = true;
@@ -352,13 +356,13 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
       case kUnits:
         options.unit = text::parse_unit(optarg[0]);
         if (!options.unit || optarg[1] != '\0') {
-          print_error("sacct",
-                      "Invalid unit type '" + std::string(optarg) + "'. Possible options are 'KMGTP'");
+          view::print_error("sacct",
+                            "Invalid unit type '" + std::string(optarg) + "'. Possible options are 'KMGTP'");
           return report_sacct(Error{kSacctFatal, "Invalid unit type"});
         }
         break;
       case kUsageOption:
-        write_out("Usage: sacct [options]\n\tUse --help for help\n");
+        view::write_out("Usage: sacct [options]\n\tUse --help for help\n");
         return 0;
       default:
         return 1;
@@ -366,8 +370,8 @@ std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& opt
   }
   if (!status) return report_sacct(status.error());
   if (optind < argc) {
-    print_error("sacct", "Unknown arguments:");
-    for (; optind < argc; ++optind) print_error("sacct", std::string(" ") + argv[optind]);
+    view::print_error("sacct", "Unknown arguments:");
+    for (; optind < argc; ++optind) view::print_error("sacct", std::string(" ") + argv[optind]);
     return 1;
   }
   if (!fields.empty() && long_list)

@@ -8,13 +8,14 @@
 #include <string_view>
 
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/dump.h"
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/show.h"
 #include "cli/sacctmgr/words.h"
+#include "cli/version_line.h"
 #include "text/number.h"
+#include "view/output.h"
 
 namespace minke::cli {
 namespace {
@@ -131,15 +132,15 @@ int sacctmgr_main(int argc, char** argv) {
     if (letter == 'p') style.layout = view::PrintLayout::kParsable;
     if (letter == 'P') style.layout = view::PrintLayout::kParsable2;
     if (letter == 's') style.with_associations = true;
-    if (letter == 'V') return write_out(kVersionLine), 0;
-    if (letter == 'h') return write_out(kHelp), 0;
+    if (letter == 'V') return view::write_out(kVersionLine), 0;
+    if (letter == 'h') return view::write_out(kHelp), 0;
     if (letter == '?') return 1;
     if (letter == kJsonOption || letter == kYamlOption) {
       if (const auto ended = read_document_option("sacctmgr", letter, optarg, style.document)) return *ended;
     }
   }
   if (optind == argc) {
-    print_error("sacctmgr", "a command is missing: sacctmgr --help lists them");
+    view::print_error("sacctmgr", "a command is missing: sacctmgr --help lists them");
     return 1;
   }
   const std::string_view command = argv[optind++];
@@ -147,19 +148,19 @@ int sacctmgr_main(int argc, char** argv) {
   const auto is = [&](std::string_view name, size_t shortest) {
     return command.size() >= shortest && text::starts_with_ignoring_case(name, command);
   };
-  if (is("help", 1)) return write_out(kHelp), 0;
-  if (is("version", 4)) return write_out(kVersionLine), 0;
+  if (is("help", 1)) return view::write_out(kHelp), 0;
+  if (is("version", 4)) return view::write_out(kVersionLine), 0;
   const bool show = is("list", 3) || is("show", 3);
   const bool add = is("add", 3) || is("create", 1), remove = is("delete", 2) || is("remove", 3),
              modify = is("modify", 1);
   const bool dump = is("dump", 2), load = is("load", 2);
   // What only a slurmdbd of its own has.
   if (is("archive", 1)) {
-    print_error("sacctmgr", "nothing is archived here: minke accounting export and purge do its work");
+    view::print_error("sacctmgr", "nothing is archived here: minke accounting export and purge do its work");
     return 1;
   }
   if (is("clear", 2) || is("shutdown", 4) || is("reconfigure", 3)) {
-    print_error(
+    view::print_error(
         "sacctmgr",
         "there is no slurmdbd here: the daemon keeps the accounts; scontrol ping and sdiag tell of it");
     return 1;
@@ -169,7 +170,7 @@ int sacctmgr_main(int argc, char** argv) {
     return 1;
   }
   auto session = AccountingSession::open(options);
-  if (!session) return print_error("sacctmgr", session.error().message), 1;
+  if (!session) return view::print_error("sacctmgr", session.error().message), 1;
   if (show)
     return show_entity(*session, rest.empty() ? "" : rest.front(), rest.empty() ? rest : rest.subspan(1),
                        style);

@@ -26,14 +26,16 @@
 #include "api/step_usage.pb.h"
 #include "api/steps.pb.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "cli/srun/step_pump.h"
+#include "cli/version_line.h"
 #include "engine/embedded/client.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/step_record.pb.h"
 #include "rpc/socket.h"
 #include "text/job_id.h"
 #include "text/number.h"
+#include "view/output.h"
 
 namespace minke::cli {
 namespace {
@@ -66,7 +68,7 @@ struct Arguments {
 };
 
 int fail(const std::string& message) {
-  print_error("sattach", message);
+  view::print_error("sattach", message);
   const char* status = std::getenv("SLURM_EXIT_ERROR");
   const auto value = text::parse_unsigned(status == nullptr ? "" : status, 255);
   return value && *value != 0 ? static_cast<int>(*value) : 1;
@@ -138,13 +140,13 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
       case 'Q':
         break;
       case 'h':
-        write_out(std::string(kUsage) + kHelp);
+        view::write_out(std::string(kUsage) + kHelp);
         return 0;
       case 'u':
-        write_out(kUsage);
+        view::write_out(kUsage);
         return 0;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       default:
         std::fputs("Try \"sattach --help\" for more information\n", stderr);
@@ -268,10 +270,10 @@ class Conversation {
     const int status = exit.status();
     if (status == 0) return;
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    print_error("sattach",
-                "task " + std::to_string(exit.rank()) +
-                    (WIFSIGNALED(status) ? " terminated by signal " + std::to_string(WTERMSIG(status))
-                                         : " exited with exit code " + std::to_string(code)));
+    view::print_error("sattach",
+                      "task " + std::to_string(exit.rank()) +
+                          (WIFSIGNALED(status) ? " terminated by signal " + std::to_string(WTERMSIG(status))
+                                               : " exited with exit code " + std::to_string(code)));
     exit_code_ = std::max(exit_code_, code);
   }
 
@@ -319,7 +321,7 @@ int sattach_main(int argc, char** argv) {
   const auto steps = (*cluster)->steps_with_descriptors();
   if (!steps) return fail(steps.error().message);
   api::QueryStepUsageRequest request;
-  *request.mutable_filter()->add_jobs() = selector_of(arguments.job);
+  *request.mutable_filter()->add_jobs() = engine::selector_of(arguments.job);
   auto asked = (*steps)->step_usage(request);
   if (!asked) return fail("Could not get job step info: " + asked.error().message);
   std::optional<api::StepUsage> step;

@@ -11,14 +11,15 @@
 #include "cli/batch_submission.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "submit/job_request.h"
 #include "submit/script.h"
 #include "text/timestamp.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -70,7 +71,7 @@ int sbatch_main(int argc, char** argv) {
   const api::SubmitReply& reply = *submitted;
   for (const std::string& note : reply.notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
   // With --clusters, Slurm says to which one the job went.
-  const std::string name = request->clusters.empty() ? std::string() : fetch_cluster_name(**cluster);
+  const std::string name = request->clusters.empty() ? std::string() : engine::fetch_cluster_name(**cluster);
   if (request->quiet) {
     // Slurm prints no number, not even with --parsable.
   } else if (request->parsable) {

@@ -19,8 +19,8 @@
 #include "api/jobs.pb.h"
 #include "base/version.h"
 #include "cli/commands.h"
-#include "cli/copy_file.h"
 #include "engine/open.h"
+#include "helpers/copy_file.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 
@@ -232,7 +232,7 @@ int sbcast_main(int argc, char** argv) {
     if (from.st_dev == to.st_dev && from.st_ino == to.st_ino) return 0;  // it is there already
   }
   if (from.st_size == 0) std::fprintf(stderr, "sbcast: Warning: file `%s` is empty.\n", source.c_str());
-  if (const Status copied = copy_file(source, target, {options.force, options.preserve}); !copied) {
+  if (const Status copied = helpers::copy_file(source, target, {options.force, options.preserve}); !copied) {
     const std::string node = nodes->empty() ? "" : nodes->front();
     return complain(options, "REQUEST_FILE_BCAST(" + node + "): " + std::strerror(copied.error().code));
   }
@@ -252,10 +252,11 @@ int sgather_main(int argc, char** argv) {
     return complain(options, source + ": " + std::strerror(errno));
   }
   if (options.verbose > 0) tell_gathering(options, *nodes);
-  const CopyOptions how{options.force, options.preserve};
+  const helpers::CopyOptions how{options.force, options.preserve};
   for (const std::string& node : *nodes) {
     const std::string target = with_name(options.names[1], source) + "." + node;
-    const Status copied = options.recursive ? copy_tree(source, target, how) : copy_file(source, target, how);
+    const Status copied =
+        options.recursive ? helpers::copy_tree(source, target, how) : helpers::copy_file(source, target, how);
     if (!copied) return complain(options, copied.error().message);
   }
   std::error_code problem;

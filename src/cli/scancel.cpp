@@ -12,13 +12,14 @@
 #include "api/job_filter.pb.h"
 #include "base/version.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
+#include "os/user_id.h"
 #include "text/job_id.h"
 #include "text/number.h"
 #include "text/printable.h"
@@ -100,7 +101,7 @@ bool add_states(std::string_view list, api::JobFilter& filter) {
 }
 
 bool add_user(const std::string& user, api::JobFilter& filter) {
-  const auto uid = user_id_of(user);
+  const auto uid = os::user_id_of(user);
   if (uid) {
     filter.add_uids(*uid);
   } else {
@@ -303,7 +304,7 @@ int send(engine::Engine& cluster, const Options& options, const api::SignalReque
 int act_on(engine::Engine& cluster, const Options& options, const text::JobReference& id) {
   api::SignalRequest request = options.request;
   api::JobSelector& selector = *request.mutable_filter()->add_jobs();
-  selector = selector_of(id);
+  selector = engine::selector_of(id);
   if (id.step) {
     if (id.step->kind == model::STEP_NORMAL) {
       request.set_step_id(id.step->step_id);
@@ -327,8 +328,8 @@ Result<std::vector<text::JobReference>> find_jobs(engine::Engine& cluster, const
                                                   const std::vector<text::JobReference>& ids,
                                                   bool& any_lives) {
   api::JobFilter filter = options.request.filter();
-  for (const text::JobReference& id : ids) *filter.add_jobs() = selector_of(id);
-  const auto jobs = fetch_jobs(cluster, filter);
+  for (const text::JobReference& id : ids) *filter.add_jobs() = engine::selector_of(id);
+  const auto jobs = engine::fetch_jobs(cluster, filter);
   if (!jobs) return failure(jobs.error());
   std::vector<text::JobReference> found;
   for (const model::JobRecord* job : jobs->records) {

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/document.h"
+#include "cli/version_line.h"
 #include "text/number.h"
+#include "view/output.h"
 
 namespace minke::cli {
 namespace {
@@ -103,7 +104,7 @@ int read_commands(Scontrol& scontrol) {
   std::string line;
   std::vector<std::string> previous;
   while (true) {
-    write_out("scontrol: ");
+    view::write_out("scontrol: ");
     if (!std::getline(std::cin, line)) break;
     std::vector<std::string> words = split_words(line);
     if (words.size() == 1 && words[0] == "!!") words = previous;
@@ -129,7 +130,7 @@ int scontrol_main(int argc, char** argv) {
         scontrol.options().details = true;
         break;
       case 'h':
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case 'o':
         scontrol.options().one_line = true;
@@ -145,7 +146,7 @@ int scontrol_main(int argc, char** argv) {
         scontrol.set_verbose();
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case '?':
         std::fputs("Try \"scontrol --help\" for more information\n", stderr);
@@ -157,7 +158,7 @@ int scontrol_main(int argc, char** argv) {
   std::vector<std::string> words(argv + optind, argv + argc);
   if (words.empty()) return read_commands(scontrol);
   if (text::equals_ignoring_case(words[0], "help")) {
-    write_out(kHelp);
+    view::write_out(kHelp);
     return 0;
   }
   if (document && text::starts_with_ignoring_case("show", words[0]) && words[0].size() >= 3)

@@ -10,9 +10,12 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/document_output.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
+#include "view/output.h"
 #include "view/sdiag.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -82,14 +85,14 @@ int sdiag_main(int argc, char** argv) {
         order = view::RequestOrder::kByAverageTime;
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case 'h':
       case kHelpOption:
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case kUsageOption:
-        write_out("Usage: sdiag [-M cluster] [-aritT]\n");
+        view::write_out("Usage: sdiag [-M cluster] [-aritT]\n");
         return 0;
       case kJsonOption:
       case kYamlOption:
@@ -110,16 +113,16 @@ int sdiag_main(int argc, char** argv) {
   const auto answer = (*ability)->diagnostics(request);
   if (!answer) return fail(answer.error());
   if (reset) {
-    write_out("Reset scheduling statistics\n");
+    view::write_out("Reset scheduling statistics\n");
   } else if (format) {
     view::DisplayContext context;
     context.now = answer->now();
-    context.cluster_name = fetch_cluster_name(**cluster);
+    context.cluster_name = engine::fetch_cluster_name(**cluster);
     DocumentOutput output(*format, origin);
     view::describe_diagnostics(output.document(), *answer);
     output.finish(context);
   } else {
-    write_out(view::sdiag_report(*answer, order));
+    view::write_out(view::sdiag_report(*answer, order));
   }
   return 0;
 }

@@ -1,5 +1,7 @@
 // seff: how well one job used the cores and the memory that it held.
 #include "view/seff.h"
+#include "engine/fetch.h"
+#include "view/output.h"
 
 #include <cstdio>
 #include <ctime>
@@ -7,10 +9,10 @@
 
 #include "api/accounting.pb.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
 #include "text/job_id.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -24,7 +26,7 @@ constexpr const char* kUsage =
 
 // Of the records that the id stands for, the one meant: the job of this number, or else the first of its
 // tasks.
-const api::AccountedJob* choose(const AccountingRecords& found, const text::JobReference& wanted) {
+const api::AccountedJob* choose(const engine::AccountingRecords& found, const text::JobReference& wanted) {
   const api::AccountedJob* chosen = nullptr;
   for (const api::AccountedJob* job : found.records) {
     bool exact = job->job().job_id() == wanted.job_id && wanted.tasks.ranges().empty();
@@ -40,17 +42,17 @@ int seff_main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string_view word = argv[i];
     if (word == "-v") {
-      write_out("seff Version 2.1\n");
+      view::write_out("seff Version 2.1\n");
       return 1;
     }
     if (word == "-h" || !argument.empty() || (word.starts_with('-') && word != "-d")) {
-      write_out(kUsage);
+      view::write_out(kUsage);
       return 1;
     }
     if (word != "-d") argument = word;
   }
   if (argument.empty()) {
-    write_out(kUsage);
+    view::write_out(kUsage);
     return 1;
   }
   auto wanted = text::parse_job_id(argument);
@@ -64,10 +66,10 @@ int seff_main(int argc, char** argv) {
     return 1;
   }
   api::QueryAccountingRequest query;
-  *query.mutable_filter()->add_jobs() = selector_of(*wanted);
+  *query.mutable_filter()->add_jobs() = engine::selector_of(*wanted);
   query.mutable_filter()->set_all_states(true);
   query.set_with_steps(true);
-  auto found = fetch_accounting(**cluster, query);
+  auto found = engine::fetch_accounting(**cluster, query);
   if (!found && found.error().code != model::kInvalidJobId) {
     std::fprintf(stderr, "seff: error: %s\n", found.error().message.c_str());
     return 1;
@@ -79,8 +81,8 @@ int seff_main(int argc, char** argv) {
   }
   view::DisplayContext context;
   context.now = found->now != 0 ? found->now : std::time(nullptr);
-  context.cluster_name = fetch_cluster_name(**cluster);
-  write_out(view::seff_report(*job, context));
+  context.cluster_name = engine::fetch_cluster_name(**cluster);
+  view::write_out(view::seff_report(*job, context));
   return 0;
 }
 

@@ -16,11 +16,14 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/document_output.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "text/hostlist.h"
+#include "text/list.h"
 #include "text/number.h"
+#include "view/output.h"
 #include "view/parameters.h"
 #include "view/print_fields.h"
 #include "view/reservation_text.h"
@@ -100,7 +103,7 @@ constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
 Status set_states(std::string_view text, view::SinfoOptions& options) {
   auto states = view::parse_node_states(text);
   if (!states) {
-    print_error("sinfo", states.error().message);
+    view::print_error("sinfo", states.error().message);
     return failure(
         "valid states: "
         "unknown,down,idle,allocated,mixed,future,drain,drained,draining,no_respond,reserved,perfctrs,"
@@ -114,13 +117,13 @@ Status set_states(std::string_view text, view::SinfoOptions& options) {
 std::optional<int> read_arguments(int argc, char** argv, view::SinfoOptions& options) {
   if (const char* value = std::getenv("SINFO_FORMAT")) options.format = value;
   if (const char* value = std::getenv("SINFO_SORT")) options.sort = value;
-  if (const char* value = std::getenv("SINFO_PARTITION")) options.partitions = split_list(value);
+  if (const char* value = std::getenv("SINFO_PARTITION")) options.partitions = text::split_list(value);
   options.all = std::getenv("SINFO_ALL") != nullptr;
   options.clusters = clusters_from_environment();
   const auto conflict = [](std::string_view all, std::string_view partition) {
-    print_error("sinfo",
-                fmt::format("Conflicting options, {} and {}, specified. Please choose one or the other.", all,
-                            partition));
+    view::print_error(
+        "sinfo", fmt::format("Conflicting options, {} and {}, specified. Please choose one or the other.",
+                             all, partition));
     return 1;
   };
   if (options.all && std::getenv("SINFO_PARTITION") != nullptr)
@@ -156,7 +159,7 @@ std::optional<int> read_arguments(int argc, char** argv, view::SinfoOptions& opt
       case 'i': {
         auto seconds = text::parse_unsigned(optarg, 1000000);
         if (!seconds || *seconds == 0)
-          return print_error("sinfo", std::string("invalid entry for --iterate=") + optarg), 1;
+          return view::print_error("sinfo", std::string("invalid entry for --iterate=") + optarg), 1;
         options.iterate_seconds = static_cast<unsigned>(*seconds);
         break;
       }
@@ -165,7 +168,8 @@ std::optional<int> read_arguments(int argc, char** argv, view::SinfoOptions& opt
         break;
       case 'n': {
         auto hosts = text::expand_hostlist(optarg);
-        if (!hosts) return print_error("sinfo", "'" + std::string(optarg) + "' invalid entry for --nodes"), 1;
+        if (!hosts)
+          return view::print_error("sinfo", "'" + std::string(optarg) + "' invalid entry for --nodes"), 1;
         options.nodes = std::move(*hosts);
         options.filter_nodes = true;
         break;
@@ -183,7 +187,7 @@ std::optional<int> read_arguments(int argc, char** argv, view::SinfoOptions& opt
         break;
       case 'p':
         given_partition = true;
-        options.partitions = split_list(optarg);
+        options.partitions = text::split_list(optarg);
         break;
       case 'r':
         options.responding = true;
@@ -204,7 +208,7 @@ std::optional<int> read_arguments(int argc, char** argv, view::SinfoOptions& opt
         options.reservations = true;
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case kJsonOption:
       case kYamlOption:
@@ -213,21 +217,21 @@ std::optional<int> read_arguments(int argc, char** argv, view::SinfoOptions& opt
       case kHelpFormat: {
         std::vector<std::string_view> names;
         for (const auto& field : view::node_fields()) names.push_back(field.name);
-        write_out(view::print_help_format(names, 19));
+        view::write_out(view::print_help_format(names, 19));
         return 0;
       }
       case kHelpOption:
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case kUsageOption:
-        write_out(kUsage);
+        view::write_out(kUsage);
         return 0;
       default:
         std::fputs("Try \"sinfo --help\" for more information\n", stderr);
         return 1;
     }
   }
-  if (!status) return print_error("sinfo", status.error().message), 1;
+  if (!status) return view::print_error("sinfo", status.error().message), 1;
   if (given_all && given_partition) return conflict("-a", "-p");
   return std::nullopt;
 }
@@ -270,15 +274,15 @@ int show_reservations(engine::Engine& cluster, const view::SinfoOptions& options
   } else {
     view::append_reservation_table(out, *answer, !options.no_header, context);
   }
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 
 int show(engine::Engine& cluster, const view::SinfoOptions& options, const view::DocumentOrigin& origin,
          view::DisplayContext& context) {
   if (options.reservations) return show_reservations(cluster, options, context);
-  auto nodes = fetch_nodes(cluster);
-  auto partitions = nodes ? fetch_partitions(cluster) : failure(nodes.error());
+  auto nodes = engine::fetch_nodes(cluster);
+  auto partitions = nodes ? engine::fetch_partitions(cluster) : failure(nodes.error());
   if (!partitions) {
     std::fprintf(stderr, "slurm_load_partitions: %s\n", partitions.error().message.c_str());
     return 1;
@@ -289,7 +293,7 @@ int show(engine::Engine& cluster, const view::SinfoOptions& options, const view:
       view::node_table(options, nodes->records, partitions->records, problems);
   for (const std::string& field : problems) {
     if (options.long_format) {
-      print_error("sinfo", "Invalid job format specification: " + field);
+      view::print_error("sinfo", "Invalid job format specification: " + field);
     } else {
       std::fprintf(stderr, "Invalid node format specification: %s\n", field.c_str());
     }
@@ -297,7 +301,7 @@ int show(engine::Engine& cluster, const view::SinfoOptions& options, const view:
   const std::vector<view::NodeLine> lines =
       view::node_lines(options, table, nodes->records, partitions->records, context);
   if (options.document) {
-    context.cluster_name = fetch_cluster_name(cluster);
+    context.cluster_name = engine::fetch_cluster_name(cluster);
     DocumentOutput output(*options.document, origin);
     output.document().begin_array("sinfo");
     for (const view::NodeLine& line : lines) view::describe_node_line(output.document(), line, context);
@@ -311,7 +315,7 @@ int show(engine::Engine& cluster, const view::SinfoOptions& options, const view:
   if (!options.no_header) table.append_header(out);
   for (const view::NodeLine& line : lines) table.append_line(line, context, out);
   if (options.iterate_seconds != 0) out += '\n';
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 
@@ -327,11 +331,11 @@ int sinfo_main(int argc, char** argv) {
     return 1;
   }
   if (!check_clusters(**cluster, "sinfo", options.clusters)) return 1;
-  if (options.verbose) write_out(parameters(options));
+  if (options.verbose) view::write_out(parameters(options));
   view::DisplayContext context = view::display_context_from_environment();
-  if (options.clusters) context.cluster_name = fetch_cluster_name(**cluster);  // %V says it only then
+  if (options.clusters) context.cluster_name = engine::fetch_cluster_name(**cluster);  // %V says it only then
   while (true) {
-    if (!options.no_header && !options.document) write_out(cluster_line(**cluster, options.clusters));
+    if (!options.no_header && !options.document) view::write_out(cluster_line(**cluster, options.clusters));
     int status = show(**cluster, options, origin, context);
     if (options.iterate_seconds == 0 || status != 0) return status;
     sleep(options.iterate_seconds);

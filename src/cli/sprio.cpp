@@ -13,10 +13,15 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/document_output.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
+#include "os/user_id.h"
+#include "text/list.h"
+#include "view/output.h"
 #include "view/parameters.h"
 #include "view/sprio.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -87,18 +92,18 @@ Status add_jobs(const char* list, Arguments& arguments) {
   auto references = text::parse_job_id_list(list);
   if (!references) return failure("Invalid job id: " + std::string(list));
   for (const text::JobReference& reference : *references)
-    *arguments.filter.add_jobs() = selector_of(reference);
+    *arguments.filter.add_jobs() = engine::selector_of(reference);
   arguments.filtered = true;
   arguments.job_list = list;
   return {};
 }
 
 void add_users(const char* list, Arguments& arguments) {
-  for (const std::string& user : split_list(list)) {
-    if (auto uid = user_id_of(user)) {
+  for (const std::string& user : text::split_list(list)) {
+    if (auto uid = os::user_id_of(user)) {
       arguments.filter.add_uids(*uid);
     } else {
-      print_error("sprio", uid.error().message + "\n");
+      view::print_error("sprio", uid.error().message + "\n");
       arguments.filter.add_uids(UINT32_MAX);  // nobody's
     }
   }
@@ -150,7 +155,7 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         options.format = optarg;
         break;
       case 'p':
-        options.partitions = split_list(optarg);
+        options.partitions = text::split_list(optarg);
         arguments.partition_list = optarg;
         break;
       case 'v':
@@ -163,16 +168,16 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         add_users(optarg, arguments);
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case 'w':
         options.weights = true;
         break;
       case kHelpOption:
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case kUsageOption:
-        write_out(kUsage);
+        view::write_out(kUsage);
         return 0;
       case kJsonOption:
       case kYamlOption:
@@ -185,11 +190,11 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
   }
   if (status && optind < argc && jobs_flag && arguments.filter.jobs().empty())
     status = add_jobs(argv[optind++], arguments);
-  if (!status) return print_error("sprio", status.error().message), 1;
-  if (arguments.verbose > 0) write_out(asked_for(arguments));
+  if (!status) return view::print_error("sprio", status.error().message), 1;
+  if (arguments.verbose > 0) view::write_out(asked_for(arguments));
   if (optind < argc) {
-    print_error("sprio", std::string("Unrecognized option: ") + argv[optind]);
-    write_out(kUsage);
+    view::print_error("sprio", std::string("Unrecognized option: ") + argv[optind]);
+    view::write_out(kUsage);
     return 1;
   }
   return std::nullopt;
@@ -202,24 +207,24 @@ int sprio_main(int argc, char** argv) {
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
   auto cluster = engine::open();
-  if (!cluster) return print_error("sprio", cluster.error().message), 1;
+  if (!cluster) return view::print_error("sprio", cluster.error().message), 1;
   if (!check_clusters(**cluster, "sprio", arguments.clusters)) return 1;
   std::vector<std::string> problems;
   view::Table<view::PriorityLine> table = view::priority_table(arguments.options, problems);
   for (const std::string& field : problems)
-    print_error("sprio", "Invalid job format specification: " + field);
+    view::print_error("sprio", "Invalid job format specification: " + field);
 
-  JobRecords jobs;
+  engine::JobRecords jobs;
   std::vector<view::PriorityLine> lines;
   if (!arguments.options.weights) {
-    auto fetched = fetch_jobs(**cluster, arguments.filter);
+    auto fetched = engine::fetch_jobs(**cluster, arguments.filter);
     if (fetched) jobs = std::move(*fetched);
     lines = view::priority_lines(jobs.records, arguments.options);
   }
   api::QueryPrioritiesRequest asked;
   *asked.mutable_filter() = arguments.filter;
   const auto priorities = (*cluster)->priorities(asked);
-  if (!priorities) return print_error("sprio", priorities.error().message), 1;
+  if (!priorities) return view::print_error("sprio", priorities.error().message), 1;
   std::map<std::pair<uint32_t, std::string>, const api::JobPriority*> parts;
   for (const api::JobPriority& one : priorities->jobs()) parts[{one.job_id(), one.partition()}] = &one;
   view::PriorityLine weights;
@@ -230,7 +235,7 @@ int sprio_main(int argc, char** argv) {
     if (found != parts.end()) line.parts = found->second;
   }
   view::DisplayContext context = view::display_context_from_environment();
-  context.cluster_name = fetch_cluster_name(**cluster);
+  context.cluster_name = engine::fetch_cluster_name(**cluster);
   context.now = jobs.now;
   if (arguments.document) {
     DocumentOutput output(*arguments.document, origin);
@@ -244,7 +249,7 @@ int sprio_main(int argc, char** argv) {
     return 0;
   }
   if (lines.empty() && arguments.filtered && !arguments.options.weights) {
-    write_out("Unable to find jobs matching user/id(s) specified\n");
+    view::write_out("Unable to find jobs matching user/id(s) specified\n");
     return 0;
   }
   std::string out;
@@ -254,7 +259,7 @@ int sprio_main(int argc, char** argv) {
   }
   if (arguments.options.weights) table.append_line(weights, context, out);
   for (const view::PriorityLine& line : lines) table.append_line(line, context, out);
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

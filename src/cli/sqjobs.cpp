@@ -10,13 +10,14 @@
 
 #include "api/job_filter.pb.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
+#include "os/user_id.h"
 #include "submit/sqsub.h"
 #include "text/duration.h"
 #include "text/job_id.h"
@@ -138,8 +139,8 @@ void print_long(const model::JobRecord& job) {
   line("state", std::string(state_letter(job)));
 }
 
-int print_totals(engine::Engine& cluster, const JobRecords& jobs) {
-  auto nodes = fetch_nodes(cluster);
+int print_totals(engine::Engine& cluster, const engine::JobRecords& jobs) {
+  auto nodes = engine::fetch_nodes(cluster);
   if (!nodes) return complain(nodes.error().message);
   uint64_t total = 0, busy = 0, running = 0, suspended = 0, queued = 0;
   for (const model::NodeRecord* node : nodes->records) {
@@ -173,7 +174,7 @@ int sqjobs_main(int argc, char** argv) {
         all_users = true;
         break;
       case 'u': {
-        const auto uid = user_id_of(optarg);
+        const auto uid = os::user_id_of(optarg);
         if (!uid) return complain(uid.error().message);
         filter.add_uids(*uid);
         break;
@@ -198,14 +199,14 @@ int sqjobs_main(int argc, char** argv) {
   for (int i = optind; i < argc; ++i) {
     const auto named = text::parse_job_id_list(argv[i]);
     if (!named) return complain(std::string("not a job id: ") + argv[i]);
-    for (const text::JobReference& job : *named) *filter.add_jobs() = selector_of(job);
+    for (const text::JobReference& job : *named) *filter.add_jobs() = engine::selector_of(job);
     filter.set_all_states(true);
   }
   if (filter.jobs_size() == 0 && filter.uids_size() == 0 && !all_users && !totals)
     filter.add_uids(::getuid());
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
-  const auto jobs = fetch_jobs(**cluster, totals ? api::JobFilter() : filter);
+  const auto jobs = engine::fetch_jobs(**cluster, totals ? api::JobFilter() : filter);
   if (!jobs) return complain(jobs.error().message);
   if (totals) return print_totals(**cluster, *jobs);
   if (filter.jobs_size() != 0 && jobs->records.empty()) return complain("no such job");
@@ -228,7 +229,7 @@ int sqjobs_main(int argc, char** argv) {
 int sqhosts_main(int, char**) {
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
-  const auto nodes = fetch_nodes(**cluster);
+  const auto nodes = engine::fetch_nodes(**cluster);
   if (!nodes) return complain(nodes.error().message);
   std::puts("hostname            state  ncpus  busy  load  memory");
   std::puts("------------------- ------ ----- ----- ----- -------");

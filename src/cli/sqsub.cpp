@@ -9,12 +9,13 @@
 #include "api/submission.pb.h"
 #include "cli/batch_submission.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "submit/sqsub.h"
 #include "text/job_id.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -43,7 +44,7 @@ int steer(int argc, char** argv, const char* command, const char* said, Act&& ac
     }
     for (const text::JobReference& job : *jobs) {
       const std::string name = text::format_job_id(job);
-      const Result<api::ActionReply> answer = act(**cluster, selector_of(job));
+      const Result<api::ActionReply> answer = act(**cluster, engine::selector_of(job));
       if (!answer) {
         status = complain(command, "job " + name + ": " + answer.error().message);
       } else if (answer->failures_size() != 0) {
@@ -77,7 +78,7 @@ int sqsub_main(int argc, char** argv) {
     return 1;
   }
   if (wanted->show_help) {
-    write_out(submit::sqsub_usage());
+    view::write_out(submit::sqsub_usage());
     return 0;
   }
   invocation.arguments = std::move(wanted->arguments);

@@ -12,14 +12,16 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/document_output.h"
-#include "cli/fetch.h"
 #include "cli/squeue_options.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/job_state.pb.h"
+#include "os/user_id.h"
 #include "text/state.h"
+#include "view/output.h"
 #include "view/parameters.h"
 #include "view/squeue.h"
 #include "view/steps.h"
@@ -39,10 +41,10 @@ bool resolve_users(view::SqueueOptions& options) {
   }
   if (options.users.empty()) return true;
   for (const std::string& user : options.users) {
-    if (auto uid = user_id_of(user)) {
+    if (auto uid = os::user_id_of(user)) {
       options.uids.push_back(*uid);
     } else {
-      print_error("squeue", uid.error().message + "\n");
+      view::print_error("squeue", uid.error().message + "\n");
     }
   }
   return !options.uids.empty();
@@ -50,20 +52,20 @@ bool resolve_users(view::SqueueOptions& options) {
 
 bool nodes_exist(engine::Engine& cluster, const view::SqueueOptions& options) {
   if (options.nodes.empty()) return true;
-  auto nodes = fetch_nodes(cluster);
+  auto nodes = engine::fetch_nodes(cluster);
   if (!nodes) return true;
   for (const std::string& name : options.nodes) {
     bool known = false;
     for (const model::NodeRecord* node : nodes->records)
       known = known || node->name() == name || node->host_name() == name;
-    if (!known) return print_error("squeue", "Invalid node name " + name), false;
+    if (!known) return view::print_error("squeue", "Invalid node name " + name), false;
   }
   return true;
 }
 
 void print_problems(const std::vector<std::string>& problems, const char* what) {
   for (const std::string& field : problems)
-    print_error("squeue", std::string("Invalid ") + what + " format specification: " + field);
+    view::print_error("squeue", std::string("Invalid ") + what + " format specification: " + field);
 }
 
 template <typename Line>
@@ -77,12 +79,12 @@ void print_table(const view::Table<Line>& table, const std::vector<Line>& lines,
   for (const Line& line : lines) {
     table.append_line(line, context, out);
     if (out.size() >= kBlockSize) {
-      write_out(out);
+      view::write_out(out);
       out.clear();
     }
   }
   if (options.iterate_seconds != 0) out += '\n';
-  write_out(out);
+  view::write_out(out);
 }
 
 std::string parameters(const view::SqueueOptions& options) {
@@ -117,10 +119,10 @@ int fail(const char* call, const Error& error) {
   return 1;
 }
 
-Result<JobRecords> jobs_asked_for(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
-                                  bool brief) {
-  if (nothing) return JobRecords();
-  auto fetched = fetch_jobs(cluster, view::job_filter(options), options.start, brief);
+Result<engine::JobRecords> jobs_asked_for(engine::Engine& cluster, const view::SqueueOptions& options,
+                                          bool nothing, bool brief) {
+  if (nothing) return engine::JobRecords();
+  auto fetched = engine::fetch_jobs(cluster, view::job_filter(options), options.start, brief);
   if (fetched && fetched->records.empty() && options.jobs.size() == 1)
     return failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
   return fetched;
@@ -128,11 +130,11 @@ Result<JobRecords> jobs_asked_for(engine::Engine& cluster, const view::SqueueOpt
 
 int describe_jobs(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
                   const view::DocumentOrigin& origin, view::DisplayContext& context) {
-  const Result<JobRecords> jobs = jobs_asked_for(cluster, options, nothing, false);
+  const Result<engine::JobRecords> jobs = jobs_asked_for(cluster, options, nothing, false);
   if (!jobs) return fail("slurm_load_jobs", jobs.error());
   context.now = jobs->now != 0 ? jobs->now : context.now;
   const auto lines = view::job_lines(jobs->records, options, context);
-  if (!lines) return print_error("squeue", lines.error().message), 1;
+  if (!lines) return view::print_error("squeue", lines.error().message), 1;
   DocumentOutput output(*options.document, origin);
   view::Document& document = output.document();
   document.begin_array("jobs");
@@ -156,11 +158,11 @@ int show_jobs(engine::Engine& cluster, const view::SqueueOptions& options, bool 
   if (!jobs) return fail("slurm_load_jobs", jobs.error());
   context.now = jobs->now != 0 ? jobs->now : context.now;
   auto lines = view::job_lines(jobs->records, options, context);
-  if (!lines) return print_error("squeue", lines.error().message), 1;
+  if (!lines) return view::print_error("squeue", lines.error().message), 1;
   print_table(table, *lines, options, context);
   // Hundreds of thousands of records take long to free one by one; the process ends anyhow.
-  [[maybe_unused]] static JobRecords* kept = nullptr;
-  if (options.iterate_seconds == 0) kept = new JobRecords(std::move(*jobs));
+  [[maybe_unused]] static engine::JobRecords* kept = nullptr;
+  if (options.iterate_seconds == 0) kept = new engine::JobRecords(std::move(*jobs));
   return 0;
 }
 
@@ -169,19 +171,19 @@ int show_steps(engine::Engine& cluster, const view::SqueueOptions& options, bool
   std::vector<std::string> problems;
   view::Table<view::StepLine> table = view::step_table(options, problems);
   print_problems(problems, "job step");
-  StepRecords steps;
-  JobRecords jobs;
+  engine::StepRecords steps;
+  engine::JobRecords jobs;
   if (!nothing) {
-    auto fetched_steps = fetch_steps(cluster, view::job_filter(options));
+    auto fetched_steps = engine::fetch_steps(cluster, view::job_filter(options));
     if (!fetched_steps) return fail("slurm_get_job_steps", fetched_steps.error());
-    auto fetched_jobs = fetch_jobs(cluster, view::job_filter(options));
+    auto fetched_jobs = engine::fetch_jobs(cluster, view::job_filter(options));
     if (!fetched_jobs) return fail("slurm_load_jobs", fetched_jobs.error());
     steps = std::move(*fetched_steps);
     jobs = std::move(*fetched_jobs);
   }
   context.now = steps.now != 0 ? steps.now : context.now;
   auto lines = view::step_lines(steps.records, jobs.records, options);
-  if (!lines) return print_error("squeue", lines.error().message), 1;
+  if (!lines) return view::print_error("squeue", lines.error().message), 1;
   print_table(table, *lines, options, context);
   return 0;
 }
@@ -197,19 +199,19 @@ int squeue_main(int argc, char** argv) {
   if (!cluster) return fail("slurm_load_jobs", cluster.error());
   if (!check_clusters(**cluster, "squeue", options.clusters) || !nodes_exist(**cluster, options)) return 1;
   if (options.per_partition) {
-    const auto partitions = fetch_partitions(**cluster);
+    const auto partitions = engine::fetch_partitions(**cluster);
     if (!partitions) return fail("slurm_load_partitions", partitions.error());
     for (const model::PartitionRecord* partition : partitions->records)
       options.partition_tiers[partition->name()] = partition->priority_tier();
   }
-  if (options.verbose && !options.document) write_out(parameters(options));
+  if (options.verbose && !options.document) view::write_out(parameters(options));
   view::DisplayContext context = view::display_context_from_environment();
   context.convert_units = !options.no_convert;
   context.now = std::time(nullptr);
   if (options.document || (options.long_format && options.long_format->find("luster") != std::string::npos))
-    context.cluster_name = fetch_cluster_name(**cluster);
+    context.cluster_name = engine::fetch_cluster_name(**cluster);
   while (true) {
-    if (!options.no_header && !options.document) write_out(cluster_line(**cluster, options.clusters));
+    if (!options.no_header && !options.document) view::write_out(cluster_line(**cluster, options.clusters));
     int status = options.document     ? describe_jobs(**cluster, options, nothing, origin, context)
                  : options.show_steps ? show_steps(**cluster, options, nothing, context)
                                       : show_jobs(**cluster, options, nothing, context);

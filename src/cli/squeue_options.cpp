@@ -8,13 +8,16 @@
 
 #include "cli/clusters.h"
 #include "cli/document_output.h"
-#include "cli/fetch.h"
 #include "cli/squeue_options.h"
+#include "cli/version_line.h"
+#include "engine/fetch.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
 #include "text/job_id.h"
+#include "text/list.h"
 #include "text/number.h"
 #include "text/state.h"
+#include "view/output.h"
 #include "view/print_fields.h"
 #include "view/squeue.h"
 
@@ -137,7 +140,7 @@ constexpr option kLongOptions[] = {{"account", required_argument, nullptr, 'A'},
 
 // A list without a name in it, as of a variable that is not set: nothing has such a name.
 void set_names(std::string_view text, std::vector<std::string>& names, view::SqueueOptions& options) {
-  names = split_list(text);
+  names = text::split_list(text);
   options.nothing = options.nothing || names.empty();
 }
 
@@ -149,10 +152,10 @@ Status set_states(std::string_view text, view::SqueueOptions& options) {
     options.all_states = true;
     return {};
   }
-  for (const std::string& word : split_list(text)) {
+  for (const std::string& word : text::split_list(text)) {
     Result<text::StateWord> state = text::parse_job_state(word);
     if (!state) {
-      print_error("squeue", "Invalid job state specified: " + word);
+      view::print_error("squeue", "Invalid job state specified: " + word);
       return failure(
           "Valid job states include: PENDING,RUNNING,SUSPENDED,COMPLETED,CANCELLED,FAILED,TIMEOUT,NODE_FAIL,"
           "PREEMPTED,BOOT_FAIL,DEADLINE,OUT_OF_MEMORY,COMPLETING,CONFIGURING,RESIZING,RESV_DEL_HOLD,"
@@ -176,7 +179,8 @@ Status set_iterate(const char* text, view::SqueueOptions& options) {
 Status add_jobs(std::string_view text, view::SqueueOptions& options) {
   auto references = text::parse_job_id_list(text);
   if (!references) return failure("Invalid job id: " + std::string(text));
-  for (const text::JobReference& reference : *references) options.jobs.push_back(selector_of(reference));
+  for (const text::JobReference& reference : *references)
+    options.jobs.push_back(engine::selector_of(reference));
   options.nothing = options.nothing || options.jobs.empty();
   return {};
 }
@@ -186,7 +190,7 @@ Status add_steps(std::string_view text, view::SqueueOptions& options) {
   if (!references) return failure("Invalid job_step id: " + std::string(text));
   for (const text::JobReference& reference : *references) {
     view::StepSelector selector;
-    selector.job = selector_of(reference);
+    selector.job = engine::selector_of(reference);
     if (reference.step) {
       selector.kind = reference.step->kind;
       selector.step_id = reference.step->step_id;
@@ -265,7 +269,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
       case 'O':
       case 'o':
         if (format_given && (letter == 'O' ? options.format : options.long_format).has_value())
-          return print_error("squeue", "-O (--Format) is incompatible with -o (--format)"), 1;
+          return view::print_error("squeue", "-O (--Format) is incompatible with -o (--format)"), 1;
         format_given = true;
         options.format.reset();
         options.long_format.reset();
@@ -281,7 +285,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
         set_names(optarg, options.qos, options);
         break;
       case 'R':
-        options.reservations = split_list(optarg);
+        options.reservations = text::split_list(optarg);
         break;
       case 'r':
         options.array = true;
@@ -300,17 +304,17 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
         set_names(optarg, options.users, options);
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case 'w': {
         auto hosts = text::expand_hostlist(optarg);
-        if (!hosts) return print_error("squeue", "Invalid node name " + std::string(optarg)), 1;
+        if (!hosts) return view::print_error("squeue", "Invalid node name " + std::string(optarg)), 1;
         options.nodes = std::move(*hosts);
         options.nothing = options.nothing || options.nodes.empty();
         break;
       }
       case kHelpOption:
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case kMe:
         options.me = true;
@@ -321,7 +325,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
       case kHelpFormat: {
         std::vector<std::string_view> names;
         for (const view::JobField& field : view::job_fields()) names.push_back(field.name);
-        write_out(view::print_help_format(names, 19));
+        view::write_out(view::print_help_format(names, 19));
         return 0;
       }
       case kNoConvert:
@@ -348,7 +352,7 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
         if (auto ended = read_document_option("squeue", letter, optarg, options.document)) return ended;
         break;
       case kUsageOption:
-        write_out(kUsage);
+        view::write_out(kUsage);
         return 0;
       default:
         std::fputs("Try \"squeue --help\" for more information\n", stderr);
@@ -361,10 +365,10 @@ std::optional<int> read_squeue_arguments(int argc, char** argv, view::SqueueOpti
   } else if (status && optind < argc && options.show_steps && options.steps.empty()) {
     status = add_steps(argv[optind++], options);
   }
-  if (!status) return print_error("squeue", status.error().message), 1;
+  if (!status) return view::print_error("squeue", status.error().message), 1;
   if (optind < argc) {
-    print_error("squeue", std::string("Unrecognized option: ") + argv[optind]);
-    write_out(kUsage);
+    view::print_error("squeue", std::string("Unrecognized option: ") + argv[optind]);
+    view::write_out(kUsage);
     return 1;
   }
   return std::nullopt;

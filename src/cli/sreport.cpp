@@ -10,11 +10,13 @@
 
 #include "api/accounting.pb.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
+#include "view/output.h"
 #include "view/sreport.h"
 
 namespace minke::cli {
@@ -72,10 +74,10 @@ bool is_word(const std::string& word, std::string_view full, size_t least) {
 }
 
 Result<view::ClusterSize> cluster_size(engine::Engine& cluster) {
-  auto nodes = fetch_nodes(cluster);
+  auto nodes = engine::fetch_nodes(cluster);
   if (!nodes) return failure(nodes.error());
   view::ClusterSize size;
-  size.name = fetch_cluster_name(cluster);
+  size.name = engine::fetch_cluster_name(cluster);
   for (const model::NodeRecord* node : nodes->records) {
     size.cpus += node->cpus();
     size.memory_mib += static_cast<double>(node->memory_mib());
@@ -107,15 +109,15 @@ int print_report(engine::Engine& cluster, const std::vector<std::string>& words,
   query.set_duplicates(true);
   view::Tally tally(options, now);
   if (options.report != view::Report::kReservationUtilization) {
-    const auto taken =
-        for_each_accounted(cluster, query, [&](const api::AccountedJob& job) { tally.add(job.job()); });
+    const auto taken = engine::for_each_accounted(
+        cluster, query, [&](const api::AccountedJob& job) { tally.add(job.job()); });
     if (!taken) return fail("sreport: error: " + taken.error().message);
   }
   auto size = cluster_size(cluster);
   if (!size) return fail("sreport: error: " + size.error().message);
   auto text = tally.print(*size);
   if (!text) return fail(text.error().message);
-  write_out(*text);
+  view::write_out(*text);
   return 0;
 }
 
@@ -131,7 +133,7 @@ int run(Session& session, const std::vector<std::string>& words) {
   if (is_word(word, "exit", 1) || is_word(word, "quit", 4)) {
     session.ended = true;
   } else if (is_word(word, "help", 2) || word == "?") {
-    write_out(kHelp);
+    view::write_out(kHelp);
   } else if (is_word(word, "noheader", 3)) {
     options.no_header = true;
   } else if (is_word(word, "nonparsable", 4)) {
@@ -145,7 +147,7 @@ int run(Session& session, const std::vector<std::string>& words) {
     if (!unit) return fail(unit.error().message);
     options.unit = *unit;
   } else if (is_word(word, "version", 4)) {
-    write_out(kVersionLine);
+    view::write_out(kVersionLine);
   } else if (is_word(word, "cluster", 1) || is_word(word, "job", 1) || is_word(word, "reservation", 1) ||
              is_word(word, "user", 1)) {
     std::vector<std::string> full = words;
@@ -193,7 +195,7 @@ int sreport_main(int argc, char** argv) {
       case 'v':
         break;
       case 'h':
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case 'n':
         options.no_header = true;
@@ -217,7 +219,7 @@ int sreport_main(int argc, char** argv) {
         break;
       }
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       default:
         std::fputs("Try \"sreport --help\" for more information\n", stderr);

@@ -20,16 +20,16 @@
 #include "cli/allocation.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/copy_file.h"
 #include "cli/srun/components.h"
 #include "cli/srun/launch_environment.h"
 #include "cli/srun/step_io.h"
 #include "cli/srun/step_request.h"
 #include "cli/srun/step_run.h"
-#include "cli/srun/task.h"
 #include "engine/embedded/client.h"
 #include "engine/open.h"
 #include "environment/step_gpus.h"
+#include "helpers/copy_file.h"
+#include "helpers/task.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
@@ -137,10 +137,10 @@ std::optional<int> find_job(engine::Engine& cluster, const submit::Invocation& i
 
 // --bcast: one copy, which all nodes see.
 Status broadcast_program(std::string target, api::StepSpec& spec) {
-  const std::string program = find_program(spec.argv(0), spec.work_dir());
+  const std::string program = helpers::find_program(spec.argv(0), spec.work_dir());
   if (target.front() != '/') target = spec.work_dir() + "/" + target;
   if (target.ends_with('/')) target += program.substr(program.rfind('/') + 1);
-  if (const Status copied = copy_file(program, target, {.replace = true, .preserve = true}); !copied)
+  if (const Status copied = helpers::copy_file(program, target, {.replace = true, .preserve = true}); !copied)
     return failure("--bcast: " + copied.error().message);
   *spec.mutable_argv(0) = target;
   return {};
@@ -178,19 +178,20 @@ StepEnd run_step(engine::Engine& cluster, const submit::Invocation& invocation, 
   if (spec.has_het()) part = {spec.het().first_task(), tasks, spec.het().tasks(), spec.het().first_node()};
   const bool first = part.first_task == 0;
   std::unique_ptr<mpi::Server> mpi_server;
-  TaskOptions task{.mpi_address = mpi_address,
-                   .cpu_bind = spec.cpu_bind(),
-                   .mem_bind = request.spec.mem_bind(),
-                   .system = {},
-                   .prolog = request.task_prolog,
-                   .epilog = request.task_epilog,
-                   .variables = {},
-                   .stopped = request.debugger_test,
-                   .tells_gpus = environment::tells_gpu_binding(spec.gpu_bind())};
+  helpers::TaskOptions task{.mpi_address = mpi_address,
+                            .cpu_bind = spec.cpu_bind(),
+                            .mem_bind = request.spec.mem_bind(),
+                            .system = {},
+                            .prolog = request.task_prolog,
+                            .epilog = request.task_epilog,
+                            .variables = {},
+                            .stopped = request.debugger_test,
+                            .tells_gpus = environment::tells_gpu_binding(spec.gpu_bind())};
   // Nobody has said: what the program is linked with, where that can be had.
   const bool by_program = request.mpi.empty() && !request.multi_prog && !spec.has_het();
-  if (const auto kind =
-          by_program ? mpi::kind_of_program(find_program(spec.argv(0), spec.work_dir())) : std::nullopt) {
+  if (const auto kind = by_program
+                            ? mpi::kind_of_program(helpers::find_program(spec.argv(0), spec.work_dir()))
+                            : std::nullopt) {
     if (auto started = mpi::Server::start(*kind)) {
       mpi_server = std::move(*started);
       task.mpi_address = mpi_server->address();
@@ -210,7 +211,7 @@ StepEnd run_step(engine::Engine& cluster, const submit::Invocation& invocation, 
     }
   }
   if (task.needed()) {
-    for (const std::string& word : task_command(task)) spec.add_wrapper(word);
+    for (const std::string& word : helpers::task_command(task)) spec.add_wrapper(word);
   }
   os::raise_descriptor_limit();  // the tasks have the limits that were read before
   // Components that share a file: the first one's srun empties it.
@@ -334,7 +335,7 @@ std::optional<mpi::Kind> mpi_of(const HetStepPart& first) {
   if (first.request.mpi == "pmi2") return mpi::Kind::kPmi;
   if (first.request.mpi == "pmix") return mpi::Kind::kPmix;
   if (!first.request.mpi.empty() || first.request.multi_prog) return std::nullopt;
-  const auto kind = mpi::kind_of_program(find_program(first.spec.argv(0), first.spec.work_dir()));
+  const auto kind = mpi::kind_of_program(helpers::find_program(first.spec.argv(0), first.spec.work_dir()));
   return kind == mpi::Kind::kPmix && !mpi::PmixServer::available() ? std::nullopt : kind;
 }
 
@@ -416,7 +417,7 @@ int srun_main(int argc, char** argv) {
   if (!request->job_id && request->is_given("relative"))
     return complain("fatal: --relative option invalid for job allocation request");
   if (request->is_given("bcast") && !request->multi_prog &&
-      access(find_program(request->arguments.front(), request->spec.work_dir()).c_str(), X_OK) != 0)
+      access(helpers::find_program(request->arguments.front(), request->spec.work_dir()).c_str(), X_OK) != 0)
     return complain("fatal: Can not execute " + request->arguments.front());
 
   const auto cluster = engine::open();

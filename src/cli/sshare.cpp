@@ -13,9 +13,13 @@
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/document_output.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
+#include "text/list.h"
+#include "view/output.h"
 #include "view/sshare.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -101,10 +105,10 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.verbose = true;
         break;
       case 'A':
-        arguments.accounts = split_list(optarg);
+        arguments.accounts = text::split_list(optarg);
         break;
       case 'e':
-        write_out(view::share_help_format());
+        view::write_out(view::share_help_format());
         return 0;
       case 'l':
         default_format(kLongFormat);
@@ -130,16 +134,16 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.layout = view::PrintLayout::kParsable2;
         break;
       case 'u':
-        arguments.users = split_list(optarg);
+        arguments.users = text::split_list(optarg);
         break;
       case 'U':
         arguments.users_only = true;
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case kHelpOption:
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case kJsonOption:
       case kYamlOption:
@@ -176,15 +180,15 @@ int sshare_main(int argc, char** argv) {
     tell_requested("Accounts", arguments.accounts);
   }
   auto columns = view::parse_print_format(view::share_fields(), arguments.format);
-  if (!columns) return print_error("sshare", columns.error().message), 1;
+  if (!columns) return view::print_error("sshare", columns.error().message), 1;
   auto cluster = engine::open();
-  if (!cluster) return print_error("sshare", cluster.error().message), 1;
+  if (!cluster) return view::print_error("sshare", cluster.error().message), 1;
   if (!check_clusters(**cluster, "sshare", arguments.clusters)) return 1;
 
   api::QueryAccountsRequest asked;
   asked.set_with_usage(true);
   const auto tree = (*cluster)->accounts(asked);
-  if (!tree) return print_error("sshare", tree.error().message), 1;
+  if (!tree) return view::print_error("sshare", tree.error().message), 1;
   // root alone: nobody keeps accounts here.
   const bool kept = tree->accounts_size() > 1;
   api::QueryAccountingRequest query;
@@ -194,13 +198,13 @@ int sshare_main(int argc, char** argv) {
   view::ShareUsage usage;
   const int64_t asked_at = std::time(nullptr);
   const auto now = kept ? Result<int64_t>(tree->now())
-                        : for_each_accounted(**cluster, query, [&](const api::AccountedJob& job) {
+                        : engine::for_each_accounted(**cluster, query, [&](const api::AccountedJob& job) {
                             usage.add(job.job(), asked_at);
                           });
-  if (!now) return print_error("sshare", now.error().message), 1;
+  if (!now) return view::print_error("sshare", now.error().message), 1;
   view::DisplayContext context;
   context.now = *now;
-  context.cluster_name = fetch_cluster_name(**cluster);
+  context.cluster_name = engine::fetch_cluster_name(**cluster);
   const std::string user = view::user_name_of(getuid());
   std::vector<view::ShareLine> lines;
   std::deque<view::ShareUsage> usages;
@@ -231,7 +235,7 @@ int sshare_main(int argc, char** argv) {
   }
   for (const view::ShareLine& line : lines)
     append_print_line<view::ShareField>(*columns, arguments.layout, "|", line, context, out);
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

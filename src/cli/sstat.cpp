@@ -9,10 +9,13 @@
 
 #include "api/step_usage.pb.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/step_record.pb.h"
+#include "view/output.h"
 #include "view/sstat.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -88,10 +91,10 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
         arguments.all_steps = true;
         break;
       case 'e':
-        write_out(view::step_usage_help_format());
+        view::write_out(view::step_usage_help_format());
         return 0;
       case 'h':
-        write_out(kHelp);
+        view::write_out(kHelp);
         return 0;
       case 'i':
         arguments.format = kPidFormat;
@@ -114,13 +117,13 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
       case 'v':
         break;
       case 'V':
-        write_out(kVersionLine);
+        view::write_out(kVersionLine);
         return 0;
       case kNoConvert:
         arguments.no_convert = true;
         break;
       case kUsageOption:
-        write_out("Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n");
+        view::write_out("Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n");
         return 0;
       default:
         std::fputs("Try \"sstat --help\" for more information\n", stderr);
@@ -128,8 +131,8 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
     }
   }
   for (; status && optind < argc; ++optind) status = add_jobs(argv[optind], arguments);
-  if (!status) return print_error("sstat", status.error().message), 1;
-  if (arguments.jobs.empty()) return print_error("sstat", "You didn't give me any jobs to stat."), 1;
+  if (!status) return view::print_error("sstat", status.error().message), 1;
+  if (arguments.jobs.empty()) return view::print_error("sstat", "You didn't give me any jobs to stat."), 1;
   return std::nullopt;
 }
 
@@ -172,33 +175,33 @@ int sstat_main(int argc, char** argv) {
   Arguments arguments;
   if (auto status = read_arguments(argc, argv, arguments)) return *status;
   auto columns = view::parse_print_format(view::step_usage_fields(), arguments.format);
-  if (!columns) return print_error("sstat", columns.error().message), 1;
+  if (!columns) return view::print_error("sstat", columns.error().message), 1;
   auto cluster = engine::open();
-  if (!cluster) return print_error("sstat", cluster.error().message), 1;
+  if (!cluster) return view::print_error("sstat", cluster.error().message), 1;
   const auto ability = (*cluster)->measurements();
-  if (!ability) return print_error("sstat", ability.error().message), 1;
+  if (!ability) return view::print_error("sstat", ability.error().message), 1;
   view::DisplayContext context = view::display_context_from_environment();
   context.convert_units = !arguments.no_convert;
   std::string out;
   if (!arguments.no_header) append_print_header<view::StepUsageField>(*columns, arguments.layout, "|", out);
-  write_out(out);
+  view::write_out(out);
   for (const text::JobReference& job : arguments.jobs) {
     api::QueryStepUsageRequest request;
-    *request.mutable_filter()->add_jobs() = selector_of(job);
+    *request.mutable_filter()->add_jobs() = engine::selector_of(job);
     const auto answer = (*ability)->step_usage(request);
     if (!answer) {
-      print_error("sstat", "couldn't get steps for job " + name_of(job));
+      view::print_error("sstat", "couldn't get steps for job " + name_of(job));
       continue;
     }
     context.now = answer->now();
     const auto steps = choose(*answer, job, arguments.all_steps);
     // A job whose batch script alone runs has steps, though none that is listed unasked.
     if (answer->steps().empty() || (job.step && steps.empty()))
-      print_error("sstat", "No steps running for job " + name_of(job));
+      view::print_error("sstat", "No steps running for job " + name_of(job));
     out.clear();
     for (const api::StepUsage* step : steps)
       append_print_line<view::StepUsageField>(*columns, arguments.layout, "|", *step, context, out);
-    write_out(out);
+    view::write_out(out);
   }
   return 0;
 }

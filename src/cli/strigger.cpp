@@ -18,12 +18,14 @@
 #include "api/triggers.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/fetch.h"
+#include "cli/version_line.h"
 #include "engine/engine.h"
 #include "engine/open.h"
 #include "model/trigger.pb.h"
+#include "os/user_id.h"
 #include "text/number.h"
 #include "text/printable.h"
+#include "view/output.h"
 #include "view/text.h"
 
 namespace minke::cli {
@@ -174,7 +176,7 @@ std::optional<int> take(Arguments& arguments, int letter) {
       arguments.permanent = true;
       break;
     case kUserOption: {
-      const auto uid = user_id_of(optarg);
+      const auto uid = os::user_id_of(optarg);
       if (!uid) return wrong(std::string("Invalid user ") + optarg);
       arguments.uid = *uid;
       break;
@@ -210,13 +212,13 @@ std::optional<int> take(Arguments& arguments, int letter) {
       arguments.verbose = true;
       break;
     case 'V':
-      write_out(kVersionLine);
+      view::write_out(kVersionLine);
       return 0;
     case kHelpOption:
-      write_out(kHelp);
+      view::write_out(kHelp);
       return 0;
     case kUsageOption:
-      write_out("Usage: strigger [--set | --get | --clear | --version] [-dDfFiIjnNopQrtuv]\n");
+      view::write_out("Usage: strigger [--set | --get | --clear | --version] [-dDfFiIjnNopQrtuv]\n");
       return 0;
     case '?':
       std::fputs("Try \"strigger --help\" for more information\n", stderr);

@@ -17,13 +17,15 @@
 #include <vector>
 
 #include "api/measurements.pb.h"
-#include "cli/fetch.h"
-#include "cli/write_bytes.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/measurement.pb.h"
 #include "text/duration.h"
+#include "text/list.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 
@@ -201,10 +203,10 @@ class Screen {
     termios raw = before_;
     raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    write_bytes("\x1b[?1049h\x1b[?25l");
+    view::write_bytes("\x1b[?1049h\x1b[?25l");
   }
   ~Screen() {
-    write_bytes("\x1b[?25h\x1b[?1049l");
+    view::write_bytes("\x1b[?25h\x1b[?1049l");
     ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
   Screen(const Screen&) = delete;
@@ -213,7 +215,7 @@ class Screen {
   void show(const api::MeasurementsReply& reply) {
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) size = {24, 80, 0, 0};
-    write_bytes("\x1b[H" + screen(reply, size.ws_row, size.ws_col) + "\x1b[J");
+    view::write_bytes("\x1b[H" + screen(reply, size.ws_row, size.ws_col) + "\x1b[J");
   }
 
  private:
@@ -233,7 +235,7 @@ bool wait_for_next(double seconds) {
 }
 
 int complain(const Error& error) {
-  print_error("minke top", error.message);
+  view::print_error("minke top", error.message);
   return 1;
 }
 
@@ -247,10 +249,10 @@ int top(const TopOptions& options) {
   api::QueryMeasurementsRequest query;
   query.set_fresh(true);
   query.set_with_series(options.series);
-  for (const std::string& word : split_list(options.jobs)) {
+  for (const std::string& word : text::split_list(options.jobs)) {
     const auto job = text::parse_job_id(word);
     if (!job) return complain(job.error());
-    *query.mutable_filter()->add_jobs() = selector_of(*job);
+    *query.mutable_filter()->add_jobs() = engine::selector_of(*job);
   }
   const bool live =
       !options.once && !options.json && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
@@ -268,9 +270,10 @@ int top(const TopOptions& options) {
     }
     const api::MeasurementsReply& reply = *answer;
     if (options.json) {
-      write_out(as_json(reply, options.series).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+      view::write_out(as_json(reply, options.series).dump(2, ' ', false, Json::error_handler_t::replace) +
+                      "\n");
     } else if (!live) {
-      write_out(screen(reply, 0, 0));
+      view::write_out(screen(reply, 0, 0));
     } else {
       if (!terminal) terminal.emplace();
       terminal->show(reply);

@@ -7,11 +7,12 @@
 
 #include "api/accounting.pb.h"
 #include "api/accounts.pb.h"
-#include "cli/fetch.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/accounts.pb.h"
 #include "text/timestamp.h"
+#include "view/output.h"
 #include "view/text.h"
 #include "view/usage_report.h"
 
@@ -81,12 +82,12 @@ int usage(const UsageOptions& options) {
   query.set_from(begin);
   query.set_until(std::min(now, report.end()));
   query.set_duplicates(true);
-  const auto taken =
-      for_each_accounted(**cluster, query, [&](const api::AccountedJob& job) { report.add(job.job()); });
+  const auto taken = engine::for_each_accounted(**cluster, query,
+                                                [&](const api::AccountedJob& job) { report.add(job.job()); });
   if (!taken) return complain(taken.error().message);
   if (const auto added = add_allocations(**cluster, options.accounts, report); !added)
     return complain(added.error().message);
-  write_out(options.json ? report.json() : report.text());
+  view::write_out(options.json ? report.json() : report.text());
   return 0;
 }
 

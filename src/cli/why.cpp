@@ -9,14 +9,16 @@
 
 #include "api/accounting.pb.h"
 #include "api/explanation.pb.h"
-#include "cli/fetch.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "text/job_id.h"
 #include "text/number.h"
+#include "view/output.h"
+#include "view/text.h"
 #include "view/why.h"
 
 namespace minke::cli {
@@ -55,18 +57,18 @@ int why(const std::string& job, bool json) {
   const auto ability = (*cluster)->explanations();
   if (!ability) return complain(ability.error().message);
   api::ExplainJobRequest request;
-  *request.mutable_job() = selector_of(*wanted);
+  *request.mutable_job() = engine::selector_of(*wanted);
   const auto answer = (*ability)->explain(request);
   if (answer) {
     context.now = answer->now();
-    write_out(json ? view::why_json(*answer, context) : view::why_report(*answer, context));
+    view::write_out(json ? view::why_json(*answer, context) : view::why_report(*answer, context));
     return 0;
   }
   if (answer.error().code != model::kInvalidJobId) return complain(answer.error().message);
   api::QueryAccountingRequest query;
-  *query.mutable_filter()->add_jobs() = selector_of(*wanted);
+  *query.mutable_filter()->add_jobs() = engine::selector_of(*wanted);
   query.mutable_filter()->set_all_states(true);
-  const auto found = fetch_accounting(**cluster, query);
+  const auto found = engine::fetch_accounting(**cluster, query);
   if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
   if (!found || found->records.empty()) return complain("there is no job " + job);
   context.now = found->now != 0 ? found->now : std::time(nullptr);
@@ -76,7 +78,7 @@ int why(const std::string& job, bool json) {
       ended.set_reason(model::FAIL_LAUNCH);
       ended.set_reason_detail(std::move(missing));
     }
-    write_out(json ? view::why_ended_json(ended, context) : view::why_ended_report(ended, context));
+    view::write_out(json ? view::why_ended_json(ended, context) : view::why_ended_report(ended, context));
   }
   return 0;
 }

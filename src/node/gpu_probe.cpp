@@ -15,6 +15,7 @@
 #include "node/amd_gpus.h"
 #include "node/gpus.pb.h"
 #include "os/confine_self.h"
+#include "os/helper_program.h"
 
 extern char** environ;
 
@@ -45,9 +46,9 @@ Status GpuProbe::start() {
     return failure_from_errno("socketpair", errno);
   os::UniqueFd ours(pair[0]);
   const os::UniqueFd theirs(pair[1]);
-  const std::vector<std::string> command = {
-      "/proc/self/exe", "gpu-probe",      "--library",           options_.library, "--devices",
-      options_.devices, "--capabilities", options_.capabilities, "--system",       options_.system};
+  const std::vector<std::string> command = os::helper_command(
+      os::Helper::kGpuProbe, {"--library", options_.library, "--devices", options_.devices, "--capabilities",
+                              options_.capabilities, "--system", options_.system});
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);

@@ -14,6 +14,7 @@
 
 #include "node/launch.pb.h"
 #include "node/launcher.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 #include "rpc/connection.h"
 #include "rpc/frame.h"
@@ -40,7 +41,8 @@ class SocketLauncherClient : public LauncherClient {
  public:
   SocketLauncherClient(os::EventLoop& loop, LauncherClientOptions options, Callbacks callbacks)
       : loop_(loop), options_(std::move(options)), callbacks_(std::move(callbacks)) {
-    if (options_.command.empty()) options_.command = {"/proc/self/exe", "launcher", "--home", options_.home};
+    if (options_.command.empty())
+      options_.command = os::helper_command(os::Helper::kLauncher, {"--home", options_.home});
   }
 
   void start() override {

@@ -1,4 +1,5 @@
 #include "node/launcher_harness.h"
+#include "os/helper_program.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -142,7 +143,7 @@ LauncherHarness::~LauncherHarness() {
 LauncherClientOptions LauncherHarness::client_options() const {
   LauncherClientOptions options;
   options.home = home.path();
-  options.command = {"/proc/self/exe", "launcher", "--home", home.path()};
+  options.command = os::helper_command(os::Helper::kLauncher, {"--home", home.path()});
   if (!use_kernel_child_list_) options.command.push_back("--no-child-list");
   options.log_path = home / "launcher.log";
   return options;

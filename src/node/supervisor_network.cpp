@@ -16,6 +16,7 @@
 #include "node/supervisor.h"
 #include "os/child_signals.h"
 #include "os/files.h"
+#include "os/helper_program.h"
 
 extern char** environ;
 
@@ -24,7 +25,8 @@ namespace {
 
 // `minke job-proxy` with the socket as its standard input. Of the launcher's environment it needs nothing.
 Result<pid_t> start_proxy(const model::ProxySettings& settings, int socket) {
-  std::vector<std::string> words = {"/proc/self/exe", "job-proxy", "--program", settings.program()};
+  std::vector<std::string> words =
+      os::helper_command(os::Helper::kJobProxy, {"--program", settings.program()});
   for (const std::string& host : settings.allowed()) words.insert(words.end(), {"--allow", host});
   for (const uint32_t port : settings.connect_ports())
     words.insert(words.end(), {"--connect-port", std::to_string(port)});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
 #include "model/accounts.pb.h"

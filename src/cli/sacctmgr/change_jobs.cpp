@@ -4,7 +4,6 @@
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
-#include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
 #include "text/number.h"

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/matching.h"
 #include "model/accounts.pb.h"
+#include "os/user_id.h"
 #include "text/number.h"
 
 namespace minke::cli {
@@ -110,7 +110,7 @@ int add_user(AccountingSession& session, const Words& words) {
   if (partitions.empty()) partitions.emplace_back();
   std::string users, associations, keys;
   for (const std::string& name : names) {
-    if (!user_id_of(name) && book.user(name) == nullptr &&
+    if (!os::user_id_of(name) && book.user(name) == nullptr &&
         !session.agreed("There is no uid for user '" + name + "'\nAre you sure you want to continue?"))
       continue;
     if (book.user(name) == nullptr) {

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/settings.h"
 #include "model/accounts.pb.h"

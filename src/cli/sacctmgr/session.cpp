@@ -11,9 +11,10 @@
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
 #include "api/machine.pb.h"
-#include "cli/fetch.h"
 #include "cli/sacctmgr/enforcement.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
+#include "view/output.h"
 
 namespace minke::cli {
 namespace {
@@ -87,7 +88,7 @@ Result<AccountingSession> AccountingSession::open(const AccountingOptions& optio
   all.resources.assign(reply->resources().begin(), reply->resources().end());
   if (const Status applied = session.book_.apply(all); !applied) return failure(applied.error());
   session.book_.set_version(reply->version());
-  session.cluster_ = fetch_cluster_name(*session.engine_);
+  session.cluster_ = engine::fetch_cluster_name(*session.engine_);
   return session;
 }
 
@@ -125,22 +126,22 @@ int AccountingSession::nothing(const std::string& done) const {
 }
 
 void AccountingSession::say(const std::string& text) const {
-  if (!options_.quiet) write_out(text);
+  if (!options_.quiet) view::write_out(text);
 }
 
 bool AccountingSession::agreed(const std::string& question) const {
   if (options_.immediate) return true;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const SingleKeys keys;
-  write_out(question + " (You have 30 seconds to decide)\n(N/y): ");
+  view::write_out(question + " (You have 30 seconds to decide)\n(N/y): ");
   while (const auto key = next_key(deadline)) {
-    if (*key != '\n') write_out("\n");
+    if (*key != '\n') view::write_out("\n");
     for (auto rest = key; !keys.are_read() && rest && *rest != '\n';) rest = next_key(deadline);
     if (*key == 'y' || *key == 'Y') return true;
     if (*key == 'n' || *key == 'N' || *key == '\n') return false;
-    write_out("Y or N please\n(N/y): ");
+    view::write_out("Y or N please\n(N/y): ");
   }
-  write_out("\n");
+  view::write_out("\n");
   return false;
 }
 

@@ -7,11 +7,12 @@
 #include <cstdlib>
 #include <set>
 
-#include "cli/fetch.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/show_fields.h"
 #include "model/accounts.pb.h"
 #include "view/document/accounts.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -336,7 +337,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
     return refuse("sacctmgr: error: " + std::string(name) +
                   " cannot be shown as JSON or YAML; accounts, associations, qos, tres and users can");
   if (name == "runawayjobs") {
-    write_out("Runaway Jobs: No runaway jobs found on cluster " + session.cluster() + "\n");
+    view::write_out("Runaway Jobs: No runaway jobs found on cluster " + session.cluster() + "\n");
     return 0;
   }
   if (name == "configuration") return show_configuration(session);
@@ -396,7 +397,7 @@ int show_entity(AccountingSession& session, std::string_view given, std::span<ch
   const std::span<const view::PrintColumn<ShowField>> shown = *columns;
   if (!style.no_header) view::append_print_header(shown, style.layout, "|", out);
   for (const Line& line : lines) view::append_print_line(shown, style.layout, "|", line, context, out);
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

@@ -8,9 +8,10 @@
 
 #include "api/field.pb.h"
 #include "api/machine.pb.h"
-#include "cli/fetch.h"
 #include "cli/sacctmgr/show.h"
 #include "cli/scontrol/show.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -70,7 +71,7 @@ int show_configuration(AccountingSession& session) {
   for (const std::string_view name : {"PrivateData", "TrackWCKey"}) append_line(out, name, value_of(name));
   append_line(out, "SLURMDBD_CONF", value_of("SLURM_CONF"));  // one file says it all
   append_line(out, "SLURMDBD_VERSION", value_of("SLURM_VERSION"));
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

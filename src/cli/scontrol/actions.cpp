@@ -13,9 +13,9 @@
 #include "api/job_filter.pb.h"
 #include "api/machine.pb.h"
 #include "api/step_usage.pb.h"
-#include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/job_words.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/error.h"
@@ -25,6 +25,8 @@
 #include "text/licenses.h"
 #include "text/number.h"
 #include "text/state.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -72,7 +74,7 @@ std::optional<int> Scontrol::run_action(const Words& words) {
     const std::string_view known =
         number ? model::slurm_error_text(static_cast<int>(*number)) : std::string_view();
     if (!number) return complain("number expected: " + words[1]);
-    write_out((known.empty() ? "Unknown error " + words[1] : std::string(known)) + "\n");
+    view::write_out((known.empty() ? "Unknown error " + words[1] : std::string(known)) + "\n");
     return 0;
   }
   // What the daemon logs is set by nobody: it logs what it would have to be asked for.
@@ -109,7 +111,7 @@ int Scontrol::suspend(const Words& words, bool resume) {
     }
     api::SuspendRequest request;
     request.set_resume(resume);
-    for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
+    for (const text::JobReference& job : *references) *request.add_jobs() = engine::selector_of(job);
     engine::Engine* cluster = open_cluster();
     if (cluster == nullptr) return 1;
     const auto answer = cluster->suspend(request);
@@ -123,7 +125,7 @@ int Scontrol::top(const Words& words) {
   const auto references = parse_jobs(words[1]);
   if (!references || references->empty()) return complain(invalid_job_id() + " for job " + words[1]);
   api::TopRequest request;
-  for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
+  for (const text::JobReference& job : *references) *request.add_jobs() = engine::selector_of(job);
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
   const auto answer = cluster->top(request);
@@ -137,7 +139,7 @@ int Scontrol::notify(const Words& words) {
   std::string text;
   for (size_t i = 2; i < words.size(); ++i) text += (i > 2 ? " " : "") + words[i];
   api::NotifyRequest request;
-  *request.mutable_job() = selector_of(*reference);
+  *request.mutable_job() = engine::selector_of(*reference);
   request.set_message(text);
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
@@ -149,14 +151,14 @@ int Scontrol::notify(const Words& words) {
 }
 
 int Scontrol::list_processes(const std::string& id) {
-  write_out("PID      JOBID    STEPID   LOCALID GLOBALID\n");
+  view::write_out("PID      JOBID    STEPID   LOCALID GLOBALID\n");
   api::QueryPidsRequest query;
   std::optional<text::JobReference> wanted;
   if (id != "*") {
     const auto reference = text::parse_job_id(id);
     if (!reference) return complain("scontrol: error: Invalid job id: " + id);
     wanted = *reference;
-    *query.mutable_filter()->add_jobs() = selector_of(*wanted);
+    *query.mutable_filter()->add_jobs() = engine::selector_of(*wanted);
     if (wanted->step) {
       query.set_batch_only(wanted->step->kind == model::STEP_BATCH);
       if (wanted->step->kind == model::STEP_NORMAL) query.set_step_id(wanted->step->step_id);
@@ -178,7 +180,7 @@ int Scontrol::list_processes(const std::string& id) {
                    number(process.has_local_id(), process.local_id()),
                    number(process.has_global_id(), process.global_id()));
   }
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 
@@ -196,13 +198,13 @@ int Scontrol::show_job_of_process(const std::string& pid) {
     if (process.pid() != *wanted) continue;
     api::JobFilter filter;
     filter.add_jobs()->set_job_id(process.job_id());
-    const auto jobs = fetch_jobs(*cluster, filter);
+    const auto jobs = engine::fetch_jobs(*cluster, filter);
     if (!jobs || jobs->records.empty()) break;
     const auto ends = static_cast<std::time_t>(jobs->records.front()->end_time());
     char text[64] = "";
     ::ctime_r(&ends, text);
-    write_out("Slurm JobId=" + std::to_string(process.job_id()) + " ends at " + text);
-    write_out("Job remaining time is " + std::to_string(ends - jobs->now) + " seconds\n");
+    view::write_out("Slurm JobId=" + std::to_string(process.job_id()) + " ends at " + text);
+    view::write_out("Job remaining time is " + std::to_string(ends - jobs->now) + " seconds\n");
     return 0;
   }
   return fail();
@@ -211,7 +213,7 @@ int Scontrol::show_job_of_process(const std::string& pid) {
 int Scontrol::show_completing() {
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
-  const auto jobs = fetch_jobs(*cluster, api::JobFilter());
+  const auto jobs = engine::fetch_jobs(*cluster, api::JobFilter());
   if (!jobs) return complain("slurm_load_jobs error: " + jobs.error().message);
   std::string out;
   for (const model::JobRecord* job : jobs->records) {
@@ -222,7 +224,7 @@ int Scontrol::show_completing() {
                    "JobId={} EndTime={} CompletingTime=00:00:00 Nodes(COMPLETING)={}\n",
                    text::format_job_id(*job), ended, job->node_list());
   }
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 
@@ -266,7 +268,7 @@ int Scontrol::show_licenses(const std::string& name) {
                    options_.one_line ? " " : "\n    ", license.total(), license.used(), free,
                    reserved(license.name()), license.name().find('@') == std::string::npos ? "no" : "yes");
   }
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

@@ -16,11 +16,11 @@
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
 #include "api/updates.pb.h"
-#include "cli/fetch.h"
 #include "cli/scontrol/job_words.h"
 #include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
-#include "cli/write_bytes.h"
+#include "cli/version_line.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
@@ -29,6 +29,8 @@
 #include "os/fd.h"
 #include "text/job_id.h"
 #include "text/number.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -46,7 +48,7 @@ Result<Selectors> running_of(engine::Engine& cluster, const Selectors& jobs) {
   *filter.mutable_jobs() = jobs;
   filter.add_states(model::JOB_RUNNING);
   filter.add_states(model::JOB_SUSPENDED);
-  const auto found = fetch_jobs(cluster, std::move(filter));
+  const auto found = engine::fetch_jobs(cluster, std::move(filter));
   if (!found) return failure(found.error());
   Selectors running;
   for (const model::JobRecord* job : found->records) {
@@ -151,7 +153,7 @@ int Scontrol::run(const Words& words) {
   if (is_keyword(word, "create", 1)) return create(words);
   if (is_keyword(word, "delete", 1)) return remove(words);
   if (is_keyword(word, "version", 4)) {
-    write_out(kVersionLine);
+    view::write_out(kVersionLine);
     return 0;
   }
   if (is_keyword(word, "wait_job", 4))
@@ -197,7 +199,7 @@ int Scontrol::change_hold(const Words& words, api::HoldRequest::Kind kind) {
       status = complain("slurm_suspend error: " + invalid);
       continue;
     }
-    for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
+    for (const text::JobReference& job : *references) *request.add_jobs() = engine::selector_of(job);
   }
   if (request.jobs().empty() && request.names().empty()) return status;
   engine::Engine* cluster = open_cluster();
@@ -229,7 +231,7 @@ int Scontrol::requeue(const Words& words, bool hold) {
       status = complain(std::string(model::slurm_error_text(model::kInvalidJobId)) + " for job " + words[i]);
       continue;
     }
-    for (const text::JobReference& job : *references) *request.add_jobs() = selector_of(job);
+    for (const text::JobReference& job : *references) *request.add_jobs() = engine::selector_of(job);
   }
   if (request.jobs().empty()) return status;
   engine::Engine* cluster = open_cluster();
@@ -252,7 +254,7 @@ int Scontrol::update_reservation(const api::UpdateReservationRequest& request) {
   if (!answer)
     return complain("Error updating the reservation: " + answer.error().message +
                     "\nslurm_update error: " + answer.error().message);
-  write_out("Reservation updated.\n");
+  view::write_out("Reservation updated.\n");
   return 0;
 }
 
@@ -273,7 +275,7 @@ int Scontrol::update(const Words& words) {
       api::JobFilter filter;
       filter.add_names(requests->names[i]);
       if (requests->uid) filter.add_uids(*requests->uid);
-      const auto jobs = fetch_jobs(*cluster, filter);
+      const auto jobs = engine::fetch_jobs(*cluster, filter);
       const std::string user = requests->uid ? "user ID " + std::to_string(*requests->uid) + " and " : "";
       if (jobs && jobs->records.empty())
         return complain("scontrol: error: No jobs with " + user + "name '" + requests->names[i] + "'");
@@ -303,7 +305,7 @@ int Scontrol::create(const Words& words) {
   if (!of_reservation)
     return answer ? 0 : complain("Error creating the partition: " + answer.error().message);
   if (answer) {
-    write_out("Reservation created: " + answer->created() + "\n");
+    view::write_out("Reservation created: " + answer->created() + "\n");
     return 0;
   }
   std::string text = "Error creating the reservation: " + answer.error().message;
@@ -331,7 +333,7 @@ int Scontrol::remove(const Words& words) {
 
 int Scontrol::ping() {
   const auto cluster = engine::open();
-  write_out("Slurmctld(primary) at " + host_name() + " is " + (cluster ? "UP" : "DOWN") + "\n");
+  view::write_out("Slurmctld(primary) at " + host_name() + " is " + (cluster ? "UP" : "DOWN") + "\n");
   return cluster ? 0 : 1;
 }
 
@@ -395,12 +397,12 @@ int Scontrol::write_script(const Words& words) {
           : failure(std::string(model::slurm_error_text(model::kInvalidJobId)), model::kInvalidJobId);
   if (!script) return complain("job script retrieval failed: " + script.error().message);
   if (words.size() == 4 && words[3] == "-") {
-    write_bytes(*script + (script->ends_with('\n') ? "" : "\n"));
+    view::write_bytes(*script + (script->ends_with('\n') ? "" : "\n"));
     return 0;
   }
   std::string path = words.size() == 4 ? words[3] : "slurm-" + words[2] + ".sh";
   if (const Status saved = save(path, *script, 0700); !saved) return complain(saved.error().message);
-  if (!quiet_) write_out("batch script for job " + words[2] + " written to " + path + "\n");
+  if (!quiet_) view::write_out("batch script for job " + words[2] + " written to " + path + "\n");
   return 0;
 }
 

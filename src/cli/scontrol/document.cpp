@@ -9,9 +9,9 @@
 
 #include "api/job_filter.pb.h"
 #include "api/machine.pb.h"
-#include "cli/fetch.h"
 #include "cli/srun/launch_environment.h"
 #include "engine/engine.h"
+#include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/cluster.pb.h"
 #include "model/error.h"
@@ -21,6 +21,7 @@
 #include "text/number.h"
 #include "view/document/machine.h"
 #include "view/document/records.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -43,9 +44,9 @@ int show_jobs(engine::Engine& cluster, const std::optional<std::string>& id, Doc
   if (id) {
     const auto wanted = text::parse_job_id(*id);
     if (!wanted) return fail(wanted.error().message);
-    *filter.add_jobs() = selector_of(*wanted);
+    *filter.add_jobs() = engine::selector_of(*wanted);
   }
-  const auto jobs = fetch_jobs(cluster, filter);
+  const auto jobs = engine::fetch_jobs(cluster, filter);
   if (!jobs) return fail("slurm_load_jobs error: " + jobs.error().message);
   if (id && jobs->records.empty())
     return fail("slurm_load_jobs error: " + std::string(model::slurm_error_text(model::kInvalidJobId)));
@@ -62,7 +63,7 @@ int show_jobs(engine::Engine& cluster, const std::optional<std::string>& id, Doc
 
 int show_nodes(engine::Engine& cluster, const std::optional<std::string>& names, DocumentOutput& output,
                view::DisplayContext& context) {
-  const auto nodes = fetch_nodes(cluster);
+  const auto nodes = engine::fetch_nodes(cluster);
   if (!nodes) return fail("slurm_load_node error: " + nodes.error().message);
   std::vector<std::string> wanted;
   if (names) {
@@ -85,7 +86,7 @@ int show_nodes(engine::Engine& cluster, const std::optional<std::string>& names,
 
 int show_partitions(engine::Engine& cluster, const std::optional<std::string>& name, DocumentOutput& output,
                     view::DisplayContext& context) {
-  const auto partitions = fetch_partitions(cluster);
+  const auto partitions = engine::fetch_partitions(cluster);
   if (!partitions) return fail("slurm_load_partitions error: " + partitions.error().message);
   context.now = partitions->now;
   bool found = !name;
@@ -106,9 +107,9 @@ int show_steps(engine::Engine& cluster, const std::optional<std::string>& id, Do
   if (id) {
     const auto job = text::parse_job_id(*id);
     if (!job) return fail(job.error().message);
-    *filter.add_jobs() = selector_of(*job);
+    *filter.add_jobs() = engine::selector_of(*job);
   }
-  const auto steps = fetch_steps(cluster, filter);
+  const auto steps = engine::fetch_steps(cluster, filter);
   if (!steps) return fail("slurm_get_job_steps error: " + steps.error().message);
   context.now = steps->now;
   output.document().begin_array("steps");
@@ -160,7 +161,7 @@ int ping_document(view::DocumentFormat format, const view::DocumentOrigin& origi
   const auto waited = std::chrono::steady_clock::now() - begin;
   view::DisplayContext context = view::display_context_from_environment();
   context.now = std::time(nullptr);
-  if (cluster) context.cluster_name = fetch_cluster_name(**cluster);
+  if (cluster) context.cluster_name = engine::fetch_cluster_name(**cluster);
   DocumentOutput output(format, origin);
   output.document().begin_array("pings");
   view::describe_ping(output.document(), host_name(), cluster.has_value(),
@@ -185,7 +186,7 @@ int show_document(const std::vector<std::string>& words, view::DocumentFormat fo
   if (!cluster) return fail("scontrol: error: " + cluster.error().message);
   view::DisplayContext context = view::display_context_from_environment();
   context.now = std::time(nullptr);
-  context.cluster_name = fetch_cluster_name(**cluster);
+  context.cluster_name = engine::fetch_cluster_name(**cluster);
   DocumentOutput output(format, origin);
   int status = 0;
   if (is_entity(entity, "job", 3) || is_entity(entity, "jobid", 4)) {

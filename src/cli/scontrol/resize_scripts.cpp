@@ -11,12 +11,13 @@
 
 #include "api/job_filter.pb.h"
 #include "api/updates.pb.h"
-#include "cli/fetch.h"
+#include "engine/fetch.h"
 #include "environment/job_environment.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "os/fd.h"
 #include "text/job_id.h"
+#include "view/output.h"
 
 namespace minke::cli {
 namespace {
@@ -43,8 +44,8 @@ void write_resize_scripts(engine::Engine& cluster, const std::string& job) {
   const auto reference = text::parse_job_id(job);
   if (!reference) return;
   api::JobFilter filter;
-  *filter.add_jobs() = selector_of(*reference);
-  const auto jobs = fetch_jobs(cluster, std::move(filter));
+  *filter.add_jobs() = engine::selector_of(*reference);
+  const auto jobs = engine::fetch_jobs(cluster, std::move(filter));
   if (!jobs || jobs->records.size() != 1 || jobs->records[0]->state() != model::JOB_RUNNING) return;
   const model::JobRecord& record = *jobs->records[0];
   std::vector<uint32_t> cpus;
@@ -68,8 +69,8 @@ void write_resize_scripts(engine::Engine& cluster, const std::string& job) {
   const std::string path = "slurm_job_" + std::to_string(record.job_id()) + "_resize";
   write_script(path + ".sh", sh);
   write_script(path + ".csh", csh);
-  write_out("To reset Slurm environment variables, execute\n  For bash or sh shells:  . ./" + path +
-            ".sh\n  For csh shells:         source ./" + path + ".csh\n");
+  view::write_out("To reset Slurm environment variables, execute\n  For bash or sh shells:  . ./" + path +
+                  ".sh\n  For csh shells:         source ./" + path + ".csh\n");
 }
 
 }  // namespace minke::cli

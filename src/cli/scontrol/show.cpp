@@ -13,9 +13,9 @@
 #include "api/field.pb.h"
 #include "api/job_filter.pb.h"
 #include "api/machine.pb.h"
-#include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/show_limits.h"
+#include "engine/fetch.h"
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
@@ -25,7 +25,9 @@
 #include "text/hostlist.h"
 #include "text/job_id.h"
 #include "text/number.h"
+#include "view/output.h"
 #include "view/reservation_text.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -62,7 +64,7 @@ int Scontrol::show(const Words& words) {
       is_entity(entity, "bbstat", 2) || is_entity(entity, "federation", 2))
     return 0;
   if (is_entity(entity, "frontend", 2)) {
-    write_out("No nodes in the system\n");
+    view::write_out("No nodes in the system\n");
     return 0;
   }
   if (is_entity(entity, "topology", 1)) {
@@ -71,7 +73,7 @@ int Scontrol::show(const Words& words) {
   }
   if (is_entity(entity, "config", 1)) return show_configuration();
   if (is_entity(entity, "daemons", 1)) {
-    write_out("slurmctld slurmd\n");
+    view::write_out("slurmctld slurmd\n");
     return 0;
   }
   if (is_entity(entity, "jobs", 1) || is_entity(entity, "jobid", 1)) return show_jobs(id);
@@ -104,12 +106,12 @@ int Scontrol::show_jobs(const std::string& id) {
       return complain("scontrol_print_job error: " +
                       std::string(model::slurm_error_text(model::kInvalidJobId)));
     wanted = *reference;
-    if (!any_job) *filter.add_jobs() = selector_of(*wanted);
+    if (!any_job) *filter.add_jobs() = engine::selector_of(*wanted);
   }
   filter.set_all_states(true);
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
-  auto jobs = fetch_jobs(*cluster, std::move(filter), true);
+  auto jobs = engine::fetch_jobs(*cluster, std::move(filter), true);
   const bool of_task = wanted && !wanted->tasks.ranges().empty();
   if (!jobs && !(of_task && jobs.error().code == model::kInvalidJobId))
     return complain("slurm_load_jobs error: " + jobs.error().message);
@@ -145,13 +147,13 @@ int Scontrol::show_jobs(const std::string& id) {
     }
   }
   if (!found && of_task) {
-    if (!quiet_) write_out("Job " + id + " not found\n");
+    if (!quiet_) view::write_out("Job " + id + " not found\n");
     return 1;
   }
   if (!found && wanted)
     return complain("slurm_load_jobs error: " + std::string(model::slurm_error_text(model::kInvalidJobId)));
   if (!found && !quiet_) out = "No jobs in the system\n";
-  write_out(heading(display.now, records.size()) + out);
+  view::write_out(heading(display.now, records.size()) + out);
   return 0;
 }
 
@@ -164,13 +166,13 @@ int Scontrol::show_limits(const Words& words) {
   request.set_with_usage(true);
   const auto accounts = cluster->accounts(request);
   if (!accounts) return complain("slurm_load_assoc_mgr error: " + accounts.error().message);
-  const auto jobs = fetch_jobs(*cluster, {});
+  const auto jobs = engine::fetch_jobs(*cluster, {});
   if (!jobs) return complain("slurm_load_assoc_mgr error: " + jobs.error().message);
   view::DisplayContext display = context(jobs->now);
-  display.cluster_name = fetch_cluster_name(*cluster);
+  display.cluster_name = engine::fetch_cluster_name(*cluster);
   std::string out;
   append_limits(out, *accounts, jobs->records, *wanted, display, options_);
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 
@@ -182,13 +184,13 @@ int Scontrol::show_steps(const std::string& id) {
     auto reference = text::parse_job_id(id);
     if (!reference) return complain("slurm_get_job_steps error: " + invalid);
     wanted = *reference;
-    *filter.add_jobs() = selector_of(*wanted);
+    *filter.add_jobs() = engine::selector_of(*wanted);
   }
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
-  auto steps = fetch_steps(*cluster, filter);
+  auto steps = engine::fetch_steps(*cluster, filter);
   if (!steps) return complain("slurm_get_job_steps error: " + steps.error().message);
-  auto jobs = fetch_jobs(*cluster, filter);
+  auto jobs = engine::fetch_jobs(*cluster, filter);
   if (!jobs) return complain("slurm_get_job_steps error: " + jobs.error().message);
   std::unordered_map<uint32_t, const model::JobRecord*> job_by_id;
   for (const model::JobRecord* job : jobs->records) job_by_id.emplace(job->job_id(), job);
@@ -209,17 +211,17 @@ int Scontrol::show_steps(const std::string& id) {
   for (const model::StepRecord* step : shown)
     append_step_block(out, *step, *job_by_id[step->job_id()], context(steps->now), options_);
   if (!shown.empty() || quiet_) {
-    write_out(out);
+    view::write_out(out);
     return 0;
   }
-  write_out(wanted ? "Job step " + id + " not found\n" : "No job steps in the system\n");
+  view::write_out(wanted ? "Job step " + id + " not found\n" : "No job steps in the system\n");
   return wanted ? 1 : 0;
 }
 
 int Scontrol::show_nodes(const std::string& names) {
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
-  auto nodes = fetch_nodes(*cluster);
+  auto nodes = engine::fetch_nodes(*cluster);
   if (!nodes) return complain("slurm_load_node error: " + nodes.error().message);
   view::DisplayContext display = context(nodes->now);
   std::string out;
@@ -242,25 +244,25 @@ int Scontrol::show_nodes(const std::string& names) {
       }
     }
   }
-  write_out(heading(nodes->now, nodes->records.size()) + out);
+  view::write_out(heading(nodes->now, nodes->records.size()) + out);
   return status;
 }
 
 int Scontrol::show_aliases() {
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
-  auto nodes = fetch_nodes(*cluster);
+  auto nodes = engine::fetch_nodes(*cluster);
   if (!nodes) return complain("slurm_load_node error: " + nodes.error().message);
   std::string out;
   for (const model::NodeRecord* node : nodes->records) out += (out.empty() ? "" : " ") + node->name();
-  write_out(out + "\n");
+  view::write_out(out + "\n");
   return 0;
 }
 
 int Scontrol::show_partitions(const std::string& name) {
   engine::Engine* cluster = open_cluster();
   if (cluster == nullptr) return 1;
-  auto partitions = fetch_partitions(*cluster);
+  auto partitions = engine::fetch_partitions(*cluster);
   if (!partitions) return complain("slurm_load_partitions error: " + partitions.error().message);
   std::string out;
   for (const model::PartitionRecord* partition : partitions->records)
@@ -269,7 +271,7 @@ int Scontrol::show_partitions(const std::string& name) {
   const bool missing = out.empty();
   if (missing && !quiet_)
     out = name.empty() ? "No partitions in the system\n" : "Partition " + name + " not found\n";
-  write_out(heading(partitions->now, partitions->records.size()) + out);
+  view::write_out(heading(partitions->now, partitions->records.size()) + out);
   return missing && !name.empty() ? 1 : 0;
 }
 
@@ -292,7 +294,7 @@ int Scontrol::show_reservations(const std::string& name) {
   const bool missing = out.empty();
   if (missing && !quiet_)
     out = name.empty() ? "No reservations in the system\n" : "Reservation " + name + " not found\n";
-  write_out(heading(reply->now(), static_cast<size_t>(reply->reservations_size())) + out);
+  view::write_out(heading(reply->now(), static_cast<size_t>(reply->reservations_size())) + out);
   return missing && !name.empty() ? 1 : 0;
 }
 
@@ -303,7 +305,7 @@ int Scontrol::show_configuration() {
   if (!answer) return complain("slurm_load_ctl_conf error: " + answer.error().message);
   std::string out;
   append_configuration(out, *answer, context(answer->now()));
-  write_out(out);
+  view::write_out(out);
   return ping();
 }
 
@@ -313,7 +315,7 @@ int Scontrol::show_hosts(const std::string& entity, std::optional<std::string> a
     for (const char* variable : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
       if (const char* value = argument ? nullptr : std::getenv(variable)) argument = value;
     if (!argument) {  // not an error in its exit status, in Slurm
-      if (!quiet_) print_error("scontrol", "host list is empty");
+      if (!quiet_) view::print_error("scontrol", "host list is empty");
       return 0;
     }
   }
@@ -330,7 +332,7 @@ int Scontrol::show_hosts(const std::string& entity, std::optional<std::string> a
     } else if (file) {
       content << file.rdbuf();
     } else {
-      print_error("scontrol", "Unable to open " + *argument);
+      view::print_error("scontrol", "Unable to open " + *argument);
       return 1;
     }
     argument = content.str();
@@ -344,7 +346,7 @@ int Scontrol::show_hosts(const std::string& entity, std::optional<std::string> a
     if (entity == "hostlistsorted") text::sort_hosts(*hosts);
     out = text::compress_hostlist(*hosts) + "\n";
   }
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "text/tres.h"
 #include "view/block.h"
 #include "view/sharing.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {

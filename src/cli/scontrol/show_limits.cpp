@@ -11,14 +11,15 @@
 
 #include "accounts/inherited_limits.h"
 #include "api/accounts.pb.h"
-#include "cli/fetch.h"
 #include "model/accounts.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/job_terms.pb.h"
+#include "os/user_id.h"
 #include "text/number.h"
 #include "text/tres.h"
 #include "view/sshare.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -39,7 +40,7 @@ struct Use {
 };
 
 uint32_t uid_of(const std::string& user) {
-  return user_id_of(user).value_or(0xfffffffe);  // as Slurm tells users that the system does not know
+  return os::user_id_of(user).value_or(0xfffffffe);  // as Slurm tells users that the system does not know
 }
 
 uint64_t tasks_of(const model::JobRecord& job) {

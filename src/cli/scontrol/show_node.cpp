@@ -15,6 +15,7 @@
 #include "text/number.h"
 #include "view/block.h"
 #include "view/node_text.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {

@@ -8,18 +8,20 @@
 
 #include "api/daemon.pb.h"
 #include "api/job_filter.pb.h"
-#include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
+#include "engine/fetch.h"
 #include "model/cluster.pb.h"
 #include "model/step_record.pb.h"
 #include "text/hostlist.h"
 #include "text/state.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
 
 // The steps with tasks on the node: "12.0,13.batch"; NONE.
-std::string steps_on(const StepRecords& steps, const std::string& node) {
+std::string steps_on(const engine::StepRecords& steps, const std::string& node) {
   std::string out;
   for (const model::StepRecord* step : steps.records) {
     const auto hosts = text::expand_hostlist(step->node_list());
@@ -38,9 +40,9 @@ int Scontrol::show_slurmd() {
   const auto fail = [&](const Error& error) {
     return complain("slurm_load_slurmd_status error: " + error.message);
   };
-  const auto nodes = fetch_nodes(*cluster);
+  const auto nodes = engine::fetch_nodes(*cluster);
   if (!nodes) return fail(nodes.error());
-  const auto steps = fetch_steps(*cluster, api::JobFilter());
+  const auto steps = engine::fetch_steps(*cluster, api::JobFilter());
   if (!steps) return fail(steps.error());
   const auto administration = cluster->administration();
   if (!administration) return fail(administration.error());
@@ -74,7 +76,7 @@ int Scontrol::show_slurmd() {
   line("Last slurmctld msg time", time(nodes->now));
   line("Slurmd PID", std::to_string(status->launcher_pid()));
   line("Version", node.version());
-  write_out(out);
+  view::write_out(out);
   return 0;
 }
 

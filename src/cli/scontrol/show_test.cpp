@@ -11,6 +11,7 @@
 #include "model/job_terms.pb.h"
 #include "model/step_record.pb.h"
 #include "view/test_records.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
-#include "cli/fetch.h"
+#include "engine/fetch.h"
 #include "model/step_record.pb.h"
 #include "text/duration.h"
 #include "text/job_id.h"
@@ -225,7 +225,7 @@ Result<UpdateRequests> update_jobs(const Word& jobs, std::vector<Word> words, bo
   if (!references || references->empty()) return failure("Invalid job id specified for job " + jobs.value);
   for (const text::JobReference& reference : *references) {
     api::UpdateJobRequest one = update;
-    *one.mutable_job() = selector_of(reference);
+    *one.mutable_job() = engine::selector_of(reference);
     result.names.push_back(text::format_job_id(reference));
     result.updates.emplace_back(std::move(one));
   }
@@ -240,7 +240,7 @@ Result<UpdateRequests> update_steps(const Word& steps, const std::vector<Word>& 
   api::UpdateJobRequest update;
   update.set_steps(true);
   if (reference->step) update.set_step_id(reference->step->step_id);
-  *update.mutable_job() = selector_of(*reference);
+  *update.mutable_job() = engine::selector_of(*reference);
   constexpr Name kStepNames[] = {{"TimeLimit", 5}};
   if (Status status = add_fields(words, kStepNames, false, update.mutable_fields()); !status)
     return failure(status.error());

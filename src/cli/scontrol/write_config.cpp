@@ -12,11 +12,13 @@
 
 #include "api/field.pb.h"
 #include "api/machine.pb.h"
-#include "cli/fetch.h"
 #include "cli/scontrol/commands.h"
+#include "engine/fetch.h"
 #include "model/cluster.pb.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
+#include "view/output.h"
+#include "view/text.h"
 
 namespace minke::cli {
 namespace {
@@ -134,8 +136,8 @@ int Scontrol::write_configuration(std::string path) {
   const auto fail = [&](const std::string& why) { return complain("slurm_write_ctl_conf error: " + why); };
   const auto config = cluster->configuration();
   if (!config) return fail(config.error().message);
-  const auto nodes = fetch_nodes(*cluster);
-  const auto partitions = fetch_partitions(*cluster);
+  const auto nodes = engine::fetch_nodes(*cluster);
+  const auto partitions = engine::fetch_partitions(*cluster);
   if (!nodes || !partitions) return fail((nodes ? partitions.error() : nodes.error()).message);
 
   std::string time;
@@ -148,7 +150,7 @@ int Scontrol::write_configuration(std::string path) {
 
   path = (path.empty() ? "slurm.conf" : path) + "." + time;
   if (const Status saved = save(path, out, 0644); !saved) return fail(saved.error().message);
-  write_out("Slurm config saved to " + path + "\n");
+  view::write_out("Slurm config saved to " + path + "\n");
   return 0;
 }
 

@@ -219,7 +219,7 @@ void StepRun::tell_launch(const api::StepStarted& started) const {
   say("launch/slurm: launch_p_step_launch: CpuBindType=" +
       text::cpu_bind_type(bind.value_or(text::CpuBind())));
   for (const std::string& node : nodes) {
-    const std::string list = format_ranks(ranks[node]);
+    const std::string list = helpers::format_ranks(ranks[node]);
     const std::string count = std::to_string(ranks[node].size());
     say("launching " + step_name() + " on host " + node + ", " + count +
         " tasks: " + (ranks[node].size() == 1 ? list : "[" + list + "]"));

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "cli/srun/step_io.h"
-#include "cli/srun/task_table.h"
 #include "engine/embedded/client.h"
+#include "helpers/task_table.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
 #include "mpi/server.h"
@@ -79,7 +79,7 @@ class StepRun {
   const submit::Invocation& invocation_;
   const model::JobRecord& job_;
   uint32_t job_id_;
-  TaskTable tasks_;
+  helpers::TaskTable tasks_;
   StepIo* io_ = nullptr;
   int told_ = -1;
   rpc::ClientMessage message_;             // what asks for the step

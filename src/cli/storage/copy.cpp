@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "cli/fetch.h"
 #include "cli/parse_options.h"
 #include "cli/runs.h"
-#include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
+#include "helpers/names.h"
 #include "os/files.h"
 #include "storage/copy_tree.h"
 #include "storage/words.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -37,7 +37,7 @@ struct Options {
 };
 
 int fail(const Options& options, const std::string& message) {
-  print_error(options.name(), storage::shown_path(message));
+  view::print_error(options.name(), storage::shown_path(message));
   return 1;
 }
 
@@ -73,7 +73,7 @@ bool is_directory(const std::string& path) {
 std::string last_component(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const std::string last = path.substr(path.rfind('/') + 1);
-  return last == "." || last == ".." || last.empty() ? last_component(following(path)) : last;
+  return last == "." || last == ".." || last.empty() ? last_component(helpers::following(path)) : last;
 }
 
 // Two of which one would take the other's place, or be taken for a copy of it.
@@ -113,9 +113,9 @@ int copy(const Options& options) {
   for (std::string source : sources) {
     // A link that is named stands for what it leads to where it is the whole source of a sync, or has a
     // slash.
-    if (options.sync || source.back() == '/') source = following(source);
+    if (options.sync || source.back() == '/') source = helpers::following(source);
     const std::string to = into ? destination + "/" + last_component(source)
-                           : options.sync && is_directory(destination) ? following(destination)
+                           : options.sync && is_directory(destination) ? helpers::following(destination)
                                                                        : destination;
     const uint64_t failed = progress.failures.count();
     const Status copied = storage::copy_tree(source, to,
@@ -141,11 +141,12 @@ int copy(const Options& options) {
   }
   line.finish();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (const int code = report_errors(options.name(), progress.failures.kept(), progress.failures.count()))
+  if (const int code =
+          helpers::report_errors(options.name(), progress.failures.kept(), progress.failures.count()))
     return code;
   if (!complete) return 1;
   if (!options.quiet)
-    write_out(fmt::format(
+    view::write_out(fmt::format(
         "{} copied, {} in {:.1f} s; {} there already{}{}\n", storage::counted(progress.files, "file"),
         storage::bytes_text(progress.bytes), seconds, storage::number_text(progress.same),
         progress.removed > 0 ? "; " + storage::number_text(progress.removed) + " removed" : "",

@@ -6,17 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "cli/fetch.h"
 #include "cli/parse_options.h"
-#include "cli/storage/names.h"
 #include "cli/storage/storage.h"
-#include "cli/write_bytes.h"
+#include "helpers/names.h"
 #include "os/files.h"
 #include "storage/advice.h"
 #include "storage/random_read.h"
 #include "storage/run_program.h"
 #include "storage/tar_index.h"
 #include "storage/words.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -25,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 int fail(const std::string& message) {
-  print_error("minke data", storage::shown_path(message));
+  view::print_error("minke data", storage::shown_path(message));
   return 1;
 }
 
@@ -133,7 +132,7 @@ Words words_for(const storage::Usage& usage, const storage::Advice& advice, cons
 }
 
 int advise(const std::string& given, bool json) {
-  const std::string directory = following(given);
+  const std::string directory = helpers::following(given);
   const auto usage = storage::scan_usage({directory}, {.suffixes = true});
   if (!usage) return fail(usage.error().message);
   const bool squashfs = storage::is_installed("mksquashfs") && storage::is_installed("unsquashfs");
@@ -158,7 +157,7 @@ int advise(const std::string& given, bool json) {
                       {"form", words.form},
                       {"command", words.command},
                       {"in_job", words.in_job}};
-    write_out(out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    view::write_out(out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
     std::string text = storage::shown_path(directory) + "\n" + words.kind + "\n\n" + histogram(*usage);
     text += "\nkeep it      " + words.live + "\nread it      " + words.read + "\nform         " + words.form +
@@ -166,9 +165,9 @@ int advise(const std::string& given, bool json) {
     if (!words.command.empty()) text += "\n  " + storage::shown_path(words.command) + "\n";
     if (!words.in_job.empty())
       text += std::string("\nAnd in the job:\n\n") + "  " + storage::shown_path(words.in_job) + "\n";
-    write_out(text);
+    view::write_out(text);
   }
-  return report_errors("minke data", usage->errors, usage->error_count);
+  return helpers::report_errors("minke data", usage->errors, usage->error_count);
 }
 
 int list(const std::string& archive, bool json) {
@@ -185,12 +184,12 @@ int list(const std::string& archive, bool json) {
                           storage::shown_path(entry.name));
     }
     if (text.size() > 1 << 20) {
-      write_out(text);
+      view::write_out(text);
       text.clear();
     }
     return true;
   });
-  write_out(text);
+  view::write_out(text);
   return 0;
 }
 
@@ -208,7 +207,7 @@ int cat(const std::string& archive, const std::vector<std::string>& names) {
     if (at == found.end()) return fail(archive + " has no file " + name);
     const auto content = index->read(at->second);
     if (!content) return fail(content.error().message);
-    write_bytes(*content);
+    view::write_bytes(*content);
   }
   return 0;
 }
@@ -222,19 +221,19 @@ int measure(const std::string& archive, uint64_t samples, uint64_t seed, unsigne
   const double possible =
       measured->device_seconds == 0 ? 0 : static_cast<double>(samples) / measured->device_seconds;
   if (json) {
-    write_out(Json{{"samples", samples},
-                   {"bytes", measured->bytes},
-                   {"seconds", measured->seconds},
-                   {"device_seconds", measured->device_seconds}}
-                  .dump() +
-              "\n");
+    view::write_out(Json{{"samples", samples},
+                         {"bytes", measured->bytes},
+                         {"seconds", measured->seconds},
+                         {"device_seconds", measured->device_seconds}}
+                        .dump() +
+                    "\n");
     return 0;
   }
-  write_out(fmt::format("{} read in random order, {}: {:.0f} a second\n", storage::counted(samples, "file"),
-                        storage::bytes_text(measured->bytes), rate));
+  view::write_out(fmt::format("{} read in random order, {}: {:.0f} a second\n",
+                              storage::counted(samples, "file"), storage::bytes_text(measured->bytes), rate));
   if (possible > 0)
-    write_out(fmt::format("the disk gives as much from anywhere {:.0f} times a second: {:.0f} %\n", possible,
-                          100 * rate / possible));
+    view::write_out(fmt::format("the disk gives as much from anywhere {:.0f} times a second: {:.0f} %\n",
+                                possible, 100 * rate / possible));
   return 0;
 }
 

@@ -3,20 +3,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/fetch.h"
-#include "cli/storage/my_tiers.h"
-#include "cli/storage/names.h"
 #include "cli/storage/storage.h"
+#include "helpers/my_tiers.h"
+#include "helpers/names.h"
 #include "storage/group_check.h"
 #include "storage/words.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
 int storage_doctor(const std::string& user, bool mend, bool json) {
-  const auto tiers = configured_tiers();
-  const auto person = person_named(user);
+  const auto tiers = helpers::configured_tiers();
+  const auto person = helpers::person_named(user);
   if (!tiers || !person) {
-    print_error("minke storage", (!tiers ? tiers.error() : person.error()).message);
+    view::print_error("minke storage", (!tiers ? tiers.error() : person.error()).message);
     return 1;
   }
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
@@ -26,14 +26,15 @@ int storage_doctor(const std::string& user, bool mend, bool json) {
     if (!tier.of_group || !path) continue;
     storage::GroupFindings found;
     const std::string shown = storage::shown_path(*path);
-    if (const Status checked = storage::check_groups(following(*path), person->gid, mend, found); !checked) {
-      if (!json) write_out(fmt::format("{:<9} {}: not there (minke storage init)\n", tier.name, shown));
+    if (const Status checked = storage::check_groups(helpers::following(*path), person->gid, mend, found);
+        !checked) {
+      if (!json) view::write_out(fmt::format("{:<9} {}: not there (minke storage init)\n", tier.name, shown));
       continue;
     }
     const uint64_t causes = found.other_group + found.not_handed_down;
     wrong |= causes > found.mended || found.failures.count() > 0;
     // What belongs to others, only they can mend; and what cannot be read is not known to be right.
-    report_errors("minke storage", found.failures.kept(), found.failures.count());
+    helpers::report_errors("minke storage", found.failures.kept(), found.failures.count());
     if (json) {
       out.push_back({{"tier", tier.name},
                      {"path", shown},
@@ -58,9 +59,9 @@ int storage_doctor(const std::string& user, bool mend, bool json) {
       text += fmt::format("  mended: {} of {}\n", storage::number_text(found.mended),
                           storage::number_text(causes));
     if (!mend && causes > 0) text += "  to mend it: minke storage doctor --mend\n";
-    write_out(text);
+    view::write_out(text);
   }
-  if (json) write_out(out.dump(2) + "\n");
+  if (json) view::write_out(out.dump(2) + "\n");
   return wrong ? 1 : 0;
 }
 

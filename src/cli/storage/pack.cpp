@@ -6,11 +6,10 @@
 #include <cerrno>
 #include <string>
 
-#include "cli/fetch.h"
 #include "cli/parse_options.h"
-#include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
+#include "helpers/names.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "storage/advice.h"
@@ -19,6 +18,7 @@
 #include "storage/pack_tar.h"
 #include "storage/run_program.h"
 #include "storage/words.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -32,10 +32,10 @@ struct PackChoice {
 
 int fail(const char* command, const Error& error) {
   if (error.code == ECANCELED) {
-    print_error(command, "stopped; the same command goes on from here, or begins anew where it cannot");
+    view::print_error(command, "stopped; the same command goes on from here, or begins anew where it cannot");
     return 130;
   }
-  print_error(command, storage::shown_path(error.message));
+  view::print_error(command, storage::shown_path(error.message));
   return 1;
 }
 
@@ -47,7 +47,7 @@ std::string base_name(std::string path) {
 int pack(PackChoice choice) {
   const char* const name = "minke pack";
   const auto& stop = stop_on_signals();
-  choice.directory = following(choice.directory);
+  choice.directory = helpers::following(choice.directory);
   storage::Advice advice;
   uint64_t expected = 0;
   // How much it is also says what stripes the archive gets on Lustre.
@@ -73,7 +73,8 @@ int pack(PackChoice choice) {
   if (!shards && choice.to.back() == '/') return fail(name, {EINVAL, choice.to + ": an archive is a file"});
   // An archive within what it is made of would have to hold itself.
   const size_t slash = choice.to.rfind('/');
-  const std::string parent = following(slash == std::string::npos ? "." : choice.to.substr(0, slash + 1));
+  const std::string parent =
+      helpers::following(slash == std::string::npos ? "." : choice.to.substr(0, slash + 1));
   const os::UniqueFd place(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct statx packed_tree {};
   if (place && ::statx(AT_FDCWD, choice.directory.c_str(), 0, STATX_INO, &packed_tree) == 0 &&
@@ -100,11 +101,11 @@ int pack(PackChoice choice) {
                                                               .stop = &stop},
                                                              progress);
   }
-  const int code = report_errors(name, progress.failures.kept(), progress.failures.count());
+  const int code = helpers::report_errors(name, progress.failures.kept(), progress.failures.count());
   if (!packed) return fail(name, packed.error());
   struct stat status {};
   if (!choice.quiet && ::stat(choice.to.c_str(), &status) == 0)
-    write_out(fmt::format(
+    view::write_out(fmt::format(
         "{}{}\n", storage::shown_path(choice.to),
         shards ? fmt::format(": {}, verified", storage::counted(progress.files, "file"))
                : fmt::format(": {}, verified", storage::bytes_text(static_cast<uint64_t>(status.st_size)))));

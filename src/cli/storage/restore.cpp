@@ -13,11 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/fetch.h"
 #include "cli/parse_options.h"
-#include "cli/storage/names.h"
 #include "cli/storage/progress.h"
 #include "cli/storage/storage.h"
+#include "helpers/names.h"
 #include "os/files.h"
 #include "storage/beside.h"
 #include "storage/copy_tree.h"
@@ -25,6 +24,7 @@
 #include "storage/snapshots.h"
 #include "storage/words.h"
 #include "text/timestamp.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -38,7 +38,7 @@ struct Options {
 };
 
 int fail(const std::string& message) {
-  print_error(kName, message);
+  view::print_error(kName, message);
   return 1;
 }
 
@@ -60,7 +60,7 @@ int list(const std::vector<storage::Version>& versions, bool json) {
                      {"path", storage::shown_path(version.path)},
                      {"size", version.size},
                      {"changed", version.changed}});
-    write_out(out.dump(2) + "\n");
+    view::write_out(out.dump(2) + "\n");
     return 0;
   }
   std::string text = fmt::format("{:<25} {:>10}  {}\n", "VERSION", "SIZE", "CHANGED");
@@ -69,7 +69,7 @@ int list(const std::vector<storage::Version>& versions, bool json) {
                         version.directory ? "directory" : storage::bytes_text(version.size),
                         text::format_time(version.changed));
   text += "to bring one back: minke restore FILE --version VERSION (or --latest)\n";
-  write_out(text);
+  view::write_out(text);
   return 0;
 }
 
@@ -116,15 +116,15 @@ int bring_back(const Options& options, const storage::Version& version, const st
       version.path, there ? aside : to,
       {.keep_owner = ::geteuid() == 0, .keep_group = true, .stop = &stop_on_signals()}, progress);
   if (!copied) {
-    report_errors(kName, progress.failures.kept(), progress.failures.count());
+    helpers::report_errors(kName, progress.failures.kept(), progress.failures.count());
     return fail(storage::shown_path(copied.error().message));
   }
   if (there) {
     if (const Status exchanged = exchange(*place); !exchanged)
       return fail(storage::shown_path(exchanged.error().message));
   }
-  write_out(fmt::format("{}: as it was in {}\n", storage::shown_path(to),
-                        storage::snapshot_name(version.snapshot)));
+  view::write_out(fmt::format("{}: as it was in {}\n", storage::shown_path(to),
+                              storage::snapshot_name(version.snapshot)));
   return 0;
 }
 

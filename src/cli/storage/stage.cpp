@@ -20,12 +20,11 @@
 #include <thread>
 #include <vector>
 
-#include "cli/fetch.h"
 #include "cli/parse_options.h"
-#include "cli/storage/names.h"
 #include "cli/storage/progress.h"
-#include "cli/storage/staging_service.h"
 #include "cli/storage/storage.h"
+#include "helpers/names.h"
+#include "helpers/staging_service.h"
 #include "os/files.h"
 #include "storage/archives.h"
 #include "storage/copy_tree.h"
@@ -34,6 +33,7 @@
 #include "submit/data_directives.h"
 #include "submit/script.h"
 #include "text/file_pattern.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -75,10 +75,10 @@ std::string staged_name(const std::string& source) {
 bool have_names_of_their_own(const char* command, const std::vector<std::string>& sources) {
   std::map<std::string, std::string> names;
   for (const std::string& source : sources) {
-    const auto [at, fresh] = names.try_emplace(staged_name(following(source)), source);
-    if (fresh || following(at->second) == following(source)) continue;
-    print_error(command, storage::shown_path(at->second + " and " + source + " would have the same name, " +
-                                             at->first));
+    const auto [at, fresh] = names.try_emplace(staged_name(helpers::following(source)), source);
+    if (fresh || helpers::following(at->second) == helpers::following(source)) continue;
+    view::print_error(command, storage::shown_path(at->second + " and " + source +
+                                                   " would have the same name, " + at->first));
     return false;
   }
   return true;
@@ -95,7 +95,7 @@ bool stage_all(const char* command, const std::vector<std::string>& sources, con
     threads.emplace_back([&, source] {
       storage::Failures failures;
       const auto begin = steady_clock::now();
-      auto served = shared ? stage_by_server(source, directory) : std::nullopt;
+      auto served = shared ? helpers::stage_by_server(source, directory) : std::nullopt;
       // squashfuse would end with the step that starts it; root's are the kernel's.
       const bool mount = shared && (::geteuid() == 0 || variable("SLURM_STEP_ID").empty());
       const storage::StageOptions options{.cache = cache, .mount = mount, .stop = stop};
@@ -103,13 +103,13 @@ bool stage_all(const char* command, const std::vector<std::string>& sources, con
                                  : storage::stage(source, directory, options, failures);
       const double seconds = std::chrono::duration<double>(steady_clock::now() - begin).count();
       if (!staged) {
-        report_errors(command, failures.kept(), failures.count());
-        print_error(command, storage::shown_path(staged.error().message));
+        helpers::report_errors(command, failures.kept(), failures.count());
+        view::print_error(command, storage::shown_path(staged.error().message));
         all = false;
       } else if (!quiet) {
-        write_out(fmt::format("{} -> {} ({})\n", storage::shown_path(source),
-                              storage::shown_path(staged->path),
-                              staged->cached ? "it was there" : fmt::format("{:.1f} s", seconds)));
+        view::write_out(fmt::format("{} -> {} ({})\n", storage::shown_path(source),
+                                    storage::shown_path(staged->path),
+                                    staged->cached ? "it was there" : fmt::format("{:.1f} s", seconds)));
       }
     });
   }
@@ -143,8 +143,8 @@ bool collect_all(const std::vector<std::string>& destinations, const std::string
     const Status copied = storage::copy_tree(from, destination, {.threads = 4, .keep_group = true}, progress);
     if (copied) continue;
     all = false;
-    report_errors("minke collect", progress.failures.kept(), progress.failures.count());
-    print_error("minke collect", storage::shown_path(copied.error().message));
+    helpers::report_errors("minke collect", progress.failures.kept(), progress.failures.count());
+    view::print_error("minke collect", storage::shown_path(copied.error().message));
   }
   return all;
 }
@@ -164,11 +164,11 @@ class Script {
     if (child == 0) {
       ::sigprocmask(SIG_SETMASK, &before, nullptr);
       ::execv(arguments_[0], arguments_);
-      print_error("minke", std::string(arguments_[0]) + ": " + std::strerror(errno));
+      view::print_error("minke", std::string(arguments_[0]) + ": " + std::strerror(errno));
       ::_exit(errno == ENOENT ? 127 : 126);
     }
     if (child < 0) {
-      print_error("minke", std::string("the script cannot be run: ") + std::strerror(errno));
+      view::print_error("minke", std::string("the script cannot be run: ") + std::strerror(errno));
       return 1 << 8;
     }
     std::optional<steady_clock::time_point> told;
@@ -198,8 +198,8 @@ class Script {
 int stage(std::vector<std::string> sources, std::string to, bool quiet) {
   const std::string own = variable("SLURM_TMPDIR");
   if (to.empty() && own.empty()) {
-    print_error("minke stage",
-                "this is no job, which would have a $SLURM_TMPDIR; name a directory with --to");
+    view::print_error("minke stage",
+                      "this is no job, which would have a $SLURM_TMPDIR; name a directory with --to");
     return 1;
   }
   const auto& stop = stop_on_signals();
@@ -207,10 +207,10 @@ int stage(std::vector<std::string> sources, std::string to, bool quiet) {
   const std::string cache = shared ? cache_of(own) : "";
   if (shared) to = own;
   if (Status made = os::make_directories(to, 0777); !made) {
-    print_error("minke stage", made.error().message);
+    view::print_error("minke stage", made.error().message);
     return 1;
   }
-  return stage_all("minke stage", sources, following(to), cache, shared, quiet, &stop) ? 0 : 1;
+  return stage_all("minke stage", sources, helpers::following(to), cache, shared, quiet, &stop) ? 0 : 1;
 }
 
 }  // namespace
@@ -236,22 +236,22 @@ int staged_script_main(int argc, char** argv) {
   if (argc < 3) return 2;
   const auto script = os::read_file(argv[1], submit::kMaxScriptBytes + (1 << 20));
   if (!script) {
-    print_error("minke", script.error().message);
+    view::print_error("minke", script.error().message);
     return 1;
   }
   auto data = submit::read_data_directives(*script);
   if (!data) {
-    print_error("minke", data.error().message);
+    view::print_error("minke", data.error().message);
     return 1;
   }
-  const std::string directory = following(variable("SLURM_TMPDIR"));
+  const std::string directory = helpers::following(variable("SLURM_TMPDIR"));
   for (std::string& source : data->stage) source = expanded(source);
   for (std::string& destination : data->collect) {
     destination = expanded(destination);
     // Where the job finds it, from the beginning.
     const std::string made = directory + "/" + last_component(destination);
     if (Status there = os::make_directories(made, 0777); !there) {
-      print_error("minke collect", there.error().message);
+      view::print_error("minke collect", there.error().message);
       return 1;
     }
   }

@@ -1,6 +1,7 @@
 // minke storage: what is on the disks.
 #include "cli/storage/storage.h"
 #include "cli/parse_options.h"
+#include "view/output.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,8 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/fetch.h"
-#include "cli/storage/names.h"
+#include "helpers/names.h"
 #include "os/fd.h"
 #include "os/files.h"
 #include "storage/purge.h"
@@ -38,7 +38,7 @@ struct ScanOptions {
 };
 
 Json scan_json(const ScanOptions& options, const storage::Usage& usage) {
-  NameTable names;
+  helpers::NameTable names;
   Json out = {{"directories_scanned", Json::array()},
               {"space", usage.total.space},
               {"bytes", usage.total.bytes},
@@ -81,7 +81,7 @@ std::string scan_text(const ScanOptions& options, const storage::Usage& usage) {
     text += fmt::format("       {:>10}  further names of files that are counted once\n",
                         storage::number_text(usage.extra_names));
   if (options.by_user) {
-    NameTable names;
+    helpers::NameTable names;
     text += fmt::format("\n{:>10} {:>12}  user:group\n", "space", "files");
     for (const auto& [owner, amount] : usage.owners)
       text += fmt::format("{:>10} {:>12}  {}\n", storage::bytes_text(amount.space),
@@ -98,17 +98,17 @@ std::string scan_text(const ScanOptions& options, const storage::Usage& usage) {
 }
 
 int scan(ScanOptions options) {
-  for (std::string& directory : options.directories) directory = following(directory);
+  for (std::string& directory : options.directories) directory = helpers::following(directory);
   const auto usage = storage::scan_usage(options.directories, {.threads = options.threads,
                                                                .one_file_system = options.one_file_system,
                                                                .heaviest = options.top,
                                                                .tables = !options.walk});
   if (!usage) {
-    print_error("minke storage", storage::shown_path(usage.error().message));
+    view::print_error("minke storage", storage::shown_path(usage.error().message));
     return 1;
   }
-  write_out(options.json ? scan_json(options, *usage).dump(2) + "\n" : scan_text(options, *usage));
-  return report_errors("minke storage", usage->errors, usage->error_count);
+  view::write_out(options.json ? scan_json(options, *usage).dump(2) + "\n" : scan_text(options, *usage));
+  return helpers::report_errors("minke storage", usage->errors, usage->error_count);
 }
 
 struct PurgeChoice {
@@ -119,19 +119,19 @@ struct PurgeChoice {
 
 int purge(const PurgeChoice& choice) {
   if (choice.remove && choice.days == 0) {
-    print_error("minke storage", "--delete removes nothing that was used today; --days 0 only lists");
+    view::print_error("minke storage", "--delete removes nothing that was used today; --days 0 only lists");
     return 1;
   }
   os::UniqueFd record;
   if (!choice.record.empty()) {
     record.reset(::open(choice.record.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640));
     if (!record) {
-      print_error("minke storage", choice.record + ": " + std::strerror(errno));
+      view::print_error("minke storage", choice.record + ": " + std::strerror(errno));
       return 1;
     }
   }
   storage::PurgeResult result;
-  const Status purged = storage::purge_tree(following(choice.directory),
+  const Status purged = storage::purge_tree(helpers::following(choice.directory),
                                             {.before = std::time(nullptr) - int64_t{choice.days} * 86400,
                                              .remove = choice.remove,
                                              .record = choice.record.empty() ? -1 : record.get(),
@@ -139,14 +139,14 @@ int purge(const PurgeChoice& choice) {
                                              .tables = !choice.walk},
                                             result);
   if (!purged) {
-    print_error("minke storage", storage::shown_path(purged.error().message));
+    view::print_error("minke storage", storage::shown_path(purged.error().message));
     return 1;
   }
-  write_out(fmt::format("{} not used for {}: {}, {}\n",
-                        choice.remove ? "removed what was" : "would remove what was",
-                        storage::counted(choice.days, "day"), storage::counted(result.files, "file"),
-                        storage::bytes_text(result.space)));
-  return report_errors("minke storage", result.failures.kept(), result.failures.count());
+  view::write_out(fmt::format("{} not used for {}: {}, {}\n",
+                              choice.remove ? "removed what was" : "would remove what was",
+                              storage::counted(choice.days, "day"), storage::counted(result.files, "file"),
+                              storage::bytes_text(result.space)));
+  return helpers::report_errors("minke storage", result.failures.kept(), result.failures.count());
 }
 
 struct Choices {

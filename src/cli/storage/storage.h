@@ -16,10 +16,6 @@ int stage_main(int argc, char** argv);
 int diskusage_report_main(int argc, char** argv);
 int shownicerquota_main(int argc, char** argv);
 int staged_script_main(int argc, char** argv);
-int storage_count_main(int argc, char** argv);
-int storage_keep_main(int argc, char** argv);
-int storage_watch_main(int argc, char** argv);
-int stage_server_main(int argc, char** argv);
 int restore_main(int argc, char** argv);
 
 // minke storage usage, and init: of this user, or as root of another. Return the exit status.
@@ -27,11 +23,5 @@ int storage_usage(bool json);
 int storage_init(const std::string& user);
 // Exit status 1: something is wrong, and was not mended.
 int storage_doctor(const std::string& user, bool mend, bool json);
-
-// Where storage-watch publishes what it knows, in a cluster's home.
-std::string live_directory(const std::string& home);
-
-// Where the list stands of what is to be purged from a directory of scratch.
-std::string purge_list(const std::string& path);
 
 }  // namespace minke::cli

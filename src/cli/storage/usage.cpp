@@ -11,11 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/fetch.h"
 #include "cli/parse_options.h"
-#include "cli/storage/my_tiers.h"
-#include "cli/storage/names.h"
 #include "cli/storage/storage.h"
+#include "helpers/my_tiers.h"
+#include "helpers/names.h"
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "storage/disk_quota.h"
@@ -23,6 +22,7 @@
 #include "storage/tiers.h"
 #include "storage/usage_scan.h"
 #include "storage/words.h"
+#include "view/output.h"
 
 namespace minke::cli {
 
@@ -38,16 +38,16 @@ struct Counted {
   storage::Usage usage;
 };
 
-std::vector<Counted> count_tiers(const TierConfiguration& cluster, const Person& person,
+std::vector<Counted> count_tiers(const helpers::TierConfiguration& cluster, const helpers::Person& person,
                                  const std::vector<std::string>& wanted, bool owners = false) {
-  const std::string live = live_directory(cluster.home);
+  const std::string live = helpers::live_directory(cluster.home);
   std::vector<Counted> all;
   for (const storage::Tier& tier : cluster.tiers) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), tier.name) == wanted.end()) continue;
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path) continue;
     Counted one{tier, *path, false, {}, {}};
-    const std::string followed = following(*path);
+    const std::string followed = helpers::following(*path);
     // Somebody may keep count of it.
     if (const auto known = owners ? std::nullopt : storage::live_amount(live, followed)) {
       one.there = true;
@@ -68,11 +68,12 @@ std::vector<Counted> count_tiers(const TierConfiguration& cluster, const Person&
 // What could not be looked at is in no figure. Returns 1 where there was something.
 int report_uncounted(const char* command, const std::vector<Counted>& counted) {
   int code = 0;
-  for (const Counted& one : counted) code |= report_errors(command, one.usage.errors, one.usage.error_count);
+  for (const Counted& one : counted)
+    code |= helpers::report_errors(command, one.usage.errors, one.usage.error_count);
   return code;
 }
 
-std::string owner_of(const Counted& one, const Person& person) {
+std::string owner_of(const Counted& one, const helpers::Person& person) {
   return one.tier.of_group ? "project " + person.group : "user " + person.user;
 }
 
@@ -82,12 +83,12 @@ std::string slashed(uint64_t used, uint64_t limit, unsigned scale, std::string_v
 }
 
 int fail(const char* command, const std::string& message) {
-  print_error(command, message);
+  view::print_error(command, message);
   return 1;
 }
 
-std::string per_user(const Counted& one, const Person& person, bool all_users) {
-  NameTable names;
+std::string per_user(const Counted& one, const helpers::Person& person, bool all_users) {
+  helpers::NameTable names;
   std::string text = fmt::format("\nBreakdown for project {} (Last update: now)\n", person.group);
   const auto row = [&](const std::string& user, const std::string& files, const std::string& size,
                        const std::string& location) {
@@ -154,7 +155,8 @@ Status make_directory(const std::string& path, mode_t mode, uid_t uid, gid_t gid
 }
 
 // What holds the limits of a directory, in words; sets them where that is the file system.
-std::string held_by(const storage::Tier& tier, const std::string& path, const Person& person, size_t index) {
+std::string held_by(const storage::Tier& tier, const std::string& path, const helpers::Person& person,
+                    size_t index) {
   if (::geteuid() != 0 || (tier.space == 0 && tier.files == 0)) return "";
   // A number for each directory of each tier.
   const uint32_t project =
@@ -162,7 +164,7 @@ std::string held_by(const storage::Tier& tier, const std::string& path, const Pe
   const auto held =
       storage::set_disk_limits(path, project, {tier.space, tier.hard_space, tier.files, tier.hard_files});
   if (!held) {
-    print_error("minke storage", storage::shown_path(held.error().message));
+    view::print_error("minke storage", storage::shown_path(held.error().message));
     return "  (limits by counting)";
   }
   switch (*held) {
@@ -179,9 +181,9 @@ std::string held_by(const storage::Tier& tier, const std::string& path, const Pe
 }  // namespace
 
 int storage_usage(bool json) {
-  const auto cluster = cluster_with_tiers();
+  const auto cluster = helpers::cluster_with_tiers();
   if (!cluster) return fail("minke storage", cluster.error().message);
-  const Person person = whoever_runs_this();
+  const helpers::Person person = helpers::whoever_runs_this();
   Json out = Json::array();
   std::string text;
   const std::vector<Counted> counted = count_tiers(*cluster, person, {});
@@ -215,16 +217,16 @@ int storage_usage(bool json) {
       text += "  over quota; what has most files: minke storage scan --top 10 " +
               storage::shown_path(one.path) + "\n";
   }
-  write_out(json ? out.dump(2) + "\n" : text);
+  view::write_out(json ? out.dump(2) + "\n" : text);
   return report_uncounted("minke storage", counted);
 }
 
 int storage_init(const std::string& user) {
-  const auto tiers = configured_tiers();
+  const auto tiers = helpers::configured_tiers();
   if (!tiers) return fail("minke storage", tiers.error().message);
-  const auto named = person_named(user);
+  const auto named = helpers::person_named(user);
   if (!named) return fail("minke storage", named.error().message);
-  const Person& person = *named;
+  const helpers::Person& person = *named;
   for (const storage::Tier& tier : *tiers) {
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (!path || tier.path.empty()) continue;
@@ -237,7 +239,7 @@ int storage_init(const std::string& user) {
       made = make_directory(*path + "/" + person.user, 02750, person.uid, person.gid, false);
     if (!made) return fail("minke storage", made.error().message);
     const std::string held = held_by(tier, *path, person, static_cast<size_t>(&tier - tiers->data()));
-    write_out(fmt::format("{:<9} {}{}\n", tier.name, storage::shown_path(*path), held));
+    view::write_out(fmt::format("{:<9} {}{}\n", tier.name, storage::shown_path(*path), held));
   }
   return 0;
 }
@@ -253,14 +255,14 @@ int diskusage_report_main(int argc, char** argv) {
   app.add_flag("--all_users", all_users, "those with little, too");
   if (const auto over = parse_options(app, argc, argv)) return *over;
   os::raise_descriptor_limit();
-  const auto cluster = cluster_with_tiers();
-  if (!cluster && cluster.error().message != kNoTiers)
+  const auto cluster = helpers::cluster_with_tiers();
+  if (!cluster && cluster.error().message != helpers::kNoTiers)
     return fail("diskusage_report", cluster.error().message);
   if (!cluster) {
-    write_out("ERROR: Did not find any supported filesystems. Exiting.\n");
+    view::write_out("ERROR: Did not find any supported filesystems. Exiting.\n");
     return 1;
   }
-  const Person person = whoever_runs_this();
+  const helpers::Person person = helpers::whoever_runs_this();
   const auto counted = count_tiers(*cluster, person, wanted, per_user_wanted);
   std::string text = fmt::format("{:>39} {:>20} {:>18}\n", "Description", "Space", "# of files");
   for (const Counted& one : counted) {
@@ -277,7 +279,7 @@ int diskusage_report_main(int argc, char** argv) {
     text +=
         "--\nOn some clusters, a break down per user may be available by adding the option '--per_user'.\n";
   }
-  write_out(text);
+  view::write_out(text);
   report_uncounted("diskusage_report", counted);
   return 0;
 }
@@ -285,7 +287,7 @@ int diskusage_report_main(int argc, char** argv) {
 int shownicerquota_main(int argc, char**) {
   if (argc > 1) return fail("shownicerquota.pl", "it takes no arguments");
   os::raise_descriptor_limit();
-  const auto cluster = cluster_with_tiers();
+  const auto cluster = helpers::cluster_with_tiers();
   if (!cluster) return fail("shownicerquota.pl", cluster.error().message);
   std::string text =
       "    Path                 Used     SoftQ    HardQ    Gracetime  Filec    FileQ    FiHaQ    FileGrace   "
@@ -296,7 +298,7 @@ int shownicerquota_main(int argc, char**) {
   const auto files = [](uint64_t count) {
     return count == 0 ? std::string("N/A") : storage::nicer_files(count);
   };
-  const std::vector<Counted> counted = count_tiers(*cluster, whoever_runs_this(), {});
+  const std::vector<Counted> counted = count_tiers(*cluster, helpers::whoever_runs_this(), {});
   for (const Counted& one : counted) {
     if (!one.there) continue;
     text += fmt::format("    {:<19}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>9}{:>11}    \n",
@@ -305,7 +307,7 @@ int shownicerquota_main(int argc, char**) {
                         storage::nicer_files(one.usage.total.entries), files(one.tier.files),
                         files(one.tier.hard_files), "N/A");
   }
-  write_out(text);
+  view::write_out(text);
   report_uncounted("shownicerquota.pl", counted);
   return 0;
 }

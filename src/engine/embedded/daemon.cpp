@@ -51,6 +51,7 @@
 #include "os/detached.h"
 #include "os/event_loop.h"
 #include "os/files.h"
+#include "os/helper_program.h"
 #include "os/helper_starter.h"
 #include "os/log.h"
 #include "os/minke_home.h"
@@ -128,10 +129,11 @@ Status let_users_pass(const std::string& home, const std::string& tmp_root) {
 Status make_tmp_image_template(const std::string& directory, uint64_t bytes) {
   if (!os::has_helper_starter()) return node::make_tmp_image_template(directory, bytes);
   constexpr int kMostMilliseconds = 60'000;
-  const auto output = os::start_detached({.argv = {"/proc/self/exe", "tmp-image-template", "--directory",
-                                                   directory, "--bytes", std::to_string(bytes)},
-                                          .log_path = "/dev/null",
-                                          .without_variables = {}});
+  const auto output = os::start_detached(
+      {.argv = os::helper_command(os::Helper::kTmpImageTemplate,
+                                  {"--directory", directory, "--bytes", std::to_string(bytes)}),
+       .log_path = "/dev/null",
+       .without_variables = {}});
   if (!output) return failure(output.error());
   std::string said;
   char buffer[4096];
@@ -352,11 +354,12 @@ void Daemon::start_metrics() {
   if (::pipe2(pipe, O_CLOEXEC) != 0) return metrics_timer_->set_after(kBeforeNextTry);
   metrics_lifeline_.reset(pipe[1]);
   const os::UniqueFd input(pipe[0]);
-  auto output = os::start_detached({.argv = {"/proc/self/exe", "metrics-server", "--home", options_.home,
-                                             "--listen", core_->config.metrics},
-                                    .log_path = options_.home + "/metrics.log",
-                                    .without_variables = {"SLURM_*"},
-                                    .input = input.get()});
+  auto output = os::start_detached(
+      {.argv = os::helper_command(os::Helper::kMetricsServer,
+                                  {"--home", options_.home, "--listen", core_->config.metrics}),
+       .log_path = options_.home + "/metrics.log",
+       .without_variables = {"SLURM_*"},
+       .input = input.get()});
   if (!output) {
     os::log_warning("/metrics is not served: " + output.error().message);
     return metrics_timer_->set_after(kBeforeNextTry);

@@ -28,6 +28,7 @@
 #include "node/launch.pb.h"
 #include "node/tmp_dir.h"
 #include "os/files.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 #include "os/shortage.h"
 #include "text/state.h"
@@ -191,8 +192,7 @@ void Launching::send(Job& job) {
   }
   for (const std::string& word : task_prolog_words(core_.config.prologs, true)) order.add_argv(word);
   if (staged)
-    for (const std::string& word :
-         {std::string("/proc/self/exe"), std::string("staged-script"), script->data_lines})
+    for (const std::string& word : os::helper_command(os::Helper::kStagedScript, {script->data_lines}))
       order.add_argv(word);
   order.add_argv(script->path);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));

@@ -12,6 +12,7 @@
 
 #include "engine/embedded/core.h"
 #include "os/detached.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 #include "os/read_lines.h"
 
@@ -261,11 +262,12 @@ Status Mail::start_mailer(const MailBatch& batch) {
   if (::write(input.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
       ::lseek(input.get(), 0, SEEK_SET) != 0)
     return failure_from_errno("memfd", errno);
-  auto output = os::start_detached({.argv = {"/proc/self/exe", "mailer", "--home", core_.config.home,
-                                             "--config", core_.config.source_path},
-                                    .log_path = core_.config.home + "/mailer.log",
-                                    .without_variables = {"SLURM_*"},
-                                    .input = input.get()});
+  auto output = os::start_detached(
+      {.argv = os::helper_command(os::Helper::kMailer,
+                                  {"--home", core_.config.home, "--config", core_.config.source_path}),
+       .log_path = core_.config.home + "/mailer.log",
+       .without_variables = {"SLURM_*"},
+       .input = input.get()});
   if (!output) return failure(output.error());
   ::fcntl(output->get(), F_SETFL, O_NONBLOCK);
   sending_ = std::make_unique<Sending>();

@@ -8,6 +8,7 @@
 
 #include "engine/embedded/core.h"
 #include "os/detached.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -40,10 +41,11 @@ void MetricKeeper::start() {
   if (!input || ::write(input.get(), ids.data(), ids.size()) != static_cast<ssize_t>(ids.size()) ||
       ::lseek(input.get(), 0, SEEK_SET) != 0)
     return os::log_warning("metrics: " + failure_from_errno("memfd", errno).value().message);
-  auto output = os::start_detached({.argv = {"/proc/self/exe", "keep-metrics", "--home", core_.config.home},
-                                    .log_path = core_.config.home + "/metrics.log",
-                                    .without_variables = {"SLURM_*"},
-                                    .input = input.get()});
+  auto output =
+      os::start_detached({.argv = os::helper_command(os::Helper::kKeepMetrics, {"--home", core_.config.home}),
+                          .log_path = core_.config.home + "/metrics.log",
+                          .without_variables = {"SLURM_*"},
+                          .input = input.get()});
   if (!output) return os::log_warning("metrics: " + output.error().message);
   output_ = std::move(*output);
   watch_ = core_.loop.on_readable(output_.get(), [this] {

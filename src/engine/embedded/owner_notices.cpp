@@ -7,6 +7,7 @@
 
 #include "model/error.h"
 #include "os/detached.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -23,8 +24,9 @@ Result<os::UniqueFd> start_program(uid_t uid, gid_t gid, const Owner& owner, con
       ::lseek(input.get(), 0, SEEK_SET) != 0)
     return failure_from_errno("memfd", errno);
   return os::start_detached(
-      {.argv = {"/proc/self/exe", "say-to-owner", std::to_string(owner.pid),
-                std::to_string(owner.start_ticks), std::to_string(uid), std::to_string(gid)},
+      {.argv = os::helper_command(os::Helper::kSayToOwner,
+                                  {std::to_string(owner.pid), std::to_string(owner.start_ticks),
+                                   std::to_string(uid), std::to_string(gid)}),
        .log_path = "/dev/null",
        .without_variables = {},
        .input = input.get()});

@@ -9,6 +9,7 @@
 
 #include "engine/embedded/prologs.pb.h"
 #include "os/detached.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 #include "text/state.h"
 
@@ -81,7 +82,7 @@ void PrologRuns::launch(Run run) {
   Process& process = running_[id];
   process.run = std::move(run);
   const auto order = in_memory(process.run.order.SerializeAsString());
-  auto output = order ? os::start_detached({.argv = {"/proc/self/exe", "prolog-program"},
+  auto output = order ? os::start_detached({.argv = os::helper_command(os::Helper::kPrologProgram),
                                             .log_path = "/dev/null",
                                             .without_variables = {"SLURM_*"},
                                             .input = order->get()})

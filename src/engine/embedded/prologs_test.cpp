@@ -9,6 +9,7 @@
 #include "environment/prolog_environment.h"
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
+#include "os/helper_program.h"
 
 namespace minke::engine {
 namespace {
@@ -130,7 +131,7 @@ TEST(TaskPrologs, NothingWhereNoneIsConfigured) {
   EXPECT_TRUE(task_prolog_words(config, true).empty());
   config.task_epilog = "/e";
   EXPECT_EQ(task_prolog_words(config, true),
-            (Paths{"/proc/self/exe", "task", "--system=script", "--epilog=/e", "--"}));
+            (Pathsos::helper_command(os::Helper::kTask, {"--system=script", "--epilog=/e", "--"})));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "engine/embedded/users.h"
 #include "model/job_state.pb.h"
 #include "os/detached.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 #include "os/read_lines.h"
 #include "storage/words.h"
@@ -147,7 +148,7 @@ void Quotas::count() {
   Result<os::UniqueFd> output = failure("it cannot be told what to count");
   if (input && ::write(input.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
       ::lseek(input.get(), 0, SEEK_SET) == 0)
-    output = os::start_detached({.argv = {"/proc/self/exe", "storage-count", core_.config.home},
+    output = os::start_detached({.argv = os::helper_command(os::Helper::kStorageCount, {core_.config.home}),
                                  .log_path = core_.config.home + "/storage.log",
                                  .without_variables = {"SLURM_*"},
                                  .input = input.get()});

@@ -9,6 +9,7 @@
 
 #include "engine/embedded/core.h"
 #include "os/detached.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 #include "os/minke_home.h"
 
@@ -29,15 +30,16 @@ void StorageKeeping::start() {
   timer_->cancel();
   std::vector<std::string> watcher, server;
   if (::geteuid() == 0 && !config.profile.empty() && config.hold_jobs)
-    watcher = {"/proc/self/exe",         "storage-watch", core_.config.home,
-               core_.config.source_path, config.profile,  config.root};  // what it depends on
+    watcher = os::helper_command(
+        os::Helper::kStorageWatch,
+        {core_.config.home, core_.config.source_path, config.profile, config.root});  // what it depends on
   if (os::is_shared(core_.config.home))
-    server = {"/proc/self/exe", "stage-server", core_.config.tmp_root, core_.config.source_path};
+    server = os::helper_command(os::Helper::kStageServer, {core_.config.tmp_root, core_.config.source_path});
   keep_running(watcher_, std::move(watcher));
   keep_running(stage_server_, std::move(server));
   if (watch_ || config.profile.empty() || (!config.purge && !config.snapshots)) return;
   auto output = os::start_detached(
-      {.argv = {"/proc/self/exe", "storage-keep", core_.config.home, core_.config.source_path},
+      {.argv = os::helper_command(os::Helper::kStorageKeep, {core_.config.home, core_.config.source_path}),
        .log_path = core_.config.home + "/storage.log",
        .without_variables = {"SLURM_*"}});
   if (!output) {

@@ -13,6 +13,7 @@
 #include "engine/embedded/rights.h"
 #include "model/error.h"
 #include "os/detached.h"
+#include "os/helper_program.h"
 #include "os/log.h"
 #include "text/hostlist.h"
 
@@ -317,8 +318,9 @@ void Triggers::run(const Trigger& pulled, const std::string& argument) {
     os::log_info("trigger " + std::to_string(trigger.id()) + " of user " + std::to_string(trigger.uid()) +
                  " is pulled: " + trigger.program() + " " + argument);
     const auto started = os::start_detached(
-        {.argv = {"/proc/self/exe", "trigger-program", std::to_string(trigger.uid()),
-                  std::to_string(trigger.gid()), trigger.program(), argument, core_.config.home},
+        {.argv = os::helper_command(os::Helper::kTriggerProgram,
+                                    {std::to_string(trigger.uid()), std::to_string(trigger.gid()),
+                                     trigger.program(), argument, core_.config.home}),
          .log_path = "/dev/null",
          .without_variables = {"SLURM_*"}});
     if (!started) os::log_error("its program: " + started.error().message);

@@ -1,8 +1,0 @@
-// minke prolog-program, for the daemon's own use.
-#pragma once
-
-namespace minke::cli {
-
-int prolog_program_main(int argc, char** argv);
-
-}  // namespace minke::cli

@@ -1,0 +1,243 @@
+#include "helpers/job_proxy.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <list>
+
+#include "base/result.h"
+#include "os/confine_self.h"
+#include "os/fd.h"
+#include "view/output.h"
+
+namespace minke::helpers {
+
+namespace {
+
+constexpr size_t kMostConnections = 200;
+constexpr int kTries = 5;  // each with another port
+constexpr int kPatienceMilliseconds = 10000;
+
+sockaddr_in loopback(uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// Nobody's at the moment. Who takes it in between makes tinyproxy fail, and is not connected to.
+uint16_t free_port() {
+  const os::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback(0);
+  socklen_t length = sizeof address;
+  if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    return 0;
+  return ntohs(address.sin_port);
+}
+
+// A file that has no name, for a program that is given /proc/self/fd/N.
+Result<os::UniqueFd> unnamed_file(const std::string& text) {
+  os::UniqueFd file(::memfd_create("proxy", 0));
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return failure_from_errno("memfd", errno);
+  return file;
+}
+
+std::string path_of(const os::UniqueFd& file) {
+  return "/proc/self/fd/" + std::to_string(file.get());
+}
+
+// Regular expressions, one a line.
+std::string filter(const std::vector<std::string>& allowed) {
+  std::string text;
+  for (const std::string& host : allowed) {
+    text += host.starts_with('.') ? "^(.*\\.)?" : "^";
+    for (const char c : host.substr(host.starts_with('.') ? 1 : 0))
+      text += c == '.' ? "\\." : std::string(1, c);
+    text += "$\n";
+  }
+  return text;
+}
+
+std::string settings(const JobProxyOptions& options, uint16_t port, const std::string& filter_path) {
+  std::string text = "Port " + std::to_string(port) +
+                     "\nListen 127.0.0.1\nAllow 127.0.0.1\nTimeout 600\nMaxClients " +
+                     std::to_string(kMostConnections) + "\nLogLevel Info\nDisableViaHeader Yes\nFilter \"" +
+                     filter_path + "\"\nFilterExtended On\nFilterDefaultDeny Yes\n";
+  for (const uint16_t connect : options.connect_ports)
+    text += "ConnectPort " + std::to_string(connect) + "\n";
+  if (!options.upstream.empty()) text += "upstream http " + options.upstream + "\n";
+  return text;
+}
+
+struct Proxy {
+  uint16_t port = 0;
+  os::UniqueFd log;  // what it says; its end is the proxy's
+};
+
+// Reads on until it says that it serves.
+Status wait_until_it_serves(int log) {
+  std::string said;
+  while (said.find("Accepting connections") == std::string::npos) {
+    pollfd one{log, POLLIN, 0};
+    char buffer[4096];
+    const ssize_t got = ::poll(&one, 1, kPatienceMilliseconds) == 1 ? ::read(log, buffer, sizeof buffer) : -1;
+    if (got <= 0) return failure("tinyproxy does not begin to serve: " + said.substr(0, 500));
+    said.append(buffer, static_cast<size_t>(got));
+  }
+  return {};
+}
+
+Result<Proxy> start(const JobProxyOptions& options) {
+  const auto hosts = unnamed_file(filter(options.allowed));
+  if (!hosts) return failure(hosts.error());
+  Proxy proxy;
+  proxy.port = free_port();
+  const auto file = unnamed_file(settings(options, proxy.port, path_of(*hosts)));
+  if (!file) return failure(file.error());
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failure_from_errno("pipe", errno);
+  proxy.log.reset(ends[0]);
+  os::UniqueFd output(ends[1]);
+  const std::string path = path_of(*file);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) return failure_from_errno("fork", errno);
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int null = ::open("/dev/null", O_RDWR);
+    ::dup2(null, 0);
+    ::dup2(output.get(), 1);
+    ::dup2(output.get(), 2);
+    ::signal(SIGPIPE, SIG_DFL);
+    if (::getppid() == parent)
+      ::execl(options.program.c_str(), options.program.c_str(), "-d", "-c", path.c_str(), nullptr);
+    ::dprintf(2, "%s: cannot be started (Debian: apt-get install tinyproxy-bin)\n", options.program.c_str());
+    ::_exit(127);
+  }
+  output.reset();
+  if (const Status serves = wait_until_it_serves(proxy.log.get()); !serves) {
+    ::kill(child, SIGKILL);
+    return failure(serves.error());
+  }
+  return proxy;
+}
+
+// One direction of a connection.
+struct Stream {
+  int from, to;
+  std::array<char, 16384> bytes;
+  size_t begin = 0, end = 0;  // what was read and is not written yet
+  bool ended = false;         // nothing more comes
+  bool closed = false;        // and that was passed on
+
+  short wanted_of(int fd) const {
+    short events = 0;
+    if (fd == from && !ended && begin == end) events |= POLLIN;
+    if (fd == to && begin != end) events |= POLLOUT;
+    return events;
+  }
+  // False: the connection is broken.
+  bool move() {
+    if (begin == end && !ended) {
+      const ssize_t got = ::recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
+      if (got < 0 && errno != EAGAIN && errno != EINTR) return false;
+      ended = got == 0;
+      begin = 0;
+      end = got > 0 ? static_cast<size_t>(got) : 0;
+    }
+    if (begin != end) {
+      const ssize_t sent = ::send(to, bytes.data() + begin, end - begin, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent < 0 && errno != EAGAIN && errno != EINTR) return false;
+      begin += sent > 0 ? static_cast<size_t>(sent) : 0;
+    }
+    if (begin == end && ended && !closed) {
+      ::shutdown(to, SHUT_WR);
+      closed = true;
+    }
+    return true;
+  }
+};
+
+struct Connection {
+  os::UniqueFd job, proxy;
+  Stream out, in;
+  Connection(os::UniqueFd a, os::UniqueFd b)
+      : job(std::move(a)),
+        proxy(std::move(b)),
+        out{job.get(), proxy.get(), {}},
+        in{proxy.get(), job.get(), {}} {}
+};
+
+void accept_one(int listening, uint16_t port, std::list<Connection>& connections) {
+  os::UniqueFd job(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!job) return;
+  os::UniqueFd proxy(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = loopback(port);
+  if (!proxy || ::connect(proxy.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return;
+  connections.emplace_back(std::move(job), std::move(proxy));
+}
+
+// Until the proxy ends.
+void relay(int listening, const Proxy& proxy) {
+  std::list<Connection> connections;
+  for (;;) {
+    std::vector<pollfd> polled = {{proxy.log.get(), POLLIN, 0}, {listening, POLLIN, 0}};
+    if (connections.size() >= kMostConnections) polled[1].events = 0;
+    for (const Connection& one : connections) {
+      for (const int fd : {one.job.get(), one.proxy.get()}) {
+        const auto events = static_cast<short>(one.out.wanted_of(fd) | one.in.wanted_of(fd));
+        polled.push_back({events == 0 ? -1 : fd, events, 0});  // a hang-up would be told of again and again
+      }
+    }
+    if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return;
+    char said[4096];
+    if (polled[0].revents != 0 && ::read(proxy.log.get(), said, sizeof said) == 0) return;
+    size_t at = 2;
+    for (auto one = connections.begin(); one != connections.end(); at += 2) {
+      const bool touched = polled[at].revents != 0 || polled[at + 1].revents != 0;
+      const bool gone = (polled[at].revents | polled[at + 1].revents) & (POLLERR | POLLNVAL);
+      // Both: an answer is passed on where the request can no longer be.
+      const bool sends = !touched || one->out.move();
+      const bool receives = !touched || one->in.move();
+      const bool broken = !sends || !receives || (touched && gone);
+      one = broken || (one->out.closed && one->in.closed) ? connections.erase(one) : std::next(one);
+    }
+    if (polled[1].revents != 0) accept_one(listening, proxy.port, connections);
+  }
+}
+
+}  // namespace
+
+int job_proxy(const JobProxyOptions& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_IGN);
+  if (!os::confine_self(os::helper_account())) {
+    view::print_error("minke job-proxy", "cannot give up root's rights");
+    return 1;
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of user, which would undo it
+  Result<Proxy> proxy = failure("");
+  for (int i = 0; i < kTries && !proxy; ++i) proxy = start(options);
+  if (!proxy) {
+    view::print_error("minke job-proxy", proxy.error().message);
+    return 1;
+  }
+  relay(STDIN_FILENO, *proxy);
+  return 1;
+}
+
+}  // namespace minke::helpers

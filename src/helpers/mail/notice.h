@@ -1,0 +1,25 @@
+// A message to a user that is about no job. Pure but for the sending; one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "helpers/mail/compose.h"
+
+namespace minke::model {
+class MailSettings;
+}  // namespace minke::model
+
+namespace minke::helpers {
+
+struct Notice {
+  std::string to;  // a user, or an address
+  std::string subject, body;
+  std::string id;  // the same whenever the same notice is sent again
+  std::string host;
+  int64_t now = 0;  // s since the epoch
+};
+// Errors: an address that is none.
+Result<ReadyMail> compose_notice(const Notice& notice, const model::MailSettings& settings);
+
+}  // namespace minke::helpers

@@ -1,0 +1,161 @@
+// minke mailer: writes and sends the messages that the daemon hands it on its standard input (a MailBatch),
+// and says on its standard output what became of each: "ID sent", "ID refused REASON", "ID later REASON".
+//
+// A process of its own, so that neither a slow mail server nor a user's slow file system keeps the daemon.
+// What it does not report, the daemon tries again. One thread.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <string>
+
+#include "api/accounting.pb.h"
+#include "config/helper_settings.h"
+#include "engine/fetch.h"
+#include "engine/open.h"
+#include "environment/job_paths.h"
+#include "helpers/mail/compose.h"
+#include "helpers/mail/mime.h"
+#include "helpers/mail/send.h"
+#include "helpers/programs.h"
+#include "model/job_record.pb.h"
+#include "model/job_state.pb.h"
+#include "model/mail.pb.h"
+#include "os/minke_home.h"
+#include "os/user_files.h"
+#include "text/number.h"
+#include "text/state.h"
+#include "view/output.h"
+#include "view/text.h"
+
+namespace minke::helpers {
+
+namespace {
+
+constexpr size_t kMaxBatchBytes = size_t{64} << 20;
+constexpr size_t kLogBytes = 16384;
+constexpr size_t kNamedTasks = 8;
+
+std::string read_standard_input() {
+  std::string bytes;
+  char buffer[65536];
+  for (ssize_t got; (got = ::read(STDIN_FILENO, buffer, sizeof buffer)) > 0 && bytes.size() < kMaxBatchBytes;)
+    bytes.append(buffer, static_cast<size_t>(got));
+  return bytes;
+}
+
+void report(uint64_t id, std::string_view outcome, const std::string& reason = {}) {
+  std::printf("%llu %.*s%s%s\n", static_cast<unsigned long long>(id), static_cast<int>(outcome.size()),
+              outcome.data(), reason.empty() ? "" : " ", reason.c_str());
+  std::fflush(stdout);
+}
+
+bool has_failed(const model::JobRecord& job) {
+  return view::is_finished(job.state()) && job.state() != model::JOB_COMPLETE &&
+         job.state() != model::JOB_REQUEUED;
+}
+
+// The run that the message is about; of an array, the array's own record and the tasks that failed.
+Status find_job(engine::Engine& cluster, MailContents& mail) {
+  const model::MailMessage& message = mail.message;
+  api::QueryAccountingRequest query;
+  query.mutable_filter()->add_jobs()->set_job_id(message.job_id());
+  query.mutable_filter()->set_all_states(true);
+  query.set_with_steps(!message.whole_array());
+  query.set_duplicates(!message.whole_array());
+  api::AccountedJob first_failed;
+  auto asked = engine::for_each_accounted(cluster, query, [&](const api::AccountedJob& one) {
+    const model::JobRecord& job = one.job();
+    const bool exact =
+        job.job_id() == message.job_id() && (message.whole_array() || job.restarts() == message.restarts());
+    if (exact || mail.job.job().job_id() == 0) mail.job = one;
+    if (!message.whole_array() || !has_failed(job)) return;
+    if (first_failed.job().job_id() == 0) first_failed = one;
+    if (mail.failed_tasks.size() == kNamedTasks) {
+      ++mail.more_failed_tasks;
+      return;
+    }
+    std::string id;
+    view::append_job_id(id, job, nullptr, 64);
+    mail.failed_tasks.push_back(id + "  " + std::string(text::job_state_name(job.state())) + ", exit code " +
+                                std::to_string(text::exit_status_of(job.exit_code())));
+  });
+  if (!asked) return failure(asked.error());
+  if (first_failed.job().job_id() != 0) mail.log_path = environment::paths_of(first_failed.job()).out;
+  return {};
+}
+
+// The end of what the job wrote, where the message is to have it.
+void find_log(MailContents& mail) {
+  const model::JobRecord& job = mail.job.job();
+  const auto event = mail.message.event();
+  if (job.job_id() == 0 || job.spec().interactive()) return;
+  if (event == model::MAIL_BEGIN || event == model::MAIL_INVALID_DEPEND) return;
+  if (mail.log_path.empty() && !mail.message.whole_array()) mail.log_path = environment::paths_of(job).out;
+  if (mail.log_path.empty() || mail.log_path == "/dev/null") return mail.log_path.clear();
+  auto text = os::read_tail_as(job.uid(), job.gid(), mail.log_path, kLogBytes);
+  if (text) {
+    mail.log = std::move(*text);
+    // Where it was cut there may be half a line.
+    if (mail.log.size() == kLogBytes) mail.log.erase(0, mail.log.find('\n') + 1);
+  } else {
+    mail.log_path.clear();
+  }
+}
+
+void handle(const model::MailMessage& message, const model::MailSettings& settings, engine::Engine& cluster,
+            MailSender& sender) {
+  MailContents mail;
+  mail.message = message;
+  mail.settings = settings;
+  mail.now = std::time(nullptr);
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  mail.host = header_text(host);
+  if (message.event() != model::MAIL_SUPPRESSED) {
+    if (const Status found = find_job(cluster, mail); !found)
+      return report(message.id(), "later", header_text(found.error().message));
+    find_log(mail);
+  }
+  auto ready = compose_mail(mail);
+  if (!ready) return report(message.id(), "refused", ready.error().message);
+  const DeliveryOutcome outcome = sender.send(*ready);
+  report(message.id(),
+         outcome.delivery == Delivery::kSent      ? "sent"
+         : outcome.delivery == Delivery::kRefused ? "refused"
+                                                  : "later",
+         outcome.reason);
+}
+
+}  // namespace
+
+int mailer(const std::string& home, const std::string& configuration) {
+  std::signal(SIGPIPE, SIG_IGN);
+  ::setenv("MINKE_HOME", home.c_str(), 1);
+  model::MailBatch batch;
+  if (!batch.ParseFromString(read_standard_input())) {
+    std::fputs("minke mailer: what is on standard input is no batch of messages\n", stderr);
+    return 2;
+  }
+  const auto cluster = engine::open(engine::Start::kNever);
+  if (!cluster) return 1;
+  std::optional<os::Rights> rights;
+  if (os::is_shared(home)) {
+    auto found = mail_program_rights(config::read_helper_settings(configuration).mail_run_as);
+    if (!found) {
+      for (const model::MailMessage& message : batch.messages())
+        report(message.id(), "later", header_text(found.error().message));
+      return 1;
+    }
+    rights = std::move(*found);
+  }
+  const auto sender = make_mail_sender(batch.settings(), rights);
+  for (const model::MailMessage& message : batch.messages())
+    handle(message, batch.settings(), **cluster, *sender);
+  return 0;
+}
+
+}  // namespace minke::helpers

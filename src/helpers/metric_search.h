@@ -1,0 +1,72 @@
+// The files of a job in which metrics may be, and what they hold so far. Read with this process's own rights.
+// One thread.
+//
+// A file is the job's where it lies below the job's directory (or its $SLURM_TMPDIR) and was written while
+// the job ran; where some of these have the job's number in their path ("job12"), only those are. A W&B run
+// names its job itself. Where a rival may have written it just as well (another job of the user's that ran
+// there at that time), "log-12.csv" names its job, too; what no name tells apart is nobody's, and disputed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ml/metric_files.h"
+#include "ml/metrics.h"
+#include "model/job_record.pb.h"
+
+namespace minke::helpers {
+
+// The user's other jobs that ran where and while the job did; of `records`, which may hold any jobs.
+std::vector<model::JobRecord> rivals_of(const model::JobRecord& job,
+                                        const std::vector<const model::JobRecord*>& records);
+
+class MetricSearch {
+ public:
+  // `tmp_dir`: of the job while it runs; may be empty.
+  MetricSearch(const model::JobRecord& job, std::string work_dir, std::string tmp_dir);
+
+  // Files by name, whatever they are of. Errors: no file of a kind that is known.
+  Status use_only(const std::vector<std::string>& paths);
+  void set_rivals(std::vector<model::JobRecord> rivals) { rivals_ = std::move(rivals); }
+  // Looks for files, and reads what is new in them. Costs little where nothing is.
+  void update();
+
+  // All that was read; of a name in several files, the series with the later end.
+  ml::MetricSet all() const;
+  std::vector<std::string> paths() const;     // of the files that are the job's
+  std::vector<std::string> problems() const;  // "PATH: what is wrong", of damaged files
+  std::string dispute() const;  // of which files it cannot be told whose they are; empty: of none
+
+ private:
+  struct File {
+    std::unique_ptr<ml::MetricParser> parser;
+    ml::MetricSet metrics;
+    uint64_t read = 0;
+    ino_t inode = 0;
+    int64_t written = 0;  // s since the epoch, the last time
+    std::string problem;
+  };
+  void look_into(const std::string& directory, int depth);
+  void read_file(const std::string& path, File& file);
+  // Whose names stand in the files' paths; asked once for all files.
+  struct Names;
+  enum class Owner { kJob, kAnother, kUnknown };
+  Owner owner_of(const std::string& path, const File& file, const Names& names) const;
+  Names names() const;
+  template <typename Take>
+  void for_each(Owner wanted, Take take) const;
+
+  const model::JobRecord job_;
+  const std::string work_dir_, tmp_dir_;
+  std::vector<model::JobRecord> rivals_;
+  bool fixed_ = false;
+  size_t looked_at_ = 0;
+  std::map<std::string, File> files_;
+};
+
+}  // namespace minke::helpers

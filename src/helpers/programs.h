@@ -1,0 +1,22 @@
+// What helper programs do once they are started (os/helper_program.h). Each is main() of its program: it returns the exit
+// status, and is called at most once in a process. Those of more than one function have headers of their own.
+#pragma once
+
+#include <string>
+
+namespace minke::helpers {
+
+int mailer(const std::string& home, const std::string& configuration);
+int task_main(int argc, char** argv);
+int trigger_program_main(int argc, char** argv);
+int storage_count_main(int argc, char** argv);
+int storage_keep_main(int argc, char** argv);
+int storage_watch_main(int argc, char** argv);
+int stage_server_main(int argc, char** argv);
+
+// Where storage-watch publishes what it knows, in a cluster's home.
+std::string live_directory(const std::string& home);
+// Where the list stands of what is to be purged from a directory of scratch.
+std::string purge_list(const std::string& path);
+
+}  // namespace minke::helpers

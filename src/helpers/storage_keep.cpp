@@ -1,0 +1,299 @@
+// minke storage-keep: what is due by the calendar in the cluster's tiers: snapshots, and the purge of scratch
+// with its notices. The daemon starts it (engine/embedded/storage_keeping.h); it says at its end in how many
+// seconds it has something to do again.
+//
+// Where it is stands in storage-state/ in the cluster's home. A step is noted when it has been done: one that
+// was killed is done again, which does no harm. In a shared cluster what touches a user's scratch runs with
+// that user's rights.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/configuration.h"
+#include "config/helper_settings.h"
+#include "helpers/mail/notice.h"
+#include "helpers/mail/send.h"
+#include "helpers/my_tiers.h"
+#include "helpers/names.h"
+#include "helpers/programs.h"
+#include "helpers/tier_places.h"
+#include "model/cluster.pb.h"
+#include "node/discovery.h"
+#include "os/beneath.h"
+#include "os/fd.h"
+#include "os/files.h"
+#include "os/minke_home.h"
+#include "os/user_child.h"
+#include "storage/purge.h"
+#include "storage/purge_calendar.h"
+#include "storage/snapshots.h"
+#include "storage/words.h"
+#include "view/output.h"
+
+namespace minke::helpers {
+
+namespace {
+
+constexpr char kName[] = "minke storage-keep";
+constexpr int64_t kMostSeconds = 24 * 3600;
+constexpr size_t kMaxFileBytes = 4 << 20;
+constexpr std::chrono::hours kPurging{1};  // of one place; what is left then is left to the next time
+
+struct Keeper {
+  config::Configuration config;
+  config::HelperSettings settings;
+  std::string home;
+  std::vector<storage::Tier> tiers;
+  bool shared = false;
+  int64_t now = 0;
+  int64_t next = 0;  // when something is due again
+  bool failed = false;
+
+  void say(const std::string& message) {
+    failed = true;
+    view::print_error(kName, message);
+  }
+  void due(int64_t time) { next = std::min(next, std::max(time, now + 1)); }
+};
+
+// ---- purge --------------------------------------------------------------------------------------------
+
+struct Found {
+  uint64_t files = 0, space = 0;
+};
+
+// With the rights of the place's owner, in a child: for what is theirs nobody else's rights are used. It ends
+// with the keeper, whose lock it has, too: the next one goes on.
+bool purge_place(const Keeper& keeper, const TierPlace& place, int64_t before, bool remove, int record,
+                 Found& found) {
+  std::optional<os::Rights> rights;
+  if (keeper.shared && place.user.empty())
+    return false;  // nobody's in particular: there are no rights to take
+  if (keeper.shared) rights = os::rights_of(place.uid, place.gid);
+  const auto purged = os::run_in_child(rights, {.time = kPurging, .bytes = sizeof found}, [&](int answer) {
+    storage::PurgeResult result;
+    const Status done =
+        storage::purge_tree(place.path, {.before = before, .remove = remove, .record = record}, result);
+    if (!done) view::print_error(kName, storage::shown_path(place.path) + ": " + done.error().message);
+    report_errors(kName, result.failures.kept(), result.failures.count());
+    const Found told{result.files, result.space};
+    return done && ::write(answer, &told, sizeof told) == sizeof told ? 0 : 1;
+  });
+  if (!purged) view::print_error(kName, storage::shown_path(place.path) + ": " + purged.error().message);
+  if (!purged || purged->exit_code != 0 || purged->said.size() != sizeof found) return false;
+  std::memcpy(&found, purged->said.data(), sizeof found);
+  return true;
+}
+
+void send_notice(Keeper& keeper, const storage::PurgeState& state, const TierPlace& place, const Found& sum,
+                 const std::string& list, uint32_t days, bool last) {
+  if (!keeper.config.mail) return;
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof host - 1);
+  Notice notice;
+  notice.to = place.user;
+  notice.host = host;
+  notice.now = keeper.now;
+  const std::string amount =
+      storage::counted(sum.files, "file") + " (" + storage::bytes_text(sum.space) + ")";
+  notice.subject =
+      std::string(last ? "Last notice: " : "") + amount + " in " + place.path + " will be removed";
+  notice.body = amount + " in " + place.path + " were not used for " + storage::counted(days, "day") +
+                ". What is still not used by then will be removed " +
+                (last ? "after the end of the 15th, in three days at the earliest"
+                      : "after the end of the 15th of this month") +
+                ".\n\nThey are listed in " + list +
+                "\nWhat you still need: use it, or copy it to your project or home.\n";
+  notice.id = "purge." + std::to_string(state.month) + (last ? ".2." : ".1.") + place.user;
+  auto ready = compose_notice(notice, keeper.config.mail->settings);
+  if (!ready) return keeper.say("mail to " + place.user + ": " + ready.error().message);
+  std::optional<os::Rights> rights;
+  if (keeper.shared) {
+    auto found = mail_program_rights(keeper.settings.mail_run_as);
+    if (!found) return keeper.say(found.error().message);
+    rights = std::move(*found);
+  }
+  const auto outcome = make_mail_sender(keeper.config.mail->settings, rights)->send(*ready);
+  if (outcome.delivery != Delivery::kSent) keeper.say("mail to " + place.user + ": " + outcome.reason);
+}
+
+// Where the lists of a place are: a directory that nobody but the cluster writes to, beside the place. Users
+// may write to what it lies in, where that is a group's.
+Result<os::UniqueFd> open_lists(const Keeper& keeper, const TierPlace& place) {
+  const std::string list = purge_list(place.path), lists = list.substr(0, list.rfind('/'));
+  const std::string above = lists.substr(0, lists.rfind('/'));
+  const os::UniqueFd parent(::open(above.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::string name = lists.substr(lists.rfind('/') + 1);
+  if (!parent || (::mkdirat(parent.get(), name.c_str(), 0755) != 0 && errno != EEXIST))
+    return failure_from_errno(lists, errno);
+  auto opened = os::open_beneath(parent.get(), name, O_RDONLY | O_DIRECTORY);
+  if (!opened) return failure(lists + ": " + std::strerror(opened.error().code), opened.error().code);
+  if (keeper.shared)
+    if (const Status own = os::check_roots_directory(opened->get(), lists); !own) return failure(own.error());
+  return opened;
+}
+
+// The list of what is to go.
+void give_notice(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state, bool last) {
+  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+    const std::string list = purge_list(place.path);
+    const auto lists = open_lists(keeper, place);
+    if (!lists) {
+      keeper.say(lists.error().message);
+      continue;
+    }
+    const std::string name = list.substr(list.rfind('/') + 1), fresh = name + ".new";
+    (void)::unlinkat(lists->get(), fresh.c_str(), 0);
+    const os::UniqueFd record(::openat(
+        lists->get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0440));
+    if (!record || (keeper.shared && ::fchown(record.get(), place.uid, place.gid) != 0)) {
+      keeper.say(list + ".new: " + std::strerror(errno));
+      continue;
+    }
+    Found found;
+    if (!purge_place(keeper, place, state.before, false, record.get(), found)) {
+      keeper.say(storage::shown_path(place.path) + ": it could not be looked through");
+      continue;
+    }
+    if (found.files == 0) {
+      (void)::unlinkat(lists->get(), fresh.c_str(), 0);
+      (void)::unlinkat(lists->get(), name.c_str(), 0);
+      continue;
+    }
+    if (::renameat(lists->get(), fresh.c_str(), lists->get(), name.c_str()) != 0)
+      keeper.say(list + ": " + std::strerror(errno));
+    send_notice(keeper, state, place, found, list, tier.purge_days, last);
+  }
+}
+
+bool remove_all(Keeper& keeper, const storage::Tier& tier, const storage::PurgeState& state) {
+  const std::string path = keeper.home + "/purge.log";
+  const os::UniqueFd record(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!record) {
+    keeper.say(path + ": " + std::strerror(errno));
+    return false;
+  }
+  bool all = true;
+  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+    const std::string list = purge_list(place.path), name = list.substr(list.rfind('/') + 1);
+    const auto lists = open_lists(keeper, place);
+    // Who was not told loses nothing.
+    if (!lists || ::faccessat(lists->get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    Found found;
+    if (!purge_place(keeper, place, state.before, true, record.get(), found)) {
+      keeper.say(storage::shown_path(place.path) + ": it could not be purged");
+      all = false;
+      continue;
+    }
+    (void)::unlinkat(lists->get(), name.c_str(), 0);
+  }
+  return all;
+}
+
+void keep_purge(Keeper& keeper, const storage::Tier& tier) {
+  const std::string path = keeper.home + "/storage-state/purge-" + tier.name;
+  storage::PurgeState state;
+  if (const auto text = os::read_file(path, kMaxFileBytes))
+    state = storage::parse_purge_state(*text).value_or(storage::PurgeState{});
+  for (;;) {
+    const storage::PurgeStep step = storage::purge_step(state, keeper.now);
+    if (step == storage::PurgeStep::kNone) break;
+    const storage::PurgeState after = storage::after_purge_step(state, step, keeper.now, tier.purge_days);
+    if (step == storage::PurgeStep::kRemove) {
+      if (!remove_all(keeper, tier, state)) return keeper.due(keeper.now + 3600);
+    } else {
+      give_notice(keeper, tier, after, step == storage::PurgeStep::kSecondNotice);
+    }
+    state = after;
+    if (const Status noted = os::replace_file(path, storage::format_purge_state(state), 0600); !noted)
+      return keeper.say(noted.error().message);
+  }
+  keeper.due(storage::next_purge_step(state, keeper.now));
+}
+
+// ---- snapshots ----------------------------------------------------------------------------------------
+
+void keep_snapshots(Keeper& keeper, const storage::Tier& tier) {
+  for (const TierPlace& place : tier_places(tier, keeper.tiers, keeper.shared)) {
+    std::vector<int64_t> times = storage::list_snapshots(place.path);
+    storage::Failures failures;
+    if (storage::next_snapshot(times, tier.snapshots, keeper.now) <= keeper.now) {
+      const Status made = storage::make_snapshot(place.path, keeper.now, keeper.home, failures);
+      if (made) {
+        times.push_back(keeper.now);
+      } else {
+        keeper.say(storage::shown_path(place.path) + ": " + storage::shown_path(made.error().message));
+        keeper.due(keeper.now + 3600);
+        continue;
+      }
+    }
+    for (const int64_t old : storage::expired_snapshots(times, tier.snapshots, keeper.now)) {
+      if (const Status removed = storage::remove_snapshot(place.path, old, failures); !removed)
+        keeper.say(storage::shown_path(place.path) + ": " + removed.error().message);
+    }
+    report_errors(kName, failures.kept(), failures.count());
+    keeper.due(storage::next_snapshot(times, tier.snapshots, keeper.now));
+  }
+}
+
+}  // namespace
+
+std::string purge_list(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(0, slash) + "/to_delete" + path.substr(slash);
+}
+
+// Arguments: the cluster's home, its configuration, and, for trials, the time that it is to be (s).
+int storage_keep_main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  std::signal(SIGPIPE, SIG_IGN);  // a mail program may not want all of it
+  Keeper keeper;
+  keeper.home = argv[1];
+  keeper.shared = os::is_shared(keeper.home);
+  keeper.now = argc > 3 ? std::strtoll(argv[3], nullptr, 10) : std::time(nullptr);
+  keeper.next = keeper.now + kMostSeconds;
+  const auto text = os::read_file(argv[2], kMaxFileBytes);
+  const model::NodeRecord machine = node::discover_machine();
+  auto config = text ? config::parse_configuration(*text, argv[2], machine)
+                     : Result<config::Configuration>(failure(text.error()));
+  if (!config) {
+    view::print_error(kName, config.error().message);
+    return 1;
+  }
+  keeper.config = std::move(*config);
+  keeper.settings = config::read_helper_settings(argv[2]);
+  keeper.tiers = keeper.config.storage.tiers(keeper.home);
+  os::raise_descriptor_limit();
+  ::umask(0022);
+  // Whoever else is at it, for a trial: one at a time.
+  if (const Status made = os::make_directories(keeper.home + "/storage-state", 0700); !made) {
+    view::print_error(kName, made.error().message);
+    return 1;
+  }
+  const auto lock = os::lock_file(keeper.home + "/storage-state/lock");
+  if (!lock) {
+    view::print_error(kName, lock.error().message);
+    return 1;
+  }
+  for (const storage::Tier& tier : keeper.tiers) {
+    if (keeper.config.storage.snapshots && !tier.snapshots.empty()) keep_snapshots(keeper, tier);
+    if (keeper.config.storage.purge && tier.purge_days > 0) keep_purge(keeper, tier);
+  }
+  std::printf("%lld\n", static_cast<long long>(keeper.next - keeper.now));
+  return keeper.failed ? 1 : 0;
+}
+
+}  // namespace minke::helpers

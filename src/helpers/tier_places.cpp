@@ -1,0 +1,94 @@
+#include "helpers/tier_places.h"
+
+#include <dirent.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+
+#include "helpers/my_tiers.h"
+
+namespace minke::helpers {
+
+namespace {
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  DIR* open = ::opendir(directory.c_str());
+  if (open == nullptr) return names;
+  while (const dirent* entry = ::readdir(open))
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  ::closedir(open);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_directory(const std::string& path, struct stat& status) {
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// What the pattern from `begin` on leads to; %u and %g stand for the entries of a directory.
+void expand(const std::string& pattern, size_t begin, const std::string& so_far, TierPlace place,
+            std::vector<TierPlace>& found) {
+  const size_t mark = pattern.find('%', begin);
+  struct stat status {};
+  if (mark == std::string::npos || mark + 1 >= pattern.size()) {
+    place.path = so_far + pattern.substr(begin);
+    if (!is_directory(place.path, status)) return;
+    if (place.user.empty() ? status.st_gid == place.gid : status.st_uid == place.uid) found.push_back(place);
+    return;
+  }
+  const std::string above = so_far + pattern.substr(begin, mark - begin);
+  for (const std::string& name : names_in(above)) {
+    TierPlace one = place;
+    if (pattern[mark + 1] == 'u') {
+      const passwd* entry = ::getpwnam(name.c_str());
+      if (entry == nullptr) continue;
+      one.user = name;
+      one.uid = entry->pw_uid;
+      one.gid = entry->pw_gid;
+    } else {
+      const group* entry = ::getgrnam(name.c_str());
+      if (entry == nullptr) continue;
+      one.gid = entry->gr_gid;
+    }
+    expand(pattern, mark + 2, above + name, one, found);
+  }
+}
+
+}  // namespace
+
+std::vector<TierPlace> tier_places(const storage::Tier& tier, const std::vector<storage::Tier>& all,
+                                   bool shared) {
+  std::vector<TierPlace> places;
+  struct stat status {};
+  if (tier.of_job) return places;
+  if (!shared) {
+    const Person person = whoever_runs_this();
+    const auto path = storage::tier_path(tier, person.user, person.group, person.home);
+    if (path && is_directory(*path, status))
+      places.push_back({*path, tier.of_group ? "" : person.user, person.uid, person.gid});
+    return places;
+  }
+  if (!tier.path.empty()) {
+    expand(tier.path, 0, "", {}, places);
+    return places;
+  }
+  // The homes of those who have something in another tier.
+  std::map<std::string, TierPlace> homes;
+  for (const storage::Tier& other : all) {
+    if (other.path.empty()) continue;
+    for (const TierPlace& place : tier_places(other, all, true)) {
+      const passwd* entry = place.user.empty() ? nullptr : ::getpwnam(place.user.c_str());
+      if (entry == nullptr || entry->pw_uid == 0) continue;
+      if (is_directory(entry->pw_dir, status) && status.st_uid == entry->pw_uid)
+        homes[place.user] = {entry->pw_dir, place.user, entry->pw_uid, entry->pw_gid};
+    }
+  }
+  for (const auto& [user, place] : homes) places.push_back(place);
+  return places;
+}
+
+}  // namespace minke::helpers

@@ -1,0 +1,73 @@
+// The helper programs: what this program does in a process of its own, under another name. The engine and the launcher start
+// them; helpers/, node/ and cli/ are them. This is the one table of their names, and the one way to name one. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minke::os {
+
+enum class Helper : uint8_t {
+  kLauncher,  // the parent of all job processes (node/launcher.h)
+  kGpuProbe,  // asks the GPUs' driver (node/gpu_probe.h)
+  kJobProxy,  // an offline job's way to the hosts that are allowed
+  kTask,  // stands in front of a task's program
+  kStagedScript,  // stages a job's data, then runs its script
+  kTmpImageTemplate,  // makes the file that jobs' directories are copied from
+  kPrologProgram,  // runs one prolog or epilog
+  kTriggerProgram,  // runs what a trigger names, as its user
+  kSayToOwner,  // writes to the terminal of a job's owner, as him
+  kMailer,  // sends the messages on its input
+  kKeepMetrics,  // puts metrics that jobs left into their records
+  kMetricsServer,  // serves /metrics
+  kStorageCount,  // counts what users have in their tiers
+  kStorageKeep,  // does what is due by the calendar: purges, snapshots
+  kStorageWatch,  // knows at once what is written
+  kStageServer,  // the cache of staged data
+};
+
+// "gpu-probe": the first word after the program.
+constexpr std::string_view helper_name(Helper helper) {
+  switch (helper) {
+    case Helper::kLauncher:
+      return "launcher";
+    case Helper::kGpuProbe:
+      return "gpu-probe";
+    case Helper::kJobProxy:
+      return "job-proxy";
+    case Helper::kTask:
+      return "task";
+    case Helper::kStagedScript:
+      return "staged-script";
+    case Helper::kTmpImageTemplate:
+      return "tmp-image-template";
+    case Helper::kPrologProgram:
+      return "prolog-program";
+    case Helper::kTriggerProgram:
+      return "trigger-program";
+    case Helper::kSayToOwner:
+      return "say-to-owner";
+    case Helper::kMailer:
+      return "mailer";
+    case Helper::kKeepMetrics:
+      return "keep-metrics";
+    case Helper::kMetricsServer:
+      return "metrics-server";
+    case Helper::kStorageCount:
+      return "storage-count";
+    case Helper::kStorageKeep:
+      return "storage-keep";
+    case Helper::kStorageWatch:
+      return "storage-watch";
+    case Helper::kStageServer:
+      return "stage-server";
+  }
+  return {};
+}
+
+// The command that starts it: this program, its name, then `arguments`.
+std::vector<std::string> helper_command(Helper helper, std::vector<std::string> arguments = {});
+
+}  // namespace minke::os
