@@ -3,8 +3,12 @@
 #include "engine/embedded/launching.h"
 
 #include <csignal>
-#include <unordered_set>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
@@ -27,6 +31,8 @@ namespace {
 
 constexpr char kBootSetting[] = "boot_id";
 constexpr char kJournalSetting[] = "journal_id";
+
+using Run = std::pair<uint32_t, uint32_t>;  // job id, restarts
 
 }  // namespace
 
@@ -110,8 +116,9 @@ void Launching::settle(Job& job) {
     job.details->launched = false;
     core_.prologs->before_job(job);
   } else {
-    os::log_info("job " + std::to_string(job.id) + " is launched again: the launcher never had it");
-    send(job);
+    // Its place may be another's: nothing of what followed its start need have been stored.
+    os::log_info("job " + std::to_string(job.id) + " waits again: the launcher never had it");
+    core_.lifecycle->wait_again(job);
   }
 }
 
@@ -149,28 +156,37 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   journal_lost_ =
       !journal_id_.empty() && !inventory.journal_id().empty() && inventory.journal_id() != journal_id_;
   if (journal_lost_) os::log_warning("the launcher has lost its journal: what ran is not known any more");
-  // Jobs that run, then their steps, then the ends of jobs: what ends takes its steps along, and they are
-  // accounted for only where they are known by then.
-  std::unordered_set<uint32_t> known;
-  std::vector<const node::Launch*> ended;
+  // Run by run, an earlier one of a job first: the next begins where it ended. Of each run what was launched,
+  // then its steps, then its end: that takes its steps along, and they are accounted for only where they are
+  // known by then. A run that is followed by another is over, even where a new launcher looks once more
+  // whether something of it is left, and says nothing of its end before.
+  std::map<Run, std::vector<const node::Launch*>> runs;
   for (const node::Launch& launch : inventory.launches()) {
     core_.state.skip_job_ids_to(launch.id().job_id());
-    if (launch.id().kind() != STEP_BATCH) continue;
-    if (recover_batch(launch)) ended.push_back(&launch);
-    // An earlier run of a job, whose end the launcher has still to be told of, says nothing of this one.
-    const Job* job = core_.state.find(launch.id().job_id());
-    if (job != nullptr && job->restarts == launch.id().run()) known.insert(job->id);
+    runs[{launch.id().job_id(), launch.id().run()}].push_back(&launch);
   }
-  for (const node::Launch& launch : inventory.launches()) {
-    if (launch.id().kind() == STEP_NORMAL) core_.steps->recover(launch);
+  std::set<Run> known;
+  for (auto at = runs.begin(); at != runs.end(); ++at) {
+    const auto& [run, launches] = *at;
+    const bool followed = std::next(at) != runs.end() && std::next(at)->first.first == run.first;
+    std::optional<node::Launch> ended;
+    for (const node::Launch* launch : launches) {
+      if (launch->id().kind() != STEP_BATCH) continue;
+      known.insert(run);
+      const bool over = recover_batch(*launch);
+      if (over || followed) ended = *launch;
+      if (!over && followed) ended->set_lost(true);
+    }
+    for (const node::Launch* launch : launches)
+      if (launch->id().kind() == STEP_NORMAL) core_.steps->recover(*launch);
+    if (ended) on_ended(*ended);
   }
   core_.steps->fail_unknown(inventory);
-  for (const node::Launch* launch : ended) on_ended(*launch);
   std::vector<uint32_t> unknown;
   for (const auto& [id, job] : core_.state.jobs()) {
-    const bool runs = job->holds_nodes();
+    if (!job->holds_nodes() || known.contains({id, job->restarts})) continue;
     // A start that is still being committed is sent when it is durable.
-    if (runs && !known.contains(id) && (!job->has_script() || job->details->launched)) unknown.push_back(id);
+    if (!job->has_script() || job->details->launched) unknown.push_back(id);
   }
   for (const uint32_t id : unknown) {
     if (Job* job = core_.state.find(id)) settle(*job);

@@ -29,8 +29,8 @@ class Lifecycle {
   // It waits, by the store; but an earlier daemon has started it, and was killed before that was durable.
   // `record`: the job as it was started (node/launch.proto: the launch's tag).
   void adopt_start(Job& job, const model::JobRecord& record);
-  // Its launch failed for a shortage (engine/embedded/shortages.h), and nothing of it has run: it waits as it
-  // did before.
+  // Nothing of it has run: its launch failed for a shortage (engine/embedded/shortages.h), or never came to
+  // the launcher. It waits as it did before.
   void wait_again(Job& job);
   // Its processes were lost, and what may be left of them is to be killed before anything else: it ends as
   // NODE_FAIL, or waits again where that is allowed.

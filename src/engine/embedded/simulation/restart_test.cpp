@@ -1,6 +1,8 @@
 // What a daemon that comes back makes of what it finds: in the store, and at the launcher.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/embedded/simulation/one_machine.h"
 #include "rpc/messages.pb.h"
 
@@ -59,6 +61,27 @@ TEST(Restart, ARunThatNobodyKnowsIsOverThoughAnEarlierOneIsKnown) {
     EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE) << "seed " << seed;
     EXPECT_GE(one.record(job_id).restarts(), 2u) << "seed " << seed;
   }
+}
+
+// Runs that nothing of is stored yet are found one after the other.
+TEST(Restart, ARunThatBeganBeforeTheEndOfTheLastWasStoredIsNotRepeated) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=100");
+  one.run_for(seconds(10));
+  one.commit_delay = std::chrono::hours(1);
+  one.kill_launcher();
+  one.run_for(seconds(10));
+  ASSERT_EQ(one.record(job_id).restarts(), 1u);
+  ASSERT_EQ(one.machine().starts().size(), 2u);
+  one.kill_daemon();
+  one.kill_launcher();
+  one.commit_delay = std::chrono::milliseconds(1);
+  one.start_daemon();
+  one.run_for(seconds(300));
+  EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+  std::set<uint32_t> runs;
+  for (const Start& start : one.machine().starts())
+    EXPECT_TRUE(runs.insert(start.launch.job.run).second) << "run " << start.launch.job.run;
 }
 
 }  // namespace
