@@ -254,7 +254,7 @@ void Simulation::check_runs(const Submitted& job, const std::string& name, const
     // Its start was not durable when the power went.
     const bool power = starts[i].boot != starts[i - 1].boot;
     if (starts[i].launch.job.run == starts[i - 1].launch.job.run && !power)
-      find("twice", name + ": run " + std::to_string(starts[i].launch.job.run) + " was started twice");
+      find("twice", name + ": one run was started twice, it ran" + told({starts[i - 1], starts[i]}));
     if (!power && !job.touched && !lost_between(starts[i - 1].time, starts[i].time))
       find("twice", name + " ran again, and nobody and no fault made it");
   }
