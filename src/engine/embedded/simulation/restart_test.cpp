@@ -84,5 +84,37 @@ TEST(Restart, ARunThatBeganBeforeTheEndOfTheLastWasStoredIsNotRepeated) {
     EXPECT_TRUE(runs.insert(start.launch.job.run).second) << "run " << start.launch.job.run;
 }
 
+// A job was started, as the store knows, and could not be launched; another has its place, and the store does
+// not know it.
+TEST(Restart, AJobThatWasNeverLaunchedIsNotLaunchedInThePlaceOfAnother) {
+  OneMachine one;
+  const auto whole = [](JobSpec& spec) { spec.set_min_cpus(8), spec.set_cpus_per_task(8); };
+  const uint32_t other = one.submit("run=100", [&](JobSpec& spec) {
+    whole(spec);
+    spec.set_begin_time(one.machine().now() + 2);
+    spec.set_nice(-1000);
+  });
+  one.disk().set_no_descriptors(true);
+  const uint32_t job_id = one.submit("run=50", whole);
+  ASSERT_TRUE(one.run_until([&] {
+    const auto stored = one.engine().store().job(job_id);
+    return stored && *stored && (*stored)->record.state() == JOB_RUNNING;
+  }));
+  one.commit_delay = std::chrono::hours(2);
+  one.run_for(seconds(3));
+  one.disk().set_no_descriptors(false);
+  ASSERT_TRUE(one.run_until([&] { return !one.machine().processes().empty(); }));
+  ASSERT_EQ(one.record(other).state(), JOB_RUNNING);
+  one.kill_daemon();
+  one.commit_delay = std::chrono::milliseconds(1);
+  one.start_daemon();
+  one.run_for(seconds(5));
+  EXPECT_EQ(one.record(other).state(), JOB_RUNNING);
+  EXPECT_EQ(one.record(job_id).state(), JOB_PENDING);
+  one.run_for(seconds(200));
+  EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+  EXPECT_EQ(one.machine().starts().size(), 2u);
+}
+
 }  // namespace
 }  // namespace minke::engine::simulation
