@@ -92,6 +92,7 @@ class Simulation {
     int exit_code = 0;
     bool interactive = false;
     bool touched = false;  // cancelled, requeued, suspended: it may have ended for that
+    bool leaving = false;  // cancelled, or given back
     bool depends = false;
   };
   struct Step {

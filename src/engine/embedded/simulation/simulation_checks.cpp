@@ -71,10 +71,17 @@ void Simulation::check_now() {
 bool Simulation::is_being_cleared(const Job& job) const {
   const node::JobKey run{job.id, job.restarts};
   if (!machine_.pids_of(run).empty()) return false;
-  return job.completing ||
-         std::any_of(machine_.starts().begin(), machine_.starts().end(), [&](const Start& start) {
-           return start.launch.job == run && start.launch.kind == STEP_BATCH;
-         });
+  // Given back, or cancelled, which need not be stored yet: the user asks again.
+  const Submitted* submitted = submitted_as(job.array_job_id != 0 ? job.array_job_id : job.id);
+  if (job.completing || (submitted != nullptr && submitted->leaving)) return true;
+  if (host_.launcher) {
+    const auto& launches = host_.launcher->table().all();
+    const auto launch = launches.find({run, STEP_BATCH, 0});
+    if (launch != launches.end() && launch->second.ended()) return true;
+  }
+  return std::any_of(machine_.starts().begin(), machine_.starts().end(), [&](const Start& start) {
+    return start.launch.job == run && start.launch.kind == STEP_BATCH;
+  });
 }
 
 void Simulation::check_limits() {

@@ -177,6 +177,7 @@ void Simulation::run_steps(const std::shared_ptr<Submitted>& job, uint64_t left)
   if (left > 0)
     return run_step(job, std::to_string(2'000'000'000'000'000 + ++next_key_),
                     [this, job, left] { run_steps(job, left - 1); });
+  job->leaving = true;
   rpc::ClientMessage back;
   back.mutable_complete_allocation()->set_job_id(job->job_id);
   back.mutable_complete_allocation()->set_status(0);
@@ -232,7 +233,7 @@ void Simulation::act_on_some_job() {
   switch (below(9)) {
     case 0:
       say("cancel " + name);
-      job->touched = true;
+      job->touched = job->leaving = true;
       *message.mutable_signal()->mutable_filter()->add_jobs() = selector;
       break;
     case 1:
