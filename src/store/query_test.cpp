@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <latch>
+#include <semaphore>
+#include <string>
 #include <utility>
 
 #include "model/job_state.pb.h"
@@ -254,6 +256,58 @@ TEST_F(QueryTest, AShortQueryDoesNotWaitForALongOne) {
   ends.wait();
   EXPECT_EQ(std::string(order.begin(), order.begin() + 3), "lss");
   EXPECT_EQ(std::count(order.begin(), order.end(), 'l'), 51);
+}
+
+// Of one who asks much, and one who asks once, the second waits for one chunk of the first's.
+TEST_F(QueryTest, WhoAsksMuchHasNoMoreTurnsThanOthers) {
+  Batch batch;
+  for (uint32_t id = 1; id <= 4 * Report::kChunkJobs; ++id) batch.jobs.push_back(job_row(id));
+  put(std::move(batch));
+  std::string order;  // written by the reader's thread alone, read after the end
+  std::latch handed_in(1), ends(51);
+  const auto ask = [&](uint32_t asker, char letter) {
+    store_->query({.asker = asker}, [&, letter](Result<std::vector<AccountedJob>> chunk) {
+      handed_in.wait();
+      order.push_back(letter);
+      if (chunk->empty()) ends.count_down();
+    });
+  };
+  for (int i = 0; i < 50; ++i) ask(1000, 'm');
+  ask(1001, 'o');
+  handed_in.count_down();
+  ends.wait();
+  EXPECT_LE(order.rfind('o'), 12u);  // its chunks, and as many of the other's in between
+}
+
+TEST_F(QueryTest, WhoTakesHisTimeIsReadForAsFarAsHeAsks) {
+  Batch batch;
+  for (uint32_t id = 1; id <= 20 * Report::kChunkJobs; ++id) batch.jobs.push_back(job_row(id));
+  put(std::move(batch));
+  std::atomic<int> chunks = 0;
+  std::atomic<bool> over = false;
+  std::counting_semaphore<> came(0);
+  auto reading = store_->read({}, [&](Result<std::vector<AccountedJob>> chunk) {
+    ++chunks;
+    over = chunk->empty();
+    came.release();
+  });
+  int wanted = 0;
+  while (!over && ++wanted < 20) {
+    came.acquire();
+    EXPECT_THAT(ids({.job_ids = {9}}), ElementsAre(9));  // others go on
+    EXPECT_THAT(ids({.job_ids = {8}}), ElementsAre(8));
+    EXPECT_EQ(chunks, wanted);
+    reading->next();
+  }
+  EXPECT_EQ(wanted, 20);
+  // Who goes away in between is forgotten.
+  std::atomic<int> more = 0;
+  auto dropped = store_->read({}, [&](Result<std::vector<AccountedJob>>) { ++more; });
+  dropped->next();
+  dropped.reset();
+  EXPECT_THAT(ids({.job_ids = {9}}), ElementsAre(9));
+  EXPECT_THAT(ids({.job_ids = {8}}), ElementsAre(8));
+  EXPECT_LE(more, 2);
 }
 
 TEST_F(QueryTest, CommitsGoOnWhileAReportIsRead) {

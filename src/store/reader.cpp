@@ -2,7 +2,65 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 namespace minke::store {
+
+struct Reader::Running {
+  Report report;
+  Store::OnChunk chunk;
+  uint32_t asker;
+  bool rests;  // after each chunk, until the next is wanted
+  // Guarded by the mutex.
+  bool resting = false;
+  bool wanted = false;  // the next one, although this one is not there yet
+  bool dropped = false;
+};
+
+// What the owner's thread and this one share.
+struct Reader::Shared {
+  std::mutex mutex;
+  std::condition_variable handed_in;
+  bool stop = false;
+  // In the order of their turns, by who asks; the one whose turn it is stands in none, nor do those that
+  // rest.
+  std::map<uint32_t, std::deque<std::shared_ptr<Running>>> waiting;
+  uint32_t last_asker = 0;
+
+  void add(std::shared_ptr<Running> running) { waiting[running->asker].push_back(std::move(running)); }
+  std::shared_ptr<Running> take() {
+    auto next = waiting.upper_bound(last_asker);
+    if (next == waiting.end()) next = waiting.begin();
+    last_asker = next->first;
+    auto running = std::move(next->second.front());
+    next->second.pop_front();
+    if (next->second.empty()) waiting.erase(next);
+    return running;
+  }
+};
+
+class Reader::Rest final : public Store::Reading {
+ public:
+  Rest(std::shared_ptr<Shared> shared, std::shared_ptr<Running> running)
+      : shared_(std::move(shared)), running_(std::move(running)) {}
+  ~Rest() override {
+    const std::lock_guard lock(shared_->mutex);
+    running_->dropped = true;
+  }
+  void next() override {
+    const std::lock_guard lock(shared_->mutex);
+    if (!std::exchange(running_->resting, false)) {
+      running_->wanted = true;
+    } else if (!shared_->stop) {
+      shared_->add(running_);
+      shared_->handed_in.notify_one();
+    }
+  }
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<Running> running_;
+};
 
 Result<std::unique_ptr<Reader>> Reader::start(std::unique_ptr<Connection> connection) {
   if (auto set = connection->execute("PRAGMA cache_size = -1000"); !set) return failure(set.error());
@@ -15,53 +73,71 @@ Result<std::unique_ptr<Reader>> Reader::start(std::unique_ptr<Connection> connec
 }
 
 Reader::Reader(std::unique_ptr<Connection> connection, ReportStatements statements)
-    : connection_(std::move(connection)), statements_(std::move(statements)) {}
+    : connection_(std::move(connection)),
+      statements_(std::move(statements)),
+      shared_(std::make_shared<Shared>()) {}
 
 Reader::~Reader() {
   {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stop = true;
   }
-  handed_in_.notify_one();
+  shared_->handed_in.notify_one();
   if (thread_.joinable()) thread_.join();
 }
 
-void Reader::query(AccountingQuery query, Chunk chunk) {
-  auto running = std::make_unique<Running>(Running{Report(std::move(query)), std::move(chunk)});
+std::shared_ptr<Reader::Running> Reader::begin(AccountingQuery query, Store::OnChunk chunk, bool rests) {
+  const uint32_t asker = query.asker;
+  auto running = std::make_shared<Running>(Running{Report(std::move(query)), std::move(chunk), asker, rests});
   {
-    std::lock_guard lock(mutex_);
-    running_.push_back(std::move(running));
+    const std::lock_guard lock(shared_->mutex);
+    shared_->add(running);
   }
-  handed_in_.notify_one();
+  shared_->handed_in.notify_one();
+  return running;
+}
+
+void Reader::query(AccountingQuery query, Store::OnChunk chunk) {
+  begin(std::move(query), std::move(chunk), false);
+}
+
+std::unique_ptr<Store::Reading> Reader::read(AccountingQuery query, Store::OnChunk chunk) {
+  return std::make_unique<Rest>(shared_, begin(std::move(query), std::move(chunk), true));
 }
 
 void Reader::work() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(shared_->mutex);
   while (true) {
-    handed_in_.wait(lock, [&] { return stop_ || !running_.empty(); });
-    if (stop_) break;
-    auto running = std::move(running_.front());
-    running_.pop_front();
+    shared_->handed_in.wait(lock, [&] { return shared_->stop || !shared_->waiting.empty(); });
+    if (shared_->stop) break;
+    auto running = shared_->take();
+    if (running->dropped) continue;
     lock.unlock();
-    const bool more = advance(*running);
-    if (!more) running.reset();
+    const Outcome outcome = advance(*running);
     lock.lock();
-    if (more) running_.push_back(std::move(running));
-    if (running_.empty()) connection_->release_memory();
+    const bool rests = running->rests && outcome == Outcome::kChunk && !std::exchange(running->wanted, false);
+    if (rests) {
+      running->resting = true;
+    } else if (outcome != Outcome::kEnded) {
+      shared_->add(std::move(running));
+    }
+    if (shared_->waiting.empty()) connection_->release_memory();
   }
-  for (auto& running : running_) running->chunk(failure("the daemon is stopping"));
-  running_.clear();
+  for (auto& [asker, waiting] : shared_->waiting)
+    for (auto& running : waiting) running->chunk(failure("the daemon is stopping"));
+  shared_->waiting.clear();
 }
 
-bool Reader::advance(Running& running) {
+Reader::Outcome Reader::advance(Running& running) {
   auto part = running.report.next(statements_);
   if (!part) {
     running.chunk(failure(part.error()));
-    return false;
+    return Outcome::kEnded;
   }
-  if (!part->jobs.empty()) running.chunk(std::move(part->jobs));
+  const bool any = !part->jobs.empty();
+  if (any) running.chunk(std::move(part->jobs));
   if (part->finished) running.chunk(std::vector<AccountedJob>());
-  return !part->finished;
+  return part->finished ? Outcome::kEnded : any ? Outcome::kChunk : Outcome::kNothingYet;
 }
 
 }  // namespace minke::store

@@ -1,14 +1,17 @@
 // The thread that answers accounting queries, on a read-only connection of its own.
 //
-// Queries take turns, a chunk each, so that a short one does not wait for a long one. The thread sleeps on a
-// condition variable while there are none, and then holds no pages of the database in memory.
+// Who asks take turns, and the queries of each take turns, a chunk each, so that a short one does not wait
+// for a long one, nor one user for another's many. A query of somebody who takes his time rests after each
+// chunk. The thread sleeps on a condition variable while there are none, and then holds no pages of the
+// database in memory.
 //
-// query() and the destructor: the owner's thread.
+// query(), read() and the destructor: the owner's thread. A Reading may be destroyed after the Reader.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -22,30 +25,26 @@ namespace minke::store {
 
 class Reader {
  public:
-  using Chunk = std::function<void(Result<std::vector<AccountedJob>>)>;
-
   static Result<std::unique_ptr<Reader>> start(std::unique_ptr<Connection> connection);
   ~Reader();  // ends with an error what still runs
 
-  void query(AccountingQuery query, Chunk chunk);
+  void query(AccountingQuery query, Store::OnChunk chunk);
+  std::unique_ptr<Store::Reading> read(AccountingQuery query, Store::OnChunk chunk);
 
  private:
-  struct Running {
-    Report report;
-    Chunk chunk;
-  };
+  struct Running;
+  struct Shared;
+  class Rest;
 
   Reader(std::unique_ptr<Connection> connection, ReportStatements statements);
+  std::shared_ptr<Running> begin(AccountingQuery query, Store::OnChunk chunk, bool rests);
   void work();
-  bool advance(Running& running);  // false: it has ended
+  enum class Outcome { kEnded, kNothingYet, kChunk };
+  Outcome advance(Running& running);
 
   std::unique_ptr<Connection> connection_;
   ReportStatements statements_;
-
-  std::mutex mutex_;
-  std::condition_variable handed_in_;
-  std::deque<std::unique_ptr<Running>> running_;  // guarded by mutex_; the one whose turn it is is not in it
-  bool stop_ = false;                             // guarded by mutex_
+  std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };
 

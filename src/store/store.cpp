@@ -31,8 +31,11 @@ class SqliteStore final : public Store {
   void forget(int64_t ended_before, std::function<void(Result<uint64_t>)> done) override {
     writer_->forget(ended_before, std::move(done));
   }
-  void query(AccountingQuery query, Reader::Chunk chunk) override {
+  void query(AccountingQuery query, OnChunk chunk) override {
     reader_->query(std::move(query), std::move(chunk));
+  }
+  std::unique_ptr<Reading> read(AccountingQuery query, OnChunk chunk) override {
+    return reader_->read(std::move(query), std::move(chunk));
   }
   Result<std::optional<std::string>> content(const ContentHash& hash) override;
   Result<std::optional<uint32_t>> submission(const std::string& key) override;

@@ -90,6 +90,7 @@ struct AccountingQuery {
   bool with_steps = false;
   bool duplicates = false;  // earlier runs of requeued jobs too
   int64_t ended_since = 0;  // not 0: only jobs that ended at or after it (squeue --states=all)
+  uint32_t asker = 0;       // whose queries take turns with those of others; any number
 };
 struct AccountedJob {
   JobRow job;
@@ -127,10 +128,27 @@ class Store {
   // the rest for another time.
   virtual void forget(int64_t ended_before, std::function<void(Result<uint64_t>)> done) = 0;
 
+  using OnChunk = std::function<void(Result<std::vector<AccountedJob>>)>;
   // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts), then once with an
-  // empty vector: the end. An error ends it at once. Queries take turns, chunk by chunk. Each chunk is read
-  // as of its own moment, so that a report of any length keeps neither memory nor the log of commits.
-  virtual void query(AccountingQuery query, std::function<void(Result<std::vector<AccountedJob>>)> chunk) = 0;
+  // empty vector: the end. An error ends it at once. Queries take turns, by who asks and chunk by chunk. Each
+  // chunk is read as of its own moment, so that a report of any length keeps neither memory nor the log of
+  // commits.
+  virtual void query(AccountingQuery query, OnChunk chunk) = 0;
+
+  // The same for who takes his time: each chunk after the first is read when it is asked for. Who no longer
+  // wants any destroys it; a chunk may be on its way then.
+  class Reading {
+   public:
+    virtual ~Reading() = default;
+    virtual void next() = 0;
+  };
+  virtual std::unique_ptr<Reading> read(AccountingQuery query, OnChunk chunk) = 0;
+
+  // A Reading for stores that have all chunks at once: query() has called with all of them.
+  class ReadAtOnce final : public Reading {
+   public:
+    void next() override {}
+  };
 
   // Small synchronous reads; they see everything reported as committed.
   virtual Result<std::optional<std::string>> content(const ContentHash& hash) = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,10 @@ class MemoryStore final : public store::Store {
     chunk(std::vector<store::AccountedJob>());
   }
 
+  std::unique_ptr<Reading> read(store::AccountingQuery query, OnChunk chunk) override {
+    this->query(std::move(query), std::move(chunk));
+    return std::make_unique<ReadAtOnce>();
+  }
   Result<std::optional<std::string>> content(const store::ContentHash& hash) override {
     return value_of(contents_, hash);
   }
