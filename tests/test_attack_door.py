@@ -18,17 +18,6 @@ from wire import frame, protocol, greeting
 MINKE_ONLY = True
 
 
-@pytest.fixture
-def daemon(cluster):
-    """A cluster whose daemon must be the same process at the end, and still answer."""
-    cluster.run("minke", "up", check=0)
-    pid = cluster.pid()
-    yield cluster
-    assert cluster.pid() == pid
-    with cluster.wire() as wire:
-        assert wire.ask(status=wire.messages.StatusRequest()).status.pid == pid
-
-
 def varint(value: int) -> bytes:
     out = b""
     while value >= 0x80:
@@ -194,8 +183,9 @@ def test_queries_under_way_do_not_outlive_the_daemon(cluster):
                 wire.send(submit=wire.submission(hold=True))
             for _ in range(400):
                 assert wire.receive().HasField("submit")
-            for _ in range(300):
-                wire.send(query_accounting=wire.messages.QueryAccountingRequest(with_steps=True))
+            query = wire.messages.QueryAccountingRequest(with_steps=True)
+            message = wire.messages.ClientMessage(request_id=1, query_accounting=query)
+            wire.socket.sendall(frame(message.SerializeToString()) * 300)
             cluster.run("minke", "down", "--keep-jobs")
             assert daemon.wait(60) == 0
     finally:
@@ -373,6 +363,26 @@ def test_specifications_and_dependencies_are_bounded(daemon):
         assert "dependencies" in str(wire.ask(submit=request).error)
         del request.spec.dependencies[10:]
         assert wire.ask(submit=request).HasField("submit")
+
+
+@small
+def test_dependencies_of_tasks_that_are_taken_from_their_array_count(daemon):
+    with daemon.wire() as wire:
+        first = wire.ask(submit=wire.submission(hold=True)).submit.job_id
+        request = wire.submission()
+        request.spec.array.ranges.add(first=0, last=9, step=1)
+        for _ in range(8):
+            request.spec.dependencies.add(job_id=first)
+        array = wire.ask(submit=request).submit.job_id
+        failures = []
+        for task in range(3):
+            hold = wire.messages.HoldRequest()
+            hold.jobs.add(job_id=array).tasks.add(first=task, last=task, step=1)
+            failures.append([one.message for one in wire.ask(hold=hold).action.failures])
+        assert failures[0] == [] and "budget dependencies" in str(failures[1]) and failures[2] != []
+        daemon.run("scancel", "--me", check=0)
+        poll(lambda: daemon.queue() == [], what="the end of all jobs")
+        assert wire.ask(submit=wire.submission()).HasField("submit")  # they count no more
 
 
 @small

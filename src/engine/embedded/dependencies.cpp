@@ -25,7 +25,6 @@ bool over(const Job& job) {
 
 // Each is looked at when what it names begins or ends, and where the job is submitted, in the store.
 constexpr int kMostTerms = 10000;
-constexpr uint32_t kMostTermsOfUser = 500000;
 
 constexpr std::chrono::milliseconds kSlice{5};  // after so long others have their turn
 
@@ -117,10 +116,12 @@ void Dependencies::watch(Job& job) {
     const JobSpec spec = job.submission->spec();
     details.dependencies.assign(spec.dependencies().begin(), spec.dependencies().end());
   }
-  const auto count = static_cast<uint32_t>(details.dependencies.size());
-  uint32_t& counted = terms_of_job_[job.id];
-  terms_[job.uid] += count - counted;
-  counted = count;
+  // The submission is charged for one record of it. Others taken from that one have their own.
+  const bool is_other = job.array_job_id != 0 && job.id != job.array_job_id;
+  Budgets::Charge& charge = watched_[job.id];
+  charge = {};
+  if (is_other)
+    charge = core_.rights->budgets().adopt(job.uid, Budget::kDependencies, details.dependencies.size());
   for (Dependency& term : details.dependencies) {
     const bool by_task = term.type() == AFTER_CORR && job.is_array_record() && !term.has_array_task_id();
     if (term.status() == DEPENDENCY_UNFULFILLED) {
@@ -138,11 +139,7 @@ void Dependencies::watch(Job& job) {
 }
 
 void Dependencies::forget(const Job& job) {
-  const auto counted = terms_of_job_.extract(job.id);
-  if (counted.empty()) return;
-  const auto of_user = terms_.find(job.uid);
-  of_user->second -= counted.mapped();
-  if (of_user->second == 0) terms_.erase(of_user);
+  if (watched_.erase(job.id) == 0) return;
   if (!job.details) return;
   const auto erase = [&](auto& map, auto key) {
     const auto waiting = map.find(key);
@@ -168,10 +165,8 @@ void Dependencies::renamed(const Job& job, std::string_view before) {
 }
 
 Status Dependencies::admits_terms(uint32_t uid, size_t terms) const {
-  const auto of_user = terms_.find(uid);
-  if ((of_user == terms_.end() ? 0 : of_user->second) + terms <= kMostTermsOfUser) return {};
-  return failure("the jobs of one user name " + std::to_string(kMostTermsOfUser) + " others at most",
-                 kAccountingPolicy);
+  const auto room = core_.rights->budgets().take(uid, Budget::kDependencies, terms);
+  return room ? Status() : failure(room.error());
 }
 
 void Dependencies::release_corresponding(uint32_t array_job_id, uint32_t from) {

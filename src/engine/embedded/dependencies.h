@@ -18,6 +18,7 @@
 #include <unordered_map>
 
 #include "base/result.h"
+#include "engine/embedded/budgets.h"
 #include "engine/embedded/job_events.h"
 #include "engine/embedded/namesakes.h"
 
@@ -47,7 +48,7 @@ class Dependencies : public JobListener {
   void forget(const Job& job);
   // Its name is another now.
   void renamed(const Job& job, std::string_view before);
-  // Whether a user's jobs may have so many terms more.
+  // Whether a user's jobs may have so many terms more (Budget::kDependencies).
   Status admits_terms(uint32_t uid, size_t terms) const;
   bool fulfilled(const Job& job) const;
   bool never(const Job& job) const;
@@ -85,9 +86,8 @@ class Dependencies : public JobListener {
   mutable Namesakes namesakes_;
   std::map<Key, std::set<uint32_t>> waiting_;  // who waits
   std::unordered_map<uint32_t, std::set<uint32_t>>
-      corresponding_;                             // arrays whose tasks wait for this array's
-  std::unordered_map<uint32_t, uint32_t> terms_;  // how many, by user
-  std::unordered_map<uint32_t, uint32_t> terms_of_job_;
+      corresponding_;                                      // arrays whose tasks wait for this array's
+  std::unordered_map<uint32_t, Budgets::Charge> watched_;  // by job
   std::deque<Look> looks_;
   bool working_ = false;
   bool posted_ = false;
