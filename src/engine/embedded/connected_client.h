@@ -12,16 +12,20 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/embedded/budgets.h"
 #include "rpc/connection.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::rpc {
 class ServerMessage;
 }  // namespace minke::rpc
 
 namespace minke::engine {
+
+class LongAnswer;
 
 struct ConnectedClient {
   std::unique_ptr<rpc::Connection> connection;
@@ -35,11 +39,11 @@ struct ConnectedClient {
   bool leaving = false;  // nothing more is sent, and the connection is about to be closed
 
   // Kept by flow_control.h.
-  bool has_turn = false;                            // its next request may be handled
-  bool in_line = false;                             // for that
-  bool is_held = false;                             // a request is there, and waits
-  size_t answers_under_way = 0;                     // that are made in pieces
-  std::deque<std::function<void()>> next_pieces{};  // of them, once what is there has been read
+  bool has_turn = false;                               // its next request may be handled
+  bool in_line = false;                                // for that
+  bool is_held = false;                                // a request is there, and waits
+  std::vector<std::shared_ptr<LongAnswer>> answers{};  // that are under way
+  std::deque<std::function<void()>> next_pieces{};     // of them, once what is there has been read
 
   void send(rpc::ServerMessage& message, uint32_t request_id, bool last);
   void send_error(uint32_t request_id, const Error& error);

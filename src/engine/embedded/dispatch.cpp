@@ -10,6 +10,7 @@
 #include "base/request_guard.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/long_queries.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/priorities.h"
@@ -149,7 +150,7 @@ void Dispatch::answer(const std::shared_ptr<ConnectedClient>& client, rpc::Clien
     case rpc::ClientMessage::kUpdatePartition:
       return changed(core_.nodes->change_partition(message.update_partition()));
     case rpc::ClientMessage::kQueryJobs:
-      return queries_.jobs(message.query_jobs(), viewer, part);
+      return list_jobs(core_, queries_, message.query_jobs(), viewer, flow_.begin_long_answer(client, id));
     case rpc::ClientMessage::kQuerySteps:
       return queries_.steps(message.query_steps(), viewer, part);
     case rpc::ClientMessage::kQueryStepUsage:
@@ -164,7 +165,8 @@ void Dispatch::answer(const std::shared_ptr<ConnectedClient>& client, rpc::Clien
     case rpc::ClientMessage::kQueryScript:
       return queries_.script(message.query_script(), uid, part);
     case rpc::ClientMessage::kQueryAccounting:
-      return queries_.accounting(message.query_accounting(), viewer, part);
+      return report_accounting(core_, queries_, message.query_accounting(), viewer,
+                               flow_.begin_long_answer(client, id));
     case rpc::ClientMessage::kQueryNodes:
       return queries_.nodes(part);
     case rpc::ClientMessage::kQueryPartitions:

@@ -1,10 +1,15 @@
 #include "engine/embedded/flow_control.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
+#include "base/request_guard.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/rights.h"
+#include "model/error.h"
 #include "os/user_log.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::engine {
 
@@ -38,31 +43,50 @@ class FlowControl::Ticket {
   Budgets::Charge request_, bytes_;
 };
 
-// One that is made in pieces. Lives as long as there may be more of it.
-class FlowControl::Answer {
- public:
-  Answer(FlowControl& flow, const std::shared_ptr<ConnectedClient>& client)
-      : flow_(flow), alive_(flow.alive_), client_(client) {
-    ++client->answers_under_way;
-  }
-  Answer(const Answer&) = delete;
-  Answer& operator=(const Answer&) = delete;
-  ~Answer() {
+LongAnswer::LongAnswer(FlowControl& flow, const std::shared_ptr<ConnectedClient>& client, uint32_t request_id)
+    : flow_(flow), client_(client), request_id_(request_id) {}
+
+void LongAnswer::next(std::function<void()> piece) {
+  const auto client = client_.lock();
+  if (!client) return;
+  const auto self = std::find_if(client->answers.begin(), client->answers.end(),
+                                 [this](const auto& one) { return one.get() == this; });
+  if (self == client->answers.end()) return;
+  flow_.add_piece(client, [weak = std::weak_ptr<LongAnswer>(*self), piece = std::move(piece)] {
+    if (const auto still = weak.lock()) still->make(piece);
+  });
+}
+
+void LongAnswer::make(const std::function<void()>& piece) {
+  const auto maker = maker_;  // also if it is the last piece
+  const RequestGuard guard;
+  try {
+    piece();
+  } catch (const std::exception& failed) {
+    if (RequestGuard::has_changed()) throw;
     const auto client = client_.lock();
     if (!client) return;
-    --client->answers_under_way;
-    if (!alive_.expired() && client->is_held) flow_.stand_in_line(client);
+    os::log_user_warning("a request that fails", client->peer.uid,
+                         std::string("an answer fails: ") + failed.what());
+    client->send_error(request_id_, Error{model::kInternal, "the request makes no sense to this daemon"});
+    end();
   }
-  void next(std::function<void()> piece) const {
-    const auto client = client_.lock();
-    if (client && !alive_.expired()) flow_.add_piece(client, std::move(piece));
-  }
+}
 
- private:
-  FlowControl& flow_;
-  std::weak_ptr<bool> alive_;
-  std::weak_ptr<ConnectedClient> client_;
-};
+void LongAnswer::send(rpc::ServerMessage& message, bool last) {
+  if (const auto client = client_.lock()) client->send(message, request_id_, last);
+}
+
+void LongAnswer::end() {
+  const auto client = client_.lock();
+  if (!client) return;
+  const auto self = std::find_if(client->answers.begin(), client->answers.end(),
+                                 [this](const auto& one) { return one.get() == this; });
+  if (self == client->answers.end()) return;
+  const auto ended = std::move(*self);
+  client->answers.erase(self);
+  if (client->is_held) flow_.stand_in_line(client);
+}
 
 FlowControl::FlowControl(Core& core, std::function<void(ConnectedClient&)> drop)
     : core_(core), drop_(std::move(drop)), turns_(core.loop) {}
@@ -74,21 +98,21 @@ FlowControl::~FlowControl() {
 Result<std::shared_ptr<FlowControl::Ticket>> FlowControl::begin(ConnectedClient& client) {
   const uint32_t uid = client.peer.uid;
   Budgets::Charge bytes = std::move(client.charges.receiving);
-  auto request = core_.rights->budgets().take(uid, config::Budget::kWaitingRequests, 1);
+  auto request = core_.rights->budgets().take(uid, Budget::kWaitingRequests, 1);
   auto ticket = std::make_shared<Ticket>(*this, uid, request ? std::move(*request) : Budgets::Charge(),
                                          std::move(bytes));
   if (!request) return failure(request.error());
   return ticket;
 }
 
-Later FlowControl::in_pieces(const std::shared_ptr<ConnectedClient>& client) {
-  return [answer = std::make_shared<const Answer>(*this, client)](std::function<void()> piece) {
-    answer->next(std::move(piece));
-  };
+LongAnswer& FlowControl::begin_long_answer(const std::shared_ptr<ConnectedClient>& client,
+                                           uint32_t request_id) {
+  return *client->answers.emplace_back(std::make_shared<LongAnswer>(*this, client, request_id));
 }
 
 void FlowControl::add_piece(const std::shared_ptr<ConnectedClient>& client, std::function<void()> piece) {
-  if (has_to_read(*client)) return client->next_pieces.push_back(std::move(piece));
+  if (has_to_read(*client) || !client->next_pieces.empty())
+    return client->next_pieces.push_back(std::move(piece));
   turns_.add(client->peer.uid, [weak = std::weak_ptr<ConnectedClient>(client), piece = std::move(piece)] {
     if (const auto still = weak.lock(); still && still->connection) piece();
   });
@@ -102,7 +126,7 @@ bool FlowControl::may_handle(const std::shared_ptr<ConnectedClient>& client) {
 }
 
 void FlowControl::stand_in_line(const std::shared_ptr<ConnectedClient>& client) {
-  if (client->in_line || client->answers_under_way > 0 || has_to_read(*client)) return;
+  if (client->in_line || !client->answers.empty() || has_to_read(*client)) return;
   client->in_line = true;
   turns_.add(client->peer.uid, [weak = std::weak_ptr<ConnectedClient>(client)] {
     const auto still = weak.lock();
@@ -116,7 +140,8 @@ void FlowControl::stand_in_line(const std::shared_ptr<ConnectedClient>& client) 
 
 void FlowControl::was_read(const std::shared_ptr<ConnectedClient>& client) {
   client->charges.unread = {};
-  for (auto& piece : std::exchange(client->next_pieces, {})) add_piece(client, std::move(piece));
+  auto pieces = std::exchange(client->next_pieces, {});
+  for (auto& piece : pieces) add_piece(client, std::move(piece));
   if (client->is_held) stand_in_line(client);
 }
 
@@ -124,7 +149,7 @@ void FlowControl::was_read(const std::shared_ptr<ConnectedClient>& client) {
 // that has been let in has room for all of itself.
 bool FlowControl::admit_frame(const std::shared_ptr<ConnectedClient>& client, size_t bytes) {
   const uint32_t uid = client->peer.uid;
-  auto charge = core_.rights->budgets().take(uid, config::Budget::kReceivedBytes, bytes);
+  auto charge = core_.rights->budgets().take(uid, Budget::kReceivedBytes, bytes);
   if (!charge) {
     held_back_[uid].push_back({client, bytes});
     return false;
@@ -134,8 +159,8 @@ bool FlowControl::admit_frame(const std::shared_ptr<ConnectedClient>& client, si
 }
 
 Status FlowControl::hold_descriptors(ConnectedClient& client, size_t held) {
-  const Status room = core_.rights->budgets().resize(client.peer.uid, client.charges.descriptors,
-                                                     config::Budget::kDescriptors, held);
+  const Status room =
+      core_.rights->budgets().resize(client.peer.uid, client.charges.descriptors, Budget::kDescriptors, held);
   if (room) return {};
   client.send_error(0, room.error());
   client.connection->flush();
@@ -146,12 +171,11 @@ bool FlowControl::may_hold_unread(ConnectedClient& client) {
   const uint32_t uid = client.peer.uid;
   const uint64_t unsent = client.connection->unsent_bytes();
   Budgets::Charge& charge = client.charges.unread;
-  if (unsent <= charge.amount() ||
-      core_.rights->budgets().resize(uid, charge, config::Budget::kUnreadBytes, unsent))
+  if (unsent <= charge.amount() || core_.rights->budgets().resize(uid, charge, Budget::kUnreadBytes, unsent))
     return true;
-  if (core_.rights->budgets().used(uid, config::Budget::kUnreadBytes) == charge.amount()) {
+  if (core_.rights->budgets().used(uid, Budget::kUnreadBytes) == charge.amount()) {
     charge = {};
-    charge = core_.rights->budgets().adopt(uid, config::Budget::kUnreadBytes, unsent);
+    charge = core_.rights->budgets().adopt(uid, Budget::kUnreadBytes, unsent);
     return true;
   }
   os::log_user_warning("answers", uid, "asks, and does not read the answers");
@@ -172,9 +196,8 @@ void FlowControl::let_in(uint32_t uid) {
   std::deque<HeldBack> waiting = std::exchange(held_back->second, {});
   while (!waiting.empty()) {
     const auto client = waiting.front().client.lock();
-    const uint64_t most = core_.rights->budgets().limit(uid, config::Budget::kReceivedBytes);
-    if (client &&
-        core_.rights->budgets().used(uid, config::Budget::kReceivedBytes) + waiting.front().bytes > most)
+    const uint64_t most = core_.rights->budgets().limit(uid, Budget::kReceivedBytes);
+    if (client && core_.rights->budgets().used(uid, Budget::kReceivedBytes) + waiting.front().bytes > most)
       break;
     waiting.pop_front();
     if (client && client->connection) client->connection->resume();

@@ -16,17 +16,45 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "base/result.h"
 #include "engine/embedded/connected_client.h"
 #include "engine/embedded/turns.h"
 
+namespace minke::rpc {
+class ServerMessage;
+}  // namespace minke::rpc
+
 namespace minke::engine {
 
 struct Core;
 
-// Has a piece of an answer made when the next one may be. A piece hands it on to the one after it.
-using Later = std::function<void(std::function<void()> piece)>;
+class FlowControl;
+
+// An answer that is made in pieces. It belongs to its client, whose next request waits for its end; when the
+// client goes, it goes.
+class LongAnswer {
+ public:
+  LongAnswer(FlowControl& flow, const std::shared_ptr<ConnectedClient>& client, uint32_t request_id);
+
+  // What makes it, and has a reference to this.
+  void keep(std::shared_ptr<void> maker) { maker_ = std::move(maker); }
+  // Has a piece made when the next one may be. A piece that fails a check is answered with an error, and is
+  // the last.
+  void next(std::function<void()> piece);
+  void send(rpc::ServerMessage& message, bool last);
+  // Destroys this and, once it has returned from its call, its maker.
+  void end();
+
+ private:
+  void make(const std::function<void()>& piece);
+
+  FlowControl& flow_;
+  std::weak_ptr<ConnectedClient> client_;
+  uint32_t request_id_;
+  std::shared_ptr<void> maker_;
+};
 
 class FlowControl {
  public:
@@ -37,8 +65,7 @@ class FlowControl {
   // What a request takes until it has been answered: whoever will answer it holds it.
   class Ticket;
   Result<std::shared_ptr<Ticket>> begin(ConnectedClient& client);
-  // For an answer in pieces: until it is forgotten, the client's next request waits.
-  Later in_pieces(const std::shared_ptr<ConnectedClient>& client);
+  LongAnswer& begin_long_answer(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id);
 
   // A large request is coming (rpc::Connection).
   bool admit_frame(const std::shared_ptr<ConnectedClient>& client, size_t bytes);
@@ -56,7 +83,7 @@ class FlowControl {
     std::weak_ptr<ConnectedClient> client;
     size_t bytes;
   };
-  class Answer;
+  friend class LongAnswer;
   void stand_in_line(const std::shared_ptr<ConnectedClient>& client);
   void add_piece(const std::shared_ptr<ConnectedClient>& client, std::function<void()> piece);
   void let_in(uint32_t uid);
@@ -65,7 +92,7 @@ class FlowControl {
   std::function<void(ConnectedClient&)> drop_;
   std::unordered_map<uint32_t, std::deque<HeldBack>> held_back_;  // by user, in the order in which they came
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  Turns turns_;  // may hold the last of an Answer: it goes first
+  Turns turns_;
 };
 
 }  // namespace minke::engine

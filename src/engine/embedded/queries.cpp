@@ -33,9 +33,6 @@ using namespace model;
 
 namespace {
 
-constexpr int kJobsPerPart = 500;
-constexpr size_t kBytesPerPart = size_t{4} << 20;
-
 void add_times(JobRecord& record, int64_t begin_time, int64_t now) {
   if (record.state() == JOB_PENDING) {
     const bool waits_for_others = record.reason() == WAIT_DEPENDENCY || record.reason() == WAIT_DEP_INVALID;
@@ -158,16 +155,6 @@ void set_error(rpc::ServerMessage& message, const Error& error) {
   message.mutable_error()->set_message(error.message);
 }
 
-namespace {
-
-bool state_shown(const api::JobFilter& filter, const JobMatcher& matcher, const JobRecord& record) {
-  if (filter.all_states()) return true;
-  if (!filter.states().empty()) return matcher.has_state(record.state());
-  return record.completing() || record.state() <= JOB_SUSPENDED;
-}
-
-}  // namespace
-
 const sched::LayoutPartition* Queries::partition_of(const JobRecord& record) const {
   const sched::MachineLayout& layout = core_.scheduling->machine().layout();
   const std::string_view first = std::string_view(record.partition()).substr(0, record.partition().find(','));
@@ -228,106 +215,6 @@ JobRecord Queries::full_record(const Job& job) {
   }
   complete(record, &job);
   return record;
-}
-
-void Queries::jobs(const api::QueryJobsRequest& request, Viewer viewer, const Part& part) {
-  // Shared with the parts of the answer that the store makes later.
-  const auto asked = std::make_shared<const api::JobFilter>(request.filter());
-  const api::JobFilter& filter = *asked;
-  const auto matcher = std::make_shared<const JobMatcher>(filter, viewer);
-  const int64_t now = core_.now();
-  const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
-  std::unordered_map<uint32_t, int64_t> expected_starts;
-  if (request.with_start_forecast()) {
-    for (const auto& expected : core_.scheduling->forecast()) {
-      if (expected.after_unlimited) continue;  // nobody knows
-      expected_starts.try_emplace(Scheduling::job_of_entry(expected.entry), expected.start);
-    }
-  }
-  auto message = std::make_shared<rpc::ServerMessage>();
-  message->mutable_jobs()->set_now(now);
-  auto found = std::make_shared<std::unordered_set<uint32_t>>();  // ended ones that are still in memory
-  bool any_selected = false;
-  size_t bytes = 0;
-  const bool brief = request.brief() && filter.wckeys().empty() && filter.reservations().empty();
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->committed) continue;
-    if (!matcher->touches(*job)) continue;
-    any_selected = true;
-    JobRecord& record = *message->mutable_jobs()->add_jobs();
-    if (brief) {
-      write_brief(*job, record);
-    } else {
-      record = full_record(*job);
-    }
-    if (record.state() == JOB_PENDING) {
-      record.set_reason(core_.scheduling->reason_of(reasons, *job));
-      if (std::string more = core_.scheduling->reason_detail_of(reasons, *job); !more.empty())
-        record.set_reason_detail(std::move(more));
-      if (const auto expected = expected_starts.find(id); expected != expected_starts.end()) {
-        record.set_start_time(expected->second);
-      }
-    }
-    if (job->ended()) found->insert(id);
-    if (!state_shown(filter, *matcher, record) || !matcher->passes(record) || was_struck_out(record)) {
-      message->mutable_jobs()->mutable_jobs()->RemoveLast();
-      continue;
-    }
-    if (record.has_spec()) record.mutable_spec()->clear_submit_line();  // the accounting record's alone
-    bytes += record.ByteSizeLong();
-    if (message->jobs().jobs_size() >= kJobsPerPart || bytes > kBytesPerPart) {
-      part(*message, false);
-      message->mutable_jobs()->clear_jobs();
-      bytes = 0;
-    }
-  }
-  const bool wants_ended = filter.all_states() || (!filter.jobs().empty() && !any_selected) ||
-                           std::any_of(filter.states().begin(), filter.states().end(),
-                                       [](int state) { return state >= JOB_COMPLETE; });
-  if (!wants_ended) {
-    part(*message, true);
-    return;
-  }
-  store::AccountingQuery query;
-  query.ended_since = std::max<int64_t>(1, now - core_.config.min_job_age_seconds);
-  query.job_ids = stored_ids(filter, core_.store);
-  auto any = std::make_shared<bool>(any_selected);
-  core_.store.query(std::move(query), [this, part, asked, matcher, message, found, any](auto chunk) {
-    core_.loop.post([this, part, asked, matcher, message, found, any, chunk = std::move(chunk)]() mutable {
-      const api::JobFilter& wanted = *asked;
-      if (!chunk) {
-        rpc::ServerMessage reply;
-        set_error(reply, chunk.error());
-        part(reply, true);
-        return;
-      }
-      for (store::AccountedJob& stored : *chunk) {
-        JobRecord& record = stored.job.record;
-        if (found->contains(record.job_id())) continue;
-        if (!matcher->selected(record)) continue;
-        *any = true;
-        if (was_struck_out(record)) continue;
-        *record.mutable_spec() = std::move(stored.spec);
-        complete(record, nullptr);
-        if (state_shown(wanted, *matcher, record) && matcher->passes(record)) {
-          *message->mutable_jobs()->add_jobs() = std::move(record);
-        }
-      }
-      if (!chunk->empty()) {
-        if (message->jobs().jobs_size() < kJobsPerPart) return;
-        part(*message, false);
-        message->mutable_jobs()->clear_jobs();
-        return;
-      }
-      if (wanted.jobs_size() == 1 && !*any) {
-        rpc::ServerMessage reply;
-        set_error(reply, Error{kInvalidJobId, {}});
-        part(reply, true);
-        return;
-      }
-      part(*message, true);
-    });
-  });
 }
 
 StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {

@@ -1,5 +1,5 @@
-// Answers to those who only look: squeue, sinfo, sacct, scontrol show. State's thread; long answers come in
-// pieces.
+// Answers to those who only look: sinfo, scontrol show and others; lists of jobs and the accounting record
+// are long_queries.h's. State's thread.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,7 @@
 
 namespace minke::api {
 class JobFilter;
-class QueryAccountingRequest;
 class QueryDiagnosticsRequest;
-class QueryJobsRequest;
 class QueryPidsRequest;
 class QueryScriptRequest;
 class QueryStepUsageRequest;
@@ -46,9 +44,7 @@ class Queries {
   // Each is called with parts of the answer; `last` with the final one.
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
 
-  void jobs(const api::QueryJobsRequest& request, Viewer viewer, const Part& part);
   void steps(const api::QueryStepsRequest& request, Viewer viewer, const Part& part);
-  void accounting(const api::QueryAccountingRequest& request, Viewer viewer, Part part);
   void step_usage(const api::QueryStepUsageRequest& request, Viewer viewer, const Part& part);
   // `uid`: who asks; it must be the job's owner, or an operator.
   void script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part);
@@ -64,14 +60,15 @@ class Queries {
 
   // A job with its spec, paths and what it asks for: as commands show it.
   model::JobRecord full_record(const Job& job);
+  // What QueryJobsRequest::brief promises, written into `record`, which is empty.
+  void write_brief(const Job& job, model::JobRecord& record);
+  // The same of a record from the store, which has its spec; `job`: null where it is not in memory.
+  void complete(model::JobRecord& record, const Job* job);
 
  private:
-  void complete(model::JobRecord& record, const Job* job);
   // The first of the job's partitions; null where it is gone.
   const sched::LayoutPartition* partition_of(const model::JobRecord& record) const;
   static model::StepRecord batch_step(const Job& job, const model::JobRecord& record);
-  // What QueryJobsRequest::brief promises, written into `record`, which is empty.
-  void write_brief(const Job& job, model::JobRecord& record);
 
   Core& core_;
 };
@@ -86,6 +83,8 @@ void add_holdings(model::StepRecord& step, const model::NodeAllocation& node);
 // they are not known.
 void add_request(model::JobRecord& record, const sched::Request* request,
                  const sched::LayoutPartition* partition = nullptr);
+// Tasks of an array that were cancelled while they waited, and the array went on.
+bool was_struck_out(const model::JobRecord& record);
 void set_error(rpc::ServerMessage& message, const Error& error);
 
 // The ids under which the store has the jobs that a filter names: those of all components of a heterogeneous

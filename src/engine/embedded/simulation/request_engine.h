@@ -26,6 +26,7 @@
 #include "node/launch.pb.h"
 #include "node/launcher_client.h"
 #include "rpc/connection.h"
+#include "rpc/messages.pb.h"
 
 namespace minke::rpc {
 class ServerMessage;
@@ -183,6 +184,7 @@ class RequestEngine {
     }
   }
   Core& core() { return core_; }
+  Server& server() { return *server_; }
 
  private:
   struct Pipe {

@@ -1,0 +1,186 @@
+// The list of jobs: those in memory, and those that ended a moment ago, from the store.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "api/job_filter.pb.h"
+#include "api/jobs.pb.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/long_queries.h"
+#include "engine/embedded/scheduling.h"
+#include "engine/embedded/stored_jobs.h"
+#include "model/error.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr int kJobsPerPart = 500;
+constexpr int kLooksPerPart = 10000;  // at jobs, of which few may be meant
+constexpr size_t kBytesPerPart = size_t{4} << 20;
+
+class JobListing final : public std::enable_shared_from_this<JobListing> {
+ public:
+  JobListing(Core& core, Queries& queries, const api::QueryJobsRequest& request, Viewer viewer,
+             LongAnswer& answer)
+      : core_(core),
+        queries_(queries),
+        answer_(answer),
+        filter_(request.filter()),
+        matcher_(filter_, viewer),
+        asker_(viewer.uid),
+        brief_(request.brief() && filter_.wckeys().empty() && filter_.reservations().empty()) {
+    message_.mutable_jobs()->set_now(core_.now());
+    if (!request.with_start_forecast()) return;
+    for (const auto& expected : core_.scheduling->forecast()) {
+      if (expected.after_unlimited) continue;  // nobody knows
+      expected_starts_.try_emplace(Scheduling::job_of_entry(expected.entry), expected.start);
+    }
+  }
+
+  void begin() { go_on(&JobListing::show_some); }
+
+ private:
+  void go_on(void (JobListing::*step)()) {
+    answer_.next([weak = weak_from_this(), step] {
+      if (const auto self = weak.lock()) ((*self).*step)();
+    });
+  }
+
+  void show_some() {
+    const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
+    size_t bytes = 0;
+    int looks = 0;
+    for (auto at = core_.state.jobs().lower_bound(next_id_); at != core_.state.jobs().end(); ++at) {
+      if (++looks > kLooksPerPart || message_.jobs().jobs_size() >= kJobsPerPart || bytes > kBytesPerPart) {
+        send(false);
+        return go_on(&JobListing::show_some);
+      }
+      next_id_ = at->first + 1;
+      if (next_id_ == 0) break;
+      bytes += show(*at->second, reasons);
+    }
+    if (!wants_ended()) return finish();
+    send(false);
+    read_ended();
+  }
+
+  // How many bytes.
+  size_t show(const Job& job, const sched::WaitReasons& reasons) {
+    if (!job.committed || !matcher_.touches(job)) return 0;
+    any_selected_ = any_ = true;
+    JobRecord& record = *message_.mutable_jobs()->add_jobs();
+    if (brief_) {
+      queries_.write_brief(job, record);
+    } else {
+      record = queries_.full_record(job);
+    }
+    if (record.state() == JOB_PENDING) {
+      record.set_reason(core_.scheduling->reason_of(reasons, job));
+      if (std::string more = core_.scheduling->reason_detail_of(reasons, job); !more.empty())
+        record.set_reason_detail(std::move(more));
+      if (const auto expected = expected_starts_.find(job.id); expected != expected_starts_.end())
+        record.set_start_time(expected->second);
+    }
+    if (job.ended()) known_.insert(job.id);
+    if (!state_shown(record) || !matcher_.passes(record) || was_struck_out(record)) {
+      message_.mutable_jobs()->mutable_jobs()->RemoveLast();
+      return 0;
+    }
+    known_.insert(job.id);
+    if (record.has_spec()) record.mutable_spec()->clear_submit_line();  // the accounting record's alone
+    return record.ByteSizeLong();
+  }
+
+  bool state_shown(const JobRecord& record) const {
+    if (filter_.all_states()) return true;
+    if (!filter_.states().empty()) return matcher_.has_state(record.state());
+    return record.completing() || record.state() <= JOB_SUSPENDED;
+  }
+
+  bool wants_ended() const {
+    return filter_.all_states() || (!filter_.jobs().empty() && !any_selected_) ||
+           std::any_of(filter_.states().begin(), filter_.states().end(),
+                       [](int state) { return state >= JOB_COMPLETE; });
+  }
+
+  void read_ended() {
+    store::AccountingQuery query;
+    query.asker = asker_;
+    query.ended_since = std::max<int64_t>(1, core_.now() - core_.config.min_job_age_seconds);
+    query.job_ids = stored_ids(filter_, core_.store);
+    stored_.emplace(core_, answer_, std::move(query),
+                    [this](Result<std::vector<store::AccountedJob>>& chunk) { return show_ended(chunk); });
+  }
+
+  // False: there is no more.
+  bool show_ended(Result<std::vector<store::AccountedJob>>& chunk) {
+    if (!chunk) return fail(chunk.error());
+    for (store::AccountedJob& stored : *chunk) {
+      JobRecord& record = stored.job.record;
+      if (known_.contains(record.job_id()) || !matcher_.selected(record)) continue;
+      any_ = true;
+      if (was_struck_out(record)) continue;
+      *record.mutable_spec() = std::move(stored.spec);
+      queries_.complete(record, nullptr);
+      if (state_shown(record) && matcher_.passes(record))
+        *message_.mutable_jobs()->add_jobs() = std::move(record);
+    }
+    if (!chunk->empty()) {
+      send(false);
+      return true;
+    }
+    if (filter_.jobs_size() == 1 && !any_) return fail(Error{kInvalidJobId, {}});
+    finish();
+    return false;
+  }
+
+  bool fail(const Error& error) {
+    rpc::ServerMessage reply;
+    set_error(reply, error);
+    answer_.send(reply, true);
+    answer_.end();
+    return false;
+  }
+  void send(bool last) {
+    if (!last && message_.jobs().jobs().empty()) return;
+    answer_.send(message_, last);
+    message_.mutable_jobs()->clear_jobs();
+  }
+  void finish() {
+    send(true);
+    answer_.end();
+  }
+
+  Core& core_;
+  Queries& queries_;
+  LongAnswer& answer_;
+  const api::JobFilter filter_;
+  const JobMatcher matcher_;
+  const uint32_t asker_;
+  const bool brief_;
+  std::unordered_map<uint32_t, int64_t> expected_starts_;
+  rpc::ServerMessage message_;
+  uint32_t next_id_ = 0;
+  std::unordered_set<uint32_t> known_;  // from memory: they are not looked for in the store
+  bool any_selected_ = false;           // in memory
+  bool any_ = false;
+  std::optional<StoredJobs> stored_;
+};
+
+}  // namespace
+
+void list_jobs(Core& core, Queries& queries, const api::QueryJobsRequest& request, Viewer viewer,
+               LongAnswer& answer) {
+  const auto listing = std::make_shared<JobListing>(core, queries, request, viewer, answer);
+  answer.keep(listing);
+  listing->begin();
+}
+
+}  // namespace minke::engine

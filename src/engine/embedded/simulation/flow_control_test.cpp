@@ -1,0 +1,162 @@
+// Long answers to a client that reads slowly, or not at all: what the daemon keeps for it, and what it does.
+#include "engine/embedded/flow_control.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/embedded/simulation/engine.h"
+#include "engine/embedded/simulation/request_engine.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine::simulation {
+namespace {
+
+constexpr uint32_t kUser = 1000;
+constexpr int kJobs = 1600;
+constexpr size_t kPart = size_t{3} << 20;  // no piece of an answer is larger; all of it has 8 MB
+
+// What the daemon has sent lies here until it is read.
+class SlowConnection final : public rpc::Connection {
+ public:
+  struct Sent {
+    std::vector<rpc::ServerMessage> messages;
+    size_t bytes = 0;
+    std::function<void()> drained;
+    int turns = 0;  // that were given
+    // All of it.
+    void read() {
+      messages.clear();
+      bytes = 0;
+      if (drained) drained();
+    }
+  };
+  SlowConnection(rpc::Peer peer, std::shared_ptr<Sent> sent) : peer_(peer), sent_(std::move(sent)) {}
+  const rpc::Peer& peer() const override { return peer_; }
+  void send(const google::protobuf::MessageLite& message, std::vector<os::UniqueFd>) override {
+    sent_->messages.push_back(static_cast<const rpc::ServerMessage&>(message));
+    sent_->bytes += message.ByteSizeLong();
+  }
+  size_t unsent_bytes() const override { return sent_->bytes; }
+  void go_on() override { ++sent_->turns; }
+  void on_drained(std::function<void()> callback) override { sent_->drained = std::move(callback); }
+
+ private:
+  rpc::Peer peer_;
+  std::shared_ptr<Sent> sent_;
+};
+
+class FlowControlTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Configuration config = simulated_configuration(::testing::TempDir());
+    config.shared = true;
+    config.max_job_count = 2 * kJobs;
+    engine_ = std::make_unique<RequestEngine>(
+        std::move(config), std::make_shared<MemoryStore>(),
+        [this](uint32_t, const rpc::ServerMessage& answer) { submitted_ += answer.has_submit(); });
+    for (int i = 0; i < kJobs; ++i) {
+      rpc::ClientMessage message;
+      message.set_request_id(1);
+      std::string key = std::to_string(i);
+      key.resize(16, '.');
+      *message.mutable_submit() = batch_request(key, "run=1", "/tmp");
+      message.mutable_submit()->mutable_spec()->set_hold(true);
+      message.mutable_submit()->mutable_spec()->set_stdout_path("/tmp/" + std::string(1500, 'o'));
+      engine_->send(kUser, message.SerializeAsString());
+    }
+    ASSERT_EQ(submitted_, kJobs);
+    rpc::Peer peer;
+    peer.pid = ::getpid();
+    peer.uid = peer.gid = kUser;
+    engine_->server().admit(peer, [&](rpc::Connection::Callbacks callbacks) {
+      callbacks_ = std::move(callbacks);
+      return std::make_unique<SlowConnection>(peer, sent_);
+    });
+  }
+
+  void ask(const rpc::ClientMessage& message) {
+    callbacks_.on_frame(message.SerializeAsString(), {});
+    engine_->settle();
+  }
+  static rpc::ClientMessage all_jobs() {
+    rpc::ClientMessage message;
+    message.set_request_id(7);
+    message.mutable_query_jobs()->mutable_filter()->set_all_states(true);
+    return message;
+  }
+  static rpc::ClientMessage record() {
+    rpc::ClientMessage message;
+    message.set_request_id(7);
+    message.mutable_query_accounting()->mutable_filter()->set_all_states(true);
+    return message;
+  }
+
+  std::unique_ptr<RequestEngine> engine_;
+  std::shared_ptr<SlowConnection::Sent> sent_ = std::make_shared<SlowConnection::Sent>();
+  rpc::Connection::Callbacks callbacks_;
+  int submitted_ = 0;
+};
+
+TEST_F(FlowControlTest, AListIsMadeAsFastAsItIsRead) {
+  ask(all_jobs());
+  int jobs = 0, parts = 0;
+  for (bool last = false; !last; ++parts) {
+    ASSERT_LT(parts, 20);
+    EXPECT_LT(sent_->bytes, kPart);
+    const size_t before = sent_->messages.size();
+    engine_->pass(60);
+    EXPECT_EQ(sent_->messages.size(), before);  // no more until they have been read
+    for (const rpc::ServerMessage& message : sent_->messages) {
+      jobs += message.jobs().jobs_size();
+      last |= message.last();
+    }
+    sent_->read();
+    engine_->settle();
+  }
+  EXPECT_EQ(jobs, kJobs);
+  EXPECT_GE(parts, 4);
+}
+
+TEST_F(FlowControlTest, TheNextRequestWaitsForTheEndOfTheAnswer) {
+  ask(all_jobs());
+  EXPECT_FALSE(callbacks_.may_handle());
+  engine_->settle();
+  EXPECT_EQ(sent_->turns, 0);
+  for (int parts = 0; parts < 20 && sent_->turns == 0; ++parts) {
+    sent_->read();
+    engine_->settle();
+  }
+  EXPECT_EQ(sent_->turns, 1);
+  ASSERT_FALSE(sent_->messages.empty());
+  EXPECT_TRUE(sent_->messages.back().last());
+}
+
+TEST_F(FlowControlTest, TheRecordIsReadAsFastAsItsReaderReads) {
+  ask(record());
+  int jobs = 0;
+  bool last = false;
+  for (int parts = 0; !last; ++parts) {
+    ASSERT_LT(parts, 50);
+    for (const rpc::ServerMessage& message : sent_->messages) {
+      jobs += message.accounting().jobs_size();
+      last |= message.last();
+    }
+    sent_->read();
+    engine_->settle();
+  }
+  EXPECT_EQ(jobs, kJobs);
+}
+
+TEST_F(FlowControlTest, WhoGoesAwayIsToldNoMore) {
+  ask(all_jobs());
+  EXPECT_EQ(sent_->messages.size(), 1u);
+  callbacks_.on_close({});
+  engine_->settle();
+  EXPECT_EQ(sent_->messages.size(), 1u);
+}
+
+}  // namespace
+}  // namespace minke::engine::simulation
