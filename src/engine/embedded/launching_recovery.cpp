@@ -41,6 +41,14 @@ bool Launching::recover_batch(const node::Launch& launch) {
   const bool readable = tag.ParseFromString(launch.tag());
   const JobRecord& record = tag.record();
   Job* job = core_.state.find(launch.id().job_id());
+  const bool waits = job == nullptr || job->is_array_record() ||
+                     (job->state == JOB_PENDING && job->restarts == launch.id().run());
+  if (waits && os::is_shortage(static_cast<int>(launch.error_number()))) {
+    // Nothing of it has run. It waits, in its array where it was never stored that it had left it; the
+    // launcher had not been told to forget the try.
+    collect(launch.id());
+    return false;
+  }
   if (readable && record.has_array_task_id() && (job == nullptr || job->is_array_record())) {
     // It was split from its array and launched, and then the daemon was killed before that was committed.
     Job* array = core_.state.find_task(record.array_job_id(), record.array_task_id());
@@ -50,17 +58,14 @@ bool Launching::recover_batch(const node::Launch& launch) {
       core_.scheduling->remove(*array);
       job = core_.state.split_task_as(*array, record.array_task_id(), record.job_id());
       core_.state.skip_job_ids_to(record.job_id());
-      if (job != nullptr && job != array) core_.committer.job_changed(array->id);
+      if (job != nullptr && job != array) {
+        core_.committer.job_changed(array->id);
+        core_.committer.job_changed(job->id);
+      }
     }
   }
-  if (readable && job != nullptr && job->state == JOB_PENDING && job->restarts == launch.id().run()) {
-    // It waits again, which is durable; the launcher had not been told to forget the try.
-    if (os::is_shortage(static_cast<int>(launch.error_number()))) {
-      collect(launch.id());
-      return false;
-    }
+  if (readable && job != nullptr && job->state == JOB_PENDING && job->restarts == launch.id().run())
     core_.lifecycle->adopt_start(*job, record);
-  }
   if (job != nullptr && job->restarts == launch.id().run() && job->details) {
     job->details->launched = true;
     core_.lifecycle->set_alarm(*job);

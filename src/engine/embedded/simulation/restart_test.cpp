@@ -116,5 +116,39 @@ TEST(Restart, AJobThatWasNeverLaunchedIsNotLaunchedInThePlaceOfAnother) {
   EXPECT_EQ(one.machine().starts().size(), 2u);
 }
 
+// Nothing of the task has run, and that it was split from its array is stored no more than its start.
+TEST(Restart, ATaskThatCouldNotBeLaunchedWaitsInItsArray) {
+  OneMachine one;
+  const auto whole = [](JobSpec& spec) { spec.set_min_cpus(8), spec.set_cpus_per_task(8); };
+  const int64_t begin = one.machine().now();
+  one.submit("run=30", [&](JobSpec& spec) {
+    whole(spec);
+    spec.set_begin_time(begin + 22);
+    spec.set_nice(-1000);
+  });
+  const uint32_t array = one.submit("run=20", [&](JobSpec& spec) {
+    whole(spec);
+    IndexRange& range = *spec.mutable_array()->add_ranges();
+    range.set_first(0), range.set_last(3), range.set_step(1);
+  });
+  one.run_for(seconds(10));
+  one.commit_delay = std::chrono::hours(2);
+  one.disk().set_full(true);
+  one.run_for(seconds(11));  // the next one has been started, and its launch refused
+  one.kill_daemon();
+  one.disk().set_full(false);
+  one.run_for(seconds(2));
+  one.commit_delay = std::chrono::milliseconds(1);
+  one.start_daemon();
+  one.run_for(std::chrono::milliseconds(100));
+  one.kill_daemon();
+  one.start_daemon();
+  one.run_for(seconds(300));
+  size_t completed = 0;
+  for (const auto& job : one.accounting())
+    completed += job.job.record.array_job_id() == array && job.job.record.state() == JOB_COMPLETE;
+  EXPECT_EQ(completed, 4u);
+}
+
 }  // namespace
 }  // namespace minke::engine::simulation
