@@ -80,6 +80,7 @@ class Launching {
   void launch_failed(Job& job, const Error& error, int64_t time);
   void on_job_ended(const node::JobEnded& ended);
   bool recover_batch(const node::Launch& launch);  // true: its end is to be taken up
+  void catch_up(Job& job, uint32_t run);
   void note_batch_pid(const node::Launch& launch);
   void settle(Job& job);  // one that should be running, and that the launcher does not know
   // Its launch was known once, as far as can be told.

@@ -41,6 +41,7 @@ bool Launching::recover_batch(const node::Launch& launch) {
   const bool readable = tag.ParseFromString(launch.tag());
   const JobRecord& record = tag.record();
   Job* job = core_.state.find(launch.id().job_id());
+  if (job != nullptr) catch_up(*job, launch.id().run());
   const bool waits = job == nullptr || job->is_array_record() ||
                      (job->state == JOB_PENDING && job->restarts == launch.id().run());
   if (waits && os::is_shortage(static_cast<int>(launch.error_number()))) {
@@ -72,6 +73,14 @@ bool Launching::recover_batch(const node::Launch& launch) {
   }
   note_batch_pid(launch);
   return launch.end_time() != 0 || launch.lost() || job == nullptr;
+}
+
+// A later run than the stored one has been launched: what is stored is over, which was not stored.
+void Launching::catch_up(Job& job, uint32_t run) {
+  if (job.is_array_record() || run <= job.restarts) return;
+  if (job.holds_nodes())
+    core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "its end was not stored", core_.now());
+  if (job.state == JOB_PENDING) job.restarts = run;  // of those in between nothing is known
 }
 
 bool Launching::may_have_run(const Job& job) const {

@@ -85,7 +85,8 @@ void Restart::restore_jobs(store::Loaded& loaded) {
       details.ending_as = job.state;
       details.ending_reason = job.reason;
       details.requeue_when_ended =
-          job.state == JOB_REQUEUED || (job.state == JOB_PREEMPTED && core_.preemption->requeues(job));
+          job.state == JOB_REQUEUED || (job.state == JOB_PREEMPTED && core_.preemption->requeues(job)) ||
+          (job.state == JOB_NODE_FAIL && job.has_script() && job.requeue_allowed);
     }
     if (const Status adopted = core_.scheduling->adopt(job); !adopted) {
       os::log_warning("job " + std::to_string(job.id) +

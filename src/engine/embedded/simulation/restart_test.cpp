@@ -84,6 +84,30 @@ TEST(Restart, ARunThatBeganBeforeTheEndOfTheLastWasStoredIsNotRepeated) {
     EXPECT_TRUE(runs.insert(start.launch.job.run).second) << "run " << start.launch.job.run;
 }
 
+// The same after a power cut: the launcher does not know the first of them any more.
+TEST(Restart, ARunIsNotRepeatedWhereTheOneBeforeItWasForgotten) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    OneMachine one;
+    const uint32_t job_id = one.submit("run=100");
+    one.run_for(seconds(10));
+    one.cut_power(seed);
+    one.commit_delay = std::chrono::hours(2);
+    one.start_daemon();
+    one.run_for(seconds(10));
+    ASSERT_EQ(one.record(job_id).restarts(), 1u);
+    ASSERT_EQ(one.machine().starts().size(), 2u);
+    one.kill_daemon();
+    one.commit_delay = std::chrono::milliseconds(1);
+    one.start_daemon();
+    one.run_for(seconds(5));
+    EXPECT_EQ(one.record(job_id).state(), JOB_RUNNING);
+    EXPECT_EQ(one.record(job_id).restarts(), 1u);
+    one.run_for(seconds(300));
+    EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+    EXPECT_EQ(one.machine().starts().size(), 2u) << "seed " << seed;
+  }
+}
+
 // A job was started, as the store knows, and could not be launched; another has its place, and the store does
 // not know it.
 TEST(Restart, AJobThatWasNeverLaunchedIsNotLaunchedInThePlaceOfAnother) {
