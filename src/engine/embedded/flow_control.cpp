@@ -77,6 +77,11 @@ void LongAnswer::send(rpc::ServerMessage& message, bool last) {
   if (const auto client = client_.lock()) client->send(message, request_id_, last);
 }
 
+bool LongAnswer::has_room() const {
+  const auto client = client_.lock();
+  return client && !has_to_read(*client);
+}
+
 void LongAnswer::end() {
   const auto client = client_.lock();
   if (!client) return;

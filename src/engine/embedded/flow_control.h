@@ -44,6 +44,7 @@ class LongAnswer {
   // the last.
   void next(std::function<void()> piece);
   void send(rpc::ServerMessage& message, bool last);
+  bool has_room() const;  // the client has read enough for another piece
   // Destroys this and, once it has returned from its call, its maker.
   void end();
 

@@ -1,5 +1,6 @@
 // The list of jobs: those in memory, and those that ended a moment ago, from the store.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -24,6 +25,7 @@ namespace {
 constexpr int kJobsPerPart = 500;
 constexpr int kLooksPerPart = 10000;  // at jobs, of which few may be meant
 constexpr size_t kBytesPerPart = size_t{4} << 20;
+constexpr std::chrono::milliseconds kSlice{3};  // after so long others have their turn
 
 class JobListing final : public std::enable_shared_from_this<JobListing> {
  public:
@@ -55,12 +57,16 @@ class JobListing final : public std::enable_shared_from_this<JobListing> {
 
   void show_some() {
     const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
+    const auto begin = std::chrono::steady_clock::now();
     size_t bytes = 0;
     int looks = 0;
     for (auto at = core_.state.jobs().lower_bound(next_id_); at != core_.state.jobs().end(); ++at) {
       if (++looks > kLooksPerPart || message_.jobs().jobs_size() >= kJobsPerPart || bytes > kBytesPerPart) {
         send(false);
-        return go_on(&JobListing::show_some);
+        if (std::chrono::steady_clock::now() - begin > kSlice || !answer_.has_room())
+          return go_on(&JobListing::show_some);
+        bytes = 0;
+        looks = 0;
       }
       next_id_ = at->first + 1;
       if (next_id_ == 0) break;
