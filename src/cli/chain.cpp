@@ -9,9 +9,9 @@
 
 #include "api/submission.pb.h"
 #include "cli/batch_submission.h"
-#include "cli/checkpoint.h"
 #include "cli/srun/launch_environment.h"
 #include "engine/open.h"
+#include "helpers/checkpoint.h"
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
 #include "os/minke_home.h"
@@ -118,7 +118,7 @@ int chain_main(int argc, char** argv) {
   const auto times = read_times(argc, argv, first);
   if (!times) return complain(times.error().message);
   if (times->checkpoint) {
-    if (const Status usable = criu_is_usable(); !usable)
+    if (const Status usable = helpers::criu_is_usable(); !usable)
       return complain("--checkpoint=auto is not to be had here: " + usable.error().message);
   }
   const submit::Invocation invocation =

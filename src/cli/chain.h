@@ -10,7 +10,5 @@ namespace minke::cli {
 
 // argv[0] is "chain"; what follows its own options is for sbatch.
 int chain_main(int argc, char** argv);
-// Runs one part: the batch script of the job calls it.
-int chain_part_main(int argc, char** argv);
 
 }  // namespace minke::cli

@@ -53,7 +53,7 @@ constexpr Command kCommands[] = {
     {minke::os::helper_name(minke::os::Helper::kSayToOwner), minke::helpers::say_to_owner_main},
     {"sattach", minke::cli::sattach_main},
     {"chain", minke::cli::chain_main},
-    {"chain-part", minke::cli::chain_part_main},
+    {minke::os::helper_name(minke::os::Helper::kChainPart), minke::helpers::chain_part_main},
     {"avail_wheels", minke::cli::avail_wheels_main},
     {"modulecmd", minke::cli::modulecmd_main},
     {"storage", minke::cli::storage_main},

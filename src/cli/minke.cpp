@@ -12,7 +12,6 @@
 #include "api/daemon.pb.h"
 #include "base/version.h"
 #include "cli/accounting.h"
-#include "cli/adopt.h"
 #include "cli/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
@@ -34,6 +33,7 @@
 #include "cli/wheels.h"
 #include "cli/why.h"
 #include "engine/embedded/daemon.h"
+#include "helpers/adopt.h"
 #include "helpers/job_proxy.h"
 #include "helpers/keep_metrics.h"
 #include "helpers/metrics_server.h"
@@ -449,14 +449,14 @@ int minke_main(int argc, char** argv) {
       ->check(CLI::Range(0.5, 3600.0));
   top_command->callback([&] { exit_code = top(top_options); });
 
-  AdoptOptions adopt_options;
+  helpers::AdoptOptions adopt_options;
   auto* adopt_command =
       app.add_subcommand("adopt", "put a login into a running job of its user, for pam_exec");
   adopt_command->add_option("--user", adopt_options.user, "whose login it is; else PAM_USER");
   adopt_command->add_option("--pid", adopt_options.pid, "the process; else the caller")
       ->check(CLI::Range(1, 1 << 30));
   adopt_command->add_option("--allow", adopt_options.allow, "a group that may log in without a job");
-  adopt_command->callback([&] { exit_code = adopt(adopt_options); });
+  adopt_command->callback([&] { exit_code = helpers::adopt(adopt_options); });
 
   GuardOptions guard_options;
   auto* guard_command =

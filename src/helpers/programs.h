@@ -1,5 +1,6 @@
-// What helper programs do once they are started (os/helper_program.h). Each is main() of its program: it returns the exit
-// status, and is called at most once in a process. Those of more than one function have headers of their own.
+// What helper programs do once they are started (os/helper_program.h). Each is main() of its program: it
+// returns the exit status, and is called at most once in a process. Those of more than one function have
+// headers of their own.
 #pragma once
 
 #include <string>
@@ -7,6 +8,8 @@
 namespace minke::helpers {
 
 int mailer(const std::string& home, const std::string& configuration);
+// One part of a chain: the batch script that `minke chain` makes calls it.
+int chain_part_main(int argc, char** argv);
 int task_main(int argc, char** argv);
 int trigger_program_main(int argc, char** argv);
 int storage_count_main(int argc, char** argv);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/usage.pb.h"
 #include "ml/metric_parsers.h"
 
 namespace minke::ml {

@@ -1,5 +1,6 @@
-// The helper programs: what this program does in a process of its own, under another name. The engine and the launcher start
-// them; helpers/, node/ and cli/ are them. This is the one table of their names, and the one way to name one. Any thread.
+// The helper programs: what this program does in a process of its own, under another name. The engine and the
+// launcher start them; helpers/, node/ and cli/ are them. This is the one table of their names, and the one
+// way to name one. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,23 @@
 namespace minke::os {
 
 enum class Helper : uint8_t {
-  kLauncher,  // the parent of all job processes (node/launcher.h)
-  kGpuProbe,  // asks the GPUs' driver (node/gpu_probe.h)
-  kJobProxy,  // an offline job's way to the hosts that are allowed
-  kTask,  // stands in front of a task's program
-  kStagedScript,  // stages a job's data, then runs its script
+  kLauncher,          // the parent of all job processes (node/launcher.h)
+  kGpuProbe,          // asks the GPUs' driver (node/gpu_probe.h)
+  kJobProxy,          // an offline job's way to the hosts that are allowed
+  kTask,              // stands in front of a task's program
+  kChainPart,         // one part of a chain of runs, in its job
+  kStagedScript,      // stages a job's data, then runs its script
   kTmpImageTemplate,  // makes the file that jobs' directories are copied from
-  kPrologProgram,  // runs one prolog or epilog
-  kTriggerProgram,  // runs what a trigger names, as its user
-  kSayToOwner,  // writes to the terminal of a job's owner, as him
-  kMailer,  // sends the messages on its input
-  kKeepMetrics,  // puts metrics that jobs left into their records
-  kMetricsServer,  // serves /metrics
-  kStorageCount,  // counts what users have in their tiers
-  kStorageKeep,  // does what is due by the calendar: purges, snapshots
-  kStorageWatch,  // knows at once what is written
-  kStageServer,  // the cache of staged data
+  kPrologProgram,     // runs one prolog or epilog
+  kTriggerProgram,    // runs what a trigger names, as its user
+  kSayToOwner,        // writes to the terminal of a job's owner, as him
+  kMailer,            // sends the messages on its input
+  kKeepMetrics,       // puts metrics that jobs left into their records
+  kMetricsServer,     // serves /metrics
+  kStorageCount,      // counts what users have in their tiers
+  kStorageKeep,       // does what is due by the calendar: purges, snapshots
+  kStorageWatch,      // knows at once what is written
+  kStageServer,       // the cache of staged data
 };
 
 // "gpu-probe": the first word after the program.
@@ -39,6 +41,8 @@ constexpr std::string_view helper_name(Helper helper) {
       return "job-proxy";
     case Helper::kTask:
       return "task";
+    case Helper::kChainPart:
+      return "chain-part";
     case Helper::kStagedScript:
       return "staged-script";
     case Helper::kTmpImageTemplate:

@@ -21,7 +21,7 @@ const std::string kUnknown(
 ClientMessage submission() {
   ClientMessage message;
   message.set_request_id(7);
-  SubmitRequest& submit = *message.mutable_submit();
+  api::SubmitRequest& submit = *message.mutable_submit();
   submit.set_key("0123456789abcdef");
   model::JobSpec& spec = *submit.mutable_spec();
   spec.set_name("name");

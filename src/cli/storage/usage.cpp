@@ -15,6 +15,7 @@
 #include "cli/storage/storage.h"
 #include "helpers/my_tiers.h"
 #include "helpers/names.h"
+#include "helpers/programs.h"
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "storage/disk_quota.h"

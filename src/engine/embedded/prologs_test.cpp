@@ -16,7 +16,7 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
-TEST(config::PrologConfiguration, InSlurmsWords) {
+TEST(PrologConfiguration, InSlurmsWords) {
   config::PrologConfiguration config;
   const auto set = [&](const char* name, const char* value) {
     return config::set_prolog_parameter(config, name, value, true);
@@ -45,7 +45,7 @@ TEST(config::PrologConfiguration, InSlurmsWords) {
   EXPECT_FALSE(set("PrologEpilogTimeout", "65535"));
 }
 
-TEST(config::PrologConfiguration, WithoutWhatThisMachineLacks) {
+TEST(PrologConfiguration, WithoutWhatThisMachineLacks) {
   config::PrologConfiguration config;
   EXPECT_EQ(*config::set_prolog_parameter(config, "Prolog", "/bin/sh,/not/there", false), false);
   EXPECT_EQ(config.prolog, Paths{"/bin/sh"});
@@ -131,7 +131,7 @@ TEST(TaskPrologs, NothingWhereNoneIsConfigured) {
   EXPECT_TRUE(task_prolog_words(config, true).empty());
   config.task_epilog = "/e";
   EXPECT_EQ(task_prolog_words(config, true),
-            (Pathsos::helper_command(os::Helper::kTask, {"--system=script", "--epilog=/e", "--"})));
+            os::helper_command(os::Helper::kTask, {"--system=script", "--epilog=/e", "--"}));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace minke::cli {
+namespace minke::helpers {
 
 struct AdoptOptions {
   std::string user;   // empty: PAM_USER
@@ -16,4 +16,4 @@ struct AdoptOptions {
 // 0: it may go on. 1: it may not, and why is on standard output, which pam_exec's `stdout` shows to the user.
 int adopt(const AdoptOptions& options);
 
-}  // namespace minke::cli
+}  // namespace minke::helpers

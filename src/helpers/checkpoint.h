@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace minke::cli {
+namespace minke::helpers {
 
 // Why CRIU cannot be used by this user on this machine, in its own words.
 Status criu_is_usable();
@@ -33,4 +33,4 @@ class Checkpoint {
   std::string directory_;
 };
 
-}  // namespace minke::cli
+}  // namespace minke::helpers

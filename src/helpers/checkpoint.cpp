@@ -1,4 +1,4 @@
-#include "cli/checkpoint.h"
+#include "helpers/checkpoint.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "os/files.h"
 #include "text/number.h"
 
-namespace minke::cli {
+namespace minke::helpers {
 
 namespace {
 
@@ -124,4 +124,4 @@ void Checkpoint::remove() {
   fs::remove_all(directory_ + ".new", ignored);
 }
 
-}  // namespace minke::cli
+}  // namespace minke::helpers

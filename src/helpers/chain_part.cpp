@@ -25,11 +25,11 @@
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
-#include "cli/chain.h"
-#include "cli/checkpoint.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
+#include "helpers/checkpoint.h"
+#include "helpers/programs.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "node/process_tree.h"
@@ -39,7 +39,7 @@
 #include "text/number.h"
 #include "view/text.h"
 
-namespace minke::cli {
+namespace minke::helpers {
 
 namespace {
 
@@ -354,4 +354,4 @@ int chain_part_main(int argc, char** argv) {
   return code;
 }
 
-}  // namespace minke::cli
+}  // namespace minke::helpers

@@ -1,4 +1,4 @@
-#include "cli/adopt.h"
+#include "helpers/adopt.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -21,7 +21,7 @@
 #include "node/process_tree.h"
 #include "os/minke_home.h"
 
-namespace minke::cli {
+namespace minke::helpers {
 
 namespace {
 
@@ -156,4 +156,4 @@ int adopt(const AdoptOptions& options) {
   return refuse("the job of " + name + " is ending, or has no control group");
 }
 
-}  // namespace minke::cli
+}  // namespace minke::helpers
