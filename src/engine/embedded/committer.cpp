@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/request_guard.h"
@@ -18,6 +19,20 @@ struct Committer::Group {
   std::vector<std::function<void()>> work;
   std::vector<std::function<void(const Status&)>> answers;
   unsigned failures = 0;  // tries of it that failed; it is tried again every second
+
+  void add(std::vector<uint32_t> changed, store::Batch rows) {
+    jobs.insert(jobs.end(), changed.begin(), changed.end());
+    std::sort(jobs.begin(), jobs.end());
+    jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+    const auto append = [](auto& to, auto& from) {
+      to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    };
+    append(other_rows.jobs, rows.jobs);
+    append(other_rows.steps, rows.steps);
+    append(other_rows.specs, rows.specs);
+    append(other_rows.series, rows.series);
+    append(other_rows.settings, rows.settings);
+  }
 };
 
 namespace {
@@ -29,7 +44,13 @@ constexpr unsigned kFailuresToTell = 4;
 }  // namespace
 
 Committer::Committer(os::EventLoop& loop, store::Store& store, State& state)
-    : loop_(loop), store_(store), state_(state), retry_(loop.make_timer([this] { hand_over(in_flight_); })) {}
+    : loop_(loop), store_(store), state_(state), retry_(loop.make_timer([this] {
+        // Jobs are written as they are now: with all else that has changed since, or the two would differ
+        // where this daemon dies in between.
+        for (const uint32_t id : dirty_jobs_) state_.find(id)->dirty = false;
+        in_flight_->add(std::exchange(dirty_jobs_, {}), std::exchange(rows_, {}));
+        hand_over(in_flight_);
+      })) {}
 
 void Committer::schedule_flush() {
   if (flush_scheduled_) return;

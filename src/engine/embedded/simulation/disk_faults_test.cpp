@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <set>
 
 #include "engine/embedded/simulation/one_machine.h"
 #include "node/journal.h"
@@ -79,6 +80,29 @@ TEST(DiskFaults, JobsWaitForADiskThatAnswersAgain) {
       EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE) << "job " << job_id << ", seed " << seed;
     EXPECT_EQ(one.machine().starts().size(), jobs.size()) << "seed " << seed;
   }
+}
+
+// What could not be stored is stored with all that has changed since, or not at all.
+TEST(DiskFaults, AJobIsNotStoredWithoutWhatChangedWithIt) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=100");
+  one.disk().set_failing(1, 1);
+  one.run_for(seconds(10));
+  ASSERT_EQ(one.record(job_id).state(), JOB_RUNNING);
+  one.kill_launcher();
+  one.run_for(seconds(10));
+  ASSERT_EQ(one.record(job_id).restarts(), 1u);
+  one.disk().set_failing(0, 0);
+  ASSERT_TRUE(one.run_until([&] {
+    const auto stored = one.engine().store().job(job_id);
+    return stored && *stored && (*stored)->record.restarts() == 1;
+  }));
+  one.kill_daemon();
+  one.start_daemon();
+  std::set<uint32_t> runs;
+  for (const auto& job : one.accounting())
+    if (job.job.record.job_id() == job_id) runs.insert(job.job.record.restarts());
+  EXPECT_EQ(runs, (std::set<uint32_t>{0, 1}));
 }
 
 }  // namespace

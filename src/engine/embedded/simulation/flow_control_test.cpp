@@ -51,7 +51,7 @@ class SlowConnection final : public rpc::Connection {
 class FlowControlTest : public testing::Test {
  protected:
   void SetUp() override {
-    Configuration config = simulated_configuration(::testing::TempDir());
+    config::Configuration config = simulated_configuration(::testing::TempDir());
     config.shared = true;
     config.max_job_count = 2 * kJobs;
     engine_ = std::make_unique<RequestEngine>(

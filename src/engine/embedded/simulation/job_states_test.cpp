@@ -182,7 +182,7 @@ std::string name_of(const testing::TestParamInfo<Row>& row) {
   return std::string(situations[row.param.situation]) + requests[row.param.request];
 }
 
-INSTANTIATE_TEST_SUITE_P(config::Table, JobStates, testing::ValuesIn(kTable), name_of);
+INSTANTIATE_TEST_SUITE_P(Table, JobStates, testing::ValuesIn(kTable), name_of);
 
 }  // namespace
 }  // namespace minke::engine::simulation
