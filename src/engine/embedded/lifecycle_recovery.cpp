@@ -56,8 +56,11 @@ void Lifecycle::wait_again(Job& job) {
   if (job.array_job_id != 0) --core_.state.find_array(job.array_job_id)->running;
   core_.job_events.job_waits_again(job);
   std::vector<Dependency> dependencies = std::move(job.details->dependencies);
+  const uint32_t next_step_id =
+      job.details->next_step_id;  // the run keeps its number: steps keep theirs, too
   job.details.reset();
   if (!dependencies.empty()) job.need_details().dependencies = std::move(dependencies);
+  if (next_step_id != 0) job.need_details().next_step_id = next_step_id;
   core_.committer.job_changed(job.id);
   set_alarm(job);
   if (job.array_job_id != 0) core_.scheduling->throttle_changed(job.array_job_id);

@@ -86,9 +86,9 @@ TEST(DiskFaults, JobsWaitForADiskThatAnswersAgain) {
 TEST(DiskFaults, AJobIsNotStoredWithoutWhatChangedWithIt) {
   OneMachine one;
   const uint32_t job_id = one.submit("run=100");
-  one.disk().set_failing(1, 1);
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).state(), JOB_RUNNING);
+  one.disk().set_failing(1, 1);
   one.kill_launcher();
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).restarts(), 1u);

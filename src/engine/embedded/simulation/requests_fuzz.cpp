@@ -308,7 +308,7 @@ class Requests {
     RandomMessages random = messages();
     constexpr uint32_t kSpec = 3;
     if (choices_.below(4) == 3)
-      RandomMessages::add_part(body, kSpec, random.make(schema_.index_of("minke.rpc.StepSpec")));
+      RandomMessages::add_part(body, kSpec, random.make(schema_.index_of("minke.api.StepSpec")));
     ask(user(), rpc::ClientMessage::kCreateStep, body);
   }
 
