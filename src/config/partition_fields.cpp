@@ -113,24 +113,28 @@ Status apply_partition_field(PartitionRecord& partition, const api::Field& field
     }
     return set_minutes(field, [&](uint32_t minutes) { partition.set_default_time_minutes(minutes); });
   }
-  if (text::is(name, "MaxNodes")) return set_count(field, [&](uint32_t most) { partition.set_max_nodes(most); });
+  if (text::is(name, "MaxNodes"))
+    return set_count(field, [&](uint32_t most) { partition.set_max_nodes(most); });
   if (text::is(name, "MaxCPUsPerNode")) {
     if (value == "0") return invalid(field);  // for nobody: that is State=DOWN
     return set_count(field,
                      [&](uint32_t most) { partition.set_max_cpus_per_node(most == kNoBound ? 0 : most); });
   }
-  if (text::is(name, "ExclusiveUser")) return set_flag(field, [&](bool yes) { partition.set_exclusive_user(yes); });
+  if (text::is(name, "ExclusiveUser"))
+    return set_flag(field, [&](bool yes) { partition.set_exclusive_user(yes); });
   if (text::is(name, "QoS")) {
     partition.set_qos(text::lower_case(value));
     return {};
   }
-  if (text::is(name, "MinNodes")) return set_count(field, [&](uint32_t least) { partition.set_min_nodes(least); });
+  if (text::is(name, "MinNodes"))
+    return set_count(field, [&](uint32_t least) { partition.set_min_nodes(least); });
   if (text::is(name, "Default")) return set_flag(field, [&](bool yes) { partition.set_is_default(yes); });
   if (text::is(name, "Hidden")) return set_flag(field, [&](bool yes) { partition.set_hidden(yes); });
   if (text::is(name, "RootOnly")) return set_flag(field, [&](bool yes) { partition.set_root_only(yes); });
   if (text::is(name, "DisableRootJobs"))
     return set_flag(field, [&](bool yes) { partition.set_disable_root_jobs(yes); });
-  if (text::is(name, "ReqResv")) return set_flag(field, [&](bool yes) { partition.set_reservation_required(yes); });
+  if (text::is(name, "ReqResv"))
+    return set_flag(field, [&](bool yes) { partition.set_reservation_required(yes); });
   // "Priority" is the older name of both.
   if (text::is(name, "PriorityTier") || text::is(name, "PriorityJobFactor") || text::is(name, "Priority") ||
       text::is(name, "GraceTime")) {
@@ -138,7 +142,8 @@ Status apply_partition_field(PartitionRecord& partition, const api::Field& field
     if (!number) return invalid(field);
     const auto small = static_cast<uint32_t>(*number);
     if (text::is(name, "PriorityTier") || text::is(name, "Priority")) partition.set_priority_tier(small);
-    if (text::is(name, "PriorityJobFactor") || text::is(name, "Priority")) partition.set_priority_job_factor(small);
+    if (text::is(name, "PriorityJobFactor") || text::is(name, "Priority"))
+      partition.set_priority_job_factor(small);
     if (text::is(name, "GraceTime")) partition.set_grace_time_seconds(small);
     return {};
   }

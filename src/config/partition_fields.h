@@ -18,8 +18,8 @@ class PartitionRecord;
 
 namespace minke::config {
 
-// One NAME=VALUE of `scontrol update partition`, or of a line of slurm.conf, applied; what is not done here is refused with a reason.
-// `nodes`: all that there are. Pure.
+// One NAME=VALUE of `scontrol update partition`, or of a line of slurm.conf, applied; what is not done here
+// is refused with a reason. `nodes`: all that there are. Pure.
 Status apply_partition_field(model::PartitionRecord& partition, const api::Field& field,
                              const std::vector<model::NodeRecord>& nodes);
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "model/usage.pb.h"
 #include "ml/metric_parsers.h"
+#include "model/usage.pb.h"
 
 namespace minke::ml {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "node/journal.pb.h"
 
-
 namespace minke::node {
 namespace {
 

@@ -1,8 +1,8 @@
 // The database's tables, and how an older database becomes a current one.
 //
 // Schema 3. PRAGMA application_id is "Mnke", PRAGMA user_version the schema's number. A run is one start of a
-// job: a requeued job has several. Records are protobuf messages (model/job_record.proto), which may gain fields
-// without a new schema; columns repeat only what queries select by.
+// job: a requeued job has several. Records are protobuf messages (model/job_record.proto), which may gain
+// fields without a new schema; columns repeat only what queries select by.
 //
 //   jobs         one row a run
 //     run          job_id << 31 | restarts: the order of job ids, and a key SQLite appends to fastest

@@ -1,10 +1,10 @@
 // minke usage: what each account and user has used of a year, in core-years and RGU-years.
 //
 // Core-years and RGU-years are what jobs held times how long, over 365 days. A GPU counts as many Reference
-// GPU Units as its type has (accounts/billing.h); GPUs of types that have none are told apart. GPU equivalents
-// are RGU-years in GPUs of one model, for a year: those of the model that was used most, if none is named.
-// Projected is what it comes to at the end of the year if it goes on as in the last 28 days. What accounts
-// have been given is set against what they and all below them have used. Pure.
+// GPU Units as its type has (accounts/billing.h); GPUs of types that have none are told apart. GPU
+// equivalents are RGU-years in GPUs of one model, for a year: those of the model that was used most, if none
+// is named. Projected is what it comes to at the end of the year if it goes on as in the last 28 days. What
+// accounts have been given is set against what they and all below them have used. Pure.
 #pragma once
 
 #include <array>

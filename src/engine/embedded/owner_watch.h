@@ -30,5 +30,4 @@ class OwnerWatch {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-
 }  // namespace minke::engine

@@ -84,9 +84,9 @@ void Restart::restore_jobs(store::Loaded& loaded) {
     if (job.completing) {
       details.ending_as = job.state;
       details.ending_reason = job.reason;
-      details.requeue_when_ended =
-          job.state == JOB_REQUEUED || (job.state == JOB_PREEMPTED && core_.preemption->requeues(job)) ||
-          (job.state == JOB_NODE_FAIL && job.has_script() && job.requeue_allowed);
+      details.requeue_when_ended = job.state == JOB_REQUEUED ||
+                                   (job.state == JOB_PREEMPTED && core_.preemption->requeues(job)) ||
+                                   (job.state == JOB_NODE_FAIL && job.has_script() && job.requeue_allowed);
     }
     if (const Status adopted = core_.scheduling->adopt(job); !adopted) {
       os::log_warning("job " + std::to_string(job.id) +
