@@ -17,7 +17,6 @@
 #include "base/result.h"
 #include "engine/embedded/budgets.h"
 #include "rpc/connection.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::rpc {
 class ServerMessage;

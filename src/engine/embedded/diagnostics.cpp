@@ -16,7 +16,7 @@ struct SlurmMessage {
   const char* name;
   uint32_t number;
 };
-SlurmMessage slurm_message(rpc::ClientMessage::BodyCase kind) {
+SlurmMessage slurm_message(RequestKind kind) {
   using Message = rpc::ClientMessage;
   switch (kind) {
     case Message::kSubmit:
@@ -118,7 +118,7 @@ void Diagnostics::pass_made(const sched::PassResult& result, uint64_t queue_leng
   backfilled_since_start_ += result.backfilled;
 }
 
-void Diagnostics::request_handled(rpc::ClientMessage::BodyCase kind, uint32_t uid, uint64_t microseconds) {
+void Diagnostics::request_handled(RequestKind kind, uint32_t uid, uint64_t microseconds) {
   for (Requests* requests : {&by_kind_[kind], &by_uid_[uid]}) {
     ++requests->count;
     requests->microseconds += microseconds;

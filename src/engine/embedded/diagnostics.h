@@ -8,7 +8,8 @@
 #include <map>
 #include <string>
 
-#include "rpc/messages.pb.h"
+#include "api/diagnostics.pb.h"
+#include "engine/embedded/request_kind.h"
 #include "sched/pass.h"
 
 namespace minke::api {
@@ -33,7 +34,7 @@ class Diagnostics {
   // A scheduling pass over a queue of that length.
   void pass_made(const sched::PassResult& result, uint64_t queue_length, uint64_t microseconds);
   // A request of this kind was dealt with; what it waited for afterwards is not counted.
-  void request_handled(rpc::ClientMessage::BodyCase kind, uint32_t uid, uint64_t microseconds);
+  void request_handled(RequestKind kind, uint32_t uid, uint64_t microseconds);
 
   void reset();
   // All but what the caller knows: jobs pending and running, connections.
@@ -50,7 +51,7 @@ class Diagnostics {
   uint64_t submitted_ = 0, started_ = 0, completed_ = 0, canceled_ = 0, failed_ = 0;
   uint64_t backfilled_ = 0, backfilled_since_start_ = 0;
   api::CycleStatistics passes_, backfill_passes_;
-  std::map<rpc::ClientMessage::BodyCase, Requests> by_kind_;
+  std::map<RequestKind, Requests> by_kind_;
   std::map<uint32_t, Requests> by_uid_;
 };
 

@@ -150,7 +150,7 @@ void Rights::redact(uint32_t uid, rpc::ServerMessage& answer) {
   }
 }
 
-Status Rights::admits(uint32_t uid, rpc::ClientMessage::BodyCase kind) {
+Status Rights::admits(uint32_t uid, RequestKind kind) {
   switch (kind) {
     case rpc::ClientMessage::kShutdown:
     case rpc::ClientMessage::kReconfigure:

@@ -15,9 +15,9 @@
 #include "base/result.h"
 #include "engine/embedded/job_matcher.h"
 #include "engine/embedded/kept_answers.h"
+#include "engine/embedded/request_kind.h"
 #include "model/job_spec.pb.h"
 #include "node/launch.pb.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::model {
 enum AdminLevel : int;
@@ -31,6 +31,10 @@ class JobSpec;
 namespace minke::node {
 class LaunchOrder;
 }  // namespace minke::node
+
+namespace minke::rpc {
+class ServerMessage;
+}  // namespace minke::rpc
 
 namespace minke::engine {
 
@@ -58,7 +62,7 @@ class Rights {
   void redact(uint32_t uid, rpc::ServerMessage& answer);
 
   // Whether requests of this kind are for everybody: what is further to be asked, the request says itself.
-  Status admits(uint32_t uid, rpc::ClientMessage::BodyCase kind);
+  Status admits(uint32_t uid, RequestKind kind);
   // What only operators may ask for in a job.
   Status admits(uint32_t uid, const model::JobSpec& spec);
 
