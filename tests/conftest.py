@@ -58,6 +58,17 @@ def cluster(request, tmp_path):
 
 
 @pytest.fixture
+def daemon(cluster):
+    """A cluster whose daemon must be the same process at the end, and still answer."""
+    cluster.run("minke", "up", check=0)
+    pid = cluster.pid()
+    yield cluster
+    assert cluster.pid() == pid
+    with cluster.wire() as wire:
+        assert wire.ask(status=wire.messages.StatusRequest()).status.pid == pid
+
+
+@pytest.fixture
 def new_cluster(tmp_path):
     """A function that makes more clusters: new_cluster("name", Machine(...))."""
     made = []

@@ -12,17 +12,6 @@ from wire import frame, protocol, greeting
 MINKE_ONLY = True
 
 
-@pytest.fixture
-def daemon(cluster):
-    """A cluster whose daemon must be the same process at the end, and still answer."""
-    cluster.run("minke", "up", check=0)
-    pid = cluster.pid()
-    yield cluster
-    assert cluster.pid() == pid
-    with cluster.wire() as wire:
-        assert wire.ask(status=wire.messages.StatusRequest()).status.pid == pid
-
-
 def closes(wire) -> bool:
     """The daemon hangs up (after whatever it has to say)."""
     try:
