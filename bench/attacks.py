@@ -13,7 +13,7 @@ import subprocess
 import time
 import traceback
 
-from wire import Wire, frame, protocol, greeting
+from wire import Wire, frame, greeting, protocol
 
 TASKS = 20_000       # of the array that is held and cancelled in pieces
 CONNECTIONS = 400    # of one process at a time

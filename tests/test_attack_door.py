@@ -13,7 +13,7 @@ import time
 import pytest
 
 from cluster import poll
-from wire import frame, protocol, greeting
+from wire import frame, greeting, protocol
 
 MINKE_ONLY = True
 

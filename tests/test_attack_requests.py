@@ -8,7 +8,7 @@ from google.protobuf.descriptor import FieldDescriptor as Field
 
 from cluster import poll
 from shared import NEEDS_ROOT
-from wire import frame, protocol, greeting
+from wire import frame, greeting, protocol
 
 MINKE_ONLY = True
 pytestmark = [NEEDS_ROOT, pytest.mark.usefixtures("undisturbed")]

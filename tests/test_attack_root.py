@@ -11,7 +11,7 @@ import pytest
 from cluster import poll
 from shared import NEEDS_ROOT, Shared
 from test_attacks import ended, process_with
-from wire import frame, protocol, greeting
+from wire import frame, greeting, protocol
 
 MINKE_ONLY = True
 pytestmark = NEEDS_ROOT

@@ -13,7 +13,7 @@ import pytest
 
 from cluster import poll
 from shared import NEEDS_ROOT, Shared
-from wire import Wire, frame, protocol, greeting
+from wire import Wire, frame, greeting, protocol
 
 MINKE_ONLY = True
 pytestmark = [NEEDS_ROOT]

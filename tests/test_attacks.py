@@ -12,7 +12,7 @@ import pytest
 
 from cluster import poll
 from shared import NAMES, NEEDS_ROOT, Shared, passable_directory
-from wire import frame, protocol, greeting
+from wire import frame, greeting, protocol
 
 MINKE_ONLY = True
 pytestmark = [NEEDS_ROOT, pytest.mark.usefixtures("undisturbed")]

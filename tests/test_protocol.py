@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from cluster import poll
-from wire import frame, protocol, greeting
+from wire import frame, greeting, protocol
 
 MINKE_ONLY = True
 
