@@ -1,8 +1,8 @@
 // The whole engine in virtual time: first that it runs there at all, then under every fault there is.
 //
-// MINKE_SIMULATION_SEED=N runs that seed alone, and prints what happens. MINKE_SIMULATION_SECONDS=N goes on
-// with new seeds for so long (./dev test --long). MINKE_SIMULATION_FAULTS=daemon,launcher,power,eio,full,
-// descriptors,slow: those kinds of faults alone.
+// 32 seeds with every run of the tests. MINKE_SIMULATION_SEED=N runs that seed alone, and prints what
+// happens. MINKE_SIMULATION_SECONDS=N goes on with new seeds for so long (./dev test --long).
+// MINKE_SIMULATION_FAULTS=daemon,launcher,power,eio,full, descriptors,slow: those kinds of faults alone.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -116,6 +116,17 @@ TEST(SimulatedCluster, AnEqualSeedMakesAnEqualRun) {
   run_seed(7, false, &second);
   EXPECT_EQ(first, second);
 }
+
+class SimulatedFaults : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(SimulatedFaults, KeepEveryPromise) {
+  constexpr uint64_t kSeeds = 4;  // of each test: they run side by side
+  if (variable("MINKE_SIMULATION_SEED") != 0 || variable("MINKE_SIMULATION_SECONDS") != 0)
+    GTEST_SKIP() << "something else was asked for";
+  for (uint64_t seed = GetParam() * kSeeds; seed < (GetParam() + 1) * kSeeds; ++seed)
+    EXPECT_EQ(run_seed(seed + 1, false), "");
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, SimulatedFaults, testing::Range(uint64_t{0}, uint64_t{8}));
 
 TEST(SimulatedCluster, KeepsEveryPromiseOfTheSeedAskedFor) {
   const uint64_t seed = variable("MINKE_SIMULATION_SEED");

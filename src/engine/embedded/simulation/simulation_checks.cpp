@@ -198,7 +198,8 @@ void Simulation::check_job(const Submitted& job, const Records& all) {
     const JobRecord& record = one.job.record;
     if (submission_of(record) != job.job_id) continue;
     if (record.array_job_id() != 0 && !record.has_array_task_id()) {
-      if (record.state() < JOB_COMPLETE) continue;  // told as one that waits
+      // Told as one that waits; or an earlier try of all of them, which a requeue took back.
+      if (record.state() < JOB_COMPLETE || record.state() == JOB_REQUEUED) continue;
       for (const IndexRange& range : record.array_pending().ranges())
         for (uint32_t i = range.first(); i <= range.last(); i += std::max(1u, range.step()))
           tasks[i][record.job_id()] = &record;
