@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "engine/embedded/core.h"
 #include "engine/embedded/simulation/one_machine.h"
 #include "node/journal.h"
 #include "node/journal.pb.h"
@@ -89,6 +90,8 @@ TEST(DiskFaults, AJobIsNotStoredWithoutWhatChangedWithIt) {
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).state(), JOB_RUNNING);
   one.disk().set_failing(1, 1);
+  one.engine().core().committer.job_changed(job_id);  // a group that cannot be stored, and is tried again
+  one.run_for(seconds(2));
   one.kill_launcher();
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).restarts(), 1u);
