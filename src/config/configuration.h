@@ -19,7 +19,6 @@
 #include "model/cluster.pb.h"
 #include "model/mail.pb.h"
 #include "model/proxy.pb.h"
-#include "node/gpus.pb.h"
 #include "node/nvml.h"
 
 namespace minke::node {

@@ -7,7 +7,6 @@
 #include "base/result.h"
 #include "config/configuration.h"
 #include "config/toml.h"
-#include "model/cluster.pb.h"
 #include "model/job_terms.pb.h"
 
 namespace minke::model {

@@ -3,18 +3,12 @@
 
 #include <vector>
 
-#include "api/field.pb.h"
 #include "base/result.h"
 #include "model/cluster.pb.h"
 
 namespace minke::api {
 class Field;
 }  // namespace minke::api
-
-namespace minke::model {
-class NodeRecord;
-class PartitionRecord;
-}  // namespace minke::model
 
 namespace minke::config {
 

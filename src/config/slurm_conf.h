@@ -11,7 +11,6 @@
 
 #include "base/result.h"
 #include "config/configuration.h"
-#include "model/cluster.pb.h"
 
 namespace minke::model {
 class NodeRecord;

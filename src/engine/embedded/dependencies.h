@@ -21,8 +21,6 @@
 #include "engine/embedded/budgets.h"
 #include "engine/embedded/job_events.h"
 #include "engine/embedded/namesakes.h"
-#include "model/job_spec.pb.h"
-#include "model/job_terms.pb.h"
 
 namespace minke::model {
 class Dependency;

@@ -17,8 +17,6 @@
 #include "base/result.h"
 #include "engine/embedded/job.h"
 #include "environment/job_environment.h"
-#include "model/job_record.pb.h"
-#include "model/job_spec.pb.h"
 #include "node/launch.pb.h"
 #include "node/launcher_client.h"
 

@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "api/field.pb.h"
-#include "api/updates.pb.h"
 #include "base/result.h"
 #include "config/configuration.h"
 #include "model/cluster.pb.h"
-#include "model/job_spec.pb.h"
 #include "store/store.h"
 
 namespace minke::api {

@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "model/job_terms.pb.h"
 #include "sched/forecast.h"
 
 namespace minke::model {
 class Dependency;
-}
+}  // namespace minke::model
 
 namespace minke::engine {
 

@@ -16,12 +16,6 @@
 #include "engine/embedded/job_matcher.h"
 #include "engine/embedded/kept_answers.h"
 #include "engine/embedded/request_kind.h"
-#include "model/job_spec.pb.h"
-#include "node/launch.pb.h"
-
-namespace minke::model {
-enum AdminLevel : int;
-}  // namespace minke::model
 
 namespace minke::model {
 enum AdminLevel : int;

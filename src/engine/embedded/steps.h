@@ -15,8 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "api/attach.pb.h"
-#include "api/step_usage.pb.h"
 #include "api/steps.pb.h"
 #include "base/result.h"
 #include "engine/embedded/budgets.h"
@@ -24,9 +22,7 @@
 #include "engine/embedded/owner_watch.h"
 #include "engine/embedded/step_layout.h"
 #include "engine/embedded/tags.pb.h"
-#include "model/cluster.pb.h"
 #include "model/step_record.pb.h"
-#include "node/launch.pb.h"
 #include "os/event_loop.h"
 #include "os/fd.h"
 #include "store/store.h"

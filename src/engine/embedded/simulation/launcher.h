@@ -24,8 +24,6 @@
 
 #include "engine/embedded/simulation/time.h"
 #include "node/journal.h"
-#include "node/journal.pb.h"
-#include "node/launch.pb.h"
 #include "node/launch_table.h"
 #include "node/launcher_client.h"
 

@@ -28,10 +28,6 @@
 #include "rpc/connection.h"
 #include "rpc/messages.pb.h"
 
-namespace minke::rpc {
-class ServerMessage;
-}  // namespace minke::rpc
-
 namespace minke::engine::simulation {
 
 // What is launched runs until it is told to end.

@@ -32,8 +32,6 @@
 #include "engine/embedded/simulation/disk.h"
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/simulation/launcher.h"
-#include "model/job_record.pb.h"
-#include "rpc/messages.pb.h"
 
 namespace minke::model {
 class JobRecord;
