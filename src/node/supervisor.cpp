@@ -1,7 +1,6 @@
 #include "node/supervisor.h"
 
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "node/recording.h"
 #include "node/tmp_dir.h"
 #include "node/tmp_image.h"
+#include "os/random_key.h"
 #include "text/hex.h"
 
 namespace minke::node {
@@ -29,9 +29,7 @@ int64_t now_seconds() {
 }
 
 std::string random_name() {
-  char bytes[8] = {};
-  MINKE_CHECK(::getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
-  return text::to_hex({bytes, sizeof bytes});
+  return text::to_hex(os::random_key().substr(0, 8));
 }
 
 bool places_in_range(const LaunchOrder& order) {
