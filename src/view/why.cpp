@@ -80,6 +80,27 @@ std::string dependency_words(const JobRecord& job) {
   return "It waits for other jobs: " + list + ".";
 }
 
+std::string priority_words(const api::ExplainJobReply& reply) {
+  return count_of(reply.ahead(), "job") + (reply.ahead() >= 10000 ? " or more" : "") +
+         (reply.ahead() == 1 ? " comes" : " come") + " before it. Its priority is " +
+         std::to_string(reply.job().priority()) + ".";
+}
+
+// Why nodes that would do cannot be had: the detail of the reason says which kind it is.
+std::string unavailable_nodes_words(const JobRecord& job) {
+  const std::string& detail = job.reason_detail();
+  if (const size_t at = detail.find("the launcher "); at != std::string::npos)
+    return "Nothing starts: " + detail.substr(at) + ". More: minke doctor, minke log.";
+  if (detail.find("maintenance") != std::string::npos)
+    return "Nodes that it needs are reserved for maintenance before it could end.";
+  if (detail.find("eserved") != std::string::npos)
+    return "Nodes that it needs are reserved for others before it could end.";
+  if (const size_t comma = detail.find(", "); comma != std::string::npos)
+    return "It could start, but cannot be launched for now: " + detail.substr(comma + 2) +
+           ". It is tried again by itself.";
+  return "Nodes that it needs are down or drained.";
+}
+
 std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& context) {
   const JobRecord& job = reply.job();
   switch (job.reason()) {
@@ -99,25 +120,14 @@ std::string waits_for(const api::ExplainJobReply& reply, const DisplayContext& c
     case WAIT_RESOURCES:
       return "It is the next of its partition, and waits until what it asks for is free.";
     case WAIT_PRIORITY:
-      return count_of(reply.ahead(), "job") + (reply.ahead() >= 10000 ? " or more" : "") +
-             (reply.ahead() == 1 ? " comes" : " come") + " before it. Its priority is " +
-             std::to_string(job.priority()) + ".";
+      return priority_words(reply);
     case WAIT_LICENSES:
       return "It waits for licenses that others hold: " + job.spec().licenses() + ".";
     case WAIT_PART_DOWN:
     case WAIT_PART_INACTIVE:
       return "Its partition (" + job.partition() + ") is switched off: nothing starts there for now.";
     case WAIT_NODE_NOT_AVAIL:
-      if (const size_t at = job.reason_detail().find("the launcher "); at != std::string::npos)
-        return "Nothing starts: " + job.reason_detail().substr(at) + ". More: minke doctor, minke log.";
-      if (job.reason_detail().find("maintenance") != std::string::npos)
-        return "Nodes that it needs are reserved for maintenance before it could end.";
-      if (job.reason_detail().find("eserved") != std::string::npos)
-        return "Nodes that it needs are reserved for others before it could end.";
-      if (const size_t comma = job.reason_detail().find(", "); comma != std::string::npos)
-        return "It could start, but cannot be launched for now: " + job.reason_detail().substr(comma + 2) +
-               ". It is tried again by itself.";
-      return "Nodes that it needs are down or drained.";
+      return unavailable_nodes_words(job);
     case WAIT_RESERVATION:
       return "It waits for its reservation, " + job.spec().reservation() + ".";
     case WAIT_PART_TIME_LIMIT:
@@ -204,6 +214,31 @@ void append_start(std::string& out, const api::ExplainJobReply& reply, const Dis
     out += "If every job used all of its time: " + when(reply.start_by_limits(), context) + ".\n";
 }
 
+void append_smaller_requests(std::string& out, const api::ExplainJobReply& reply,
+                             const DisplayContext& context) {
+  if (reply.smaller_size() > 0) out += "\nIt would start sooner with\n";
+  for (const api::SmallerRequest& smaller : reply.smaller())
+    out += "  " + smaller.options() + " instead of " + smaller.instead_of() + ": " +
+           when(smaller.start_time(), context) + "\n";
+}
+
+// Of a job that runs or is suspended: where, since when, until when.
+void append_run(std::string& out, const api::ExplainJobReply& reply, const DisplayContext& context) {
+  const JobRecord& job = reply.job();
+  out += "It runs on " + job.node_list() + " since " + moment(job.start_time(), context) + ".\n";
+  if (job.state() == JOB_SUSPENDED) out += "It is suspended: scontrol resume lets it go on.\n";
+  if (job.end_time() != 0) out += "Its time limit ends " + when(job.end_time(), context) + ".\n";
+  if (job.end_time() == 0) out += "It has no time limit.\n";
+  if (job.state() == JOB_RUNNING && reply.runs_of_all() > 0 && reply.end_time() != 0)
+    out += "Expected end: " + when(reply.end_time(), context) + ", " + evidence(reply) + ".\n";
+}
+
+// Whether it waits for its turn, so that others stand before it and a start can be expected.
+bool is_in_queue(const api::ExplainJobReply& reply) {
+  return reply.ahead() > 0 || reply.after_unlimited() || reply.start_time() != 0 || reply.jobs_size() > 0 ||
+         reply.job().reason() == WAIT_RESOURCES || reply.job().reason() == WAIT_PRIORITY;
+}
+
 // A script that could not be started has said nothing, and its exit code is not its own.
 bool never_ran(const JobRecord& job) {
   return job.reason() == FAIL_LAUNCH && (job.state() == JOB_FAILED || job.state() == JOB_CANCELLED);
@@ -283,12 +318,7 @@ std::string why_report(const api::ExplainJobReply& reply, const DisplayContext& 
   const JobRecord& job = reply.job();
   std::string out = heading(job, reply.task().empty() ? name_of(job) : reply.task());
   if (job.state() != JOB_PENDING) {
-    out += "It runs on " + job.node_list() + " since " + moment(job.start_time(), context) + ".\n";
-    if (job.state() == JOB_SUSPENDED) out += "It is suspended: scontrol resume lets it go on.\n";
-    if (job.end_time() != 0) out += "Its time limit ends " + when(job.end_time(), context) + ".\n";
-    if (job.end_time() == 0) out += "It has no time limit.\n";
-    if (job.state() == JOB_RUNNING && reply.runs_of_all() > 0 && reply.end_time() != 0)
-      out += "Expected end: " + when(reply.end_time(), context) + ", " + evidence(reply) + ".\n";
+    append_run(out, reply, context);
     return out;
   }
   out += waits_for(reply, context) + "\n";
@@ -298,16 +328,10 @@ std::string why_report(const api::ExplainJobReply& reply, const DisplayContext& 
     out += "\nNodes of its partition that take no jobs:\n";
     for (const std::string& node : reply.unavailable_nodes()) out += "  " + node + "\n";
   }
-  const bool in_queue = reply.ahead() > 0 || reply.after_unlimited() || reply.start_time() != 0 ||
-                        reply.jobs_size() > 0 || job.reason() == WAIT_RESOURCES ||
-                        job.reason() == WAIT_PRIORITY;
-  if (!in_queue) return out;
+  if (!is_in_queue(reply)) return out;
   append_jobs(out, reply, context);
   append_start(out, reply, context);
-  if (reply.smaller_size() > 0) out += "\nIt would start sooner with\n";
-  for (const api::SmallerRequest& smaller : reply.smaller())
-    out += "  " + smaller.options() + " instead of " + smaller.instead_of() + ": " +
-           when(smaller.start_time(), context) + "\n";
+  append_smaller_requests(out, reply, context);
   return out;
 }
 
