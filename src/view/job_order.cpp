@@ -92,94 +92,59 @@ constexpr JobSortKey by(std::string_view (*text)(const JobLine&)) {
   return {nullptr, text};
 }
 
+// As in squeue(1), --sort.
+constexpr struct {
+  char letter;
+  JobSortKey key;
+} kSortKeys[] = {
+    {'a', by(record_text<&JobRecord::account>)},
+    {'c', by(min_cpus)},
+    {'d', by(spec_number<&JobSpec::tmp_mib>)},
+    {'e', by(end)},
+    {'f', by(spec_text<&JobSpec::constraint>)},
+    {'g', by(record_text<&JobRecord::group_name>)},
+    {'i', by(array_id)},
+    {'j', by(name)},
+    {'k', by(spec_text<&JobSpec::comment>)},
+    {'l', by(record_number<&JobRecord::time_limit_minutes>)},
+    {'m', by(memory)},
+    {'n', by(spec_text<&JobSpec::node_list>)},
+    {'o', by(spec_text<&JobSpec::command>)},
+    {'p', by(priority)},
+    {'Q', by(record_number<&JobRecord::priority>)},
+    {'q', by(record_text<&JobRecord::qos>)},
+    {'r', by(reason)},
+    {'t', by(compact_state)},
+    {'u', by(record_text<&JobRecord::user_name>)},
+    {'v', by(spec_text<&JobSpec::reservation>)},
+    {'w', by(spec_text<&JobSpec::wckey>)},
+    {'x', by(spec_text<&JobSpec::exclude>)},
+    {'y', by(spec_number<&JobSpec::nice>)},
+    {'A', by(record_number<&JobRecord::job_id>)},
+    {'B', by(record_text<&JobRecord::batch_host>)},
+    {'C', by(record_number<&JobRecord::num_cpus>)},
+    {'D', by(record_number<&JobRecord::num_nodes>)},
+    {'F', by(family)},
+    {'G', by(record_number<&JobRecord::gid>)},
+    {'K', by(task)},
+    {'L', by(time_left)},
+    {'M', by(time_used)},
+    {'N', by(nodes)},
+    {'R', by(nodes)},
+    {'P', by(partition)},
+    {'S', by(start)},
+    {'T', by(state)},
+    {'U', by(record_number<&JobRecord::uid>)},
+    {'V', by(record_number<&JobRecord::submit_time>)},
+    {'W', by(spec_text<&JobSpec::licenses>)},
+    {'Z', by(spec_text<&JobSpec::work_dir>)},
+};
+
 }  // namespace
 
 std::optional<JobSortKey> job_sort_key(char letter) {
-  switch (letter) {
-    case 'a':
-      return by(record_text<&JobRecord::account>);
-    case 'c':
-      return by(min_cpus);
-    case 'd':
-      return by(spec_number<&JobSpec::tmp_mib>);
-    case 'e':
-      return by(end);
-    case 'f':
-      return by(spec_text<&JobSpec::constraint>);
-    case 'g':
-      return by(record_text<&JobRecord::group_name>);
-    case 'i':
-      return by(array_id);
-    case 'j':
-      return by(name);
-    case 'k':
-      return by(spec_text<&JobSpec::comment>);
-    case 'l':
-      return by(record_number<&JobRecord::time_limit_minutes>);
-    case 'm':
-      return by(memory);
-    case 'n':
-      return by(spec_text<&JobSpec::node_list>);
-    case 'o':
-      return by(spec_text<&JobSpec::command>);
-    case 'p':
-      return by(priority);
-    case 'Q':
-      return by(record_number<&JobRecord::priority>);
-    case 'q':
-      return by(record_text<&JobRecord::qos>);
-    case 'r':
-      return by(reason);
-    case 't':
-      return by(compact_state);
-    case 'u':
-      return by(record_text<&JobRecord::user_name>);
-    case 'v':
-      return by(spec_text<&JobSpec::reservation>);
-    case 'w':
-      return by(spec_text<&JobSpec::wckey>);
-    case 'x':
-      return by(spec_text<&JobSpec::exclude>);
-    case 'y':
-      return by(spec_number<&JobSpec::nice>);
-    case 'A':
-      return by(record_number<&JobRecord::job_id>);
-    case 'B':
-      return by(record_text<&JobRecord::batch_host>);
-    case 'C':
-      return by(record_number<&JobRecord::num_cpus>);
-    case 'D':
-      return by(record_number<&JobRecord::num_nodes>);
-    case 'F':
-      return by(family);
-    case 'G':
-      return by(record_number<&JobRecord::gid>);
-    case 'K':
-      return by(task);
-    case 'L':
-      return by(time_left);
-    case 'M':
-      return by(time_used);
-    case 'N':
-    case 'R':
-      return by(nodes);
-    case 'P':
-      return by(partition);
-    case 'S':
-      return by(start);
-    case 'T':
-      return by(state);
-    case 'U':
-      return by(record_number<&JobRecord::uid>);
-    case 'V':
-      return by(record_number<&JobRecord::submit_time>);
-    case 'W':
-      return by(spec_text<&JobSpec::licenses>);
-    case 'Z':
-      return by(spec_text<&JobSpec::work_dir>);
-    default:
-      break;
-  }
+  for (const auto& entry : kSortKeys)
+    if (entry.letter == letter) return entry.key;
   // Other fields are accepted, and order nothing.
   if (find_field(job_fields(), letter) != nullptr) return JobSortKey();
   return std::nullopt;
