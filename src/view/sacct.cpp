@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 
 #include "api/accounting.pb.h"
 #include "api/job_filter.pb.h"
@@ -20,7 +21,8 @@ namespace {
 bool overlaps(const std::optional<std::pair<uint32_t, uint32_t>>& range, uint32_t value) {
   return !range || (value >= range->first && value <= range->second);
 }
-bool listed(const std::vector<std::string>& wanted, const std::string& value) {
+template <typename Value>
+bool listed(const std::vector<Value>& wanted, const std::type_identity_t<Value>& value) {
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), value) != wanted.end();
 }
 // Each one wanted is a word of the expression.
@@ -80,56 +82,73 @@ bool names_job(const api::JobSelector& selector, const model::JobRecord& job) {
   return false;
 }
 
-// Whether the job was in one of the states at some time of the window, as sacct means it: [from, until), a
-// window of no length being one second long; but ends count up to the window's end.
-bool in_states(const model::JobRecord& job, const SacctQuestion& question) {
-  const int64_t from = question.from;
-  const int64_t given = question.until != 0 ? question.until : INT64_MAX;
-  const int64_t until = given == from ? from + 1 : given;
+// As sacct means it: [from, until), a window of no length being one second long.
+struct Window {
+  int64_t from, until;
+};
+
+Window window_of(const SacctQuestion& question) {
+  const int64_t until = question.until != 0 ? question.until : INT64_MAX;
+  return {question.from, until == question.from ? until + 1 : until};
+}
+
+// Whether the job was in the state at some time of the window; ends count up to the window's end.
+bool was_in_state(const model::JobRecord& job, model::JobState state, const Window& window) {
   const bool ended = is_finished(job.state());
   const int64_t started = job.state() == model::JOB_PENDING ? 0 : job.start_time();
-  for (model::JobState state : question.states) {
-    switch (state) {
-      case model::JOB_PENDING: {
-        const int64_t waited_until = started != 0 ? started : ended ? job.end_time() : INT64_MAX;
-        if (job.eligible_time() != 0 && job.eligible_time() < until && waited_until > from) return true;
-        break;
-      }
-      case model::JOB_RUNNING:
-        if (started != 0 && started < until && (!ended || job.end_time() > from)) return true;
-        break;
-      case model::JOB_SUSPENDED:
-        if (job.state() == model::JOB_SUSPENDED) return true;
-        break;
-      default:
-        if (job.state() == state && job.end_time() >= from && job.end_time() <= until) return true;
+  switch (state) {
+    case model::JOB_PENDING: {
+      const int64_t waited_until = started != 0 ? started : ended ? job.end_time() : INT64_MAX;
+      return job.eligible_time() != 0 && job.eligible_time() < window.until && waited_until > window.from;
     }
+    case model::JOB_RUNNING:
+      return started != 0 && started < window.until && (!ended || job.end_time() > window.from);
+    case model::JOB_SUSPENDED:
+      return job.state() == model::JOB_SUSPENDED;
+    default:
+      return job.state() == state && job.end_time() >= window.from && job.end_time() <= window.until;
   }
-  return false;
+}
+
+bool was_in_states(const model::JobRecord& job, const SacctQuestion& question) {
+  const Window window = window_of(question);
+  return std::any_of(question.states.begin(), question.states.end(),
+                     [&](model::JobState state) { return was_in_state(job, state, window); });
+}
+
+// --jobs was given, whole jobs or single steps.
+bool names_jobs(const SacctQuestion& question) {
+  return !question.jobs.empty() || !question.steps.empty();
+}
+
+bool is_named_whole(const model::JobRecord& job, const SacctQuestion& question) {
+  return std::any_of(question.jobs.begin(), question.jobs.end(),
+                     [&](const api::JobSelector& selector) { return names_job(selector, job); });
+}
+
+bool is_named(const model::JobRecord& job, const SacctQuestion& question) {
+  return is_named_whole(job, question) ||
+         std::any_of(question.steps.begin(), question.steps.end(),
+                     [&](const SacctStep& step) { return names_job(step.job, job); });
+}
+
+// What it asked for and was given, apart from states and times.
+bool has_wanted_attributes(const model::JobRecord& job, const SacctQuestion& question) {
+  return listed_any(question.partitions, job.partition()) && listed(question.names, job.spec().name()) &&
+         listed(question.wckeys, job.spec().wckey()) && listed(question.associations, "0") &&
+         has_constraints(job.spec().constraint(), question.constraints) &&
+         listed(question.accounts, job.account()) && listed(question.qos, job.qos()) &&
+         listed(question.reasons, job.reason()) && overlaps(question.num_nodes, job.num_nodes()) &&
+         overlaps(question.num_cpus, job.num_cpus()) &&
+         overlaps(question.time_limit, job.time_limit_minutes()) && on_nodes(job, question.nodes);
 }
 
 bool is_selected(const model::JobRecord& job, const SacctQuestion& question) {
-  if (!question.jobs.empty() || !question.steps.empty()) {
-    bool named = std::any_of(question.jobs.begin(), question.jobs.end(),
-                             [&](const api::JobSelector& selector) { return names_job(selector, job); }) ||
-                 std::any_of(question.steps.begin(), question.steps.end(),
-                             [&](const SacctStep& step) { return names_job(step.job, job); });
-    if (!named) return false;
-  }
-  if (!listed_any(question.partitions, job.partition()) || !listed(question.names, job.spec().name()) ||
-      !listed(question.wckeys, job.spec().wckey()) || !listed(question.associations, "0") ||
-      !has_constraints(job.spec().constraint(), question.constraints) ||
-      !listed(question.accounts, job.account()) || !listed(question.qos, job.qos()) ||
-      !on_nodes(job, question.nodes) || !overlaps(question.num_nodes, job.num_nodes()) ||
-      !overlaps(question.num_cpus, job.num_cpus()) ||
-      !overlaps(question.time_limit, job.time_limit_minutes()))
-    return false;
-  if (!question.reasons.empty() &&
-      std::find(question.reasons.begin(), question.reasons.end(), job.reason()) == question.reasons.end())
-    return false;
-  if (question.filter_states) return in_states(job, question);
+  const bool named = names_jobs(question);
+  if (named && !is_named(job, question)) return false;
+  if (!has_wanted_attributes(job, question)) return false;
+  if (question.filter_states) return was_in_states(job, question);
   // Without --jobs, what was never eligible (held, waiting for another job) is not shown.
-  const bool named = !question.jobs.empty() || !question.steps.empty();
   if (!named && job.eligible_time() == 0) return false;
   if (is_finished(job.state()) && job.end_time() < question.from) return false;
   return question.until == 0 || (named ? job.submit_time() : job.eligible_time()) < question.until;
@@ -137,9 +156,7 @@ bool is_selected(const model::JobRecord& job, const SacctQuestion& question) {
 
 bool is_selected(const model::StepRecord& step, const model::JobRecord& job, const SacctQuestion& question) {
   if (question.allocations_only) return false;
-  if (question.jobs.empty() && question.steps.empty()) return true;
-  for (const api::JobSelector& selector : question.jobs)
-    if (names_job(selector, job)) return true;
+  if (!names_jobs(question) || is_named_whole(job, question)) return true;
   for (const SacctStep& wanted : question.steps)
     if (names_job(wanted.job, job) && wanted.kind == step.kind() &&
         (wanted.kind != model::STEP_NORMAL || wanted.step_id == step.step_id()))
@@ -149,9 +166,7 @@ bool is_selected(const model::StepRecord& step, const model::JobRecord& job, con
 
 // Whether the job's own line belongs in the answer: not where only steps of it were named.
 bool shows_allocation(const model::JobRecord& job, const SacctQuestion& question) {
-  if (question.jobs.empty() && question.steps.empty()) return true;
-  return std::any_of(question.jobs.begin(), question.jobs.end(),
-                     [&](const api::JobSelector& selector) { return names_job(selector, job); });
+  return !names_jobs(question) || is_named_whole(job, question);
 }
 
 }  // namespace
