@@ -1,6 +1,8 @@
 #include "view/sinfo.h"
 
 #include <algorithm>
+#include <functional>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -78,68 +80,177 @@ bool is_selected(const NodeRecord& node, const SinfoOptions& options) {
                      });
 }
 
-struct Position {
+// A line, and where its partition and the first of its nodes stand in the configuration.
+struct PlacedLine {
+  NodeLine line;
   size_t partition = 0;
   size_t node = 0;
 };
 
-int compare_lines(char letter, bool natural, const NodeLine& left, const NodeLine& right,
-                  const Position& left_at, const Position& right_at) {
-  auto order = [](auto a, auto b) { return a < b ? -1 : b < a ? 1 : 0; };
-  auto number = [&](auto member) {
-    auto sum = [&](const NodeLine& line) {
-      return line.nodes.empty() ? decltype((line.nodes.front()->*member)())()
-                                : (line.nodes.front()->*member)();
-    };
-    return order(sum(left), sum(right));
-  };
-  switch (letter) {
-    case 'P':
-    case 'R':
-      return natural ? order(left_at.partition, right_at.partition)
-                     : order(left.partition->name(), right.partition->name());
-    case 't':
-    case 'T': {
-      auto rank = [](const NodeLine& line) {
-        return line.nodes.empty() ? 0 : state_order(sinfo_state(*line.nodes.front()));
-      };
-      return order(rank(left), rank(right));
-    }
-    case 'N':
-    case 'n':
-      return order(left_at.node, right_at.node);
-    case 'D':
-      return order(left.nodes.size(), right.nodes.size());
-    case 'c':
-      return number(&NodeRecord::cpus);
-    case 'd':
-      return number(&NodeRecord::tmp_disk_mib);
-    case 'e':
-      return number(&NodeRecord::free_memory_mib);
-    case 'm':
-      return number(&NodeRecord::memory_mib);
-    case 'w':
-      return number(&NodeRecord::weight);
-    case 'O':
-      return number(&NodeRecord::cpu_load);
-    case 'H':
-      return number(&NodeRecord::reason_time);
-    case 'E': {
-      auto reason = [](const NodeLine& line) {
-        return line.nodes.empty() ? std::string_view() : std::string_view(line.nodes.front()->reason());
-      };
-      return order(reason(left), reason(right));
-    }
-    case 'l':
-      return order(left.partition->max_time_minutes(), right.partition->max_time_minutes());
-    case 'a':
-      return order(left.partition->state(), right.partition->state());
-    case 'p':
-      return order(left.partition->priority_tier(), right.partition->priority_tier());
-    default:
-      return 0;
-  }
+template <typename Key>
+int order(const Key& left, const Key& right) {
+  return left < right ? -1 : right < left ? 1 : 0;
 }
+// Of a line, the first node counts; a line without nodes has the empty value.
+template <auto value>
+int by_node(const PlacedLine& left, const PlacedLine& right) {
+  using Value = std::decay_t<std::invoke_result_t<decltype(value), const NodeRecord&>>;
+  const auto of = [](const NodeLine& line) {
+    return line.nodes.empty() ? Value() : std::invoke(value, *line.nodes.front());
+  };
+  return order(of(left.line), of(right.line));
+}
+template <auto value>
+int by_partition(const PlacedLine& left, const PlacedLine& right) {
+  return order(std::invoke(value, *left.line.partition), std::invoke(value, *right.line.partition));
+}
+int by_partition_place(const PlacedLine& left, const PlacedLine& right) {
+  return order(left.partition, right.partition);
+}
+int by_node_place(const PlacedLine& left, const PlacedLine& right) {
+  return order(left.node, right.node);
+}
+int by_node_count(const PlacedLine& left, const PlacedLine& right) {
+  return order(left.line.nodes.size(), right.line.nodes.size());
+}
+int state_rank(const NodeRecord& node) {
+  return state_order(sinfo_state(node));
+}
+std::string_view reason(const NodeRecord& node) {
+  return node.reason();
+}
+
+using Compare = int (*)(const PlacedLine& left, const PlacedLine& right);
+
+// As in sinfo(1), --sort; other letters order nothing.
+constexpr struct {
+  char letter;
+  Compare compare;
+  Compare as_configured = nullptr;  // after a '#', where that differs
+} kSortKeys[] = {
+    {'P', by_partition<&PartitionRecord::name>, by_partition_place},
+    {'R', by_partition<&PartitionRecord::name>, by_partition_place},
+    {'t', by_node<state_rank>},
+    {'T', by_node<state_rank>},
+    {'N', by_node_place},
+    {'n', by_node_place},
+    {'D', by_node_count},
+    {'c', by_node<&NodeRecord::cpus>},
+    {'d', by_node<&NodeRecord::tmp_disk_mib>},
+    {'e', by_node<&NodeRecord::free_memory_mib>},
+    {'m', by_node<&NodeRecord::memory_mib>},
+    {'w', by_node<&NodeRecord::weight>},
+    {'O', by_node<&NodeRecord::cpu_load>},
+    {'H', by_node<&NodeRecord::reason_time>},
+    {'E', by_node<reason>},
+    {'l', by_partition<&PartitionRecord::max_time_minutes>},
+    {'a', by_partition<&PartitionRecord::state>},
+    {'p', by_partition<&PartitionRecord::priority_tier>},
+};
+
+struct SortTerm {
+  Compare compare;
+  bool descending;
+};
+
+std::vector<SortTerm> parse_sort(std::string_view sort) {
+  std::vector<SortTerm> terms;
+  bool descending = false;
+  bool as_configured = false;
+  for (char c : sort) {
+    if (c == ',' || c == '+' || c == '-' || c == '#') {
+      descending = c == '-' || (c == '#' && descending);
+      as_configured = c == '#';
+      continue;
+    }
+    for (const auto& key : kSortKeys)
+      if (key.letter == c)
+        terms.push_back(
+            {as_configured && key.as_configured != nullptr ? key.as_configured : key.compare, descending});
+    descending = as_configured = false;
+  }
+  return terms;
+}
+
+std::string_view sort_of(const SinfoOptions& options) {
+  if (options.sort) return *options.sort;
+  return options.list_reasons ? "-H" : options.node_oriented ? "N,#P" : "#P,-t";
+}
+
+void sort_lines(std::vector<PlacedLine>& lines, std::string_view sort) {
+  const std::vector<SortTerm> terms = parse_sort(sort);
+  std::stable_sort(lines.begin(), lines.end(), [&](const PlacedLine& left, const PlacedLine& right) {
+    for (const SortTerm& term : terms)
+      if (const int result = term.compare(left, right); result != 0)
+        return term.descending ? result > 0 : result < 0;
+    return false;
+  });
+}
+
+// Nodes go to the line that has the same values in all fields that are shown and tell nodes apart.
+class LineGroups {
+ public:
+  LineGroups(const SinfoOptions& options, const Table<NodeLine>& table, const DisplayContext& context)
+      : options_(options), context_(context) {
+    shows_partitions_ = table.shows("partition") || table.shows("partitionname");
+    for (const auto& field : node_fields()) {
+      if (!table.shows(field.name)) continue;
+      if (contains(kPartitionFields, field.name)) partition_fields_.push_back(&field);
+      if (contains(kNodeFields, field.name) || (options.exact && contains(kExactFields, field.name)))
+        node_fields_.push_back(&field);
+    }
+  }
+
+  void add(const PartitionRecord& partition, size_t place, std::span<const NodeRecord* const> nodes) {
+    const NodeLine without_nodes{&partition, {}};
+    const std::string partition_key = key_of(partition_fields_, without_nodes);
+    bool found = false;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      const NodeRecord& node = *nodes[n];
+      if (!contains(node.partitions(), partition.name()) || !is_selected(node, options_)) continue;
+      found = true;
+      NodeLine line{&partition, {&node}};
+      std::string key = partition_key + key_of(node_fields_, line);
+      if (options_.node_oriented) key += partition.name() + "\n" + node.name();
+      add(std::move(key), {std::move(line), place, n});
+    }
+    // A partition without such nodes has a line only where lines are of partitions.
+    if (found || options_.node_oriented || options_.list_reasons || !shows_partitions_) return;
+    add(partition_key, {without_nodes, place, nodes.size()});
+  }
+
+  std::vector<PlacedLine> take() { return std::move(lines_); }
+
+ private:
+  using Fields = std::vector<const TableField<NodeLine>*>;
+
+  std::string key_of(const Fields& fields, const NodeLine& line) const {
+    std::string key;
+    for (const auto* field : fields) {
+      field->append(line, context_, key);
+      key += '\n';
+    }
+    return key;
+  }
+
+  void add(std::string key, PlacedLine added) {
+    const auto [at, is_new] = line_by_key_.try_emplace(std::move(key), lines_.size());
+    if (is_new) {
+      lines_.push_back(std::move(added));
+      return;
+    }
+    std::vector<const NodeRecord*>& members = lines_[at->second].line.nodes;
+    for (const NodeRecord* node : added.line.nodes)
+      if (std::find(members.begin(), members.end(), node) == members.end()) members.push_back(node);
+  }
+
+  const SinfoOptions& options_;
+  const DisplayContext& context_;
+  Fields partition_fields_, node_fields_;
+  bool shows_partitions_ = false;
+  std::vector<PlacedLine> lines_;
+  std::unordered_map<std::string, size_t> line_by_key_;
+};
 
 }  // namespace
 
@@ -196,82 +307,19 @@ std::vector<NodeLine> node_lines(const SinfoOptions& options, const Table<NodeLi
                                  std::span<const NodeRecord* const> nodes,
                                  std::span<const PartitionRecord* const> partitions,
                                  const DisplayContext& context) {
-  std::vector<const TableField<NodeLine>*> partition_keys, node_keys;
-  for (const auto& field : node_fields()) {
-    if (!table.shows(field.name)) continue;
-    if (contains(kPartitionFields, field.name)) partition_keys.push_back(&field);
-    if (contains(kNodeFields, field.name) || (options.exact && contains(kExactFields, field.name)))
-      node_keys.push_back(&field);
-  }
-
-  std::vector<NodeLine> lines;
-  std::vector<Position> positions;
-  std::unordered_map<std::string, size_t> line_by_key;
+  LineGroups groups(options, table, context);
   for (size_t p = 0; p < partitions.size(); ++p) {
     const PartitionRecord& partition = *partitions[p];
     if (!options.partitions.empty() && !contains(options.partitions, partition.name())) continue;
     if (partition.hidden() && !options.all && options.partitions.empty()) continue;
-    NodeLine probe{&partition, {}};
-    std::string partition_key;
-    for (const auto* field : partition_keys) {
-      field->append(probe, context, partition_key);
-      partition_key += '\n';
-    }
-    bool found = false;
-    for (size_t n = 0; n < nodes.size(); ++n) {
-      const NodeRecord& node = *nodes[n];
-      if (!contains(node.partitions(), partition.name()) || !is_selected(node, options)) continue;
-      found = true;
-      probe.nodes = {&node};
-      std::string key = partition_key;
-      for (const auto* field : node_keys) {
-        field->append(probe, context, key);
-        key += '\n';
-      }
-      if (options.node_oriented) key += partition.name() + "\n" + node.name();
-      auto [at, added] = line_by_key.try_emplace(std::move(key), lines.size());
-      if (added) {
-        lines.push_back(probe);
-        positions.push_back({p, n});
-      } else {
-        std::vector<const NodeRecord*>& members = lines[at->second].nodes;
-        if (std::find(members.begin(), members.end(), &node) == members.end()) members.push_back(&node);
-      }
-    }
-    if (found || options.node_oriented || options.list_reasons) continue;
-    // A partition without such nodes has a line only where lines are of partitions.
-    if (!table.shows("partition") && !table.shows("partitionname")) continue;
-    if (line_by_key.try_emplace(std::move(partition_key), lines.size()).second) {
-      lines.push_back({&partition, {}});
-      positions.push_back({p, nodes.size()});
-    }
+    groups.add(partition, p, nodes);
   }
-
-  std::string_view sort = options.sort            ? std::string_view(*options.sort)
-                          : options.list_reasons  ? "-H"
-                          : options.node_oriented ? "N,#P"
-                                                  : "#P,-t";
-  std::vector<size_t> order(lines.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t left, size_t right) {
-    bool descending = false;
-    bool natural = false;
-    for (char c : sort) {
-      if (c == ',' || c == '+' || c == '-' || c == '#') {
-        descending = c == '-' || (c == '#' && descending);
-        natural = c == '#';
-        continue;
-      }
-      int result = compare_lines(c, natural, lines[left], lines[right], positions[left], positions[right]);
-      if (result != 0) return descending ? result > 0 : result < 0;
-      descending = natural = false;
-    }
-    return false;
-  });
-  std::vector<NodeLine> sorted;
-  sorted.reserve(lines.size());
-  for (size_t at : order) sorted.push_back(std::move(lines[at]));
-  return sorted;
+  std::vector<PlacedLine> placed = groups.take();
+  sort_lines(placed, sort_of(options));
+  std::vector<NodeLine> lines;
+  lines.reserve(placed.size());
+  for (PlacedLine& one : placed) lines.push_back(std::move(one.line));
+  return lines;
 }
 
 }  // namespace minke::view

@@ -191,6 +191,24 @@ TEST_F(Sinfo, LongPartitionNamesWidenTheirColumn) {
             "gpubase_bycore_b1    up    3:00:00      1  alloc n1\n");
 }
 
+TEST_F(Sinfo, SortsAsAsked) {
+  partitions_[1].set_name("batch");  // comes first by its name, not in the configuration
+  nodes_[0].set_partitions(1, "batch");
+  nodes_[1].set_partitions(1, "batch");
+  SinfoOptions options;
+  options.no_header = true;
+  options.format = "%R %N %t";
+  const auto sorted = [&](const char* sort) {
+    options.sort = sort;
+    return listing(options);
+  };
+  EXPECT_EQ(sorted("P,N"), "batch n1 alloc\nbatch n2 mix\nmain n1 alloc\nmain n2 mix\nmain n3 drain\n");
+  EXPECT_EQ(sorted("#P,-N"), "main n3 drain\nmain n2 mix\nmain n1 alloc\nbatch n2 mix\nbatch n1 alloc\n");
+  EXPECT_EQ(sorted("-#P,N"), "batch n1 alloc\nbatch n2 mix\nmain n1 alloc\nmain n2 mix\nmain n3 drain\n");
+  EXPECT_EQ(sorted("-E,c,P,n"), "main n3 drain\nbatch n1 alloc\nbatch n2 mix\nmain n1 alloc\nmain n2 mix\n");
+  EXPECT_EQ(sorted("z,l,-p,N"), "batch n1 alloc\nbatch n2 mix\nmain n1 alloc\nmain n2 mix\nmain n3 drain\n");
+}
+
 TEST_F(Sinfo, UnknownFieldsAndStates) {
   EXPECT_EQ(formatted("%!|%P"), "%!|main*\n%!|short\n");
   EXPECT_EQ(problems_, std::vector<std::string>{"!"});
