@@ -1,8 +1,10 @@
 // sdiag, sprio, sshare, sstat and sreport: the lines of a real Slurm 22.05, from the same numbers.
 #include <gtest/gtest.h>
 
+#include "api/accounts.pb.h"
 #include "api/diagnostics.pb.h"
 #include "api/step_usage.pb.h"
+#include "model/accounts.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
@@ -160,6 +162,56 @@ TEST(Sshare, HasSlurmsColumnsAndTree) {
       "GrpTRESMins       GrpTRESRaw        ID                LevelFS          \n"));
 }
 
+// root has two accounts, a with three shares and b with one; a has two users, one of whom takes part as his
+// account does.
+api::AccountsReply fair_tree() {
+  api::AccountsReply tree;
+  const auto add = [&](uint32_t id, const char* account, const char* parent, const char* user,
+                       uint32_t shares, double used) {
+    model::AssociationRecord& one = *tree.add_associations();
+    one.set_id(id);
+    one.set_account(account);
+    one.set_parent_account(parent);
+    one.set_user(user);
+    one.set_shares(shares);
+    tree.add_usage()->set_raw(used);
+    tree.add_running();
+    tree.add_fair_share(0.5);
+  };
+  add(1, "root", "", "", 1, 800);
+  add(2, "a", "root", "", 3, 600);
+  add(3, "a", "", "ann", 1, 600);
+  add(4, "a", "", "bob", 0x7fffffff, 0);
+  add(5, "b", "root", "", 1, 200);
+  model::TresSeconds& running = *tree.mutable_running(2)->add_tres();
+  running.set_name("cpu");
+  running.set_seconds(120);
+  return tree;
+}
+
+std::string share_tree(const ShareWanted& wanted) {
+  auto columns = parse_print_format(
+      share_fields(), "account,user,rawshares,normshares,rawusage,effectv,fairshare,levelfs,tresrunmins%99");
+  std::deque<ShareUsage> usage;
+  std::string out;
+  for (const ShareLine& line : share_tree_lines(fair_tree(), wanted, usage))
+    append_print_line<ShareField>(*columns, PrintLayout::kParsable2, "|", line, DisplayContext(), out);
+  return out;
+}
+
+TEST(Sshare, TreeOfAccounts) {
+  constexpr const char* kRest = ",mem=0,energy=0,node=0,billing=";
+  const std::string idle = std::string("cpu=0") + kRest + "0,fs/disk=0,vmem=0,pages=0,gres/gpu=0\n";
+  const std::string busy = std::string("cpu=2") + kRest + "2,fs/disk=0,vmem=0,pages=0,gres/gpu=0\n";
+  EXPECT_EQ(share_tree({}), "root|||0.000000|800|1.000000|||" + idle +
+                                " a||3|0.750000|600|0.750000||1.000000|" + idle +
+                                "  a|ann|1|0.500000|600|1.000000|0.500000|0.500000|" + busy +
+                                "  a|bob|parent|0.500000|0|0.000000|0.500000|inf|" + idle +
+                                " b||1|0.250000|200|0.250000||1.000000|" + idle);
+  EXPECT_EQ(share_tree({.accounts = {"a"}, .users = {"bob"}, .users_only = true}),
+            "a|bob|parent|0.500000|0|0.000000|0.500000|inf|" + idle);
+}
+
 TEST(Sshare, UsageDecaysByHalfAWeek) {
   model::JobRecord job = test::job(1, "x", model::JOB_COMPLETE);
   job.set_num_cpus(4);
@@ -295,6 +347,35 @@ TEST_F(Sreport, AccountsAndUsers) {
   options_.tres = {Tres::kCpu, Tres::kNode};
   options_.accounts = {"root"};
   EXPECT_EQ(print(Report::kUserUtilizationByAccount), "root|cpu|120\nroot|node|60\n");
+}
+
+TEST_F(Sreport, WckeysAndUsers) {
+  options_.layout = PrintLayout::kParsable2;
+  options_.no_header = true;
+  jobs_[0].mutable_spec()->set_wckey("w");
+  EXPECT_EQ(print(Report::kUserUtilizationByWckey), "minke|root|root||30\nminke|root|root|w|120\n");
+  EXPECT_EQ(print(Report::kWckeyUtilizationByUser), "minke||root|root|30\nminke|w|root|root|120\n");
+  EXPECT_EQ(print(Report::kReservationUtilization), "");
+  options_.top_count = 1;
+  EXPECT_EQ(print(Report::kTopUsage), "minke|root|root|root|120|0\n");
+}
+
+TEST_F(Sreport, AmountsInEachUnit) {
+  options_.layout = PrintLayout::kParsable2;
+  options_.no_header = true;
+  options_.format = "Used";
+  options_.accounts = {"root"};
+  const auto used = [&](ReportUnit unit) {
+    options_.unit = unit;
+    return print(Report::kUserUtilizationByAccount);
+  };
+  EXPECT_EQ(used(ReportUnit::kSeconds), "7200\n");
+  EXPECT_EQ(used(ReportUnit::kMinutes), "120\n");
+  EXPECT_EQ(used(ReportUnit::kHours), "2\n");
+  EXPECT_EQ(used(ReportUnit::kPercent), "12.50%\n");
+  EXPECT_EQ(used(ReportUnit::kSecondsPercent), "7200(12.50%)\n");
+  EXPECT_EQ(used(ReportUnit::kMinutesPercent), "120(12.50%)\n");
+  EXPECT_EQ(used(ReportUnit::kHoursPercent), "2(12.50%)\n");
 }
 
 TEST_F(Sreport, SizesOfJobs) {

@@ -29,34 +29,21 @@ struct RowContext {
 };
 using Field = PrintField<Row, RowContext>;
 
+// In which unit seconds stand, and whether their share does; by ReportUnit.
+constexpr struct {
+  double divisor;  // 0: the share alone
+  bool with_share;
+} kUnits[] = {{1, false}, {60, false}, {3600, false}, {0, true}, {1, true}, {60, true}, {3600, true}};
+
 void append_amount(std::string& out, double seconds, double total, ReportUnit unit) {
-  const double percent = total == 0 ? 0 : 100 * seconds / total;
-  const auto whole = [&](double divisor) {
-    return fmt::format("{:.0f}", std::floor(seconds / divisor + 1e-9));
-  };
-  switch (unit) {
-    case ReportUnit::kSeconds:
-      out += whole(1);
-      break;
-    case ReportUnit::kMinutes:
-      out += whole(60);
-      break;
-    case ReportUnit::kHours:
-      out += whole(3600);
-      break;
-    case ReportUnit::kPercent:
-      out += fmt::format("{:.2f}%", percent);
-      break;
-    case ReportUnit::kSecondsPercent:
-      out += fmt::format("{}({:.2f}%)", whole(1), percent);
-      break;
-    case ReportUnit::kMinutesPercent:
-      out += fmt::format("{}({:.2f}%)", whole(60), percent);
-      break;
-    case ReportUnit::kHoursPercent:
-      out += fmt::format("{}({:.2f}%)", whole(3600), percent);
-      break;
+  const auto [divisor, with_share] = kUnits[static_cast<size_t>(unit)];
+  const std::string share = fmt::format("{:.2f}%", total == 0 ? 0 : 100 * seconds / total);
+  if (divisor == 0) {
+    out += share;
+    return;
   }
+  out += fmt::format("{:.0f}", std::floor(seconds / divisor + 1e-9));
+  if (with_share) out += "(" + share + ")";
 }
 
 template <double Row::*amount>
@@ -167,21 +154,47 @@ bool Tally::selects(const model::JobRecord& job) const {
                               [&](const std::string& host) { return listed(options_.nodes, host); });
 }
 
+double Tally::overlap(int64_t from, int64_t until) const {
+  return static_cast<double>(
+      std::max<int64_t>(0, std::min({until, options_.end, now_}) - std::max(from, options_.start)));
+}
+
+void Tally::add_wait(const model::JobRecord& job, bool started, const TresSeconds& rates) {
+  if (job.eligible_time() == 0) return;
+  const int64_t until = started ? job.start_time() : is_finished(job.state()) ? job.end_time() : now_;
+  const double seconds = overlap(job.eligible_time(), until);
+  for (size_t i = 0; i < rates.size(); ++i) planned_[i] += rates[i] * seconds;
+}
+
+void Tally::add_size(const model::JobRecord& job, double seconds) {
+  Sizes& sizes = sizes_[options_.report == Report::kJobSizesByWckey ? job.spec().wckey() : account_of(job)];
+  sizes.columns.resize(options_.grouping.size() + 1);
+  const auto column = static_cast<size_t>(
+      std::upper_bound(options_.grouping.begin(), options_.grouping.end(), job.num_cpus()) -
+      options_.grouping.begin());
+  sizes.columns[column] += options_.print_job_count ? 1 : seconds * job.num_cpus();
+}
+
+Tally::Key Tally::key_of(const model::JobRecord& job) const {
+  switch (options_.report) {
+    case Report::kUserUtilizationByAccount:
+      return {job.user_name(), account_of(job)};
+    case Report::kTopUsage:
+      return {job.user_name(), options_.group_accounts ? std::string() : account_of(job)};
+    case Report::kUserUtilizationByWckey:
+      return {job.user_name(), job.spec().wckey()};
+    case Report::kWckeyUtilizationByUser:
+      return {job.spec().wckey(), job.user_name()};
+    default:
+      return {account_of(job), job.user_name()};
+  }
+}
+
 void Tally::add(const model::JobRecord& job) {
   if (!selects(job)) return;
-  const auto overlap = [&](int64_t from, int64_t until) {
-    return static_cast<double>(
-        std::max<int64_t>(0, std::min({until, options_.end, now_}) - std::max(from, options_.start)));
-  };
   const TresSeconds rates = rates_of(job);
   const bool started = job.state() != model::JOB_PENDING && job.start_time() != 0;
-  if (job.eligible_time() != 0) {
-    const int64_t waited_until = started                    ? job.start_time()
-                                 : is_finished(job.state()) ? job.end_time()
-                                                            : now_;
-    for (size_t i = 0; i < rates.size(); ++i)
-      planned_[i] += rates[i] * overlap(job.eligible_time(), waited_until);
-  }
+  add_wait(job, started, rates);
   if (!started) return;
   const int64_t ended = is_finished(job.state()) ? job.end_time() : now_;
   const double seconds =
@@ -189,36 +202,105 @@ void Tally::add(const model::JobRecord& job) {
   if (seconds == 0 &&
       !(options_.print_job_count && ended >= options_.start && job.start_time() < options_.end))
     return;
-  if (reports_sizes(options_.report)) {
-    Sizes& sizes = sizes_[options_.report == Report::kJobSizesByWckey ? job.spec().wckey() : account_of(job)];
-    sizes.columns.resize(options_.grouping.size() + 1);
-    const auto column = static_cast<size_t>(
-        std::upper_bound(options_.grouping.begin(), options_.grouping.end(), job.num_cpus()) -
-        options_.grouping.begin());
-    sizes.columns[column] += options_.print_job_count ? 1 : seconds * job.num_cpus();
-    return;
-  }
-  Key key;
-  switch (options_.report) {
-    case Report::kUserUtilizationByAccount:
-      key = {job.user_name(), account_of(job)};
-      break;
-    case Report::kTopUsage:
-      key = {job.user_name(), options_.group_accounts ? std::string() : account_of(job)};
-      break;
-    case Report::kUserUtilizationByWckey:
-      key = {job.user_name(), job.spec().wckey()};
-      break;
-    case Report::kWckeyUtilizationByUser:
-      key = {job.spec().wckey(), job.user_name()};
-      break;
-    default:
-      key = {account_of(job), job.user_name()};
-  }
-  TresSeconds& used = used_[key];
+  if (reports_sizes(options_.report)) return add_size(job, seconds);
+  TresSeconds& used = used_[key_of(job)];
   for (size_t i = 0; i < rates.size(); ++i) {
     used[i] += rates[i] * seconds;
     allocated_[i] += rates[i] * seconds;
+  }
+}
+
+// The lines of a report under its columns: one for each TRES of each row.
+class Tally::Lines {
+ public:
+  Lines(const Tally& tally, const ClusterSize& cluster, const std::vector<PrintColumn<Field>>& columns,
+        std::string& out)
+      : tally_(tally), columns_(columns), context_{tally.options_, cluster.name}, out_(out) {
+    const ReportOptions& options = tally.options_;
+    tres_ = options.tres.empty() ? std::vector{Tres::kCpu} : options.tres;
+    const auto window =
+        static_cast<double>(std::max<int64_t>(0, std::min(options.end, tally.now_) - options.start));
+    rates_ = rates_of(cluster);
+    for (size_t i = 0; i < rates_.size(); ++i) capacity_[i] = rates_[i] * window;
+  }
+
+  void cluster();
+  void accounts_and_users();
+  void users();  // or their wckeys
+
+ private:
+  void print(const Row& row) {
+    append_print_line<Field>(columns_, tally_.options_.layout, "|", row, context_, out_);
+  }
+  void print(Row row, const TresSeconds& used) {
+    for (Tres tres : tres_) {
+      const auto i = static_cast<size_t>(tres);
+      row.tres = kTresNames[i];
+      row.used = used[i];
+      row.total = capacity_[i];
+      print(row);
+    }
+  }
+
+  const Tally& tally_;
+  const std::vector<PrintColumn<Field>>& columns_;
+  RowContext context_;
+  std::string& out_;
+  std::vector<Tres> tres_;
+  TresSeconds rates_{};     // what the cluster has
+  TresSeconds capacity_{};  // what it had within the window
+};
+
+void Tally::Lines::cluster() {
+  for (Tres tres : tres_) {
+    const auto i = static_cast<size_t>(tres);
+    if (tres != Tres::kCpu && rates_[i] == 0 && tally_.allocated_[i] == 0) continue;
+    Row row;
+    row.tres = kTresNames[i];
+    row.reported = row.total = capacity_[i];
+    row.allocated = std::min(tally_.allocated_[i], row.reported);
+    const double left = row.reported - row.allocated;
+    // What waits could have had only what was free.
+    row.planned = tres == Tres::kCpu ? std::min(tally_.planned_[i], left) : 0;
+    row.idle = left - row.planned;
+    print(row);
+  }
+}
+
+void Tally::Lines::accounts_and_users() {
+  std::map<std::string, TresSeconds> of_account;
+  for (const auto& [key, used] : tally_.used_)
+    for (size_t i = 0; i < used.size(); ++i) of_account[key.first][i] += used[i];
+  for (const auto& [account, total] : of_account) {
+    Row row;
+    row.account = account;
+    print(row, total);
+    for (const auto& [key, used] : tally_.used_) {
+      if (key.first != account) continue;
+      row.login = key.second;
+      row.proper = proper_name(key.second);
+      print(row, used);
+    }
+  }
+}
+
+void Tally::Lines::users() {
+  const ReportOptions& options = tally_.options_;
+  std::vector<std::pair<Key, TresSeconds>> lines(tally_.used_.begin(), tally_.used_.end());
+  if (options.report == Report::kTopUsage) {
+    const auto i = static_cast<size_t>(tres_.front());
+    std::stable_sort(lines.begin(), lines.end(),
+                     [&](const auto& left, const auto& right) { return left.second[i] > right.second[i]; });
+    if (lines.size() > options.top_count) lines.resize(options.top_count);
+  }
+  const bool wckey_first = options.report == Report::kWckeyUtilizationByUser;
+  const bool with_wckeys = wckey_first || options.report == Report::kUserUtilizationByWckey;
+  for (const auto& [key, used] : lines) {
+    Row row;
+    row.login = wckey_first ? key.second : key.first;
+    row.proper = proper_name(row.login);
+    (with_wckeys ? row.wckey : row.account) = wckey_first ? key.first : key.second;
+    print(row, used);
   }
 }
 
@@ -235,70 +317,18 @@ Result<std::string> Tally::print(const ClusterSize& cluster) const {
     if (both && column.field->fit == kSpill && column.width == column.field->width) column.width += 9;
   if (!options_.no_header) append_print_header<Field>(*columns, options_.layout, "|", out);
 
-  const RowContext context{options_, cluster.name};
-  const TresSeconds rates = rates_of(cluster);
-  const auto window =
-      static_cast<double>(std::max<int64_t>(0, std::min(options_.end, now_) - options_.start));
-  const std::vector<Tres> all = options_.tres.empty() ? std::vector{Tres::kCpu} : options_.tres;
-  const auto print_row = [&](Row row, const TresSeconds& used) {
-    for (Tres tres : all) {
-      const auto i = static_cast<size_t>(tres);
-      row.tres = kTresNames[i];
-      row.used = used[i];
-      row.total = rates[i] * window;
-      append_print_line<Field>(*columns, options_.layout, "|", row, context, out);
-    }
-  };
-  if (options_.report == Report::kReservationUtilization) return out;
-  if (options_.report == Report::kClusterUtilization) {
-    for (Tres tres : all) {
-      const auto i = static_cast<size_t>(tres);
-      if (tres != Tres::kCpu && rates[i] == 0 && allocated_[i] == 0) continue;
-      Row row;
-      row.tres = kTresNames[i];
-      row.reported = row.total = rates[i] * window;
-      row.allocated = std::min(allocated_[i], row.reported);
-      const double left = row.reported - row.allocated;
-      // What waits could have had only what was free.
-      row.planned = tres == Tres::kCpu ? std::min(planned_[i], left) : 0;
-      row.idle = left - row.planned;
-      append_print_line<Field>(*columns, options_.layout, "|", row, context, out);
-    }
-    return out;
-  }
-  if (options_.report == Report::kAccountUtilizationByUser) {
-    std::map<std::string, TresSeconds> of_account;
-    for (const auto& [key, used] : used_)
-      for (size_t i = 0; i < used.size(); ++i) of_account[key.first][i] += used[i];
-    for (const auto& [account, total] : of_account) {
-      Row row;
-      row.account = account;
-      print_row(row, total);
-      for (const auto& [key, used] : used_) {
-        if (key.first != account) continue;
-        row.login = key.second;
-        row.proper = proper_name(key.second);
-        print_row(row, used);
-      }
-    }
-    return out;
-  }
-  std::vector<std::pair<Key, TresSeconds>> lines(used_.begin(), used_.end());
-  if (options_.report == Report::kTopUsage) {
-    const auto i = static_cast<size_t>(all.front());
-    std::stable_sort(lines.begin(), lines.end(),
-                     [&](const auto& left, const auto& right) { return left.second[i] > right.second[i]; });
-    if (lines.size() > options_.top_count) lines.resize(options_.top_count);
-  }
-  for (const auto& [key, used] : lines) {
-    Row row;
-    const bool by_wckey = options_.report == Report::kWckeyUtilizationByUser;
-    row.login = by_wckey ? key.second : key.first;
-    row.proper = proper_name(row.login);
-    (options_.report == Report::kUserUtilizationByWckey ? row.wckey
-     : by_wckey                                         ? row.wckey
-                                                        : row.account) = by_wckey ? key.first : key.second;
-    print_row(row, used);
+  Lines lines(*this, cluster, *columns, out);
+  switch (options_.report) {
+    case Report::kReservationUtilization:
+      break;
+    case Report::kClusterUtilization:
+      lines.cluster();
+      break;
+    case Report::kAccountUtilizationByUser:
+      lines.accounts_and_users();
+      break;
+    default:
+      lines.users();
   }
   return out;
 }

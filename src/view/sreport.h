@@ -87,7 +87,13 @@ class Tally {
     std::vector<double> columns;
   };
 
+  class Lines;
+
   bool selects(const model::JobRecord& job) const;
+  double overlap(int64_t from, int64_t until) const;  // s of it within the window
+  void add_wait(const model::JobRecord& job, bool started, const TresSeconds& rates);
+  void add_size(const model::JobRecord& job, double seconds);
+  Key key_of(const model::JobRecord& job) const;
   std::string print_sizes(const ClusterSize& cluster) const;
 
   const ReportOptions& options_;

@@ -19,6 +19,8 @@ namespace {
 using Line = ShareLine;
 using Context = DisplayContext;
 
+constexpr uint32_t kSharesOfParent = 0x7fffffff;
+
 bool is_user(const Line& line) {
   return !line.user.empty();
 }
@@ -47,9 +49,9 @@ void id(const Line& line, const Context&, std::string& out) {
 }
 void raw_shares(const Line& line, const Context&, std::string& out) {
   if (line.rank) {
-    out += line.rank->id == 1                ? ""
-           : line.rank->shares == 0x7fffffff ? "parent"
-                                             : std::to_string(line.rank->shares);
+    out += line.rank->id == 1                     ? ""
+           : line.rank->shares == kSharesOfParent ? "parent"
+                                                  : std::to_string(line.rank->shares);
   } else if (is_user(line)) {
     out += '1';
   }
@@ -111,6 +113,90 @@ constexpr ShareField kFields[] = {
     {"User", 10, kPlus, user},
 };
 
+// The fair tree of the reply: who stands below whom, and what share each has of its level. An association
+// goes by its place in the reply.
+class ShareTree {
+ public:
+  explicit ShareTree(const api::AccountsReply& reply) : reply_(reply) {
+    for (int i = 0; i < reply.associations_size(); ++i)
+      if (reply.associations(i).user().empty()) account_places_[reply.associations(i).account()] = i;
+    shares_below_.resize(static_cast<size_t>(reply.associations_size()));
+    for (int i = 0; i < reply.associations_size(); ++i)
+      if (const int parent = parent_of(i); parent >= 0)
+        shares_below_[static_cast<size_t>(parent)] += weight(i);
+  }
+
+  // What the line of the association shows; its names and usage aside.
+  int depth(int place) const {
+    int depth = 0;
+    for (int above = parent_of(place); above >= 0; above = parent_of(above)) ++depth;
+    return depth;
+  }
+  double norm_shares(int place) const {
+    const int parent = parent_of(place);
+    if (parent < 0) return 0;
+    const double all = shares_below_[static_cast<size_t>(parent)];
+    return all > 0 ? weight(place) / all : 0;
+  }
+  double norm_usage(int place) const {
+    return whole_usage() > 0 ? reply_.usage(place).raw() / whole_usage() : 0;
+  }
+  ShareRank rank(int place) const {
+    const model::AssociationRecord& one = reply_.associations(place);
+    ShareRank rank;
+    rank.id = one.id();
+    rank.shares = shares(place);
+    rank.effective_usage = effective_usage(place);
+    const double share = norm_shares(place);
+    rank.level = share == 0 ? 0 : rank.effective_usage == 0 ? INFINITY : share / rank.effective_usage;
+    if (!one.user().empty()) rank.factor = reply_.fair_share(place);
+    return rank;
+  }
+
+ private:
+  int parent_of(int place) const {  // -1: none
+    const model::AssociationRecord& one = reply_.associations(place);
+    const auto found = account_places_.find(one.user().empty() ? one.parent_account() : one.account());
+    return found == account_places_.end() || found->second == place ? -1 : found->second;
+  }
+  uint32_t shares(int place) const {
+    return reply_.shares_size() > place ? reply_.shares(place) : reply_.associations(place).shares();
+  }
+  // One that takes part as its parent does counts as one share.
+  uint32_t weight(int place) const { return shares(place) == kSharesOfParent ? 1 : shares(place); }
+  double whole_usage() const { return reply_.usage_size() > 0 ? reply_.usage(0).raw() : 0; }
+  double effective_usage(int place) const {
+    const int parent = parent_of(place);
+    if (parent < 0) return whole_usage() == 0 ? 0 : 1;
+    const double above = reply_.usage(parent).raw();
+    return above > 0 ? reply_.usage(place).raw() / above : 0;
+  }
+
+  const api::AccountsReply& reply_;
+  std::unordered_map<std::string, int> account_places_;
+  std::vector<double> shares_below_;
+};
+
+ShareUsage usage_of(const api::AccountsReply& reply, int place) {
+  ShareUsage used;
+  used.cpu_seconds = reply.usage(place).raw();
+  for (const model::TresSeconds& left : reply.running(place).tres()) {
+    if (left.name() == "cpu") used.cpu_minutes = left.seconds() / 60;
+    if (left.name() == "mem") used.memory_minutes = left.seconds() / 60;
+    if (left.name() == "node") used.node_minutes = left.seconds() / 60;
+    if (left.name() == "gres/gpu") used.gpu_minutes = left.seconds() / 60;
+  }
+  return used;
+}
+
+bool is_wanted(const model::AssociationRecord& association, const ShareWanted& wanted) {
+  const auto listed = [](const std::vector<std::string>& list, const std::string& name) {
+    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+  };
+  if (!listed(wanted.accounts, association.account())) return false;
+  return association.user().empty() ? !wanted.users_only : listed(wanted.users, association.user());
+}
+
 }  // namespace
 
 void ShareUsage::add(const model::JobRecord& job, int64_t now) {
@@ -145,69 +231,20 @@ std::vector<ShareLine> share_lines(const std::string& user, const ShareUsage& us
   return lines;
 }
 
-std::vector<ShareLine> share_tree_lines(const api::AccountsReply& tree, const ShareWanted& wanted,
+std::vector<ShareLine> share_tree_lines(const api::AccountsReply& reply, const ShareWanted& wanted,
                                         std::deque<ShareUsage>& usage) {
-  const auto listed = [](const std::vector<std::string>& list, const std::string& name) {
-    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
-  };
-  std::unordered_map<std::string, int> account_places;
-  for (int i = 0; i < tree.associations_size(); ++i) {
-    if (tree.associations(i).user().empty()) account_places[tree.associations(i).account()] = i;
-  }
-  const auto parent_of = [&](int place) {
-    const model::AssociationRecord& one = tree.associations(place);
-    const auto found = account_places.find(one.user().empty() ? one.parent_account() : one.account());
-    return found == account_places.end() || found->second == place ? -1 : found->second;
-  };
-  std::vector<double> shares_below(static_cast<size_t>(tree.associations_size()), 0);
-  constexpr uint32_t kAsParent = 0x7fffffff;
-  const auto shares_of = [&](int place) {
-    const uint32_t shares =
-        tree.shares_size() > place ? tree.shares(place) : tree.associations(place).shares();
-    return shares == kAsParent ? 1u : shares;
-  };
-  for (int i = 0; i < tree.associations_size(); ++i) {
-    if (const int parent = parent_of(i); parent >= 0)
-      shares_below[static_cast<size_t>(parent)] += shares_of(i);
-  }
-  const double whole = tree.usage_size() > 0 ? tree.usage(0).raw() : 0;
+  const ShareTree tree(reply);
   std::vector<ShareLine> lines;
-  for (int i = 0; i < tree.associations_size(); ++i) {
-    const model::AssociationRecord& one = tree.associations(i);
-    const int parent = parent_of(i);
-    if (!listed(wanted.accounts, one.account())) continue;
-    if (one.user().empty() ? wanted.users_only : !listed(wanted.users, one.user())) continue;
-    ShareUsage& used = usage.emplace_back();
-    used.cpu_seconds = tree.usage(i).raw();
-    for (const model::TresSeconds& left : tree.running(i).tres()) {
-      if (left.name() == "cpu") used.cpu_minutes = left.seconds() / 60;
-      if (left.name() == "mem") used.memory_minutes = left.seconds() / 60;
-      if (left.name() == "node") used.node_minutes = left.seconds() / 60;
-      if (left.name() == "gres/gpu") used.gpu_minutes = left.seconds() / 60;
-    }
-    int depth = 0;
-    for (int above = parent; above >= 0; above = parent_of(above)) ++depth;
-    ShareLine& line = lines.emplace_back();
-    line.account = std::string(wanted.users_only ? 0 : static_cast<size_t>(depth), ' ') + one.account();
-    line.user = one.user();
-    line.usage = &used;
-    ShareRank rank;
-    rank.id = one.id();
-    rank.shares = tree.shares_size() > i ? tree.shares(i) : one.shares();
-    rank.effective_usage = 1;
-    if (parent >= 0) {
-      const double all = shares_below[static_cast<size_t>(parent)], above = tree.usage(parent).raw();
-      line.norm_shares = all > 0 ? shares_of(i) / all : 0;
-      rank.effective_usage = above > 0 ? used.cpu_seconds / above : 0;
-    } else if (whole == 0) {
-      rank.effective_usage = 0;
-    }
-    line.norm_usage = whole > 0 ? used.cpu_seconds / whole : 0;
-    rank.level = line.norm_shares == 0       ? 0
-                 : rank.effective_usage == 0 ? INFINITY
-                                             : line.norm_shares / rank.effective_usage;
-    if (!one.user().empty()) rank.factor = tree.fair_share(i);
-    line.rank = rank;
+  for (int i = 0; i < reply.associations_size(); ++i) {
+    const model::AssociationRecord& one = reply.associations(i);
+    if (!is_wanted(one, wanted)) continue;
+    const auto indentation = static_cast<size_t>(wanted.users_only ? 0 : tree.depth(i));
+    lines.push_back({.account = std::string(indentation, ' ') + one.account(),
+                     .user = one.user(),
+                     .usage = &usage.emplace_back(usage_of(reply, i)),
+                     .norm_shares = tree.norm_shares(i),
+                     .norm_usage = tree.norm_usage(i),
+                     .rank = tree.rank(i)});
   }
   return lines;
 }
