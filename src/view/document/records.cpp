@@ -80,6 +80,29 @@ void describe_resources(Document& document, const JobRecord& job) {
   document.end();
 }
 
+void describe_gres_detail(Document& document, const JobRecord& job) {
+  document.begin_array("gres_detail");
+  for (const model::NodeAllocation& node : job.nodes())
+    if (!node.gres().empty())
+      document.text(text::format_gres_allocation(
+          std::vector<model::GresAllocation>(node.gres().begin(), node.gres().end())));
+  document.end();
+}
+
+void describe_job_states(Document& document, const JobRecord& job) {
+  if (!job.configuring()) return describe_states(document, "job_state", job.state(), job.completing());
+  document.begin_array("job_state");
+  for (const char* word : {"RUNNING", "CONFIGURING"}) document.text(word);
+  document.end();
+}
+
+void describe_mail_types(Document& document, const JobSpec& spec) {
+  document.begin_array("mail_type");
+  for (std::string_view type : text::split(spec.mail_type(), ','))
+    if (!type.empty() && type != "NONE") document.text(type);
+  document.end();
+}
+
 void describe_array(Document& document, const JobRecord& job, const uint32_t* waiting_task,
                     const DisplayContext& context) {
   document.number("array_job_id", job.array_job_id());
@@ -201,12 +224,7 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   document.text("federation_origin", "");
   document.text("federation_siblings_active", "");
   document.text("federation_siblings_viable", "");
-  document.begin_array("gres_detail");
-  for (const model::NodeAllocation& node : job.nodes())
-    if (!node.gres().empty())
-      document.text(text::format_gres_allocation(
-          std::vector<model::GresAllocation>(node.gres().begin(), node.gres().end())));
-  document.end();
+  describe_gres_detail(document, job);
   document.integer("group_id", job.gid());
   document.text("group_name", job.group_name());
   document.number("het_job_id", job.het_job_id());
@@ -216,21 +234,12 @@ void describe_job(Document& document, const JobRecord& job, const uint32_t* wait
   describe_resources(document, job);
   document.begin_array("job_size_str");
   document.end();
-  if (job.configuring()) {
-    document.begin_array("job_state");
-    for (const char* word : {"RUNNING", "CONFIGURING"}) document.text(word);
-    document.end();
-  } else {
-    describe_states(document, "job_state", job.state(), job.completing());
-  }
+  describe_job_states(document, job);
   describe_time(document, "last_sched_evaluation", 0);
   document.text("licenses", spec.licenses());
   document.text("licenses_allocated",
                 job.nodes().empty() ? std::string_view() : std::string_view(spec.licenses()));
-  document.begin_array("mail_type");
-  for (std::string_view type : text::split(spec.mail_type(), ','))
-    if (!type.empty() && type != "NONE") document.text(type);
-  document.end();
+  describe_mail_types(document, spec);
   document.text("mail_user", spec.mail_user());
   document.number("max_cpus", 0);
   document.number("max_nodes", if_has(true, spec.has_max_nodes() ? spec.max_nodes() : 0));
