@@ -90,8 +90,13 @@ Status Lifecycle::suspend(Job& job) {
   details.suspend_time = core_.now();
   job.state = JOB_SUSPENDED;
   core_.committer.job_changed(job.id);
-  core_.launching->signal(job, SIGSTOP, node::SignalOrder::ALL);
-  core_.scheduling->suspended(job);
+  // Another gets its processors: a daemon that comes back must know of it.
+  core_.committer.when_durable([this, id = job.id] {
+    const Job* found = core_.state.find(id);
+    if (found == nullptr || found->state != JOB_SUSPENDED || found->completing) return;
+    core_.launching->signal(*found, SIGSTOP, node::SignalOrder::ALL);
+    core_.scheduling->suspended(*found);
+  });
   set_alarm(job);
   return {};
 }

@@ -26,6 +26,22 @@ constexpr size_t kMostTested = 200;  // that wait, for each pass
 constexpr uint64_t kFirstOfAll = ~uint64_t{0};
 constexpr char kSetting[] = "suspended_for_others";
 
+// What a job gives that is suspended.
+sched::Placement processors_of(sched::Placement placement) {
+  placement.licenses.clear();
+  for (sched::NodeShare& share : placement.nodes) {
+    share.memory_mib = 0;
+    share.gres.clear();
+  }
+  return placement;
+}
+
+// Of a suspended job: once that is durable.
+bool will_lend(const sched::Placement& placement) {
+  return std::any_of(placement.nodes.begin(), placement.nodes.end(),
+                     [](const sched::NodeShare& share) { return share.cpus != 0; });
+}
+
 }  // namespace
 
 void Preemption::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -156,6 +172,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
       continue;
     }
     const config::PreemptMode mode = mode_of(*job);
+    if (job->state == JOB_SUSPENDED && will_lend(placement)) later.release(processors_of(placement));
     // What is suspended goes on alone, which components do not.
     if (job->state != JOB_RUNNING || leader->state != JOB_RUNNING || mode == config::PreemptMode::kOff ||
         (component && mode == config::PreemptMode::kSuspend)) {
@@ -165,14 +182,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
     Running& one = by_id[leader->id];
     one.jobs.push_back(job);
     one.rank = std::max(one.rank, rank_of(*job));
-    sched::Placement& frees = one.frees.emplace_back(placement);
-    if (mode == config::PreemptMode::kSuspend) {
-      frees.licenses.clear();
-      for (sched::NodeShare& share : frees.nodes) {
-        share.memory_mib = 0;
-        share.gres.clear();
-      }
-    }
+    one.frees.push_back(mode == config::PreemptMode::kSuspend ? processors_of(placement) : placement);
   }
   std::vector<std::pair<std::tuple<uint64_t, size_t, int64_t, uint32_t>, Running>> sorted;
   for (auto& [id, one] : by_id) {
