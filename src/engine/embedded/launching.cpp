@@ -142,8 +142,9 @@ void Launching::launch(Job& job) {
   // The task that runs under its array's own number is the array's last: a launch that is found again may say
   // so only if every other task's leaving is durable too.
   const bool closes_array = job.id == job.array_job_id || job.closes_record;
-  // That a heterogeneous job's other components have started is known from the store alone.
-  if (job.requeue_allowed && !closes_array && job.het_job_id == 0) {
+  // That a heterogeneous job's other components have started is known from the store alone, and so is that a
+  // run before this one is over.
+  if (job.requeue_allowed && job.restarts == 0 && !closes_array && job.het_job_id == 0) {
     send(job);
     return;
   }

@@ -1,9 +1,10 @@
 // Orders to the launcher, and what comes back.
 //
-// A job that may be requeued is launched while its start is still being committed: should the machine lose
-// power in between, the job runs again, which is what --requeue means. A job that may not is launched only
-// when its start is durable, so that it is never started twice. Either way the launcher's journal knows what
-// has been started, and a restarted daemon asks it before it schedules anything. State's thread.
+// The first run of a job that may be requeued is launched while its start is still being committed: should
+// the machine lose power in between, the job runs again, which is what --requeue means. Any other is launched
+// only when its start is durable: a job that may not be requeued is never started twice, and no run twice.
+// Either way the launcher's journal knows what has been started, and a restarted daemon asks it before it
+// schedules anything. State's thread.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +79,6 @@ class Launching {
   void launch_failed(Job& job, const Error& error, int64_t time);
   void on_job_ended(const node::JobEnded& ended);
   bool recover_batch(const node::Launch& launch);  // true: its end is to be taken up
-  void catch_up(Job& job, uint32_t run);
   void note_batch_pid(const node::Launch& launch);
   void settle(Job& job);  // one that should be running, and that the launcher does not know
   // Its launch was known once, as far as can be told.

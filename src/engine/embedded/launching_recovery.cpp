@@ -3,9 +3,7 @@
 #include "engine/embedded/launching.h"
 
 #include <csignal>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -41,7 +39,6 @@ bool Launching::recover_batch(const node::Launch& launch) {
   const bool readable = tag.ParseFromString(launch.tag());
   const JobRecord& record = tag.record();
   Job* job = core_.state.find(launch.id().job_id());
-  if (job != nullptr) catch_up(*job, launch.id().run());
   const bool waits = job == nullptr || job->is_array_record() ||
                      (job->state == JOB_PENDING && job->restarts == launch.id().run());
   if (waits && os::is_shortage(static_cast<int>(launch.error_number()))) {
@@ -73,14 +70,6 @@ bool Launching::recover_batch(const node::Launch& launch) {
   }
   note_batch_pid(launch);
   return launch.end_time() != 0 || launch.lost() || job == nullptr;
-}
-
-// A later run than the stored one has been launched: what is stored is over, which was not stored.
-void Launching::catch_up(Job& job, uint32_t run) {
-  if (job.is_array_record() || run <= job.restarts) return;
-  if (job.holds_nodes())
-    core_.lifecycle->failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "its end was not stored", core_.now());
-  if (job.state == JOB_PENDING) job.restarts = run;  // of those in between nothing is known
 }
 
 bool Launching::may_have_run(const Job& job) const {
@@ -170,30 +159,24 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   journal_lost_ =
       !journal_id_.empty() && !inventory.journal_id().empty() && inventory.journal_id() != journal_id_;
   if (journal_lost_) os::log_warning("the launcher has lost its journal: what ran is not known any more");
-  // Run by run, an earlier one of a job first: the next begins where it ended. Of each run what was launched,
-  // then its steps, then its end: that takes its steps along, and they are accounted for only where they are
-  // known by then. A run that is followed by another is over, even where a new launcher looks once more
-  // whether something of it is left, and says nothing of its end before.
+  // Of each run what was launched, then its steps, then its end: that takes its steps along, and they are
+  // accounted for only where they are known by then.
   std::map<Run, std::vector<const node::Launch*>> runs;
   for (const node::Launch& launch : inventory.launches()) {
     core_.state.skip_job_ids_to(launch.id().job_id());
     runs[{launch.id().job_id(), launch.id().run()}].push_back(&launch);
   }
   std::set<Run> known;
-  for (auto at = runs.begin(); at != runs.end(); ++at) {
-    const auto& [run, launches] = *at;
-    const bool followed = std::next(at) != runs.end() && std::next(at)->first.first == run.first;
-    std::optional<node::Launch> ended;
+  for (const auto& [run, launches] : runs) {
+    const node::Launch* ended = nullptr;
     for (const node::Launch* launch : launches) {
       if (launch->id().kind() != STEP_BATCH) continue;
       known.insert(run);
-      const bool over = recover_batch(*launch);
-      if (over || followed) ended = *launch;
-      if (!over && followed) ended->set_lost(true);
+      if (recover_batch(*launch)) ended = launch;
     }
     for (const node::Launch* launch : launches)
       if (launch->id().kind() == STEP_NORMAL) core_.steps->recover(*launch);
-    if (ended) on_ended(*ended);
+    if (ended != nullptr) on_ended(*ended);
   }
   core_.steps->fail_unknown(inventory);
   std::vector<uint32_t> unknown;
