@@ -78,6 +78,7 @@ class Launching {
   // Nothing of it has run.
   void launch_failed(Job& job, const Error& error, int64_t time);
   void on_job_ended(const node::JobEnded& ended);
+  bool was_tried_again(const node::Launch& launch) const;
   bool recover_batch(const node::Launch& launch);  // true: its end is to be taken up
   void note_batch_pid(const node::Launch& launch);
   void settle(Job& job);  // one that should be running, and that the launcher does not know

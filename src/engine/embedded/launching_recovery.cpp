@@ -34,6 +34,14 @@ using Run = std::pair<uint32_t, uint32_t>;  // job id, restarts
 
 }  // namespace
 
+// A launch that failed is tried again under its name. With its power the machine has lost what the launcher
+// wrote last: of the later try, which may have run, nothing is known.
+bool Launching::was_tried_again(const node::Launch& launch) const {
+  const Job* job = core_.state.find(launch.id().job_id());
+  return rebooted_ && job != nullptr && job->restarts == launch.id().run() && job->holds_nodes() &&
+         launch.start_time() < job->start_time;
+}
+
 bool Launching::recover_batch(const node::Launch& launch) {
   JobTag tag;
   const bool readable = tag.ParseFromString(launch.tag());
@@ -170,7 +178,7 @@ void Launching::on_inventory(const node::Inventory& inventory) {
   for (const auto& [run, launches] : runs) {
     const node::Launch* ended = nullptr;
     for (const node::Launch* launch : launches) {
-      if (launch->id().kind() != STEP_BATCH) continue;
+      if (launch->id().kind() != STEP_BATCH || was_tried_again(*launch)) continue;
       known.insert(run);
       if (recover_batch(*launch)) ended = launch;
     }
