@@ -194,12 +194,16 @@ void LauncherModel::recover() {
 
 void LauncherModel::set_daemon(Sink sink) {
   sink_ = std::move(sink);
-  if (!sink_) (void)journal_.sync();
+  if (!sink_) sync_soon();
 }
 
 void LauncherModel::record(const node::JournalRecord& record) {
   (void)node::record(record, journal_, table_);
-  if (sink_ || std::exchange(sync_scheduled_, true)) return;
+  if (!sink_) sync_soon();
+}
+
+void LauncherModel::sync_soon() {
+  if (std::exchange(sync_scheduled_, true)) return;
   machine_.agenda().after(Time{0}, [this, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired()) return;
     sync_scheduled_ = false;

@@ -126,6 +126,7 @@ class LauncherModel {
   LauncherModel(Machine& machine, node::Journal journal, node::LaunchTable table, std::string journal_id);
   void recover();
   void record(const node::JournalRecord& record);
+  void sync_soon();
   Status prepare(const node::LaunchOrder& order);
   void fail(node::LaunchState& launch, const Error& error);
   void start_tasks(node::LaunchState& launch, const node::LaunchOrder& order);

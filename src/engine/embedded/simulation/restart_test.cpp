@@ -1,7 +1,7 @@
 // What a daemon that comes back makes of what it finds: in the store, and at the launcher.
 #include <gtest/gtest.h>
 
-#include <set>
+#include <vector>
 
 #include "engine/embedded/simulation/one_machine.h"
 #include "rpc/messages.pb.h"
@@ -10,7 +10,16 @@ namespace minke::engine::simulation {
 namespace {
 
 using namespace model;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+// Of each of its starts.
+std::vector<uint32_t> runs_of(OneMachine& one, uint32_t job_id) {
+  std::vector<uint32_t> runs;
+  for (const Start& start : one.machine().starts())
+    if (start.launch.job.job_id == job_id) runs.push_back(start.launch.job.run);
+  return runs;
+}
 
 TEST(Restart, AnAllocationLastsUntilItIsGivenBack) {
   OneMachine one;
@@ -63,8 +72,8 @@ TEST(Restart, ARunThatNobodyKnowsIsOverThoughAnEarlierOneIsKnown) {
   }
 }
 
-// Runs that nothing of is stored yet are found one after the other.
-TEST(Restart, ARunThatBeganBeforeTheEndOfTheLastWasStoredIsNotRepeated) {
+// The store knows of it, whoever dies then.
+TEST(Restart, ARunAfterTheFirstIsLaunchedOnceItsStartIsStored) {
   OneMachine one;
   const uint32_t job_id = one.submit("run=100");
   one.run_for(seconds(10));
@@ -72,39 +81,98 @@ TEST(Restart, ARunThatBeganBeforeTheEndOfTheLastWasStoredIsNotRepeated) {
   one.kill_launcher();
   one.run_for(seconds(10));
   ASSERT_EQ(one.record(job_id).restarts(), 1u);
-  ASSERT_EQ(one.machine().starts().size(), 2u);
+  EXPECT_EQ(one.machine().starts().size(), 1u);
   one.kill_daemon();
   one.kill_launcher();
-  one.commit_delay = std::chrono::milliseconds(1);
+  one.commit_delay = milliseconds(1);
   one.start_daemon();
   one.run_for(seconds(300));
   EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
-  std::set<uint32_t> runs;
-  for (const Start& start : one.machine().starts())
-    EXPECT_TRUE(runs.insert(start.launch.job.run).second) << "run " << start.launch.job.run;
+  EXPECT_EQ(runs_of(one, job_id).size(), 2u);
 }
 
-// The same after a power cut: the launcher does not know the first of them any more.
-TEST(Restart, ARunIsNotRepeatedWhereTheOneBeforeItWasForgotten) {
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
+// The store has it as ended: a daemon that comes back does not look for it.
+TEST(Restart, AJobThatEndedAndIsRequeuedRunsOnceForEachRequeue) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=5");
+  one.run_for(seconds(10));
+  ASSERT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+  rpc::ClientMessage again;
+  again.mutable_requeue()->add_jobs()->set_job_id(job_id);
+  one.commit_delay = std::chrono::hours(1);
+  const auto client = one.engine().connect();
+  client->ask(again, nullptr);
+  one.run_for(seconds(30));
+  ASSERT_EQ(one.record(job_id).restarts(), 1u);
+  one.kill_daemon();
+  one.commit_delay = milliseconds(1);
+  one.start_daemon();
+  EXPECT_EQ(one.record(job_id).restarts(), 0u);
+  EXPECT_EQ(one.outcome_of(again), 0u);
+  one.run_for(seconds(30));
+  EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+  EXPECT_EQ(runs_of(one, job_id), (std::vector<uint32_t>{0, 1}));
+}
+
+// Of a launch that failed, was tried again and succeeded, the launcher may know the failure alone.
+TEST(Restart, ALaunchThatFailedIsNotTriedAgainAfterAPowerCut) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
     OneMachine one;
-    const uint32_t job_id = one.submit("run=100");
-    one.run_for(seconds(10));
-    one.cut_power(seed);
-    one.commit_delay = std::chrono::hours(2);
+    one.submit("run=10");
+    one.run_for(milliseconds(9800));
+    const uint32_t job_id = one.submit("run=10", [](JobSpec& spec) { spec.set_requeue(false); });
+    ASSERT_TRUE(one.run_until([&] {
+      const auto stored = one.engine().store().job(job_id);
+      return stored && *stored && (*stored)->record.state() == JOB_RUNNING;
+    }));
+    one.disk().set_full(true);
+    one.run_for(milliseconds(100));
+    one.disk().set_full(false);
+    one.run_for(milliseconds(200));  // the launcher notes the failure with the end of the other
+    one.kill_daemon();               // and syncs its journal
+    one.run_for(seconds(1));
+    ASSERT_EQ(runs_of(one, job_id).size(), 0u);
     one.start_daemon();
-    one.run_for(seconds(10));
-    ASSERT_EQ(one.record(job_id).restarts(), 1u);
-    ASSERT_EQ(one.machine().starts().size(), 2u);
-    one.kill_daemon();
-    one.run_for(seconds(200));  // it ends
-    one.commit_delay = std::chrono::milliseconds(1);
+    one.run_for(seconds(5));
+    ASSERT_EQ(runs_of(one, job_id).size(), 1u);
+    one.cut_power(seed);
     one.start_daemon();
     one.run_for(seconds(300));
-    EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
-    EXPECT_EQ(one.record(job_id).restarts(), 1u);
-    EXPECT_EQ(one.machine().starts().size(), 2u) << "seed " << seed;
+    EXPECT_EQ(runs_of(one, job_id).size(), 1u) << "seed " << seed;
+    EXPECT_EQ(one.record(job_id).state(), JOB_NODE_FAIL) << "seed " << seed;
   }
+}
+
+// Or a daemon that comes back finds two jobs in one place.
+TEST(Restart, ASuspendedJobLendsItsProcessorsOnceThatIsStored) {
+  OneMachine one;
+  const auto whole = [](JobSpec& spec) { spec.set_min_cpus(8), spec.set_cpus_per_task(8); };
+  const uint32_t first = one.submit("run=100", whole);
+  const uint32_t second = one.submit("run=10", whole);
+  one.run_for(seconds(5));
+  ASSERT_EQ(one.record(first).state(), JOB_RUNNING);
+  ASSERT_EQ(one.record(second).state(), JOB_PENDING);
+  rpc::ClientMessage suspend;
+  suspend.mutable_suspend()->add_jobs()->set_job_id(first);
+  one.commit_delay = std::chrono::hours(1);
+  const auto client = one.engine().connect();
+  client->ask(suspend, nullptr);
+  one.run_for(seconds(5));
+  EXPECT_EQ(one.record(second).state(), JOB_PENDING);
+  one.kill_daemon();
+  one.commit_delay = milliseconds(1);
+  one.start_daemon();
+  EXPECT_EQ(one.record(first).state(), JOB_RUNNING);
+  EXPECT_EQ(one.record(second).state(), JOB_PENDING);
+  EXPECT_EQ(one.outcome_of(suspend), 0u);
+  one.run_for(seconds(5));
+  EXPECT_EQ(one.record(second).state(), JOB_RUNNING);
+  one.run_for(seconds(20));
+  suspend.mutable_suspend()->set_resume(true);
+  EXPECT_EQ(one.outcome_of(suspend), 0u);
+  one.run_for(seconds(200));
+  EXPECT_EQ(one.record(first).state(), JOB_COMPLETE);
+  EXPECT_EQ(one.record(second).state(), JOB_COMPLETE);
 }
 
 // A job was started, as the store knows, and could not be launched; another has its place, and the store does
@@ -129,7 +197,7 @@ TEST(Restart, AJobThatWasNeverLaunchedIsNotLaunchedInThePlaceOfAnother) {
   ASSERT_TRUE(one.run_until([&] { return !one.machine().processes().empty(); }));
   ASSERT_EQ(one.record(other).state(), JOB_RUNNING);
   one.kill_daemon();
-  one.commit_delay = std::chrono::milliseconds(1);
+  one.commit_delay = milliseconds(1);
   one.start_daemon();
   one.run_for(seconds(5));
   EXPECT_EQ(one.record(other).state(), JOB_RUNNING);
@@ -161,9 +229,9 @@ TEST(Restart, ATaskThatCouldNotBeLaunchedWaitsInItsArray) {
   one.kill_daemon();
   one.disk().set_full(false);
   one.run_for(seconds(2));
-  one.commit_delay = std::chrono::milliseconds(1);
+  one.commit_delay = milliseconds(1);
   one.start_daemon();
-  one.run_for(std::chrono::milliseconds(100));
+  one.run_for(milliseconds(100));
   one.kill_daemon();
   one.start_daemon();
   one.run_for(seconds(300));
