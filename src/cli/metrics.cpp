@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <ctime>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -22,27 +20,18 @@
 #include "model/job_state.pb.h"
 #include "model/usage.pb.h"
 #include "text/job_id.h"
-#include "text/printable.h"
-#include "text/state.h"
 #include "view/output.h"
+#include "view/training_metrics.h"
 
 namespace minke::cli {
 
 namespace {
 
-constexpr size_t kMostCurves = 8;
-constexpr size_t kCurveHeight = 5;
 constexpr auto kBetweenLooks = std::chrono::seconds(2);
 
 int complain(const std::string& message) {
   std::fprintf(stderr, "minke: error: %s\n", message.c_str());
   return 1;
-}
-
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
 }
 
 size_t screen_width() {
@@ -77,49 +66,103 @@ bool has_ended(const model::JobRecord& job) {
          job.state() != model::JOB_SUSPENDED;
 }
 
-// Lines of names, last values and ranges.
-std::string table_of(const google::protobuf::RepeatedPtrField<model::Metric>& metrics) {
-  std::vector<std::vector<std::string>> rows = {{"METRIC", "LAST", "LEAST", "LARGEST", "STEP", "POINTS"}};
-  for (const model::Metric& one : metrics)
-    rows.push_back({one.name(), short_number(one.last()), short_number(one.least()),
-                    short_number(one.largest()), one.step() < 0 ? "-" : std::to_string(one.step()),
-                    std::to_string(one.points())});
-  std::vector<size_t> widths(6);
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - row[i].size(), ' ');
-      out += i == 0 ? row[i] + space : "  " + space + row[i];
-    }
-    out += "\n";
-  }
-  return out;
-}
+// One job's metrics, looked at again and again while it runs.
+class MetricsWatch {
+ public:
+  MetricsWatch(const MetricsOptions& options, engine::Engine& cluster, const text::JobReference& wanted)
+      : options_(options), cluster_(cluster), wanted_(wanted) {}
 
-std::string json_of(const model::JobRecord& job,
-                    const google::protobuf::RepeatedPtrField<model::Metric>& metrics,
-                    const ml::MetricSet& set) {
-  auto list = nlohmann::ordered_json::array();
-  for (const model::Metric& one : metrics) {
-    nlohmann::ordered_json object = {{"name", one.name()},
-                                     {"last", one.last()},
-                                     {"least", one.least()},
-                                     {"largest", one.largest()},
-                                     {"points", one.points()}};
-    if (one.step() >= 0) object["step"] = one.step();
-    if (const ml::Series* series = set.find(one.name())) {
-      auto points = nlohmann::ordered_json::array();
-      for (const ml::Point& point : series->points) points.push_back({point.step, point.value});
-      object["curve"] = std::move(points);
-    }
-    list.push_back(std::move(object));
+  // Finds the job, and where its metrics may be. Errors: what to tell the user.
+  Status begin() {
+    if (const Status found = fetch(); !found) return found;
+    label_ = text::format_job_id(job_);
+    if (job_.start_time() == 0 || job_.state() == model::JOB_PENDING)
+      return failure("job " + label_ + " has not begun");
+    own_ = job_.uid() == ::getuid();
+    if (own_ || !options_.files.empty()) search_.emplace(helpers::search_for(cluster_, job_));
+    return options_.files.empty() ? Status() : search_->use_only(options_.files);
   }
-  const nlohmann::ordered_json object = {{"job_id", job.job_id()}, {"metrics", std::move(list)}};
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
+
+  // Reads what is new, and shows it if something is.
+  void look() {
+    read();
+    uint64_t points = 0;
+    for (const model::Metric& one : metrics_) points += one.points();
+    const bool first = !seen_;
+    if (first || points != *seen_ || (ended() && was_running_)) show(first);
+    seen_ = points;
+    was_running_ = !ended();
+  }
+
+  bool ended() const { return has_ended(job_); }
+
+  Status fetch_again() {
+    if (const Status found = fetch(); !found) return found;
+    // The search goes by when the job ran.
+    if (ended() && options_.files.empty()) search_.emplace(helpers::search_for(cluster_, job_));
+    return {};
+  }
+
+  // Says what was wrong with the files. Returns the exit code.
+  int conclude() const {
+    for (const std::string& problem : search_ ? search_->problems() : std::vector<std::string>())
+      std::fprintf(stderr, "minke: %s\n", problem.c_str());
+    const std::string dispute = search_ ? search_->dispute() : std::string();
+    if (!dispute.empty())
+      std::fprintf(stderr, "minke: %s, or can be named: minke metrics %s FILE\n", dispute.c_str(),
+                   label_.c_str());
+    if (!metrics_.empty()) return 0;
+    if (options_.json) return 1;
+    if (!own_ && !search_)
+      return complain("job " + label_ + " is another user's, and nothing of it was kept");
+    std::fprintf(stderr, "minke: no metrics of job %s were found in %s\n", label_.c_str(),
+                 job_.spec().work_dir().c_str());
+    return 1;
+  }
+
+ private:
+  Status fetch() {
+    auto job = fetch_job(cluster_, wanted_, options_.job);
+    if (!job) return failure(job.error());
+    job_ = std::move(*job);
+    return {};
+  }
+
+  void read() {
+    set_ = {};
+    if (search_) {
+      search_->update();
+      set_ = search_->all();
+    }
+    if (ended() && own_ && !set_.empty()) helpers::keep_metrics(cluster_, job_, set_);
+    metrics_ = set_.empty() ? job_.metrics() : set_.record(ml::MetricSet::kMaxSeries);
+    for (int i = metrics_.size(); i-- > 0;) {
+      if (!is_wanted(metrics_[i].name(), options_.names)) metrics_.DeleteSubrange(i, 1);
+    }
+  }
+
+  void show(bool first) const {
+    if (options_.json) return view::write_out(view::metrics_json(job_, metrics_, set_));
+    if (metrics_.empty()) return;
+    if (!first && ::isatty(STDOUT_FILENO)) view::write_bytes("\033[H\033[2J");
+    view::write_out(view::metrics_report(
+        job_, metrics_, set_,
+        {.screen_width = screen_width_, .curves = !options_.table, .all = !options_.names.empty()}));
+  }
+
+  const MetricsOptions& options_;
+  engine::Engine& cluster_;
+  const text::JobReference wanted_;
+  const size_t screen_width_ = screen_width();
+  model::JobRecord job_;
+  std::string label_;
+  bool own_ = false;
+  std::optional<helpers::MetricSearch> search_;  // none: another user's, by its record alone
+  ml::MetricSet set_;                            // of the files
+  view::Metrics metrics_;                        // that were asked for
+  std::optional<uint64_t> seen_;                 // points at the last look
+  bool was_running_ = false;
+};
 
 }  // namespace
 
@@ -128,80 +171,15 @@ int metrics(const MetricsOptions& options) {
   if (!wanted) return complain("\"" + options.job + "\" is no job id");
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
-  auto job = fetch_job(**cluster, *wanted, options.job);
-  if (!job) return complain(job.error().message);
-  const std::string label = text::format_job_id(*job);
-  if (job->start_time() == 0 || job->state() == model::JOB_PENDING)
-    return complain("job " + label + " has not begun");
-  const bool own = job->uid() == ::getuid();
-  std::optional<helpers::MetricSearch> search;
-  if (own || !options.files.empty()) search.emplace(helpers::search_for(**cluster, *job));
-  if (!options.files.empty()) {
-    if (const Status used = search->use_only(options.files); !used) return complain(used.error().message);
-  }
-  const size_t width = screen_width();
-  uint64_t seen = 0;
-  bool was_running = false;
-  for (bool first = true;; first = false) {
-    ml::MetricSet set;
-    if (search) {
-      search->update();
-      set = search->all();
-    }
-    const bool ended = has_ended(*job);
-    if (ended && own && !set.empty()) helpers::keep_metrics(**cluster, *job, set);
-    auto record = set.empty() ? job->metrics() : set.record(ml::MetricSet::kMaxSeries);
-    for (int i = record.size(); i-- > 0;) {
-      if (!is_wanted(record[i].name(), options.names)) record.DeleteSubrange(i, 1);
-    }
-    uint64_t points = 0;
-    for (const model::Metric& one : record) points += one.points();
-    if (first || points != seen || (ended && was_running)) {
-      std::string out;
-      if (options.json) {
-        out = json_of(*job, record, set);
-      } else if (!record.empty()) {
-        if (!first && ::isatty(STDOUT_FILENO)) view::write_bytes("\033[H\033[2J");
-        out += "Job " + label + " (" + text::printable(job->spec().name()) + "), " +
-               std::string(text::job_state_name(job->state())) + "\n";
-        size_t drawn = 0;
-        for (const model::Metric& one : record) {
-          const ml::Series* series = set.find(one.name());
-          if (options.table || series == nullptr || series->seen < 2) continue;
-          if (++drawn > kMostCurves && options.names.empty()) continue;
-          out += "\n" + text::printable(one.name()) + "\n" +
-                 ml::draw_curve(*series, std::min<size_t>(width - 14, 100), kCurveHeight);
-        }
-        if (drawn > kMostCurves && options.names.empty())
-          out += "\n" + std::to_string(drawn - kMostCurves) + " more: --name NAME\n";
-        out += (drawn > 0 ? "\n" : "") + table_of(record);
-      }
-      view::write_out(out);
-    }
-    seen = points;
-    was_running = !ended;
-    if (!options.follow || ended) {
-      for (const std::string& problem : search ? search->problems() : std::vector<std::string>())
-        std::fprintf(stderr, "minke: %s\n", problem.c_str());
-      const std::string dispute = search ? search->dispute() : std::string();
-      if (!dispute.empty())
-        std::fprintf(stderr, "minke: %s, or can be named: minke metrics %s FILE\n", dispute.c_str(),
-                     label.c_str());
-      if (!record.empty()) return 0;
-      if (!options.json) {
-        if (!own && !search)
-          return complain("job " + label + " is another user's, and nothing of it was kept");
-        std::fprintf(stderr, "minke: no metrics of job %s were found in %s\n", label.c_str(),
-                     job->spec().work_dir().c_str());
-      }
-      return 1;
-    }
+  MetricsWatch watch(options, **cluster, *wanted);
+  if (const Status ready = watch.begin(); !ready) return complain(ready.error().message);
+  watch.look();
+  while (options.follow && !watch.ended()) {
     std::this_thread::sleep_for(kBetweenLooks);
-    job = fetch_job(**cluster, *wanted, options.job);
-    if (!job) return complain(job.error().message);
-    // The search goes by when the job ran.
-    if (has_ended(*job) && options.files.empty()) search.emplace(helpers::search_for(**cluster, *job));
+    if (const Status there = watch.fetch_again(); !there) return complain(there.error().message);
+    watch.look();
   }
+  return watch.conclude();
 }
 
 }  // namespace minke::cli
