@@ -17,6 +17,7 @@
 #include "os/minke_home.h"
 #include "submit/job_request.h"
 #include "text/duration.h"
+#include "text/shell_quote.h"
 #include "text/signal_name.h"
 #include "view/output.h"
 
@@ -52,12 +53,6 @@ Result<int64_t> parse_time(std::string_view text) {
     if (unit != 0 && number && digits.size() < 9) return std::stoll(std::string(digits)) * unit;
   }
   return text::parse_seconds(text);
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 int complain(const std::string& message) {
@@ -155,7 +150,7 @@ int chain_main(int argc, char** argv) {
   const auto home = os::minke_home();
   if (!home) return complain(home.error().message);
   // The script itself stands behind the line that runs the part, which takes it from there.
-  request->script = "#!/bin/sh\nexec " + quoted(os::bin_path(*home) + "/minke") + " chain-part " +
+  request->script = "#!/bin/sh\nexec " + text::shell_quoted(os::bin_path(*home) + "/minke") + " chain-part " +
                     std::to_string(times->total) + " " + std::to_string(warn) + " " + std::to_string(signal) +
                     (times->checkpoint ? " checkpoint" : " -") + " \"$0\" \"$@\"\n" + request->script;
 

@@ -46,10 +46,10 @@
 #include "os/helper_program.h"
 #include "os/helper_starter.h"
 #include "os/minke_home.h"
-#include "software/shell_init.h"
 #include "submit/completion.h"
 #include "submit/help.h"
 #include "submit/job_request.h"
+#include "text/shell_quote.h"
 
 namespace minke::cli {
 
@@ -92,7 +92,7 @@ int env(bool force, bool csh, bool install, bool uninstall) {
         Error{0, "a real Slurm is on PATH (" + real +
                      "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
   }
-  const std::string bin = software::shell_quoted(os::bin_path(*home)), of = software::shell_quoted(*home);
+  const std::string bin = text::shell_quoted(os::bin_path(*home)), of = text::shell_quoted(*home);
   std::string text = csh ? "setenv MINKE_HOME " + of + "\n" + "if ( \":${PATH}:\" !~ *:" + bin +
                                ":* ) setenv PATH " + bin + ":\"${PATH}\"\n"
                          : "export MINKE_HOME=" + of + "\n" + "case \":$PATH:\" in *:" + bin +

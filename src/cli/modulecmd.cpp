@@ -20,6 +20,7 @@
 #include "software/shell_init.h"
 #include "software/software_home.h"
 #include "text/number.h"
+#include "text/shell_quote.h"
 
 namespace minke::cli {
 
@@ -177,7 +178,7 @@ int modulecmd_main(int argc, char** argv) {
                stdout);
     // A login shell's profile may have forgotten where the commands are.
     if (shell != "tcsh" && shell != "csh") {
-      const std::string bin = software::shell_quoted(os::bin_path(*home));
+      const std::string bin = text::shell_quoted(os::bin_path(*home));
       std::printf("case \":$PATH:\" in *:%s:*) ;; *) export PATH=%s:\"$PATH\" ;; esac\n", bin.c_str(),
                   bin.c_str());
     }
@@ -207,16 +208,16 @@ int script_shell_main(int argc, char** argv) {
   }
   const bool csh = shell.ends_with("csh");
   const std::string path = software::init_path(*home) + (csh ? "/csh" : "/sh");
-  const std::string init = software::shell_quoted(path);
+  const std::string init = text::shell_quoted(path);
   command.push_back("-c");
   if (csh) {
     std::string line = "source " + init + "; source";
-    for (int i = 2; i < argc; ++i) line += " " + software::shell_quoted(argv[i]);
+    for (int i = 2; i < argc; ++i) line += " " + text::shell_quoted(argv[i]);
     command.push_back(line);
   } else {
     // What a profile has set is set again, after it: the job's cluster, and its commands in front.
     std::string code =
-        "export MINKE_HOME=" + software::shell_quoted(*home) + "; " + software::commands_in_front() + " ";
+        "export MINKE_HOME=" + text::shell_quoted(*home) + "; " + software::commands_in_front() + " ";
     // bash has its functions from the environment.
     if (!shell.ends_with("bash") && ::access(path.c_str(), R_OK) == 0) code += ". " + init + "; ";
     command.push_back(code + ". \"$0\"");

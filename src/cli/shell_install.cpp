@@ -14,6 +14,7 @@
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "software/shell_init.h"
+#include "text/shell_quote.h"
 
 namespace minke::cli {
 namespace {
@@ -31,7 +32,7 @@ std::string profile_path(const std::string& home) {
 
 // What every shell but csh's is told.
 std::string profile_text(const std::string& home, bool over_slurm) {
-  const std::string of = software::shell_quoted(home), bin = software::shell_quoted(os::bin_path(home));
+  const std::string of = text::shell_quoted(home), bin = text::shell_quoted(os::bin_path(home));
   std::string text =
       "# Minke's commands on PATH: in a job those of the cluster that runs it, in front of all others.\n"
       "if [ -n \"${SLURM_JOB_ID:-}\" ] && [ -x \"${MINKE_HOME:-}/bin/minke\" ]; then\n  " +
@@ -140,7 +141,7 @@ Result<std::string> install_in_shells(const std::string& home, bool over_slurm) 
   if (const Status written = os::replace_file(profile_path(home), profile_text(home, over_slurm), 0600);
       !written)
     return failure(written.error());
-  const std::string file = software::shell_quoted(profile_path(home));
+  const std::string file = text::shell_quoted(profile_path(home));
   const std::string block =
       std::string(kBegin) + "[ -r " + file + " ] && . " + file + "\n" + std::string(kEnd);
   std::string done;

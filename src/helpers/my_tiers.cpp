@@ -9,8 +9,8 @@
 #include "helpers/programs.h"
 #include "os/files.h"
 #include "os/minke_home.h"
-#include "software/shell_init.h"
 #include "storage/words.h"
+#include "text/shell_quote.h"
 
 namespace minke::helpers {
 
@@ -76,14 +76,14 @@ std::string tier_exports(bool csh) {
   std::string lines;
   for (const std::string& variable : storage::tier_variables(*tiers, person.user, person.group, "")) {
     const std::string name = variable.substr(0, variable.find('='));
-    const std::string value = software::shell_quoted(variable.substr(name.size() + 1));
+    const std::string value = text::shell_quoted(variable.substr(name.size() + 1));
     lines += csh ? "if ( ! $?" + name + " ) setenv " + name + " " + value + "\n"
                  : "[ -n \"${" + name + "+x}\" ] || export " + name + "=" + value + "\n";
   }
   for (const storage::Tier& tier : *tiers) {
     const auto path = storage::tier_path(tier, person.user, person.group, person.home);
     if (tier.purge_days == 0 || !path || ::access(purge_list(*path).c_str(), R_OK) != 0) continue;
-    const std::string words = software::shell_quoted(
+    const std::string words = text::shell_quoted(
         "Files in your " + tier.name +
         " that nobody used for long are going to be removed: " + storage::shown_path(purge_list(*path)));
     lines += csh ? "if ( $?prompt ) echo " + words + "\n" : "[ ! -t 2 ] || echo " + words + " >&2\n";

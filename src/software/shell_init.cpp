@@ -2,6 +2,7 @@
 
 #include "software/module_files.h"
 #include "software/software_home.h"
+#include "text/shell_quote.h"
 
 namespace minke::software {
 
@@ -10,7 +11,7 @@ namespace {
 // The body of the function `module`, in one line. A trace of Lmod's answer (set -x) would fill a job's
 // output.
 std::string module_body(const std::string& minke) {
-  const std::string command = shell_quoted(minke) + " modulecmd \"${ZSH_VERSION:+zsh}${BASH_VERSION:+bash}\"";
+  const std::string command = text::shell_quoted(minke) + " modulecmd \"${ZSH_VERSION:+zsh}${BASH_VERSION:+bash}\"";
   return "{ case \"$-\" in *x*) set +x; __minke_trace=1;; esac; "
          "[ -n \"${MINKE_MODULES:-}\" ] || eval \"$(" +
          command +
@@ -28,12 +29,6 @@ std::string ml_body() {
 
 }  // namespace
 
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string commands_in_front() {
   return "case \"$PATH\" in \"$MINKE_HOME\"/bin:*) ;; *) export PATH=\"$MINKE_HOME/bin:$PATH\" ;; esac;";
 }
@@ -43,22 +38,22 @@ std::string posix_init(const std::string& minke, const std::string& home) {
          "if [ -n \"${BASH_VERSION:-}\" ]; then\n"
          "  export -f module ml\n"
          "  case \"${BASH_ENV:-}\" in ''|*/lmod/init/bash) export BASH_ENV=" +
-         shell_quoted(init_path(home) + "/sh") +
+         text::shell_quoted(init_path(home) + "/sh") +
          " ;; esac\n"
          "fi\n"
          "export PIP_CONFIG_FILE=\"${PIP_CONFIG_FILE:-" +
          wheels_path(home) +
          "/pip.conf}\"\n"
          "export MINKE_WHEEL_CACHE=" +
-         shell_quoted(wheel_cache_path(home)) + "\n";
+         text::shell_quoted(wheel_cache_path(home)) + "\n";
 }
 
 std::string csh_init(const std::string& minke, const std::string& home) {
   return "alias module 'eval `" + minke + " modulecmd tcsh \\!*`'\n" + "alias ml 'eval `" + kLmodDirectory +
          "/libexec/ml_cmd \\!*`'\n" + "if ( ! $?MINKE_MODULES ) eval `" + minke +
          " modulecmd tcsh --initial`\n" + "if ( ! $?PIP_CONFIG_FILE ) setenv PIP_CONFIG_FILE " +
-         shell_quoted(wheels_path(home) + "/pip.conf") + "\n" + "setenv MINKE_WHEEL_CACHE " +
-         shell_quoted(wheel_cache_path(home)) + "\n";
+         text::shell_quoted(wheels_path(home) + "/pip.conf") + "\n" + "setenv MINKE_WHEEL_CACHE " +
+         text::shell_quoted(wheel_cache_path(home)) + "\n";
 }
 
 std::string job_environment(const std::string& minke, const std::string& home) {

@@ -20,7 +20,4 @@ std::string job_environment(const std::string& minke, const std::string& home);
 // A command for any shell but csh: puts the commands of $MINKE_HOME in front of all others on PATH.
 std::string commands_in_front();
 
-// In single quotes for sh.
-std::string shell_quoted(const std::string& text);
-
 }  // namespace minke::software

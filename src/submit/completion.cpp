@@ -2,6 +2,7 @@
 
 #include "submit/option_table.h"
 #include "text/number.h"
+#include "text/shell_quote.h"
 
 namespace minke::submit {
 namespace {
@@ -52,13 +53,6 @@ bool is_offered(const Option& option, Command command) {
   return option.belongs_to(command) && option.disposition != Disposition::kRefused;
 }
 
-// Within single quotes of a shell.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (char c : text) c == '\'' ? out.append("'\\''") : out.append(1, c);
-  return out.append(1, '\'');
-}
-
 std::string bash_options(Command command) {
   std::string out;
   for (const Option& option : all_options()) {
@@ -87,7 +81,7 @@ std::string bash_values() {
       out.append("COMPREPLY=($(compgen -W \"$(").append(values.words.substr(1));
       out.append(" 2>/dev/null)\" -- \"$word\"))");
     } else {
-      out.append("COMPREPLY=($(compgen -W ").append(quoted(values.words)).append(" -- \"$word\"))");
+      out.append("COMPREPLY=($(compgen -W ").append(text::shell_quoted(values.words)).append(" -- \"$word\"))");
     }
     out += "; return ;;\n";
   }
@@ -108,7 +102,7 @@ std::string bash_script() {
     out.append("    ")
         .append(command_name(command))
         .append(") options=")
-        .append(quoted(bash_options(command)));
+        .append(text::shell_quoted(bash_options(command)));
     out += " ;;\n";
   }
   return out +
@@ -170,12 +164,12 @@ std::string zsh_script() {
       if (option.argument == ArgumentKind::kOptional) suffix = "=-";
       if (option.argument != ArgumentKind::kNone)
         rest += (option.argument == ArgumentKind::kOptional ? ":" : "") + zsh_argument(option);
-      out.append("    ").append(quoted(name + suffix + rest)).append(" \\\n");
+      out.append("    ").append(text::shell_quoted(name + suffix + rest)).append(" \\\n");
       if (option.letter != '\0') {
         const char* sign = option.argument == ArgumentKind::kRequired   ? "+"
                            : option.argument == ArgumentKind::kOptional ? "-"
                                                                         : "";
-        out.append("    ").append(quoted(std::string("-") + option.letter + sign + rest)).append(" \\\n");
+        out.append("    ").append(text::shell_quoted(std::string("-") + option.letter + sign + rest)).append(" \\\n");
       }
     }
     out += "    '*:file:_files'\n}\n";

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "text/number.h"
+#include "text/shell_quote.h"
 
 namespace minke::submit {
 namespace {
@@ -46,12 +47,6 @@ std::optional<uint64_t> minutes_of(std::string_view text) {
     text.remove_prefix(digits);
   }
   return total == 0 ? std::nullopt : std::optional(total);
-}
-
-std::string quoted(std::string_view word) {
-  std::string out = "'";
-  for (char c : word) c == '\'' ? out.append("'\\''") : out.append(1, c);
-  return out.append(1, '\'');
 }
 
 Result<size_t> read_options(std::span<const std::string> arguments, Wanted& wanted, bool& help) {
@@ -149,7 +144,7 @@ Result<Sqsub> translate_sqsub(std::span<const std::string> arguments) {
       "export SQ_JOBID=\"$SLURM_JOB_ID\" PBS_JOBID=\"$SLURM_JOB_ID\" "
       "PBS_O_WORKDIR=\"$SLURM_SUBMIT_DIR\"\nexec ";
   if (mpi && !wanted.nompirun) out.script += "mpirun -n \"$SLURM_NTASKS\" ";
-  out.script.append(quoted(program)).append(" \"$@\"\n");
+  out.script.append(text::shell_quoted(program)).append(" \"$@\"\n");
   return out;
 }
 
