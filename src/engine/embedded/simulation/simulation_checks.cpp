@@ -285,13 +285,11 @@ void Simulation::check_steps(const Records& all) {
 }
 
 void Simulation::check_usage(const Records& all) {
-  std::map<std::string, double> by_account;
+  std::map<uint32_t, double> by_association;
   for (const auto& one : all) {
     const JobRecord& record = one.job.record;
     if (record.start_time() == 0 || record.end_time() == 0 || record.state() < JOB_COMPLETE) continue;
-    const Submitted* job = submitted_as(submission_of(record));
-    if (job == nullptr) continue;
-    by_account[job->account] +=
+    by_association[record.association_id()] +=  // also of those that nobody was told of
         static_cast<double>(record.num_cpus()) *
         static_cast<double>(record.end_time() - record.start_time() - record.suspended_seconds());
   }
@@ -300,13 +298,13 @@ void Simulation::check_usage(const Records& all) {
   api::AccountsReply reply;
   engine_->core().accounts->query(request, reply);
   for (const AssociationRecord& association : reply.associations()) {
-    if (!association.user().empty() || association.account() == "root") continue;
+    if (association.user().empty() || association.account() == "root") continue;
     double used = 0;
     for (const UsageRecord& usage : reply.usage())
       if (usage.id() == association.id()) used = usage.raw();
-    if (std::abs(used - by_account[association.account()]) > 0.5)
+    if (std::abs(used - by_association[association.id()]) > 0.5)
       find("usage", "account " + association.account() + " has used " + std::to_string(used) +
-                        " CPU seconds, its jobs " + std::to_string(by_account[association.account()]));
+                        " CPU seconds, its jobs " + std::to_string(by_association[association.id()]));
   }
 }
 
