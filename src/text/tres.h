@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/job_record.pb.h"
+#include "model/allocation.pb.h"
 #include "model/job_terms.pb.h"
 
 namespace minke::text {
