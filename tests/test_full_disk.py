@@ -2,6 +2,7 @@
 import itertools
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -174,19 +175,40 @@ def test_a_daemon_that_is_told_to_stop_stops_on_a_full_disk(small_disk):
     poll(lambda: cluster.queue() == [], 60, "the end")
 
 
+@pytest.mark.parametrize("killed", [["minked"], ["launcher"], ["minked", "launcher"]], ids="-".join)
 @pytest.mark.parametrize("take_all", [fill, take_inodes])
-def test_a_killed_daemon_starts_on_a_full_disk_or_says_why_not(small_disk, take_all):
+def test_what_is_killed_on_a_full_disk_starts_again(small_disk, take_all, killed):
+    """What waits is told, a job can be cancelled, and all goes on when there is room. What ran and was lost with its
+    launcher runs again then."""
     cluster = small_disk
     jobs = waiting_jobs(cluster, 2)
     filler = take_all(cluster.directory)
-    cluster.kill()
-    cluster.kill("launcher")
-    done = cluster.run("squeue", "-h", "-o", "%i", timeout=30)
-    if done.returncode == 0:
-        assert {str(job) for job in jobs} <= set(done.stdout.split())
-    else:
-        assert "No space left on device" in done.stderr, done
+    for name in killed:
+        cluster.kill(name)
+    assert {str(job) for job in jobs} <= set(cluster.run("squeue", "-h", "-o", "%i", check=0, timeout=10).stdout.split())
+    poll(lambda: re.search(r"^launcher +pid \d+$", cluster.run("minke", "status").stdout, re.MULTILINE), 30, "a launcher")
+    done = cluster.run("scancel", jobs[1], timeout=10)
+    assert done.returncode == (1 if take_all is fill else 0), done
+    assert ("No space left on device" in done.stderr) == (take_all is fill), done
+    told = cluster.run("minke", "status", timeout=10)
+    assert take_all is not fill or "No space left on device" in told.stdout, told
     filler.unlink() if filler.is_file() else shutil.rmtree(filler)
     (cluster.work / "finish").touch()
-    assert cluster.run("squeue").returncode == 0
+    assert_all_ran_once(cluster, jobs[:1])
+    states = [row[1].split()[0] for row in cluster.sacct("-X", "--duplicates", "-j", jobs[1])]
+    assert states == ["CANCELLED"]
+    ran = [row[1] for row in cluster.sacct("-X", "--duplicates", "-j", jobs[0] - 1)]
+    assert ran == (["NODE_FAIL", "COMPLETED"] if "launcher" in killed else ["COMPLETED"])
+
+
+@pytest.mark.parametrize("mode", ["--keep-jobs", "--cancel-jobs"])
+def test_the_cluster_can_be_taken_down_without_inodes(small_disk, mode):
+    cluster = small_disk
+    jobs = waiting_jobs(cluster, 1)
+    filler = take_inodes(cluster.directory)
+    cluster.run("minke", "down", mode, check=0, timeout=10)
+    shutil.rmtree(filler)
+    (cluster.work / "finish").touch()
     assert_all_ran_once(cluster, jobs)
+    state = cluster.wait_end(jobs[0] - 1)["JobState"]
+    assert state == ("COMPLETED" if mode == "--keep-jobs" else "CANCELLED")
