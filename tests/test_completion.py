@@ -10,7 +10,7 @@ MINKE_ONLY = True
 def completed(cluster, *words: str) -> list[str]:
     """What bash offers for the last of the words."""
     script = ('eval "$(minke completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-              '_minke_submit 2> /dev/null; printf "%s\\n" "${COMPREPLY[@]}"')
+              '_minke 2> /dev/null; printf "%s\\n" "${COMPREPLY[@]}"')
     done = cluster.run("bash", "-c", script, "bash", *words, check=None)
     return done.stdout.split()
 
@@ -23,6 +23,14 @@ def test_options(cluster):
     assert completed(cluster, "srun", "--mult") == ["--multi-prog"] or completed(cluster, "srun", "--label")
     assert completed(cluster, "/some/where/srun", "-n2", "--unbuf") == ["--unbuffered"]
     assert completed(cluster, "sbatch", "--container") == []  # refused, so not offered
+
+
+def test_commands_that_look(cluster):
+    assert completed(cluster, "squeue", "--part") == ["--partition="]  # not its other name
+    assert completed(cluster, "squeue", "-p", "") == ["main"]
+    assert completed(cluster, "squeue", "--nodelist", "=", "n") == ["n1", "n2"]
+    assert completed(cluster, "squeue", "-t", "RUN") == ["RUNNING"]
+    assert completed(cluster, "squeue", "-n", "") == []  # a name there, nodes elsewhere
 
 
 def test_values(cluster):

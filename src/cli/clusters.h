@@ -6,11 +6,21 @@
 #include <string_view>
 
 #include "engine/engine.h"
+#include "options/option.h"
 #include "submit/job_request.h"
 
 namespace minke::cli {
 
 std::optional<std::string> clusters_from_environment();
+
+// -M in a table of options: {{"clusters", 'M', …, "SLURM_CLUSTERS"}, clusters<&Asked::clusters>}.
+struct TakeClusters {
+  void operator()(std::optional<std::string>& clusters, const options::Given& given) const {
+    if (!given.from_environment || !given.text().empty()) clusters = given.text();
+  }
+};
+template <auto... kMembers>
+constexpr options::MemberSetter<TakeClusters, kMembers...> clusters;
 
 // Whether all clusters named are this one ("all" and "-1" are, too). False after an error message as Slurm's.
 bool check_clusters(engine::Engine& cluster, std::string_view command,

@@ -25,6 +25,12 @@ std::optional<int> read_document_option(std::string_view command, int option, co
   return std::nullopt;
 }
 
+std::optional<int> TakeDocument::operator()(std::optional<view::DocumentFormat>& format,
+                                            const options::Given& given) const {
+  return read_document_option(given.command.name, given.option.name == "json" ? kJsonOption : kYamlOption,
+                              given.value ? given.value->c_str() : nullptr, format);
+}
+
 void DocumentOutput::flush_if_long() {
   if (document_.size() >= kBlockSize) view::write_out(document_.take());
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "options/option.h"
 #include "view/document/document.h"
 #include "view/document/records.h"
 #include "view/text.h"
@@ -16,6 +17,14 @@ enum DocumentOption { kJsonOption = 512, kYamlOption };
 // Reads one of them. An exit status where the command ends here: --json=list, or a shape that is not spoken.
 std::optional<int> read_document_option(std::string_view command, int option, const char* value,
                                         std::optional<view::DocumentFormat>& format);
+
+// The same for a table of options: {{"json", '\0', kOptional, …}, document<&Asked::document>}.
+struct TakeDocument {
+  std::optional<int> operator()(std::optional<view::DocumentFormat>& format,
+                                const options::Given& given) const;
+};
+template <auto... kMembers>
+constexpr options::MemberSetter<TakeDocument, kMembers...> document;
 
 // A document that goes to stdout while it is written.
 class DocumentOutput {

@@ -17,6 +17,7 @@
 #include "cli/complain.h"
 #include "cli/doctor.h"
 #include "cli/estimate.h"
+#include "cli/described_commands.h"
 #include "cli/guard.h"
 #include "cli/links.h"
 #include "cli/parse_options.h"
@@ -46,9 +47,6 @@
 #include "os/helper_program.h"
 #include "os/helper_starter.h"
 #include "os/minke_home.h"
-#include "submit/completion.h"
-#include "submit/help.h"
-#include "submit/job_request.h"
 #include "text/shell_quote.h"
 
 namespace minke::cli {
@@ -102,22 +100,6 @@ int env(bool force, bool csh, bool install, bool uninstall) {
     if (c == '\n' && csh) std::fputs(" ;", stdout);  // csh's eval makes one line of all
     std::fputc(c, stdout);
   }
-  return 0;
-}
-
-// Made from the table that the command itself reads its options by.
-int man(const std::string& page) {
-  for (const auto command : {submit::Command::kSbatch, submit::Command::kSalloc, submit::Command::kSrun}) {
-    if (page != submit::command_name(command)) continue;
-    std::fputs(submit::man_page(command).c_str(), stdout);
-    return 0;
-  }
-  return complain(
-      Error{0, "there is no manual page of " + page + "; there are those of sbatch, salloc and srun"});
-}
-
-int completion(const std::string& shell) {
-  std::fputs(submit::completion_script(*submit::shell_of(shell)).c_str(), stdout);
   return 0;
 }
 
@@ -200,9 +182,9 @@ int minke_main(int argc, char** argv) {
   env_command->add_flag("--uninstall", uninstall, "take that back")->excludes(install_flag);
   env_command->callback([&] { exit_code = env(over_slurm, csh, install, uninstall); });
 
-  auto* man_command = app.add_subcommand("man", "the manual page of sbatch, salloc or srun, for man -l -");
+  auto* man_command = app.add_subcommand("man", "the manual page of a command of Slurm's, for man -l -");
   std::string page;
-  man_command->add_option("command", page, "sbatch, salloc or srun")->required();
+  man_command->add_option("command", page, "sbatch, squeue, …")->required();
   man_command->callback([&] { exit_code = man(page); });
 
   auto* completion_command =

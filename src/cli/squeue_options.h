@@ -1,4 +1,4 @@
-// squeue's command line and its SQUEUE_* variables. One thread; once in a process, for getopt has state.
+// squeue's command line and its SQUEUE_* variables. One thread.
 #pragma once
 
 #include <optional>

@@ -1,18 +1,15 @@
-// Completions of sbatch, salloc and srun for shells, made of the option table.
+// sbatch, salloc and srun as options/completion.h wants them: what is offered of the option table, and what
+// the values can be.
 //
 // Pure; may be called from any thread.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
+#include "options/option.h"
+#include "submit/job_request.h"
 
 namespace minke::submit {
 
-enum class Shell { kBash, kZsh, kFish };
-std::optional<Shell> shell_of(std::string_view name);  // "bash", "zsh", "fish"
-
-// To be sourced by the shell. Values of partitions, nodes and jobs are asked of the cluster when needed.
-std::string completion_script(Shell shell);
+// Options that are refused are left out.
+options::Command completed_command(Command command);
 
 }  // namespace minke::submit

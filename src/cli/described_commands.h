@@ -1,0 +1,17 @@
+// `minke man` and `minke completion`: of the commands that submit (submit/option_table.h), and of those that
+// look, whose tables (options/option.h) stand in their files. Any thread.
+#pragma once
+
+#include <string>
+
+#include "options/option.h"
+
+namespace minke::cli {
+
+const options::Command& squeue_command();
+
+// Each prints, and returns the exit status.
+int man(const std::string& page);
+int completion(const std::string& shell);
+
+}  // namespace minke::cli

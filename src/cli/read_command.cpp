@@ -1,0 +1,39 @@
+#include "cli/read_command.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "cli/version_line.h"
+
+namespace minke::cli {
+
+std::vector<options::Setting> settings_of_environment(const options::Command& command) {
+  std::vector<options::Setting> settings;
+  for (size_t i = 0; i < command.options.size(); ++i) {
+    const std::string name(command.options[i].environment);
+    if (name.empty()) continue;
+    if (const char* value = std::getenv(name.c_str())) settings.push_back({i, value});
+  }
+  return settings;
+}
+
+options::Arguments arguments_of(const options::Command& command, int argc, char** argv,
+                                options::Order order) {
+  if (std::getenv("POSIXLY_CORRECT") != nullptr) order = options::Order::kFirst;
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return options::read_arguments(command.options, words, order);
+}
+
+int refuse_arguments(const options::Command& command, const char* called_as, const std::string& problem) {
+  std::fprintf(stderr, "%s: %s\n", called_as, problem.c_str());
+  if (command.hints_at_help)
+    std::fprintf(stderr, "Try \"%s --help\" for more information\n", std::string(command.name).c_str());
+  return 1;
+}
+
+std::optional<int> show_version() {
+  view::write_out(kVersionLine);
+  return 0;
+}
+
+}  // namespace minke::cli

@@ -1,0 +1,191 @@
+#include "options/completion.h"
+
+#include "options/values.h"
+#include "text/shell_quote.h"
+
+namespace minke::options {
+namespace {
+
+bool is_offered(const Option& option) {
+  return !option.help.empty();
+}
+
+bool takes_files(const Command& command) {
+  return command.operand_values == kFiles;
+}
+
+std::string listing(std::string_view values) {
+  return std::string(values.substr(1)) + " 2>/dev/null";
+}
+
+// What sets COMPREPLY to the values that the word begins.
+std::string bash_reply(std::string_view values) {
+  std::string words = text::shell_quoted(values);
+  if (values == kFiles) return "COMPREPLY=($(compgen -f -- \"$word\"))";
+  if (values == kDirectories) return "COMPREPLY=($(compgen -d -- \"$word\"))";
+  if (values.starts_with('$')) words = "\"$(" + listing(values) + ")\"";
+  return "COMPREPLY=($(compgen -W " + words + " -- \"$word\"))";
+}
+
+// The row of a `case` on the command: its values, its operands and its options.
+std::string bash_case(const Command& command) {
+  std::string options, values;
+  for (const Option& option : command.options) {
+    if (!is_offered(option)) continue;
+    const std::string name = option.name.empty() ? "" : "--" + std::string(option.name);
+    const std::string letter = option.letter == '\0' ? "" : std::string("-") + option.letter;
+    options += (options.empty() ? "" : " ") + (name.empty() ? letter : name);
+    if (!name.empty() && option.argument == ArgumentKind::kRequired) options += '=';
+    if (option.values.empty()) continue;
+    values += "        " + name + (name.empty() || letter.empty() ? "" : "|") + letter + ") " +
+              bash_reply(option.values) + "; return ;;\n";
+  }
+  std::string out = "    " + std::string(command.name) + ")\n";
+  if (!values.empty()) out += "      case $before in\n" + values + "      esac\n";
+  if (!command.operand_values.empty() && !takes_files(command))
+    out += "      [[ $word == -* ]] || { " + bash_reply(command.operand_values) + "; return; }\n";
+  return out + "      options=" + text::shell_quoted(options) + " ;;\n";
+}
+
+std::string bash_script(std::span<const Command> commands) {
+  std::string out =
+      "# bash completion: eval \"$(minke completion bash)\"\n"
+      "_minke() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options\n"
+      "  # --name=value is three words where '=' separates words.\n"
+      "  if [[ $word == = ]]; then word=; elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; "
+      "fi\n"
+      "  case ${COMP_WORDS[0]##*/} in\n";
+  std::string of_files, others;
+  for (const Command& command : commands) {
+    out += bash_case(command);
+    (takes_files(command) ? of_files : others).append(" ").append(command.name);
+  }
+  out +=
+      "  esac\n"
+      "  [[ $word == -* ]] || return\n"
+      "  COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+      "  [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
+      "}\n";
+  if (!of_files.empty()) out += "complete -o default -F _minke" + of_files + "\n";
+  if (!others.empty()) out += "complete -F _minke" + others + "\n";
+  return out;
+}
+
+// A description within [] of _arguments.
+std::string zsh_help(std::string_view help) {
+  std::string out;
+  for (char c : help) {
+    if (c == '[' || c == ']' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// ":name:action" of _arguments.
+std::string zsh_argument(std::string_view argument_name, std::string_view values) {
+  const auto without_colons = [](std::string_view text) {
+    std::string out;
+    for (char c : text) {
+      if (c == ':' || c == '\\') out += '\\';
+      out += c;
+    }
+    return out;
+  };
+  const std::string out = ":" + without_colons(argument_name) + ":";
+  if (values.empty()) return out + " ";
+  if (values == kFiles) return out + "_files";
+  if (values == kDirectories) return out + "_files -/";
+  if (values.starts_with('$')) return out + "{compadd -- ${(f)\"$(" + listing(values) + ")\"}}";
+  return out + "(" + without_colons(values) + ")";
+}
+
+std::string zsh_option(const Option& option) {
+  const bool required = option.argument == ArgumentKind::kRequired;
+  const bool optional = option.argument == ArgumentKind::kOptional;
+  std::string rest = "[" + zsh_help(option.help) + "]";
+  if (required || optional) rest += (optional ? ":" : "") + zsh_argument(option.argument_name, option.values);
+  std::string out;
+  if (!option.name.empty()) {
+    const std::string name = "--" + std::string(option.name) + (required ? "=" : optional ? "=-" : "");
+    out += "    " + text::shell_quoted(name + rest) + " \\\n";
+  }
+  if (option.letter != '\0') {
+    const std::string letter = std::string("-") + option.letter + (required ? "+" : optional ? "-" : "");
+    out += "    " + text::shell_quoted(letter + rest) + " \\\n";
+  }
+  return out;
+}
+
+std::string zsh_script(std::span<const Command> commands) {
+  std::string names, functions;
+  for (const Command& command : commands) {
+    const std::string name(command.name);
+    names += " " + name;
+    functions += "_minke_" + name + "() {\n  _arguments -S -s \\\n";
+    for (const Option& option : command.options)
+      if (is_offered(option)) functions += zsh_option(option);
+    functions += "    " +
+                 text::shell_quoted(
+                     "*" + zsh_argument(takes_files(command) ? "file" : "operand", command.operand_values)) +
+                 "\n}\ncompdef _minke_" + name + " " + name + "\n";
+  }
+  return "#compdef" + names + "\n# zsh completion: source <(minke completion zsh)\n" + functions;
+}
+
+std::string fish_quoted(std::string_view text) {
+  std::string out = "'";
+  for (char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out.append(1, '\'');
+}
+
+// " -a …": what is offered for a value.
+std::string fish_values(std::string_view values) {
+  if (values.empty() || values == kFiles) return "";
+  if (values == kDirectories) return " -a '(__fish_complete_directories)'";
+  if (values.starts_with('$')) return " -a " + fish_quoted("(" + listing(values) + ")");
+  return " -a " + fish_quoted(values);
+}
+
+std::string fish_script(std::span<const Command> commands) {
+  std::string out = "# fish completion: minke completion fish | source\n";
+  for (const Command& command : commands) {
+    const std::string start = "complete -c " + std::string(command.name);
+    if (!takes_files(command)) out += start + " -f" + fish_values(command.operand_values) + "\n";
+    for (const Option& option : command.options) {
+      if (!is_offered(option)) continue;
+      out += start;
+      if (!option.name.empty()) out.append(" -l ").append(option.name);
+      if (option.letter != '\0') out.append(" -s ").append(1, option.letter);
+      if (option.argument == ArgumentKind::kRequired) out += option.values == kFiles ? " -r -F" : " -x";
+      out += fish_values(option.values) + " -d " + fish_quoted(option.help) + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Shell> shell_of(std::string_view name) {
+  if (name == "bash") return Shell::kBash;
+  if (name == "zsh") return Shell::kZsh;
+  if (name == "fish") return Shell::kFish;
+  return std::nullopt;
+}
+
+std::string completion_script(Shell shell, std::span<const Command> commands) {
+  switch (shell) {
+    case Shell::kBash:
+      return bash_script(commands);
+    case Shell::kZsh:
+      return zsh_script(commands);
+    case Shell::kFish:
+      return fish_script(commands);
+  }
+  return {};
+}
+
+}  // namespace minke::options
