@@ -1,146 +1,91 @@
 #include "model/error.h"
 
+#include <algorithm>
+#include <array>
+
 namespace minke::model {
+namespace {
+
+struct ErrorText {
+  SlurmError code;
+  std::string_view text;
+};
+constexpr auto kErrorTexts = std::to_array<ErrorText>({
+    {kInvalidPartitionName, "Invalid partition name specified"},
+    {kAccessDenied, "Access/permission denied"},
+    {kPartitionGroup, "User's group not permitted to use this partition"},
+    {kNodesNotInPartition, "Requested nodes not in this partition"},
+    {kInvalidNodeCount, "Node count specification invalid"},
+    {kJobScriptMissing, "Job script not specified"},
+    {kInvalidUserId, "Invalid user id"},
+    {kPathnameTooLong, "Pathname of a file, directory or other parameter too long"},
+    {kNotTopPriority, "Immediate execution impossible, insufficient priority"},
+    {kNodeConfigUnavailable, "Requested node configuration is not available"},
+    {kPartitionConfigUnavailable, "Requested partition configuration not available now"},
+    {kNodesBusy, "Requested nodes are busy"},
+    {kInvalidJobId, "Invalid job id specified"},
+    {kInvalidNodeName, "Invalid node name specified"},
+    {kWritingToFile, "I/O error writing script/environment to file"},
+    {kTransitionState, "Job can not be altered now, try again later"},
+    {kAlreadyDone, "Job/step already completing or completed"},
+    {kJobPending, "Job is pending execution"},
+    {kBadTaskCount, "Task count specification invalid"},
+    {kInvalidNodeState, "Invalid node state specified"},
+    {kActiveFeatureNotSubset, "Active features not subset of available features"},
+    {kInvalidFeature, "Invalid feature specification"},
+    {kNotSupported, "Requested operation not supported on this system"},
+    {kDisabled, "Requested operation is presently disabled"},
+    {kDependency, "Job dependency problem"},
+    {kBatchOnly, "Only batch jobs are accepted or processed"},
+    {kJobHeld, "Job is in held state, pending scheduler release"},
+    {kInvalidTaskMemory, "Memory required by task is not available"},
+    {kInvalidAccount, "Invalid account or account/partition combination specified"},
+    {kInvalidLicenses, "Invalid license specification"},
+    {kAccountingPolicy,
+     "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"},
+    {kInvalidTimeLimit, "Requested time limit is invalid (missing or exceeds some limit)"},
+    {kReservationAccess, "Access denied to requested reservation"},
+    {kReservationBusy, "Requested reservation is in use"},
+    {kReservationNotUsable, "Requested reservation not usable now"},
+    {kReservationOverlap, "Requested reservation overlaps with another reservation"},
+    {kReservationEmpty, "Reservation request lacks users, groups or accounts"},
+    {kReservationNameDuplicate, "Duplicate reservation name"},
+    {kReservationNoSkip, "Reservation given is not skipable, try deleting instead"},
+    {kPartitionInUse, "Partition is in use"},
+    {kReservationInvalid, "Requested reservation is invalid"},
+    {kInvalidTimeValue, "Invalid time specified"},
+    {kInvalidQos, "Invalid qos specification"},
+    {kNodeNotAvailable, "Required node not available (down, drained or reserved)"},
+    {kInvalidCpuCount, "CPU count specification invalid"},
+    {kPartitionNotAvailable, "Required partition not available (inactive or drain)"},
+    {kTooManyCpus, "More processors requested than permitted"},
+    {kCircularDependency, "Circular job dependency"},
+    {kJobSuspended, "Job is current suspended, requested operation disabled"},
+    {kJobNotSuspended, "Job is not suspended"},
+    {kJobNotFinished, "Job is not finished"},
+    {kPartitionDown, "Partition in DOWN state"},
+    {kNotHetJob, "Job not heterogeneous job"},
+    {kNotHetJobLeader, "Job not heterogeneous job leader"},
+    {kNotWholeHetJob, "Operation not permitted on individual component of heterogeneous job"},
+    {kInvalidGres, "Invalid generic resource (gres) specification"},
+    {kInsufficientGres, "Insufficient GRES available in allocation"},
+    {kJobNotPending, "Job is no longer pending execution"},
+    {kCannotStartImmediately, "Job can not start immediately"},
+    {kInvalidArray, "Invalid job array specification"},
+    {kJobFinished, "Job has already finished"},
+    {kJobNotRunning, "Job is not running"},
+    {kJobNotPendingNorRunning, "Job is not pending nor running"},
+    {kInternal, "Slurm internal error, contact system administrator"},
+    {kInvalidTres, "Invalid Trackable RESource (TRES) specification"},
+    {kInvalidTimeMin, "Invalid time-min specification (exceeds job's time or other limits)"},
+    {kInvalidNice, "Invalid --nice value"},
+});
+
+}  // namespace
 
 std::string_view slurm_error_text(int code) {
-  switch (code) {
-    case kInvalidPartitionName:
-      return "Invalid partition name specified";
-    case kAccessDenied:
-      return "Access/permission denied";
-    case kPartitionGroup:
-      return "User's group not permitted to use this partition";
-    case kNodesNotInPartition:
-      return "Requested nodes not in this partition";
-    case kInvalidNodeCount:
-      return "Node count specification invalid";
-    case kJobScriptMissing:
-      return "Job script not specified";
-    case kInvalidUserId:
-      return "Invalid user id";
-    case kPathnameTooLong:
-      return "Pathname of a file, directory or other parameter too long";
-    case kNotTopPriority:
-      return "Immediate execution impossible, insufficient priority";
-    case kNodeConfigUnavailable:
-      return "Requested node configuration is not available";
-    case kPartitionConfigUnavailable:
-      return "Requested partition configuration not available now";
-    case kNodesBusy:
-      return "Requested nodes are busy";
-    case kInvalidJobId:
-      return "Invalid job id specified";
-    case kInvalidNodeName:
-      return "Invalid node name specified";
-    case kWritingToFile:
-      return "I/O error writing script/environment to file";
-    case kTransitionState:
-      return "Job can not be altered now, try again later";
-    case kAlreadyDone:
-      return "Job/step already completing or completed";
-    case kJobPending:
-      return "Job is pending execution";
-    case kBadTaskCount:
-      return "Task count specification invalid";
-    case kInvalidNodeState:
-      return "Invalid node state specified";
-    case kActiveFeatureNotSubset:
-      return "Active features not subset of available features";
-    case kInvalidFeature:
-      return "Invalid feature specification";
-    case kNotSupported:
-      return "Requested operation not supported on this system";
-    case kDisabled:
-      return "Requested operation is presently disabled";
-    case kDependency:
-      return "Job dependency problem";
-    case kBatchOnly:
-      return "Only batch jobs are accepted or processed";
-    case kJobHeld:
-      return "Job is in held state, pending scheduler release";
-    case kInvalidTaskMemory:
-      return "Memory required by task is not available";
-    case kInvalidAccount:
-      return "Invalid account or account/partition combination specified";
-    case kInvalidLicenses:
-      return "Invalid license specification";
-    case kAccountingPolicy:
-      return "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
-    case kInvalidTimeLimit:
-      return "Requested time limit is invalid (missing or exceeds some limit)";
-    case kReservationAccess:
-      return "Access denied to requested reservation";
-    case kReservationBusy:
-      return "Requested reservation is in use";
-    case kReservationNotUsable:
-      return "Requested reservation not usable now";
-    case kReservationOverlap:
-      return "Requested reservation overlaps with another reservation";
-    case kReservationEmpty:
-      return "Reservation request lacks users, groups or accounts";
-    case kReservationNameDuplicate:
-      return "Duplicate reservation name";
-    case kReservationNoSkip:
-      return "Reservation given is not skipable, try deleting instead";
-    case kPartitionInUse:
-      return "Partition is in use";
-    case kReservationInvalid:
-      return "Requested reservation is invalid";
-    case kInvalidTimeValue:
-      return "Invalid time specified";
-    case kInvalidQos:
-      return "Invalid qos specification";
-    case kNodeNotAvailable:
-      return "Required node not available (down, drained or reserved)";
-    case kInvalidCpuCount:
-      return "CPU count specification invalid";
-    case kPartitionNotAvailable:
-      return "Required partition not available (inactive or drain)";
-    case kTooManyCpus:
-      return "More processors requested than permitted";
-    case kCircularDependency:
-      return "Circular job dependency";
-    case kJobSuspended:
-      return "Job is current suspended, requested operation disabled";
-    case kJobNotSuspended:
-      return "Job is not suspended";
-    case kJobNotFinished:
-      return "Job is not finished";
-    case kPartitionDown:
-      return "Partition in DOWN state";
-    case kNotHetJob:
-      return "Job not heterogeneous job";
-    case kNotHetJobLeader:
-      return "Job not heterogeneous job leader";
-    case kNotWholeHetJob:
-      return "Operation not permitted on individual component of heterogeneous job";
-    case kInvalidGres:
-      return "Invalid generic resource (gres) specification";
-    case kInsufficientGres:
-      return "Insufficient GRES available in allocation";
-    case kJobNotPending:
-      return "Job is no longer pending execution";
-    case kCannotStartImmediately:
-      return "Job can not start immediately";
-    case kInvalidArray:
-      return "Invalid job array specification";
-    case kJobFinished:
-      return "Job has already finished";
-    case kJobNotRunning:
-      return "Job is not running";
-    case kJobNotPendingNorRunning:
-      return "Job is not pending nor running";
-    case kInternal:
-      return "Slurm internal error, contact system administrator";
-    case kInvalidTres:
-      return "Invalid Trackable RESource (TRES) specification";
-    case kInvalidTimeMin:
-      return "Invalid time-min specification (exceeds job's time or other limits)";
-    case kInvalidNice:
-      return "Invalid --nice value";
-    default:
-      return {};
-  }
+  const auto* found = std::ranges::find(kErrorTexts, code, &ErrorText::code);
+  return found == kErrorTexts.end() ? std::string_view() : found->text;
 }
 
 }  // namespace minke::model
