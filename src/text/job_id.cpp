@@ -25,52 +25,81 @@ std::optional<StepReference> parse_step(std::string_view text) {
   return StepReference{model::STEP_NORMAL, static_cast<uint32_t>(*number)};
 }
 
+// A cursor over one job's id. Each reader takes its part where it stands next; false where it is none.
+class JobIdReader {
+ public:
+  explicit JobIdReader(std::string_view text) : rest_(trim(text)) {}
+
+  std::optional<JobReference> read() {
+    if (!read_number()) return std::nullopt;
+    if (rest_.starts_with('_') && !read_tasks()) return std::nullopt;
+    if (rest_.starts_with('+') && !read_component()) return std::nullopt;
+    if (rest_.starts_with('.') && !read_step()) return std::nullopt;
+    if (!rest_.empty()) return std::nullopt;
+    return out_;
+  }
+
+ private:
+  bool read_number() {
+    const size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    const auto job_id = parse_unsigned(rest_.substr(0, digits), kMaxJobId);
+    if (!job_id || *job_id == 0) return false;
+    out_.job_id = static_cast<uint32_t>(*job_id);
+    rest_.remove_prefix(digits);
+    return true;
+  }
+
+  // "_[1-5,9%2]", "_3", "_*": all tasks.
+  bool read_tasks() {
+    rest_.remove_prefix(1);
+    if (rest_.starts_with('[')) {
+      const size_t end = rest_.find(']');
+      if (end == std::string_view::npos) return false;
+      const auto array = parse_array_spec(rest_.substr(1, end - 1));
+      if (!array) return false;
+      out_.tasks = *array;
+      rest_.remove_prefix(end + 1);
+      return true;
+    }
+    const size_t end = std::min(rest_.find('.'), rest_.size());
+    const std::string_view index = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    if (index == "*") return true;
+    const auto task = parse_unsigned(index, kMaxArrayIndex);
+    if (!task) return false;
+    model::IndexRange* range = out_.tasks.add_ranges();
+    range->set_first(static_cast<uint32_t>(*task));
+    range->set_last(static_cast<uint32_t>(*task));
+    range->set_step(1);
+    return true;
+  }
+
+  // "+1", of a heterogeneous job.
+  bool read_component() {
+    const size_t end = std::min(rest_.find('.'), rest_.size());
+    const auto offset = parse_unsigned(rest_.substr(1, end - 1), kMaxComponents);
+    if (!offset || out_.tasks.ranges_size() > 0) return false;
+    out_.het_offset = static_cast<uint32_t>(*offset);
+    rest_.remove_prefix(end);
+    return true;
+  }
+
+  // ".batch", ".0"
+  bool read_step() {
+    out_.step = parse_step(rest_.substr(1));
+    rest_ = {};
+    return out_.step.has_value();
+  }
+
+  std::string_view rest_;
+  JobReference out_;
+};
+
 }  // namespace
 
 Result<JobReference> parse_job_id(std::string_view text) {
-  auto invalid = [] { return failure("Invalid job id specified"); };
-  JobReference out;
-  std::string_view rest = trim(text);
-  size_t digits = 0;
-  while (digits < rest.size() && is_digit(rest[digits])) ++digits;
-  auto job_id = parse_unsigned(rest.substr(0, digits), kMaxJobId);
-  if (!job_id || *job_id == 0) return invalid();
-  out.job_id = static_cast<uint32_t>(*job_id);
-  rest.remove_prefix(digits);
-  if (rest.starts_with('_')) {
-    rest.remove_prefix(1);
-    bool bracket = rest.starts_with('[');
-    size_t end = bracket ? rest.find(']') : rest.find('.');
-    if (bracket && end == std::string_view::npos) return invalid();
-    std::string_view tasks = bracket ? rest.substr(1, end - 1) : rest.substr(0, end);
-    if (bracket) {
-      auto array = parse_array_spec(tasks);
-      if (!array) return invalid();
-      out.tasks = *array;
-    } else if (tasks != "*") {
-      auto task = parse_unsigned(tasks, kMaxArrayIndex);
-      if (!task) return invalid();
-      model::IndexRange* range = out.tasks.add_ranges();
-      range->set_first(static_cast<uint32_t>(*task));
-      range->set_last(static_cast<uint32_t>(*task));
-      range->set_step(1);
-    }
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + (bracket ? 1 : 0));
-  }
-  if (rest.starts_with('+')) {
-    size_t end = std::min(rest.find('.'), rest.size());
-    auto offset = parse_unsigned(rest.substr(1, end - 1), kMaxComponents);
-    if (!offset || out.tasks.ranges_size() > 0) return invalid();
-    out.het_offset = static_cast<uint32_t>(*offset);
-    rest.remove_prefix(end);
-  }
-  if (rest.starts_with('.')) {
-    out.step = parse_step(rest.substr(1));
-    if (!out.step) return invalid();
-    rest = {};
-  }
-  if (!rest.empty()) return invalid();
-  return out;
+  if (auto reference = JobIdReader(text).read()) return std::move(*reference);
+  return failure("Invalid job id specified");
 }
 
 Result<std::vector<JobReference>> parse_job_id_list(std::string_view text) {
