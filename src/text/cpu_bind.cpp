@@ -1,8 +1,10 @@
 #include "text/cpu_bind.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "text/number.h"
+#include "text/word.h"
 
 namespace minke::text {
 namespace {
@@ -71,60 +73,70 @@ Status parse_list(std::string_view list, bool masks, CpuBind& bind) {
   return {};
 }
 
-}  // namespace
+// "map_cpu:0,1", "mask_cpu:0x3": its list has the commas, so it goes on to the end.
+Status read_list(std::string_view text, bool map, CpuBind& bind) {
+  bind.kind = map ? CpuBind::kMap : CpuBind::kMask;
+  bind.word = map ? "map_cpu" : "mask_cpu";  // multipliers are complained of without the colon
+  bind.list = text.substr(text.find(':') + 1);
+  if (const Status read = parse_list(bind.list, !map, bind); !read) return read;
+  bind.word += ':';
+  return {};
+}
 
-Result<CpuBind> parse_cpu_bind(std::string_view text) {
-  const auto unknown = [&] {
-    return failure("unrecognized --cpu-bind argument \"" + std::string(text) + "\"");
-  };
+// Binding to parts of the machine. Nothing where `word` names none; "socket" and "sockets" are the same.
+std::optional<std::string_view> topology_word(std::string_view word) {
   constexpr std::string_view kTopology[] = {"sockets",   "cores",     "threads",    "ldoms",     "boards",
                                             "rank_ldom", "map_ldom:", "mask_ldom:", "nosockets", "nocores",
                                             "nothreads", "noldoms",   "autobind",   "one_thread"};
+  for (const std::string_view name : kTopology) {
+    if (name.ends_with(':')
+            ? starts_with_ignoring_case(word, name)
+            : is(word, name) || (name.ends_with('s') && is(word, name.substr(0, name.size() - 1))))
+      return name;
+  }
+  return std::nullopt;
+}
+
+// A word without a list of CPUs. False where there is none such.
+bool read_word(std::string_view word, CpuBind& bind) {
+  if (is(word, "q") || is(word, "quiet")) {
+    bind.verbose = false;
+  } else if (is(word, "v") || is(word, "verbose")) {
+    bind.verbose = true;
+  } else if (is(word, "no") || is(word, "n") || is(word, "none")) {
+    bind.kind = CpuBind::kNone;
+    bind.word = "none";
+  } else if (is(word, "rank")) {
+    bind.kind = CpuBind::kRank;
+    bind.word = "rank";
+  } else if (const auto topology = topology_word(word)) {
+    bind.kind = CpuBind::kTopology;
+    bind.word = *topology;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<CpuBind> parse_cpu_bind(std::string_view text) {
   CpuBind bind;
   std::string_view rest = text;
   while (!rest.empty()) {
-    std::string_view word = rest.substr(0, rest.find(','));
-    const auto is = [&](std::string_view name) { return equals_ignoring_case(word, name); };
-    const bool map =
-        starts_with_ignoring_case(rest, "map_cpu:") || starts_with_ignoring_case(rest, "mapcpu:");
-    const bool mask =
-        starts_with_ignoring_case(rest, "mask_cpu:") || starts_with_ignoring_case(rest, "maskcpu:");
-    if (map || mask) {
-      // Its list goes on to the end: it has the commas.
-      bind.kind = map ? CpuBind::kMap : CpuBind::kMask;
-      bind.word = map ? "map_cpu:" : "mask_cpu:";
-      bind.list = rest.substr(rest.find(':') + 1);
-      bind.word.pop_back();  // multipliers are complained of without the colon
-      if (const Status read = parse_list(bind.list, mask, bind); !read) return failure(read.error());
-      bind.word += ':';
+    const auto begins = [&](std::string_view name, std::string_view joined) {
+      return starts_with_ignoring_case(rest, name) || starts_with_ignoring_case(rest, joined);
+    };
+    const bool map = begins("map_cpu:", "mapcpu:");
+    if (map || begins("mask_cpu:", "maskcpu:")) {
+      if (const Status read = read_list(rest, map, bind); !read) return failure(read.error());
       return bind;
     }
+    const std::string_view word = rest.substr(0, rest.find(','));
+    if (!read_word(word, bind))
+      return failure("unrecognized --cpu-bind argument \"" + std::string(text) + "\"");
+    if (bind.kind == CpuBind::kTopology && bind.word.ends_with(':')) return bind;  // the rest is its list
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    if (is("q") || is("quiet")) {
-      bind.verbose = false;
-    } else if (is("v") || is("verbose")) {
-      bind.verbose = true;
-    } else if (is("no") || is("n") || is("none")) {
-      bind.kind = CpuBind::kNone;
-      bind.word = "none";
-    } else if (is("rank")) {
-      bind.kind = CpuBind::kRank;
-      bind.word = "rank";
-    } else if (const auto* found = std::find_if(
-                   std::begin(kTopology), std::end(kTopology),
-                   [&](std::string_view name) {
-                     // "socket" and "sockets" are the same
-                     return name.ends_with(':')
-                                ? starts_with_ignoring_case(word, name)
-                                : is(name) || (name.ends_with('s') && is(name.substr(0, name.size() - 1)));
-                   });
-               found != std::end(kTopology)) {
-      bind.kind = CpuBind::kTopology;
-      bind.word = *found;
-      if (found->ends_with(':')) return bind;
-    } else {
-      return unknown();
-    }
   }
   return bind;
 }

@@ -4,6 +4,7 @@
 
 #include "text/cpu_bind.h"
 #include "text/number.h"
+#include "text/word.h"
 
 namespace minke::text {
 namespace {
@@ -16,53 +17,64 @@ char offending_character(std::string_view list) {
   return letter == std::string_view::npos ? '\0' : list[letter];
 }
 
+// "map_mem:0,1", "mask_mem=0x3": its list has the commas, so it goes on to the end.
+Status read_list(std::string_view text, bool map, MemBind& bind) {
+  bind.kind = map ? MemBind::kMap : MemBind::kMask;
+  bind.word = map ? "map_mem:" : "mask_mem:";
+  const size_t colon = text.find_first_of(":=");
+  if (colon == std::string_view::npos || colon + 1 == text.size())
+    return failure("missing list for \"--mem-bind=" + bind.word + "<list>\"");
+  bind.list = text.substr(colon + 1);
+  const auto numbers = parse_cpu_bind((map ? "map_cpu:" : "mask_cpu:") + bind.list);
+  if (!numbers) {
+    const char wrong = offending_character(bind.list);
+    return failure("Failed to validate number: " + bind.list +
+                   (wrong == '\0' ? "" : std::string(", the offending character is ") + wrong));
+  }
+  bind.nodes = numbers->cpus;
+  return {};
+}
+
+// A word without a list. False where there is none such.
+bool read_word(std::string_view word, MemBind& bind) {
+  if (is(word, "q") || is(word, "quiet")) {
+    bind.verbose = false;
+  } else if (is(word, "v") || is(word, "verbose")) {
+    bind.verbose = true;
+  } else if (is(word, "sort") || is(word, "nosort")) {
+    bind.sort = is(word, "sort");
+  } else if (is(word, "p") || is(word, "prefer")) {
+    bind.prefer = true;
+  } else if (is(word, "no") || is(word, "none")) {
+    bind.kind = MemBind::kNone;
+    bind.word = "none";
+  } else if (is(word, "local") || is(word, "rank")) {
+    bind.kind = is(word, "rank") ? MemBind::kRank : MemBind::kLocal;
+    bind.word = is(word, "rank") ? "rank" : "local";
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<MemBind> parse_mem_bind(std::string_view text) {
   MemBind bind;
   std::string_view rest = text;
   while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    const auto is = [&](std::string_view name) { return equals_ignoring_case(word, name); };
     const auto begins = [&](std::string_view name, std::string_view joined) {
       return starts_with_ignoring_case(rest, name) || starts_with_ignoring_case(rest, joined);
     };
     const bool map = begins("map_mem", "mapmem");
     if (map || begins("mask_mem", "maskmem")) {
-      // Its list goes on to the end: it has the commas.
-      bind.kind = map ? MemBind::kMap : MemBind::kMask;
-      bind.word = map ? "map_mem:" : "mask_mem:";
-      const size_t colon = rest.find_first_of(":=");
-      if (colon == std::string_view::npos || colon + 1 == rest.size())
-        return failure("missing list for \"--mem-bind=" + bind.word + "<list>\"");
-      bind.list = rest.substr(colon + 1);
-      const auto numbers = parse_cpu_bind((map ? "map_cpu:" : "mask_cpu:") + bind.list);
-      if (!numbers) {
-        const char wrong = offending_character(bind.list);
-        return failure("Failed to validate number: " + bind.list +
-                       (wrong == '\0' ? "" : std::string(", the offending character is ") + wrong));
-      }
-      bind.nodes = numbers->cpus;
+      if (const Status read = read_list(rest, map, bind); !read) return failure(read.error());
       return bind;
     }
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    if (is("q") || is("quiet")) {
-      bind.verbose = false;
-    } else if (is("v") || is("verbose")) {
-      bind.verbose = true;
-    } else if (is("sort") || is("nosort")) {
-      bind.sort = is("sort");
-    } else if (is("p") || is("prefer")) {
-      bind.prefer = true;
-    } else if (is("no") || is("none")) {
-      bind.kind = MemBind::kNone;
-      bind.word = "none";
-    } else if (is("local") || is("rank")) {
-      bind.kind = is("rank") ? MemBind::kRank : MemBind::kLocal;
-      bind.word = is("rank") ? "rank" : "local";
-    } else {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    if (!read_word(word, bind))
       return failure("unrecognized --mem-bind argument \"" + std::string(word) + "\"");
-    }
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
   }
   return bind;
 }
