@@ -1,6 +1,7 @@
 #include "text/file_pattern.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "text/number.h"
 
@@ -45,6 +46,52 @@ std::string without_backslashes(std::string_view pattern) {
   return out;
 }
 
+// The letters that stand for a number.
+std::optional<uint64_t> number_of(char letter, const FilePatternValues& values) {
+  switch (letter) {
+    case 'A':
+      return values.array_job_id != 0 ? values.array_job_id : values.job_id;
+    case 'a':
+      return values.array_task_id.value_or(kNoIndex);
+    case 'b':
+      return values.array_task_id.value_or(kNoIndex) % 10;
+    case 'J':
+    case 'j':
+      return values.job_id;
+    case 'n':
+      return values.node_index;
+    case 't':
+      return values.task_rank;
+    default:
+      return std::nullopt;
+  }
+}
+
+// What a placeholder becomes, which is written as `text`.
+std::string expansion(const Placeholder& found, std::string_view text, const FilePatternValues& values) {
+  const bool step_is_number = parse_unsigned(values.step).has_value();
+  if (const auto number = number_of(found.letter, values)) {
+    std::string out = padded(std::to_string(*number), found.width);
+    if (found.letter == 'J' && step_is_number) out += "." + values.step;
+    return out;
+  }
+  const bool has_width = found.length > (found.letter == '\0' ? 1u : 2u);
+  switch (found.letter) {
+    case '%':
+      return std::string(has_width ? text.substr(1) : "%");
+    case 'N':
+      return values.host_name.empty() ? "%N" : values.host_name.substr(0, values.host_name.find('.'));
+    case 's':
+      return step_is_number ? padded(values.step, found.width) : values.step;
+    case 'u':
+      return values.user_name;
+    case 'x':
+      return values.job_name;
+    default:
+      return std::string(has_width ? text.substr(1) : text);
+  }
+}
+
 // The kernel's longest path. A name of 1,000 characters may stand in a pattern a thousand times.
 constexpr size_t kMostPathBytes = 4096;
 
@@ -59,53 +106,9 @@ std::string expand_file_pattern(std::string_view pattern, const FilePatternValue
       pattern.remove_prefix(1);
       continue;
     }
-    auto [letter, width, length] = placeholder_at(pattern);
-    auto number = [&out, width = width](uint64_t value) { out += padded(std::to_string(value), width); };
-    const bool has_width = length > (letter == '\0' ? 1u : 2u);
-    uint32_t index = values.array_task_id.value_or(kNoIndex);
-    bool step_is_number = parse_unsigned(values.step).has_value();
-    switch (letter) {
-      case '%':
-        out += has_width ? pattern.substr(1, length - 1) : "%";
-        break;
-      case 'A':
-        number(values.array_job_id != 0 ? values.array_job_id : values.job_id);
-        break;
-      case 'a':
-        number(index);
-        break;
-      case 'b':
-        number(index % 10);
-        break;
-      case 'J':
-        number(values.job_id);
-        if (step_is_number) out += "." + values.step;
-        break;
-      case 'j':
-        number(values.job_id);
-        break;
-      case 'N':
-        out += values.host_name.empty() ? "%N" : values.host_name.substr(0, values.host_name.find('.'));
-        break;
-      case 'n':
-        number(values.node_index);
-        break;
-      case 's':
-        out += step_is_number ? padded(values.step, width) : values.step;
-        break;
-      case 't':
-        number(values.task_rank);
-        break;
-      case 'u':
-        out += values.user_name;
-        break;
-      case 'x':
-        out += values.job_name;
-        break;
-      default:
-        out += pattern.substr(has_width ? 1 : 0, has_width ? length - 1 : length);
-    }
-    pattern.remove_prefix(length);
+    const Placeholder found = placeholder_at(pattern);
+    out += expansion(found, pattern.substr(0, found.length), values);
+    pattern.remove_prefix(found.length);
   }
   return out;
 }
