@@ -103,6 +103,23 @@ bool expand_word(std::string_view word, std::vector<std::string>& out) {
   return true;
 }
 
+bool share_bracket(const Host& a, const Host& b) {
+  return a.prefix == b.prefix && a.digits.empty() == b.digits.empty();
+}
+
+// How many hosts from the first on, which has a number, count upwards one by one.
+size_t run_length(std::span<const std::string> hosts) {
+  const Host first(hosts.front());
+  size_t length = 1;
+  while (length < hosts.size()) {
+    const Host next(hosts[length]);
+    if (!share_bracket(first, next) || next.number != first.number + length || !share_width(first, next))
+      break;
+    ++length;
+  }
+  return length;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
@@ -124,45 +141,29 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
 
 std::string compress_hostlist(std::span<const std::string> hosts) {
   std::string out;
-  size_t i = 0;
-  while (i < hosts.size()) {
-    // All neighbours with one prefix share one bracket; in it, runs that count upwards become ranges.
-    Host head(hosts[i]);
-    std::string ranges;
-    bool several = false;
-    while (i < hosts.size()) {
-      Host first(hosts[i]);
-      if (first.prefix != head.prefix || first.digits.empty() != head.digits.empty()) break;
-      if (first.digits.empty() && several) break;
-      size_t last = i;
-      uint64_t number = first.number;
-      while (!first.digits.empty() && last + 1 < hosts.size()) {
-        Host next(hosts[last + 1]);
-        if (next.digits.empty() || next.prefix != head.prefix || next.number != number + 1 ||
-            !share_width(first, next)) {
-          break;
-        }
-        ++last;
-        ++number;
-      }
-      if (!ranges.empty()) ranges += ',';
-      ranges += first.digits;
-      if (last > i) {
-        ranges += '-';
-        append_padded(ranges, number, first.digits.size());
-      }
-      several = several || last > i || first.digits.empty();
-      i = last + 1;
-      if (!several && i < hosts.size()) {
-        Host next(hosts[i]);
-        several = !next.digits.empty() && next.prefix == head.prefix;
-      }
-    }
+  for (size_t i = 0; i < hosts.size();) {
+    const Host head(hosts[i]);
     if (!out.empty()) out += ',';
     out += head.prefix;
-    if (head.digits.empty()) continue;
-    if (several) ranges.insert(0, 1, '[').append(1, ']');
-    out += ranges;
+    if (head.digits.empty()) {
+      ++i;
+      continue;
+    }
+    // All neighbours with one prefix share one bracket; in it, runs that count upwards become ranges.
+    const size_t begin = i;
+    std::string ranges;
+    while (i < hosts.size() && share_bracket(head, Host(hosts[i]))) {
+      const Host first(hosts[i]);
+      const size_t length = run_length(hosts.subspan(i));
+      if (!ranges.empty()) ranges += ',';
+      ranges += first.digits;
+      if (length > 1) {
+        ranges += '-';
+        append_padded(ranges, first.number + length - 1, first.digits.size());
+      }
+      i += length;
+    }
+    out += i - begin > 1 ? "[" + ranges + "]" : ranges;
   }
   return out;
 }
