@@ -169,87 +169,114 @@ class TimeReader {
     return true;
   }
 
+  // Both leave the cursor where it was, if they fail.
   bool read_clock() {
-    size_t start = at_;
-    auto fail = [&] {
-      at_ = start;
-      return false;
-    };
+    const size_t start = at_;
+    if (take_clock()) return true;
+    at_ = start;
+    return false;
+  }
+  bool read_date() {
+    const size_t start = at_;
+    if (take_date()) return true;
+    at_ = start;
+    return false;
+  }
+
+  bool at_space_or_end() const { return at_end() || peek() == ' ' || peek() == '\t'; }
+
+  // HH:MM[:SS] [AM|PM]
+  bool take_clock() {
     auto hour = take_number(2);
-    if (!hour || peek() != ':') return fail();
+    if (!hour || peek() != ':') return false;
     ++at_;
     if (*hour <= 23) problem_ = at_;
-    auto minute = take_number(2);
-    if (!minute || *minute > 59) return fail();
+    const auto minute = take_number(2);
+    if (!minute || *minute > 59) return false;
     if (*hour <= 23) problem_ = at_;
     std::optional<int> second = 0;
     if (peek() == ':') {
       ++at_;
       second = take_number(2);
-      if (!second || *second > 59) return fail();
+      if (!second || *second > 59) return false;
     }
-    size_t after = at_;
-    skip_spaces();
-    if (take_word("am")) {
-      if (*hour < 1 || *hour > 12) return fail();
-      *hour %= 12;
-    } else if (take_word("pm")) {
-      if (*hour < 1 || *hour > 12) return fail();
-      *hour = *hour % 12 + 12;
-    } else {
-      at_ = after;
-    }
-    if (*hour > 23 || (!at_end() && peek() != ' ' && peek() != '\t' && !before_word())) return fail();
-    return set_clock(*hour, *minute, *second) || fail();
+    if (!take_half_of_day(*hour) || *hour > 23) return false;
+    if (!at_space_or_end() && !before_word()) return false;
+    return set_clock(*hour, *minute, *second);
   }
 
-  bool read_date() {
-    size_t start = at_;
-    auto fail = [&] {
+  // "AM" and "PM", which may be missing. False where they follow no hour of twelve.
+  bool take_half_of_day(int& hour) {
+    const size_t start = at_;
+    skip_spaces();
+    const bool morning = take_word("am");
+    if (!morning && !take_word("pm")) {
       at_ = start;
-      return false;
-    };
+      return true;
+    }
+    if (hour < 1 || hour > 12) return false;
+    hour = hour % 12 + (morning ? 0 : 12);
+    return true;
+  }
+
+  struct Day {
+    std::optional<int> year, month, day;
+  };
+
+  // YYYY-MM-DD
+  bool take_iso_day(Day& to) {
+    to.year = take_number(4);
+    ++at_;
+    if (!is_digit(peek(1))) return false;
+    to.month = take_number(2);
+    if (peek() != '-' || !is_digit(peek(2))) return false;
+    ++at_;
+    to.day = take_number(2);
+    return true;
+  }
+
+  // MM/DD[/YY], MM.DD[.YY]
+  bool take_parted_day(Day& to) {
+    to.month = take_number(2);
+    const char separator = peek();
+    const bool separates = separator == '/' || separator == '.';
+    if (to.month && *to.month <= 12 && !separates) problem_ = at_;
+    if (!to.month || !separates) return false;
+    ++at_;
+    to.day = take_number(2);
+    if (!to.day || peek() != separator) return to.day.has_value();
+    ++at_;
+    to.year = take_number(2);
+    if (!to.year) return false;
+    *to.year += 2000;
+    return true;
+  }
+
+  bool take_day(Day& to) {
     size_t digits = 0;
     while (is_digit(peek(digits))) ++digits;
-    std::optional<int> year, month, day;
-    if (digits == 4 && peek(4) == '-') {  // YYYY-MM-DD
-      year = take_number(4);
-      ++at_;
-      if (!is_digit(peek(1))) return fail();
-      month = take_number(2);
-      if (peek() != '-' || !is_digit(peek(2))) return fail();
-      ++at_;
-      day = take_number(2);
-    } else if (digits == 4 || digits == 6) {  // MMDD[YY]
-      month = take_number(2);
-      day = take_number(2);
-      if (digits == 6) year = 2000 + *take_number(2);
-    } else {  // MM/DD[/YY], MM.DD[.YY]
-      month = take_number(2);
-      char separator = peek();
-      if (month && *month <= 12 && separator != '.' && separator != '/') problem_ = at_;
-      if (!month || (separator != '/' && separator != '.')) return fail();
-      ++at_;
-      day = take_number(2);
-      if (!day) return fail();
-      if (peek() == separator) {
-        ++at_;
-        year = take_number(2);
-        if (!year) return fail();
-        *year += 2000;
-      }
-    }
-    if (!month || !day) return fail();
-    if (!at_end() && peek() != ' ' && peek() != '\t' && !peek_is_time_mark() && !peek_is_dash())
-      return fail();
-    if (!year) {
-      // The next such day, or the last: today itself counts as either.
-      year = today_.tm_year + 1900;
-      int order = (*month - (today_.tm_mon + 1)) * 100 + (*day - today_.tm_mday);
-      if (!past_ && order < 0) ++*year;
-      if (past_ && order > 0) --*year;
-    }
-    return set_date(*year, *month, *day) || fail();
+    if (digits == 4 && peek(4) == '-') return take_iso_day(to);
+    if (digits != 4 && digits != 6) return take_parted_day(to);
+    to.month = take_number(2);  // MMDD[YY]
+    to.day = take_number(2);
+    if (digits == 6) to.year = 2000 + *take_number(2);
+    return true;
+  }
+
+  // The next such day, or the last: today itself counts as either.
+  int nearest_year(int month, int day) const {
+    const int order = (month - (today_.tm_mon + 1)) * 100 + (day - today_.tm_mday);
+    const int year = today_.tm_year + 1900;
+    if (past_) return order > 0 ? year - 1 : year;
+    return order < 0 ? year + 1 : year;
+  }
+
+  bool take_date() {
+    Day found;
+    if (!take_day(found) || !found.month || !found.day) return false;
+    if (!at_space_or_end() && !peek_is_time_mark() && !peek_is_dash()) return false;
+    const int year = found.year ? *found.year : nearest_year(*found.month, *found.day);
+    return set_date(year, *found.month, *found.day);
   }
 
   std::optional<int64_t> combine() const {
