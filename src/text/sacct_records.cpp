@@ -231,16 +231,9 @@ Status SacctReader::record() {
 }
 
 Status SacctReader::job() {
-  const std::string_view id = cell("jobid");
-  const auto reference = parse_job_id(id);
-  if (!reference) return failure(std::string("'").append(id) + "' is no job's number");
   JobRecord& job = job_.job;
   job = JobRecord();
-  const bool of_others = reference->tasks.ranges_size() > 0 || reference->het_offset;
-  const auto raw = parse_unsigned(cell("jobidraw"), 0x7fffffff);
-  if (of_others && !raw) return failure(bytes(id) + ": of arrays and heterogeneous jobs JobIDRaw is needed");
-  job.set_job_id(raw ? static_cast<uint32_t>(*raw) : reference->job_id);
-  if (job.job_id() == 0 || job.job_id() > 0x7fffffff) return failure(bytes(id) + " is no number for a job");
+  if (const Status read = read_id(); !read) return read;
   const std::string_view state = cell("state");
   const auto word = parse_job_state(state.substr(0, state.find(' ')));
   if (!word || !word->state) return failure(std::string("'").append(state) + "' is no state of a job");
@@ -254,10 +247,35 @@ Status SacctReader::job() {
         static_cast<uint32_t>(parse_unsigned(state.substr(by + 4), 0xffffffff).value_or(0)));
   else if (job.state() == model::JOB_CANCELLED)
     job.set_cancelled_by_uid(model::kNobody);
+  const auto restarts = parse_unsigned(cell("restarts"), 1'000'000);
+  uint32_t& runs = runs_[job.job_id()];
+  job.set_restarts(std::max<uint32_t>(runs, restarts ? static_cast<uint32_t>(*restarts) : 0));
+  runs = job.restarts() + 1;
+  read_owner();
+  read_outcome();
+  read_resources();
+  read_spec();
+  hold_nodes();
+  open_ = true;
+  job_id_ = cell("jobid");
+  return {};
+}
+
+Status SacctReader::read_id() {
+  JobRecord& job = job_.job;
+  const std::string_view id = cell("jobid");
+  const auto reference = parse_job_id(id);
+  if (!reference) return failure(std::string("'").append(id) + "' is no job's number");
+  const bool of_array = reference->tasks.ranges_size() > 0;
+  const auto raw = parse_unsigned(cell("jobidraw"), 0x7fffffff);
+  if ((of_array || reference->het_offset) && !raw)
+    return failure(bytes(id) + ": of arrays and heterogeneous jobs JobIDRaw is needed");
+  job.set_job_id(raw ? static_cast<uint32_t>(*raw) : reference->job_id);
+  if (job.job_id() == 0 || job.job_id() > 0x7fffffff) return failure(bytes(id) + " is no number for a job");
   if (reference->het_offset) {
     job.set_het_job_id(reference->job_id);
     job.set_het_job_offset(*reference->het_offset);
-  } else if (reference->tasks.ranges_size() > 0) {
+  } else if (of_array) {
     job.set_array_job_id(reference->job_id);
     if (id.find('[') == std::string_view::npos) {
       job.set_array_task_id(reference->tasks.ranges(0).first());
@@ -265,11 +283,12 @@ Status SacctReader::job() {
       *job.mutable_array_pending() = reference->tasks;
     }
   }
-  const auto restarts = parse_unsigned(cell("restarts"), 1'000'000);
-  uint32_t& runs = runs_[job.job_id()];
-  job.set_restarts(std::max<uint32_t>(runs, restarts ? static_cast<uint32_t>(*restarts) : 0));
-  runs = job.restarts() + 1;
+  return {};
+}
 
+// Whose job it is, and where it counted.
+void SacctReader::read_owner() {
+  JobRecord& job = job_.job;
   job.set_uid(static_cast<uint32_t>(parse_unsigned(cell("uid"), 0xfffffffe).value_or(kNoUser)));
   job.set_gid(static_cast<uint32_t>(parse_unsigned(cell("gid"), 0xfffffffe).value_or(kNoUser)));
   job.set_user_name(bytes(cell("user")));
@@ -277,6 +296,11 @@ Status SacctReader::job() {
   job.set_account(bytes(cell("account")));
   job.set_partition(bytes(cell("partition")));
   job.set_qos(bytes(cell("qos")));
+}
+
+// When it ran, how it ended, and where its streams went.
+void SacctReader::read_outcome() {
+  JobRecord& job = job_.job;
   job.set_exit_code(wait_status(cell("exitcode")));
   job.set_derived_exit_code(wait_status(cell("derivedexitcode")));
   job.set_priority(static_cast<uint32_t>(std::min<uint64_t>(number("priority"), 0xffffffff)));
@@ -288,6 +312,14 @@ Status SacctReader::job() {
   const auto minutes =
       cell("timelimitraw").empty() ? parse_minutes(cell("timelimit")) : parse_minutes(cell("timelimitraw"));
   job.set_time_limit_minutes(minutes.value_or(kUnlimited));
+  job.set_stdin_path(bytes(cell("stdin")));
+  job.set_stdout_path(bytes(cell("stdout")));
+  job.set_stderr_path(bytes(cell("stderr")));
+}
+
+// What it had, and what it used of that.
+void SacctReader::read_resources() {
+  JobRecord& job = job_.job;
   if (cell("nodelist") != "None assigned") job.set_node_list(bytes(cell("nodelist")));
   uint32_t cpus = 0, nodes = 0;
   uint64_t memory = 0;
@@ -303,11 +335,11 @@ Status SacctReader::job() {
   job.set_memory_mib(memory);
   if (billing != job.num_cpus()) job.set_billing(billing);
   read_times_used(*job.mutable_usage());
-  job.set_stdin_path(bytes(cell("stdin")));
-  job.set_stdout_path(bytes(cell("stdout")));
-  job.set_stderr_path(bytes(cell("stderr")));
+}
 
-  JobSpec& spec = *job.mutable_spec();
+// What it was submitted with, as far as sacct tells that.
+void SacctReader::read_spec() {
+  JobSpec& spec = *job_.job.mutable_spec();
   constexpr std::pair<std::string_view, void (JobSpec::*)(const std::string&)> kTexts[] = {
       {"jobname", &JobSpec::set_name},
       {"workdir", &JobSpec::set_work_dir},
@@ -323,15 +355,11 @@ Status SacctReader::job() {
       {"qos", &JobSpec::set_qos},
       {"account", &JobSpec::set_account},
       {"partition", &JobSpec::set_partition},
-      {"mcslabel", &JobSpec::set_mcs_label}};
+      {"mcslabel", &JobSpec::set_mcs_label},
+      {"stdin", &JobSpec::set_stdin_path},
+      {"stdout", &JobSpec::set_stdout_path},
+      {"stderr", &JobSpec::set_stderr_path}};
   for (const auto& [name, set] : kTexts) (spec.*set)(bytes(cell(name)));
-  spec.set_stdin_path(job.stdin_path());
-  spec.set_stdout_path(job.stdout_path());
-  spec.set_stderr_path(job.stderr_path());
-  hold_nodes();
-  open_ = true;
-  job_id_ = id;
-  return {};
 }
 
 // What it held on each node, in equal parts; or what it asked for, where it never began.

@@ -50,6 +50,11 @@ class SacctReader {
   Status header(std::string_view text);
   Status record();
   Status job();
+  Status read_id();
+  void read_owner();
+  void read_outcome();
+  void read_resources();
+  void read_spec();
   Status step(std::string_view suffix);
   void close();
   void hold_nodes();
