@@ -20,6 +20,21 @@
 
 using namespace minke::text;
 
+// What is accepted is written, and that is read and written alike.
+template <typename Parse, typename Format>
+void check_written(std::string_view text, Parse parse, Format format) {
+  const auto value = parse(text);
+  if (!value) return;
+  const std::string written = format(*value);
+  const auto again = parse(written);
+  MINKE_CHECK(again && format(*again) == written);
+}
+
+void check_array(const minke::model::ArraySpec& array) {
+  MINKE_CHECK(format_array_tasks(array).size() < 64 + 12);
+  MINKE_CHECK(contains_index(array, highest_index(array)) && contains_index(array, lowest_index(array)));
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   if (auto minutes = parse_minutes(text)) MINKE_CHECK(parse_minutes(format_minutes(*minutes)) == *minutes);
@@ -33,36 +48,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (auto bind = parse_mem_bind(text)) {
     MINKE_CHECK(bind->nodes.empty() == (bind->kind != MemBind::kMap && bind->kind != MemBind::kMask));
   }
-  if (auto array = parse_array_spec(text)) {
-    std::string written = format_array_spec(*array);
-    auto again = parse_array_spec(written);
-    MINKE_CHECK(again && format_array_spec(*again) == written);
-    MINKE_CHECK(format_array_tasks(*array).size() < 64 + 12);
-    MINKE_CHECK(contains_index(*array, highest_index(*array)) &&
-                contains_index(*array, lowest_index(*array)));
-  }
-  if (auto list = parse_dependencies(text)) {
-    std::string written = format_dependency_request(*list);
-    auto again = parse_dependencies(written);
-    MINKE_CHECK(again && format_dependency_request(*again) == written);
-  }
+  if (auto array = parse_array_spec(text)) check_array(*array);
+  check_written(text, parse_array_spec, format_array_spec);
+  check_written(text, parse_dependencies, format_dependency_request);
   if (auto ids = parse_job_id_list(text)) {
-    for (const JobReference& id : *ids) {
-      std::string written = format_job_id(id);
-      auto again = parse_job_id(written);
-      MINKE_CHECK(again && format_job_id(*again) == written);
-    }
+    for (const JobReference& id : *ids)
+      check_written(format_job_id(id), parse_job_id,
+                    [](const JobReference& one) { return format_job_id(one); });
   }
-  if (auto gres = parse_gres_list(text)) {
-    std::string written = format_gres_list(*gres);
-    auto again = parse_gres_list(written);
-    MINKE_CHECK(again && format_gres_list(*again) == written);
-  }
+  check_written(text, parse_gres_list, format_gres_list);
   parse_gpu_list(text);
-  if (auto warning = parse_warning_signal(text)) {
-    std::string written = format_warning_signal(*warning);
-    MINKE_CHECK(format_warning_signal(*parse_warning_signal(written)) == written);
-  }
+  check_written(text, parse_warning_signal, format_warning_signal);
   expand_file_pattern(text, FilePatternValues{});
   if (size < 64) {  // longer ones only spend time on large expansions
     if (auto hosts = expand_hostlist(text)) {
