@@ -1,6 +1,7 @@
 #include "submit/foreign_directives.h"
 
 #include <algorithm>
+#include <span>
 
 #include "submit/script.h"
 #include "text/number.h"
@@ -10,6 +11,8 @@ namespace {
 
 constexpr int kFailureStatus = 1;
 constexpr uint64_t kMaxNumber = 2147483647;
+
+struct PlainLetter;
 
 class Reader {
  public:
@@ -26,6 +29,7 @@ class Reader {
     out_.arguments.push_back(std::string("--").append(option).append("=").append(value));
   }
   void add(std::string_view option) { out_.arguments.push_back(std::string("--").append(option)); }
+  bool add_plain(std::span<const PlainLetter> letters, char letter, std::string_view value);
   void resources(std::string_view list);
   void resource(std::string_view name, std::string_view value);
   void nodes(std::string_view list);
@@ -129,23 +133,30 @@ void Reader::resources(std::string_view list) {
   }
 }
 
+// Letters that stand for one option of sbatch's, with the same value.
+struct PlainLetter {
+  char letter;
+  std::string_view option;
+};
+constexpr PlainLetter kPbsLetters[] = {{'a', "begin"}, {'A', "account"},   {'e', "error"},    {'J', "array"},
+                                       {'t', "array"}, {'M', "mail-user"}, {'N', "job-name"}, {'o', "output"},
+                                       {'p', "nice"},  {'q', "partition"}, {'v', "export"}};
+constexpr PlainLetter kBsubLetters[] = {{'c', "chdir"},    {'e', "error"},  {'J', "job-name"},
+                                        {'m', "nodelist"}, {'o', "output"}, {'q', "partition"},
+                                        {'W', "time"}};
+
+bool Reader::add_plain(std::span<const PlainLetter> letters, char letter, std::string_view value) {
+  const auto found = std::ranges::find(letters, letter, &PlainLetter::letter);
+  if (found == letters.end()) return false;
+  add(found->option, value);
+  return true;
+}
+
 Status Reader::pbs(char letter, std::string_view value) {
+  if (add_plain(kPbsLetters, letter, value)) return {};
   switch (letter) {
-    case 'a':
-      add("begin", value);
-      break;
-    case 'A':
-      add("account", value);
-      break;
-    case 'e':
-      add("error", value);
-      break;
     case 'h':
       add("hold");
-      break;
-    case 'J':
-    case 't':
-      add("array", value);
       break;
     case 'l':
       resources(value);
@@ -157,26 +168,8 @@ Status Reader::pbs(char letter, std::string_view value) {
       if (!types.empty()) add("mail-type", std::string_view(types).substr(0, types.size() - 1));
       break;
     }
-    case 'M':
-      add("mail-user", value);
-      break;
-    case 'N':
-      add("job-name", value);
-      break;
-    case 'o':
-      add("output", value);
-      break;
-    case 'p':
-      add("nice", value);
-      break;
-    case 'q':
-      add("partition", value);
-      break;
     case 'r':
       add(value == "n" ? "no-requeue" : "requeue");
-      break;
-    case 'v':
-      add("export", value);
       break;
     case 'W':
       if (value.starts_with("depend=")) add("dependency", value.substr(7));
@@ -189,19 +182,8 @@ Status Reader::pbs(char letter, std::string_view value) {
 }
 
 Status Reader::bsub(char letter, std::string_view value) {
+  if (add_plain(kBsubLetters, letter, value)) return {};
   switch (letter) {
-    case 'c':
-      add("chdir", value);
-      break;
-    case 'e':
-      add("error", value);
-      break;
-    case 'J':
-      add("job-name", value);
-      break;
-    case 'm':
-      add("nodelist", value);
-      break;
     case 'M': {  // KiB for each processor
       auto kib = text::parse_unsigned(value, ~uint64_t{0} - 1024);
       add("mem-per-cpu", kib ? std::to_string((*kib + 1023) / 1024) : size_text(value));
@@ -210,15 +192,6 @@ Status Reader::bsub(char letter, std::string_view value) {
     case 'n':  // "least,most"
       add("ntasks", value.substr(value.rfind(',') + 1));
       tasks_known_ = true;
-      break;
-    case 'o':
-      add("output", value);
-      break;
-    case 'q':
-      add("partition", value);
-      break;
-    case 'W':
-      add("time", value);
       break;
     default:  // -x
       add("exclusive");

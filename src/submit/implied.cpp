@@ -95,37 +95,42 @@ Status tasks_on_each_node(model::JobSpec& spec, uint64_t gpus_of_node, uint64_t 
   return {};
 }
 
-Status from_gpus(model::JobSpec& spec) {
-  const uint64_t total = gpus_in(spec.gpus()), each_node = gpus_in(spec.gres_per_node()),
-                 each_task = gpus_in(spec.gpus_per_task()), each_socket = gpus_in(spec.gpus_per_socket());
+// As many GPUs as are asked for; 0: nothing is said.
+struct Gpus {
+  uint64_t total, each_node, each_task, each_socket;
+};
+
+Status check_gpu_options(const model::JobSpec& spec, const Gpus& gpus) {
   if (spec.has_cpus_per_gpu() && spec.has_cpus_per_task())
     return invalid_gres("--cpus-per-gpu is mutually exclusive with --cpus-per-task");
-  if (spec.has_mem_per_gpu_mib() && total + each_node + each_task + each_socket == 0 &&
+  if (spec.has_mem_per_gpu_mib() && gpus.total + gpus.each_node + gpus.each_task + gpus.each_socket == 0 &&
       !spec.has_ntasks_per_gpu()) {
     return invalid_gres("Requested mem_per_tres=gres:gpu:" + std::to_string(spec.mem_per_gpu_mib()) +
                         " but did not request any GPU.");
   }
-  if (total != 0 && std::max({each_node, each_task, each_socket}) > total) {
+  if (gpus.total != 0 && std::max({gpus.each_node, gpus.each_task, gpus.each_socket}) > gpus.total)
     return invalid_gres("Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
+  if (gpus.each_node == 0 || gpus.each_socket == 0) return {};
+  if (gpus.each_node % gpus.each_socket != 0) {
+    return invalid_gres(
+        "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.");
   }
-  if (each_node != 0 && each_socket != 0) {
-    if (each_node % each_socket != 0) {
-      return invalid_gres(
-          "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.");
-    }
-    if (spec.has_sockets_per_node() && spec.sockets_per_node() != each_node / each_socket) {
-      return invalid_gres(
-          "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required "
-          "number of sockets differ from --sockets-per-node.");
-    }
+  if (spec.has_sockets_per_node() && spec.sockets_per_node() != gpus.each_node / gpus.each_socket) {
+    return invalid_gres(
+        "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required "
+        "number of sockets differ from --sockets-per-node.");
   }
-  const uint64_t tasks = each_task != 0 ? tasks_before_gpus(spec) : 0;
-  if (total != 0 && each_node != 0) {
-    if (total % each_node != 0) {
+  return {};
+}
+
+// All GPUs and those of a node together say how many nodes there are.
+Status nodes_from_gpus(model::JobSpec& spec, const Gpus& gpus) {
+  if (gpus.total != 0 && gpus.each_node != 0) {
+    if (gpus.total % gpus.each_node != 0) {
       return invalid_gres(
           "Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node");
     }
-    const uint64_t nodes = total / each_node;
+    const uint64_t nodes = gpus.total / gpus.each_node;
     if (spec.has_min_nodes() &&
         (nodes < spec.min_nodes() || (spec.has_max_nodes() && nodes > spec.max_nodes()))) {
       return invalid_gres(
@@ -136,42 +141,57 @@ Status from_gpus(model::JobSpec& spec) {
     spec.set_min_nodes(static_cast<uint32_t>(std::min(nodes, kMaxTasks)));
     spec.set_max_nodes(spec.min_nodes());
   }
-  if (total != 0 && total < spec.min_nodes()) return invalid_gres("Failed to validate job spec, --gpus < -N");
-  if (each_task != 0) {
-    if (spec.has_ntasks_per_gpu()) {
-      return failure(
-          "fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", 1);
-    }
-    if (total == 0 && tasks == 0) {
-      return invalid_gres(
-          "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
-          "allowed.");
-    }
-    if (total % each_task != 0) {
-      return invalid_gres("Failed to validate job spec, --gpus not multiple of --gpus-per-task");
-    }
-    if (total != 0 && tasks != 0 && tasks != total / each_task) {
-      return invalid_gres(
-          "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks differ "
-          "from -n/--ntasks.");
-    }
-    if (Status done = tasks_on_each_node(spec, each_node, each_task); !done) return done;
-    if (total != 0) return set_tasks(spec, total / each_task);
-    // A task for each node, or as many as its GPUs serve.
-    if (!spec.has_ntasks())
-      return set_tasks(spec, uint64_t{std::max(spec.min_nodes(), 1U)} * std::max(spec.ntasks_per_node(), 1U));
-  }
+  if (gpus.total != 0 && gpus.total < spec.min_nodes())
+    return invalid_gres("Failed to validate job spec, --gpus < -N");
+  return {};
+}
+
+// --gpus-per-task. `tasks`: as many as there are without a look at GPUs.
+Status tasks_from_gpus_per_task(model::JobSpec& spec, const Gpus& gpus, uint64_t tasks) {
   if (spec.has_ntasks_per_gpu()) {
-    const uint64_t nodes = std::max(spec.min_nodes(), 1u);
-    if (total != 0) return set_tasks(spec, total * spec.ntasks_per_gpu());
-    if (each_node != 0) return set_tasks(spec, nodes * each_node * spec.ntasks_per_gpu());
-    if (!spec.has_ntasks() && spec.has_min_nodes()) return set_tasks(spec, nodes * spec.ntasks_per_gpu());
-    if (!spec.has_ntasks()) {
-      return invalid_gres(
-          "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask "
-          "specification");
-    }
+    return failure(
+        "fatal: --gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU", 1);
   }
+  if (gpus.total == 0 && tasks == 0) {
+    return invalid_gres(
+        "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is not "
+        "allowed.");
+  }
+  if (gpus.total % gpus.each_task != 0)
+    return invalid_gres("Failed to validate job spec, --gpus not multiple of --gpus-per-task");
+  if (gpus.total != 0 && tasks != 0 && tasks != gpus.total / gpus.each_task) {
+    return invalid_gres(
+        "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks differ "
+        "from -n/--ntasks.");
+  }
+  if (Status done = tasks_on_each_node(spec, gpus.each_node, gpus.each_task); !done) return done;
+  if (gpus.total != 0) return set_tasks(spec, gpus.total / gpus.each_task);
+  if (spec.has_ntasks()) return {};
+  // A task for each node, or as many as its GPUs serve.
+  return set_tasks(spec, uint64_t{std::max(spec.min_nodes(), 1U)} * std::max(spec.ntasks_per_node(), 1U));
+}
+
+// --ntasks-per-gpu
+Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus) {
+  const uint64_t nodes = std::max(spec.min_nodes(), 1u);
+  if (gpus.total != 0) return set_tasks(spec, gpus.total * spec.ntasks_per_gpu());
+  if (gpus.each_node != 0) return set_tasks(spec, nodes * gpus.each_node * spec.ntasks_per_gpu());
+  if (spec.has_ntasks()) return {};
+  if (spec.has_min_nodes()) return set_tasks(spec, nodes * spec.ntasks_per_gpu());
+  return invalid_gres(
+      "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification or a node/ntask "
+      "specification");
+}
+
+// The order of the checks is Slurm's: it decides which of several mistakes is told.
+Status from_gpus(model::JobSpec& spec) {
+  const Gpus gpus{gpus_in(spec.gpus()), gpus_in(spec.gres_per_node()), gpus_in(spec.gpus_per_task()),
+                  gpus_in(spec.gpus_per_socket())};
+  if (Status done = check_gpu_options(spec, gpus); !done) return done;
+  const uint64_t tasks = gpus.each_task != 0 ? tasks_before_gpus(spec) : 0;
+  if (Status done = nodes_from_gpus(spec, gpus); !done) return done;
+  if (gpus.each_task != 0) return tasks_from_gpus_per_task(spec, gpus, tasks);
+  if (spec.has_ntasks_per_gpu()) return tasks_from_tasks_per_gpu(spec, gpus);
   return {};
 }
 

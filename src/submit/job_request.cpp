@@ -73,51 +73,72 @@ void settle_hint(const std::vector<Setting>& settings, JobRequest& request) {
   }
 }
 
-// What options imply together, in the order in which Slurm looks.
-std::optional<Refusal> complete(const Invocation& invocation, JobRequest& request) {
+bool is_step(const JobRequest& request) {
+  return request.command == Command::kSrun && request.job_id;
+}
+
+std::optional<Refusal> fit_nodes_to_tasks(const Invocation&, JobRequest& request) {
   model::JobSpec& spec = request.spec;
-  auto is_given = [&](std::string_view name) { return request.is_given(name); };
-  bool tasks_given = spec.has_ntasks();
-  if (tasks_given && spec.has_min_nodes() && spec.min_nodes() > spec.ntasks()) {
-    request.notes.push_back("Warning: can't run " + std::to_string(spec.ntasks()) + " processes on " +
-                            std::to_string(spec.min_nodes()) + " nodes, setting nnodes to " +
-                            std::to_string(spec.ntasks()));
-    spec.set_min_nodes(spec.ntasks());
-    spec.set_max_nodes(spec.ntasks());
-  }
-  if (request.command == Command::kSrun && !request.job_id && tasks_given && spec.has_min_nodes() &&
-      spec.has_ntasks_per_node()) {
+  if (!spec.has_ntasks() || !spec.has_min_nodes() || spec.min_nodes() <= spec.ntasks()) return std::nullopt;
+  request.notes.push_back("Warning: can't run " + std::to_string(spec.ntasks()) + " processes on " +
+                          std::to_string(spec.min_nodes()) + " nodes, setting nnodes to " +
+                          std::to_string(spec.ntasks()));
+  spec.set_min_nodes(spec.ntasks());
+  spec.set_max_nodes(spec.ntasks());
+  return std::nullopt;
+}
+
+std::optional<Refusal> settle_tasks_per_node(const Invocation& invocation, JobRequest& request) {
+  model::JobSpec& spec = request.spec;
+  if (!spec.has_ntasks_per_node() || !spec.has_min_nodes()) return std::nullopt;
+  if (spec.has_ntasks()) {
+    if (request.command != Command::kSrun || request.job_id) return std::nullopt;
     if (auto note = unlike_tasks_per_node(spec.ntasks_per_node(), spec.ntasks(), spec.min_nodes())) {
       request.notes.push_back(std::move(*note));
       spec.clear_ntasks_per_node();
     }
+    return std::nullopt;
   }
-  if (!tasks_given && spec.has_ntasks_per_node() && spec.has_min_nodes()) {
-    uint64_t tasks = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();
-    if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
-    spec.set_ntasks(static_cast<uint32_t>(tasks));
-  }
-  if (is_given("no-allocate")) {
-    if (spec.node_list().empty())
-      return refuse(invocation, "must specify a node list with -Z, --no-allocate.", 1);
-    request.notes.emplace_back("do not allocate resources");
-  }
+  const uint64_t tasks = uint64_t{spec.min_nodes()} * spec.ntasks_per_node();
+  if (tasks > kMaxTasks) return refuse(invocation, "too many tasks: --nodes times --ntasks-per-node", 1);
+  spec.set_ntasks(static_cast<uint32_t>(tasks));
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_no_allocate(const Invocation& invocation, JobRequest& request) {
+  if (!request.is_given("no-allocate")) return std::nullopt;
+  if (request.spec.node_list().empty())
+    return refuse(invocation, "must specify a node list with -Z, --no-allocate.", 1);
+  request.notes.emplace_back("do not allocate resources");
+  return std::nullopt;
+}
+
+std::optional<Refusal> read_host_file(const Invocation& invocation, JobRequest& request) {
+  model::JobSpec& spec = request.spec;
+  const auto hosts = invocation.variable("SLURM_HOSTFILE");
+  if (!hosts || !spec.node_list().empty()) return std::nullopt;
   // srun takes the file for the place of each task without being told to.
-  if (request.command == Command::kSrun && spec.node_list().empty() && invocation.variable("SLURM_HOSTFILE"))
-    spec.set_distribution("arbitrary");
-  if (!(request.command == Command::kSrun && request.job_id)) {
-    const auto hosts = invocation.variable("SLURM_HOSTFILE");
-    if (hosts && spec.node_list().empty() &&
-        text::starts_with_ignoring_case(spec.distribution(), "arbitrary")) {
-      const auto option = std::find_if(all_options().begin(), all_options().end(),
-                                       [](const Option& one) { return one.name == "nodefile"; });
-      if (Status read = set::node_file(Assignment{request, invocation, *option, *hosts}); !read)
-        return refuse(invocation, read.error().message, read.error().code);
-    }
-    const Geometry geometry{is_given("extra-node-info"), request.command == Command::kSrun};
-    if (Status implied = imply_amounts(spec, geometry); !implied)
-      return refuse(invocation, implied.error().message, implied.error().code);
-  }
+  if (request.command == Command::kSrun) spec.set_distribution("arbitrary");
+  if (is_step(request) || !text::starts_with_ignoring_case(spec.distribution(), "arbitrary"))
+    return std::nullopt;
+  const auto option = std::find_if(all_options().begin(), all_options().end(),
+                                   [](const Option& one) { return one.name == "nodefile"; });
+  const Status read = set::node_file(Assignment{request, invocation, *option, *hosts});
+  if (read) return std::nullopt;
+  return refuse(invocation, read.error().message, read.error().code);
+}
+
+// Of a step its job has settled them.
+std::optional<Refusal> settle_amounts(const Invocation& invocation, JobRequest& request) {
+  if (is_step(request)) return std::nullopt;
+  const Geometry geometry{request.is_given("extra-node-info"), request.command == Command::kSrun};
+  const Status implied = imply_amounts(request.spec, geometry);
+  if (implied) return std::nullopt;
+  return refuse(invocation, implied.error().message, implied.error().code);
+}
+
+std::optional<Refusal> check_times(const Invocation& invocation, JobRequest& request) {
+  const model::JobSpec& spec = request.spec;
   if (spec.has_time_min_minutes() && spec.has_time_limit_minutes() &&
       spec.time_min_minutes() > spec.time_limit_minutes()) {
     const char* before = request.command == Command::kSbatch   ? "Batch job submission failed: "
@@ -129,35 +150,59 @@ std::optional<Refusal> complete(const Invocation& invocation, JobRequest& reques
   }
   if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time())
     return refuse(invocation, "Incompatible begin and deadline time specification", 1);
-  // A step takes its job's SLURM_GPUS_PER_SOCKET; on which sockets was settled with the job.
-  const bool step = request.command == Command::kSrun && request.job_id;
-  if (spec.gpus_per_socket_size() != 0 && !spec.has_sockets_per_node() && !step) {
-    return refuse(invocation,
-                  "--gpus-per-socket option requires --sockets-per-node specification\n"
-                  "Invalid generic resource (gres) specification",
-                  1);
-  }
+  return std::nullopt;
+}
+
+// A step takes its job's SLURM_GPUS_PER_SOCKET; on which sockets was settled with the job.
+std::optional<Refusal> check_gpus_per_socket(const Invocation& invocation, JobRequest& request) {
+  const model::JobSpec& spec = request.spec;
+  if (spec.gpus_per_socket_size() == 0 || spec.has_sockets_per_node() || is_step(request))
+    return std::nullopt;
+  return refuse(invocation,
+                "--gpus-per-socket option requires --sockets-per-node specification\n"
+                "Invalid generic resource (gres) specification",
+                1);
+}
+
+std::optional<Refusal> count_licenses(const Invocation&, JobRequest& request) {
+  model::JobSpec& spec = request.spec;
   for (const auto& [name, count] : request.licenses_per_task) {
-    uint64_t total = uint64_t{count} * (spec.has_ntasks() ? spec.ntasks() : 1);
+    const uint64_t total = uint64_t{count} * (spec.has_ntasks() ? spec.ntasks() : 1);
     std::string& licenses = *spec.mutable_licenses();
     if (!licenses.empty()) licenses += ',';
     licenses.append(name).append(1, ':').append(std::to_string(total));
   }
-  if (spec.has_switches() && !spec.has_switches_wait_seconds()) {
-    constexpr std::string_view kVariables[] = {"SBATCH_WAIT4SWITCH", "SALLOC_WAIT4SWITCH",
-                                               "SLURM_WAIT4SWITCH"};
-    const bool interactive = request.command != Command::kSbatch;
-    auto value = invocation.variable(kVariables[interactive + (request.command == Command::kSrun)]);
-    auto minutes = value ? text::parse_minutes(*value) : Result<uint32_t>(kMaxSwitchWait);
-    const uint64_t seconds = minutes ? uint64_t{*minutes} * 60 : kMaxSwitchWait;
-    spec.set_switches_wait_seconds(static_cast<uint32_t>(std::min<uint64_t>(seconds, kMaxSwitchWait)));
+  return std::nullopt;
+}
+
+std::optional<Refusal> bound_wait_for_switches(const Invocation& invocation, JobRequest& request) {
+  model::JobSpec& spec = request.spec;
+  if (!spec.has_switches() || spec.has_switches_wait_seconds()) return std::nullopt;
+  constexpr std::string_view kVariables[] = {"SBATCH_WAIT4SWITCH", "SALLOC_WAIT4SWITCH", "SLURM_WAIT4SWITCH"};
+  const bool interactive = request.command != Command::kSbatch;
+  const auto value = invocation.variable(kVariables[interactive + (request.command == Command::kSrun)]);
+  const auto minutes = value ? text::parse_minutes(*value) : Result<uint32_t>(kMaxSwitchWait);
+  const uint64_t seconds = minutes ? uint64_t{*minutes} * 60 : kMaxSwitchWait;
+  spec.set_switches_wait_seconds(static_cast<uint32_t>(std::min<uint64_t>(seconds, kMaxSwitchWait)));
+  return std::nullopt;
+}
+
+// Within an allocation --exclusive speaks of the step's CPUs.
+std::optional<Refusal> settle_cpus_of_step(const Invocation&, JobRequest& request) {
+  if (!is_step(request)) return std::nullopt;
+  if (request.spec.exclusive() || request.is_given("cpus-per-task")) request.exact = true;
+  request.spec.set_exclusive(false);
+  return std::nullopt;
+}
+
+// What options imply together, in the order in which Slurm looks: it decides which of several mistakes is
+// told.
+std::optional<Refusal> complete(const Invocation& invocation, JobRequest& request) {
+  for (const auto step :
+       {fit_nodes_to_tasks, settle_tasks_per_node, check_no_allocate, read_host_file, settle_amounts,
+        check_times, check_gpus_per_socket, count_licenses, bound_wait_for_switches, settle_cpus_of_step}) {
+    if (auto refusal = step(invocation, request)) return refusal;
   }
-  // Within an allocation --exclusive speaks of the step's CPUs.
-  if (request.command == Command::kSrun && request.job_id && spec.exclusive()) {
-    spec.set_exclusive(false);
-    request.exact = true;
-  }
-  if (is_given("cpus-per-task") && request.command == Command::kSrun && request.job_id) request.exact = true;
   return std::nullopt;
 }
 
@@ -268,34 +313,52 @@ std::optional<Refusal> set_umask(const Invocation& invocation, const std::option
   return std::nullopt;
 }
 
+// What all components begin with. `file`: sbatch's script; nullptr: there is none to read.
+Outcome<JobRequest> begin_request(const Invocation& invocation, const CommandLine& command_line,
+                                  const ScriptFile* file) {
+  JobRequest request;
+  request.command = invocation.command;
+  request.spec.set_work_dir(invocation.working_directory);
+  if (file != nullptr) {
+    if (auto good = check_script(file->content); !good)
+      return tl::unexpected(refuse(invocation, good.error().message, good.error().code));
+    request.script = file->content;
+    request.spec.set_command(file->path);
+  } else if (invocation.command == Command::kSbatch) {
+    request.script = wrap_script(*command_line.wrap);
+  } else {
+    request.arguments = command_line.positional;
+    request.spec.set_interactive(true);
+  }
+  if (!command_line.wrap)
+    request.spec.mutable_arguments()->Assign(command_line.positional.begin(), command_line.positional.end());
+  if (invocation.command == Command::kSrun && command_line.positional.empty())
+    return tl::unexpected(refuse(invocation, "fatal: No command given to execute.", 1));
+  return request;
+}
+
+// A script's own --verbose and --quiet come too late for Slurm to heed them. Returns what --verbose lists.
+std::vector<std::string> settle_verbosity(const CommandLine& command_line,
+                                          const std::vector<Setting>& settings, JobRequest& request) {
+  const auto outside = [&](std::string_view name) {
+    return std::any_of(settings.begin(), settings.end(), [name](const Setting& setting) {
+      return setting.option->name == name && setting.source != Source::kScript;
+    });
+  };
+  request.quiet = request.quiet && outside("quiet");
+  if (!outside("verbose") || request.verbose == 0 || request.quiet) return {};
+  return list_defined_options(settings, request, command_line.wrap);
+}
+
 }  // namespace
 
 Outcome<JobRequest> make_job_request(const Invocation& invocation, const CommandLine& command_line,
                                      const std::optional<ScriptFile>& script) {
-  JobRequest empty;  // as each component begins
-  empty.command = invocation.command;
-  empty.spec.set_work_dir(invocation.working_directory);
   const ScriptFile no_script;
   const ScriptFile* file = nullptr;
-  if (invocation.command == Command::kSbatch && command_line.wrap) {
-    empty.script = wrap_script(*command_line.wrap);
-  } else if (invocation.command == Command::kSbatch) {
-    file = script ? &*script : &no_script;
-    if (auto good = check_script(file->content); !good) {
-      return tl::unexpected(refuse(invocation, good.error().message, good.error().code));
-    }
-    empty.script = file->content;
-    empty.spec.set_command(file->path);
-  } else {
-    empty.arguments = command_line.positional;
-    empty.spec.set_interactive(true);
-  }
-  if (!command_line.wrap) {
-    empty.spec.mutable_arguments()->Assign(command_line.positional.begin(), command_line.positional.end());
-  }
-  if (invocation.command == Command::kSrun && command_line.positional.empty()) {
-    return tl::unexpected(refuse(invocation, "fatal: No command given to execute.", 1));
-  }
+  if (invocation.command == Command::kSbatch && !command_line.wrap) file = script ? &*script : &no_script;
+  const auto empty = begin_request(invocation, command_line, file);
+  if (!empty) return tl::unexpected(empty.error());
   auto components = collect_settings(invocation, command_line, file);
   if (!components) return tl::unexpected(components.error());
 
@@ -303,20 +366,11 @@ Outcome<JobRequest> make_job_request(const Invocation& invocation, const Command
   std::vector<model::JobSpec> specs;
   std::vector<std::string> defined;
   for (const std::vector<Setting>& settings : components->settings) {
-    JobRequest request = empty;
+    JobRequest request = *empty;
     if (auto refusal = build(invocation, settings, request)) return tl::unexpected(std::move(*refusal));
     name_job(command_line, script, request);
-    // A script's own --verbose and --quiet come too late for Slurm to heed them.
-    const auto outside = [&](std::string_view name) {
-      return std::any_of(settings.begin(), settings.end(), [name](const Setting& setting) {
-        return setting.option->name == name && setting.source != Source::kScript;
-      });
-    };
-    request.quiet = request.quiet && outside("quiet");
-    if (outside("verbose") && request.verbose > 0 && !request.quiet) {
-      const auto lines = list_defined_options(settings, request, command_line.wrap);
-      defined.insert(defined.end(), lines.begin(), lines.end());
-    }
+    const auto lines = settle_verbosity(command_line, settings, request);
+    defined.insert(defined.end(), lines.begin(), lines.end());
     specs.push_back(request.spec);
     if (specs.size() == 1) first = std::move(request);
   }

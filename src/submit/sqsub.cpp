@@ -19,7 +19,7 @@ struct Wanted {
 struct Letter {
   char letter;
   std::string_view long_name;  // empty: none
-  std::string Wanted::*field;
+  std::string Wanted::* field;
 };
 constexpr Letter kLetters[] = {
     {'r', "runtime", &Wanted::time},  {'o', "output", &Wanted::output},   {'e', "error", &Wanted::error},
@@ -81,6 +81,55 @@ Result<size_t> read_options(std::span<const std::string> arguments, Wanted& want
   return next;
 }
 
+void add(Sqsub& out, std::string_view option, std::string_view value) {
+  out.arguments.push_back(std::string("--").append(option).append("=").append(value));
+}
+
+// 1 where nothing is said.
+Result<uint64_t> count(std::string_view what, const std::string& text) {
+  if (text.empty()) return 1;
+  auto number = text::parse_unsigned(text, 2147483647);
+  if (!number || *number == 0) return failure("not a number of " + std::string(what) + ": " + text);
+  return *number;
+}
+
+// What does not depend on the kind of the job.
+void add_terms(const Wanted& wanted, uint64_t minutes, std::string_view program, Sqsub& out) {
+  add(out, "time", std::to_string(minutes));
+  add(out, "output", wanted.output);
+  if (!wanted.error.empty()) add(out, "error", wanted.error);
+  if (!wanted.input.empty()) add(out, "input", wanted.input);
+  add(out, "job-name", wanted.name.empty() ? program.substr(program.rfind('/') + 1) : wanted.name);
+  add(out, "extra", std::string(kQueueMark) + wanted.queue);
+  if (!wanted.nodes.empty()) add(out, "nodes", wanted.nodes);
+  if (wanted.after.empty()) return;
+  std::string dependency = "afterany";
+  for (std::string_view id : text::split(wanted.after, ',')) dependency.append(":").append(id);
+  add(out, "dependency", dependency);
+}
+
+// The flag tells what kind of job it is where the queue does not; another one is a feature of nodes.
+bool flag_is_kind(const Wanted& wanted) {
+  return wanted.flag == "mpi" || wanted.flag == "threaded" || wanted.flag == "serial";
+}
+
+void add_resources(const Wanted& wanted, bool mpi, uint64_t processes, uint64_t gpus, Sqsub& out) {
+  add(out, "ntasks", mpi ? std::to_string(processes) : "1");
+  if (!mpi) add(out, "cpus-per-task", std::to_string(processes));
+  if (!wanted.mpp.empty()) add(out, mpi ? "mem-per-cpu" : "mem", wanted.mpp);
+  if (wanted.queue == "gpu" || !wanted.gpp.empty())
+    add(out, mpi ? "gpus-per-task" : "gres", std::string(mpi ? "" : "gpu:").append(std::to_string(gpus)));
+}
+
+std::string script_of(std::string_view program, bool with_mpirun) {
+  std::string script =
+      "#!/bin/sh\n# This script was created by sqsub.\n"
+      "export SQ_JOBID=\"$SLURM_JOB_ID\" PBS_JOBID=\"$SLURM_JOB_ID\" "
+      "PBS_O_WORKDIR=\"$SLURM_SUBMIT_DIR\"\nexec ";
+  if (with_mpirun) script += "mpirun -n \"$SLURM_NTASKS\" ";
+  return script.append(text::shell_quoted(program)).append(" \"$@\"\n");
+}
+
 }  // namespace
 
 Result<Sqsub> translate_sqsub(std::span<const std::string> arguments) {
@@ -91,60 +140,24 @@ Result<Sqsub> translate_sqsub(std::span<const std::string> arguments) {
   if (out.show_help) return out;
   if (wanted.time.empty()) return failure("a run time must be given: -r 4h");
   if (wanted.output.empty()) return failure("a log file must be given: -o FILE");
-  if (*next == arguments.size()) return failure("no program given");
+  const auto command = arguments.subspan(*next);
+  if (command.empty()) return failure("no program given");
   auto minutes = minutes_of(wanted.time);
   if (!minutes) return failure("not a run time: " + wanted.time);
-
-  auto add = [&](std::string_view option, std::string_view value) {
-    out.arguments.push_back(std::string("--").append(option).append("=").append(value));
-  };
-  auto count = [&](std::string_view what, const std::string& text) -> Result<uint64_t> {
-    if (text.empty()) return 1;
-    auto number = text::parse_unsigned(text, 2147483647);
-    if (!number || *number == 0) return failure("not a number of " + std::string(what) + ": " + text);
-    return *number;
-  };
   auto processes = count("processes", wanted.processes), gpus = count("GPUs", wanted.gpp),
        nodes = count("nodes", wanted.nodes);
   for (const auto* number : {&processes, &gpus, &nodes})
     if (!*number) return failure(number->error());
-
-  add("time", std::to_string(*minutes));
-  add("output", wanted.output);
-  if (!wanted.error.empty()) add("error", wanted.error);
-  if (!wanted.input.empty()) add("input", wanted.input);
-  const std::string& program = arguments[*next];
-  add("job-name", wanted.name.empty() ? program.substr(program.rfind('/') + 1) : wanted.name);
-  add("extra", std::string(kQueueMark) + wanted.queue);
-  if (!wanted.nodes.empty()) add("nodes", wanted.nodes);
-  if (!wanted.after.empty()) {
-    std::string dependency = "afterany";
-    for (std::string_view id : text::split(wanted.after, ',')) dependency.append(":").append(id);
-    add("dependency", dependency);
-  }
-  // The flag tells what kind of job it is where the queue does not.
-  std::string_view kind = wanted.queue;
-  if (wanted.flag == "mpi" || wanted.flag == "threaded" || wanted.flag == "serial") {
-    kind = wanted.flag;
-  } else if (!wanted.flag.empty()) {
-    add("constraint", wanted.flag);
-  }
-  const bool mpi = kind == "mpi";
-  const bool gpu = wanted.queue == "gpu" || !wanted.gpp.empty();
+  const std::string& kind = flag_is_kind(wanted) ? wanted.flag : wanted.queue;
   if (kind == "serial" && *processes != 1) return failure("a serial job has one processor: -n 1");
-  add("ntasks", mpi ? std::to_string(*processes) : "1");
-  if (!mpi) add("cpus-per-task", std::to_string(*processes));
-  if (!wanted.mpp.empty()) add(mpi ? "mem-per-cpu" : "mem", wanted.mpp);
-  if (gpu) add(mpi ? "gpus-per-task" : "gres", std::string(mpi ? "" : "gpu:").append(std::to_string(*gpus)));
-  out.arguments.insert(out.arguments.end(), arguments.begin() + static_cast<std::ptrdiff_t>(*next),
-                       arguments.end());
 
-  out.script =
-      "#!/bin/sh\n# This script was created by sqsub.\n"
-      "export SQ_JOBID=\"$SLURM_JOB_ID\" PBS_JOBID=\"$SLURM_JOB_ID\" "
-      "PBS_O_WORKDIR=\"$SLURM_SUBMIT_DIR\"\nexec ";
-  if (mpi && !wanted.nompirun) out.script += "mpirun -n \"$SLURM_NTASKS\" ";
-  out.script.append(text::shell_quoted(program)).append(" \"$@\"\n");
+  const std::string& program = command.front();
+  const bool mpi = kind == "mpi";
+  add_terms(wanted, *minutes, program, out);
+  if (!wanted.flag.empty() && !flag_is_kind(wanted)) add(out, "constraint", wanted.flag);
+  add_resources(wanted, mpi, *processes, *gpus, out);
+  out.arguments.insert(out.arguments.end(), command.begin(), command.end());
+  out.script = script_of(program, mpi && !wanted.nompirun);
   return out;
 }
 
