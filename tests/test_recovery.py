@@ -72,6 +72,16 @@ def test_an_array_goes_on_when_its_launcher_is_killed(cluster):
     assert states == {f"{job}_{i}": "COMPLETED" for i in range(1, 601)}
 
 
+def test_srun_fails_when_its_step_is_lost_with_the_launcher(cluster):
+    step = cluster.start("srun", "sh", "-c", "touch started; sleep 600")
+    poll(lambda: (cluster.work / "started").exists())
+    cluster.kill("launcher")
+    _, err = step.communicate(timeout=240)
+    assert step.returncode == 1 and "srun: error: Node failure on n1" in err, (step.returncode, err)
+    poll(lambda: cluster.queue() == [])
+    assert [row[1] for row in cluster.sacct("-j", "1")] == ["FAILED", "NODE_FAIL"]
+
+
 def test_the_log_says_what_became_of_jobs_when_a_launcher_dies(cluster):
     again = cluster.submit("touch started.$SLURM_JOB_ID; sleep 600", "--requeue")
     gone = cluster.submit("touch started.$SLURM_JOB_ID; sleep 600", "--no-requeue")

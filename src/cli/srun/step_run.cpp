@@ -168,6 +168,7 @@ void StepRun::handle(const api::StepEvent& event) {
       record_ = event.ended().step();
       launch_error_ = event.ended().launch_error();
       if (!launch_error_.empty()) complain(launch_error_);
+      if (record_.state() == model::JOB_NODE_FAIL) complain("Node failure on " + record_.node_list());
       break;
     case api::StepEvent::kAttach:
       io_->attach(event.attach().socket());
@@ -415,7 +416,9 @@ int StepRun::exit_status() const {
   if (tasks_.exit_code() != 0) return tasks_.exit_code();
   const int32_t status = record_.exit_code();
   if (status == text::kOutOfMemory) return 1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  // What was lost, or stopped before it began, has no code.
+  return code == 0 && record_.state() != model::JOB_COMPLETE ? 1 : code;
 }
 
 }  // namespace minke::cli
