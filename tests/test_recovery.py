@@ -124,6 +124,21 @@ def test_limits_and_usage_count_a_job_whose_start_was_found_again(cluster):
     assert int(told[0].split("|")[1]) >= 2, told
 
 
+def test_directories_that_a_power_cut_left_are_removed(cluster):
+    """The launcher does not know of them: its last records never reached the disk, or the removal did not."""
+    cluster.output(cluster.submit("true"))
+    left = [cluster.home / f"tmp/job{number}" for number in (1, 7)]
+    poll(lambda: not left[0].exists())
+    kill_everything(cluster)
+    change_setting(cluster, "boot_id", "another boot")
+    for one in left:
+        (one / "some").mkdir(parents=True)
+        (one / "some/file").touch()
+    job = cluster.submit("ls -A $SLURM_TMPDIR")
+    assert cluster.output(job) == ""
+    poll(lambda: [path for path in (cluster.home / "tmp").iterdir() if "job" in path.name] == [])
+
+
 def test_a_job_that_may_not_run_twice_does_not_after_a_boot(cluster):
     """The daemon that came up after the boot is killed before it has settled what ran. The next one still knows."""
     job = cluster.submit("echo x >> runs; sleep 600", "--no-requeue")

@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestDelay{1000};
 constexpr std::chrono::milliseconds kIdleBeforeTidying{1000};
-constexpr char kSetAside[] = ".minke-gone-";  // before the name of what is removed while nobody waits for it
 
 int wait_status(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED) return (info.si_status & 0xff) << 8;

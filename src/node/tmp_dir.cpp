@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -207,6 +208,26 @@ pid_t fork_tmp_dir_removal(const std::string& path, bool outlives) {
   auto status = remove_tmp_dir(path);
   if (!status) std::fprintf(stderr, "launcher: cannot remove %s\n", status.error().message.c_str());
   ::_exit(status ? 0 : 1);
+}
+
+void set_aside_tmp_dirs(const std::string& parent, const std::string& boot) {
+  std::error_code ignored;
+  std::vector<std::string> left;
+  for (std::filesystem::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("job") &&
+        entry->symlink_status(ignored).type() == std::filesystem::file_type::directory)
+      left.push_back(name);
+  }
+  for (const std::string& name : left) {
+    const std::string path = parent + "/" + name;
+    if (has_tmp_image(path)) {
+      (void)remove_tmp_image(path);  // its directory is empty while nothing is mounted there
+    } else {
+      (void)::rename(path.c_str(), (parent + "/" + kSetAside + name + "." + boot).c_str());
+    }
+  }
 }
 
 }  // namespace minke::node

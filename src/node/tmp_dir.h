@@ -39,4 +39,12 @@ Status remove_tmp_dir(const std::string& path);
 // `outlives` it) dies with its parent. Returns its pid; negated errno: no process.
 pid_t fork_tmp_dir_removal(const std::string& path, bool outlives = false);
 
+// Before the name of what is removed while nobody waits for it. A launcher removes what it finds under such a
+// name.
+inline constexpr char kSetAside[] = ".minke-gone-";
+
+// Those of jobs of an earlier boot, in a directory that holds no other cluster's, are set aside: a power cut
+// may leave what the launcher does not know of any more, or has removed. `boot`: sets the names apart.
+void set_aside_tmp_dirs(const std::string& parent, const std::string& boot);
+
 }  // namespace minke::node

@@ -18,6 +18,7 @@
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
 #include "node/launch.pb.h"
+#include "node/tmp_dir.h"
 #include "os/log.h"
 #include "os/shortage.h"
 
@@ -140,6 +141,8 @@ void Launching::note_settled() {
   if (!journal.empty()) journal_id_ = journal;
   if (boot_id_ != stored_boot_id_) core_.committer.setting_changed(kBootSetting, boot_id_);
   stored_boot_id_ = boot_id_;
+  if (rebooted_ && core_.config.tmp_root == core_.config.home + "/tmp")
+    node::set_aside_tmp_dirs(core_.config.tmp_root, boot_id_);
   rebooted_ = journal_lost_ = false;
 }
 
