@@ -10,6 +10,7 @@ import argparse
 import collections
 import os
 import pathlib
+import pwd
 import random
 import shutil
 import signal
@@ -20,7 +21,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from cluster import Cluster, Machine, PATIENCE, has_ended, poll  # noqa: E402
 from soak_checks import ACCOUNT, Checks, Killed, record  # noqa: E402
-from soak_jobs import PLAIN, STEPS, Backlog, Job, Submitter, draw  # noqa: E402
+from soak_jobs import Backlog, Job, Submitter, draw, write_scripts  # noqa: E402
 
 TARGETS = {"daemon": 40, "launcher": 15, "both": 15, "srun": 12, "script": 12, "sbatch": 6}
 CONFIGURATION = """
@@ -29,6 +30,7 @@ enforce = ["limits"]
 [priority]
 half_life = "0"
 """
+MACHINE = Machine(nodes=2, cpus=8, memory=8000, settings="requeue_delay = 1", extra=CONFIGURATION)
 STILL = 60  # seconds for which nothing changes in the queue: what is left waits for ever
 
 
@@ -141,13 +143,16 @@ def leftovers(cluster: Cluster) -> list[str]:
     return [f"left over: tmp/{name}" for name in directories]
 
 
-def soak(cluster: Cluster, jobs: list[Job], kills: int, seed: int) -> tuple[list[str], dict]:
-    for line in (f"add account {ACCOUNT}", f"add user root account={ACCOUNT} defaultaccount={ACCOUNT}"):
+def prepare(cluster: Cluster) -> None:
+    user = f"add user {pwd.getpwuid(os.getuid()).pw_name} account={ACCOUNT} defaultaccount={ACCOUNT}"
+    for line in (f"add account {ACCOUNT}", user):
         cluster.run("sacctmgr", "-Q", "-i", *line.split(), check=0)
     cluster.exits = {}
-    (cluster.work / "runs").mkdir()
-    cluster.script(PLAIN, "plain.sh")
-    cluster.script(STEPS, "steps.sh")
+    write_scripts(cluster)
+
+
+def soak(cluster: Cluster, jobs: list[Job], kills: int, seed: int) -> tuple[list[str], dict]:
+    prepare(cluster)
     backlog, killer = Backlog(), Killer(cluster, seed)
     submitters = [Submitter(cluster, jobs[part::4], backlog) for part in range(4)]
     for submitter in submitters:
@@ -186,8 +191,7 @@ def main() -> int:
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
     directory = pathlib.Path(tempfile.mkdtemp(prefix="minke-soak-"))
-    cluster = Cluster(directory, Machine(nodes=2, cpus=8, memory=8000, settings="requeue_delay = 1",
-                                         extra=CONFIGURATION))
+    cluster = Cluster(directory, MACHINE)
     began = time.monotonic()
     problems = ["it did not come to its end"]
     try:

@@ -25,9 +25,10 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Killed:
-    """What was killed, besides daemon and launcher."""
-    launchers: int
-    shells: frozenset[str]  # numbers of the jobs whose script was
+    """What was killed, and may have changed how a job ends."""
+    launchers: int = 0
+    shells: frozenset[str] = frozenset()  # numbers of the jobs whose script was
+    power: bool = False  # a job that may be requeued may have run without a durable start
 
 
 def record(cluster: Cluster) -> list[Row]:
@@ -124,9 +125,12 @@ class Checks:
         if run.beside:
             self._say(f"a run began beside another: {told}")
         started = [restart for _, restart, _ in run.begins]
-        if len(started) != len(set(started)) or (not job.requeued and len(started) > 1):
+        again = job.requeued and self.killed.power
+        if (len(started) != len(set(started)) and not again) or (not job.requeued and len(started) > 1):
             self._say(f"it ran twice: {told}")
-        if any(number != last.raw for number, _, _ in run.begins) or any(one > last.restarts for one in started):
+        # Of an array, which task has which number is not durable either when it begins.
+        numbers = set() if job.kind == "array" and again else {number for number, _, _ in run.begins}
+        if numbers - {last.raw} or any(one > last.restarts for one in started):
             self._say(f"it ran under another number: {told}")
         if job.cancelled_at and any(time > job.cancelled_at + LATE for _, _, time in run.begins):
             self._say(f"it began after its cancellation: {told}")
@@ -138,13 +142,13 @@ class Checks:
         if last.state == ("FAILED" if job.code else "COMPLETED") and last.code == f"{job.code}:0":
             return last.restarts in run.ends
         if job.kind == "alone":
-            code, said = self.cluster.exits[job.number]
+            code, said = self.cluster.exits.get(job.number, (0, ""))
             lost = "Node failure" in said or "the launcher was restarted" in said
             return job.submitter_killed or (self.killed.launchers > 0 and code != 0 and lost)
         if last.state == "CANCELLED":
-            return job.cancelled_at is not None
+            return job.cancelling
         if last.state == "NODE_FAIL":
-            return not job.requeued and self.killed.launchers > 0
+            return not job.requeued and (self.killed.launchers > 0 or self.killed.power)
         return last.raw in self.killed.shells and last.state == "FAILED" and last.code == "0:9"
 
     def _steps(self, job: Job, number: str, run: Run, told: str) -> None:
@@ -153,19 +157,20 @@ class Checks:
         recorded = collections.defaultdict(list)
         for row in self.steps_of[number]:
             recorded[row.raw.partition(".")[2]].append(row.state)
+        durable = not self.killed.power  # a step is launched while its start is being committed
         began = collections.Counter()
         taken: set[tuple[int, str]] = set()
         for (restart, index), numbers in run.steps.items():
             self.figures["steps"] += len(numbers)
-            if len(numbers) > 1:
+            if len(numbers) > 1 and durable:
                 self._say(f"srun {index} ran its program {len(numbers)} times: {told}")
             for one in numbers:
-                if (restart, one) in taken:
+                if (restart, one) in taken and durable:
                     self._say(f"two steps have number {one}: {told}")
                 taken.add((restart, one))
                 began[one] += 1
         for one, times in began.items():
-            if len(recorded[one]) < times:
+            if len(recorded[one]) < times and durable:
                 self._say(f"step {one} is in the record {len(recorded[one])} times, and ran {times}: {told}")
         succeeded = collections.Counter(number for key in run.ok for number in run.steps.get(key, ["none"]))
         for one, times in succeeded.items():

@@ -45,6 +45,7 @@ ALONE = ('echo "begin $SLURM_JOB_ID 0 $(date +%s.%N)" >>"runs/$1"; '
 
 KINDS = {"plain": 40, "kept": 20, "array": 4, "steps": 8, "alone": 8, "cancelled": 5, "held": 5}
 TASKS = 5  # of an array
+SCRIPTS = 8  # of each text, which differ in a comment: each is stored by itself
 BACKLOG = 60  # jobs that are there at a time: what is killed shall find some of each state
 
 
@@ -56,6 +57,7 @@ class Job:
     seconds: float
     code: int
     job: int | None = None  # acknowledged under this number
+    cancelling: bool = False
     cancelled_at: float | None = None  # acknowledged
     submitter_killed: bool = False
 
@@ -87,6 +89,13 @@ def draw(seed: int, count: int) -> list[Job]:
         jobs.append(Job(len(jobs), kind, seconds + (kind == "cancelled"), chance.choice([0, 0, 0, 1, 7])))
         left -= jobs[-1].tasks
     return jobs
+
+
+def write_scripts(cluster: Cluster) -> None:
+    (cluster.work / "runs").mkdir()
+    for name, text in (("plain", PLAIN), ("steps", STEPS)):
+        for number in range(SCRIPTS):
+            cluster.script(f"{text}# {number}\n", f"{name}.{number}.sh")
 
 
 class Backlog:
@@ -143,7 +152,7 @@ class Submitter(threading.Thread):
             self._follow(self._srun, job)
             return
         options = {"kept": ["--no-requeue"], "array": [f"--array=0-{TASKS - 1}"], "held": ["--hold"]}.get(job.kind, [])
-        script = "steps.sh" if job.kind == "steps" else "plain.sh"
+        script = f"{'steps' if job.kind == 'steps' else 'plain'}.{job.number % SCRIPTS}.sh"
         done = self._command(job, "sbatch", "--parsable", "--output=/dev/null", "--mem=10", f"--job-name={job.name}",
                              *options, script, job.number, job.seconds, job.code)
         if done is None:
@@ -152,7 +161,10 @@ class Submitter(threading.Thread):
         if job.kind == "cancelled":
             self._follow(self._cancel, job)
         elif job.kind == "held":
-            self._command(job, "scontrol", "release", job.job)
+            while (done := self.cluster.run("scontrol", "release", job.job, timeout=120)).returncode == -9:
+                continue
+            if done.returncode != 0:
+                self.problems.append(f"{job.name}: scontrol release {job.job}: {done.returncode} {done.stderr.strip()}")
 
     def _follow(self, what, job: Job) -> None:
         self._followers = [one for one in self._followers if one.is_alive()]
@@ -170,14 +182,14 @@ class Submitter(threading.Thread):
 
     def _cancel(self, job: Job) -> None:
         time.sleep(random.Random(f"cancel {job.number}").uniform(0, 1))
+        job.cancelling = True
         done = self.cluster.run("scancel", job.job, timeout=120)
         if done.returncode == 0:
             job.cancelled_at = time.time()
-        elif "Invalid job id" not in done.stderr:  # it has ended long ago
+        elif done.returncode != -9 and "Invalid job id" not in done.stderr:  # it has ended long ago
             self.problems.append(f"{job.name}: scancel {job.job}: {done.returncode} {done.stderr.strip()}")
 
     def _srun(self, job: Job) -> None:
-        """What an srun says by its code is compared with the record: job_of_alone in soak_checks.py."""
         try:
             done = self.cluster.run("srun", "--mem=10", f"--job-name={job.name}", "sh", "-c", ALONE, "sh", job.number,
                                     job.seconds, job.code, timeout=600 / PATIENCE)
