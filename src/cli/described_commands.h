@@ -8,6 +8,7 @@
 
 namespace minke::cli {
 
+const options::Command& sinfo_command();
 const options::Command& squeue_command();
 
 // Each prints, and returns the exit status.
