@@ -16,7 +16,7 @@ namespace {
 
 constexpr submit::Command kSubmitting[] = {submit::Command::kSbatch, submit::Command::kSalloc,
                                            submit::Command::kSrun};
-constexpr const options::Command& (*kLooking[])() = {sinfo_command, squeue_command};
+constexpr const options::Command& (*kLooking[])() = {sacct_command, sinfo_command, squeue_command};
 
 }  // namespace
 

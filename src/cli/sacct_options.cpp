@@ -1,17 +1,16 @@
 #include "cli/sacct_options.h"
 
-#include <getopt.h>
 #include <grp.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <utility>
 
+#include "cli/described_commands.h"
 #include "cli/document_output.h"
-#include "cli/version_line.h"
+#include "cli/read_command.h"
 #include "engine/fetch.h"
+#include "options/values.h"
 #include "os/user_id.h"
 #include "text/duration.h"
 #include "text/hostlist.h"
@@ -41,146 +40,249 @@ constexpr const char* kLongFormat =
     "tresusageoutave,"
     "tresusageouttot";
 
-enum LongOption {
-  kDelimiter = 256,
-  kName,
-  kNoConvert,
-  kUnits,
-  kUsageOption,
-  kEnvironment,
-  kHelpReason,
-  kHelpState,
-  kIgnored,
-  kIgnoredValue
+struct Arguments : SacctOptions {
+  std::string fields;  // of all -o
+  std::string default_format = kDefaultFormat;
+  bool brief = false, long_list = false;
 };
+using options::Given;
+using enum options::ArgumentKind;
+using view::SacctQuestion;
+using Ended = std::optional<int>;
 
-constexpr option kLongOptions[] = {{"accounts", required_argument, nullptr, 'A'},
-                                   {"allclusters", no_argument, nullptr, 'L'},
-                                   {"allocations", no_argument, nullptr, 'X'},
-                                   {"allusers", no_argument, nullptr, 'a'},
-                                   {"associations", required_argument, nullptr, 'x'},
-                                   {"array", no_argument, nullptr, kIgnored},
-                                   {"batch-script", no_argument, nullptr, 'B'},
-                                   {"brief", no_argument, nullptr, 'b'},
-                                   {"cluster", required_argument, nullptr, 'M'},
-                                   {"clusters", required_argument, nullptr, 'M'},
-                                   {"constraints", required_argument, nullptr, 'C'},
-                                   {"delimiter", required_argument, nullptr, kDelimiter},
-                                   {"duplicates", no_argument, nullptr, 'D'},
-                                   {"endtime", required_argument, nullptr, 'E'},
-                                   {"env-vars", no_argument, nullptr, kEnvironment},
-                                   {"expand-patterns", no_argument, nullptr, kIgnored},
-                                   {"federation", no_argument, nullptr, kIgnored},
-                                   {"fields", required_argument, nullptr, 'o'},
-                                   {"flags", required_argument, nullptr, 'F'},
-                                   {"format", required_argument, nullptr, 'o'},
-                                   {"gid", required_argument, nullptr, 'g'},
-                                   {"group", required_argument, nullptr, 'g'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {"helpformat", no_argument, nullptr, 'e'},
-                                   {"helpreason", no_argument, nullptr, kHelpReason},
-                                   {"helpstate", no_argument, nullptr, kHelpState},
-                                   {"jobs", required_argument, nullptr, 'j'},
-                                   {"json", optional_argument, nullptr, kJsonOption},
-                                   {"local", no_argument, nullptr, kIgnored},
-                                   {"long", no_argument, nullptr, 'l'},
-                                   {"name", required_argument, nullptr, kName},
-                                   {"ncpus", required_argument, nullptr, 'I'},
-                                   {"nnodes", required_argument, nullptr, 'i'},
-                                   {"noconvert", no_argument, nullptr, kNoConvert},
-                                   {"nodelist", required_argument, nullptr, 'N'},
-                                   {"noheader", no_argument, nullptr, 'n'},
-                                   {"parsable", no_argument, nullptr, 'p'},
-                                   {"parsable2", no_argument, nullptr, 'P'},
-                                   {"partition", required_argument, nullptr, 'r'},
-                                   {"qos", required_argument, nullptr, 'q'},
-                                   {"reason", required_argument, nullptr, 'R'},
-                                   {"starttime", required_argument, nullptr, 'S'},
-                                   {"state", required_argument, nullptr, 's'},
-                                   {"timelimit-max", required_argument, nullptr, 'K'},
-                                   {"timelimit-min", required_argument, nullptr, 'k'},
-                                   {"truncate", no_argument, nullptr, 'T'},
-                                   {"uid", required_argument, nullptr, 'u'},
-                                   {"units", required_argument, nullptr, kUnits},
-                                   {"usage", no_argument, nullptr, kUsageOption},
-                                   {"use-local-uid", no_argument, nullptr, kIgnored},
-                                   {"user", required_argument, nullptr, 'u'},
-                                   {"verbose", no_argument, nullptr, 'v'},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {"wckeys", required_argument, nullptr, 'W'},
-                                   {"whole-hetjob", optional_argument, nullptr, kIgnoredValue},
-                                   {"yaml", optional_argument, nullptr, kYamlOption},
-                                   {nullptr, 0, nullptr, 0}};
+constexpr std::string_view kUsage = "Usage: sacct [options]\n\tUse --help for help\n";
+
+int wrong(std::string message) {
+  return report_sacct(Error{0, std::move(message)});
+}
+int fatal(std::string message) {
+  return report_sacct(Error{kSacctFatal, std::move(message)});
+}
 
 // "4" or "2-8".
-Result<std::pair<uint32_t, uint32_t>> parse_range(std::string_view text, const char* what) {
+Result<std::pair<uint32_t, uint32_t>> parse_range(std::string_view text, std::string_view what) {
   size_t dash = text.find('-');
   auto low = text::parse_unsigned(text.substr(0, dash), UINT32_MAX);
   auto high = dash == std::string_view::npos ? low : text::parse_unsigned(text.substr(dash + 1), UINT32_MAX);
   if (!low || !high)
-    return failure("Invalid numeric value \"" + std::string(text) + "\" for requested " + what + " range.");
+    return failure("Invalid numeric value \"" + std::string(text) + "\" for requested " + std::string(what) +
+                   " range.");
   return std::pair(static_cast<uint32_t>(*low), static_cast<uint32_t>(*high));
 }
 
-Status add_users(std::string_view text, SacctOptions& options) {
-  for (const std::string& user : text::split_list(text)) {
-    auto uid = os::user_id_of(user);
-    if (!uid) return failure("Invalid user id: " + user);
-    options.uids.push_back(*uid);
-  }
-  return {};
+template <auto kMember>
+Ended range(Arguments& asked, const Given& given) {
+  auto range = parse_range(given.text(), given.option.name == "nnodes" ? "node" : "cpu");
+  if (!range) return report_sacct(range.error());
+  asked.question.*kMember = *range;
+  return std::nullopt;
 }
 
-Status add_groups(std::string_view text, SacctOptions& options) {
-  for (const std::string& name : text::split_list(text)) {
+Ended users(Arguments& asked, const Given& given) {
+  for (const std::string& user : text::split_list(given.text())) {
+    auto uid = os::user_id_of(user);
+    if (!uid) return wrong("Invalid user id: " + user);
+    asked.uids.push_back(*uid);
+  }
+  return std::nullopt;
+}
+
+Ended groups(Arguments& asked, const Given& given) {
+  for (const std::string& name : text::split_list(given.text())) {
     const group* entry = getgrnam(name.c_str());
     auto number = text::parse_unsigned(name, UINT32_MAX);
-    if (entry == nullptr && !number) return failure("Invalid group id: " + name);
-    options.gids.push_back(entry != nullptr ? entry->gr_gid : static_cast<uint32_t>(*number));
+    if (entry == nullptr && !number) return wrong("Invalid group id: " + name);
+    asked.gids.push_back(entry != nullptr ? entry->gr_gid : static_cast<uint32_t>(*number));
   }
-  return {};
+  return std::nullopt;
 }
 
-Status add_jobs(std::string_view text, SacctOptions& options) {
-  for (const std::string& word : text::split_list(text)) {
+Ended jobs(Arguments& asked, const Given& given) {
+  for (const std::string& word : text::split_list(given.text())) {
     auto reference = text::parse_job_id(word);
-    if (!reference) return failure("Bad job/step specified: " + word, kSacctFatal);
+    if (!reference) return fatal("Bad job/step specified: " + word);
     if (reference->step) {
-      options.question.steps.push_back(
+      asked.question.steps.push_back(
           {engine::selector_of(*reference), reference->step->kind, reference->step->step_id});
     } else {
-      options.question.jobs.push_back(engine::selector_of(*reference));
+      asked.question.jobs.push_back(engine::selector_of(*reference));
     }
   }
-  return {};
+  return std::nullopt;
 }
 
-Status add_states(std::string_view text, SacctOptions& options) {
-  options.question.filter_states = true;
-  for (const std::string& word : text::split_list(text)) {
+Ended states(Arguments& asked, const Given& given) {
+  asked.question.filter_states = true;
+  for (const std::string& word : text::split_list(given.text())) {
     auto state = text::parse_job_state(word);
-    if (!state) return failure("unrecognized job state value '" + word + "'", kSacctFatal);
-    if (state->state) options.question.states.push_back(*state->state);
+    if (!state) return fatal("unrecognized job state value '" + word + "'");
+    if (state->state) asked.question.states.push_back(*state->state);
   }
-  return {};
+  return std::nullopt;
 }
 
-Status add_reasons(std::string_view text, SacctOptions& options) {
-  for (const std::string& word : text::split_list(text)) {
+Ended reasons(Arguments& asked, const Given& given) {
+  for (const std::string& word : text::split_list(given.text())) {
     auto reason = text::parse_state_reason(word);
-    if (!reason) return failure("unrecognized job reason value '" + word + "'", kSacctFatal);
-    options.question.reasons.push_back(*reason);
+    if (!reason) return fatal("unrecognized job reason value '" + word + "'");
+    asked.question.reasons.push_back(*reason);
   }
-  return {};
+  return std::nullopt;
 }
 
-Status set_time_limit(std::string_view text, bool least, SacctOptions& options) {
-  auto minutes = text::parse_minutes(text);
-  if (!minutes) return failure("Invalid time limit specification", kSacctFatal);
-  auto& range = options.question.time_limit;
+template <auto kEnd>  // of the pair of least and most
+Ended time_limit(Arguments& asked, const Given& given) {
+  auto minutes = text::parse_minutes(given.text());
+  if (!minutes) return fatal("Invalid time limit specification");
+  auto& range = asked.question.time_limit;
   if (!range) range.emplace(0, text::kUnlimited);
-  (least ? range->first : range->second) = *minutes;
-  return {};
+  (*range).*kEnd = *minutes;
+  return std::nullopt;
+}
+
+Ended nodes(Arguments& asked, const Given& given) {
+  auto hosts = text::expand_hostlist(given.text());
+  if (!hosts) return report_sacct(hosts.error());
+  asked.question.nodes = std::move(*hosts);
+  return std::nullopt;
+}
+
+Ended fields(Arguments& asked, const Given& given) {
+  if (!given.from_environment) {
+    asked.fields.append(given.text()).append(1, ',');
+  } else if (!given.text().empty()) {
+    asked.default_format = given.text();
+  }
+  return std::nullopt;
+}
+
+Ended units(Arguments& asked, const Given& given) {
+  if (given.text().size() == 1) asked.unit = text::parse_unit(given.text()[0]);
+  if (given.text().size() == 1 && asked.unit) return std::nullopt;
+  wrong("Invalid unit type '" + given.text() + "'. Possible options are 'KMGTP'");
+  return fatal("Invalid unit type");
+}
+
+Ended all_clusters(Arguments& asked, const Given&) {
+  asked.clusters.clear();
+  return std::nullopt;
+}
+
+Ended duplicates(Arguments& asked, const Given&) {
+  asked.duplicates = asked.question.all_runs = true;
+  return std::nullopt;
+}
+
+Ended no_completion(Arguments&, const Given&) {
+  return wrong("there are no job completion records besides the accounting");
+}
+Ended no_flags(Arguments&, const Given&) {
+  return wrong("which scheduler started a job is not recorded: no job can be chosen by it");
+}
+
+Ended help_format(Arguments&, const Given&) {
+  view::write_out(view::sacct_help_format());
+  return 0;
+}
+Ended help_reason(Arguments&, const Given&) {
+  view::write_out("any reason of squeue's, such as Priority, Resources, Dependency, JobHeldUser\n");
+  return 0;
+}
+Ended help_state(Arguments&, const Given&) {
+  view::write_out(
+      "BOOT_FAIL\nCANCELLED\nCOMPLETED\nDEADLINE\nFAILED\nNODE_FAIL\nOUT_OF_MEMORY\nPENDING\nPREEMPTED\n"
+      "REQUEUED\nRUNNING\nSUSPENDED\nTIMEOUT\n");
+  return 0;
+}
+
+template <auto kMember>
+constexpr auto words = options::list<&Arguments::question, kMember>;
+using Limits = std::pair<uint32_t, uint32_t>;
+constexpr auto kIgnored = &options::ignored<Arguments>;
+
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"accounts", 'A', kRequired, "list", "jobs of these accounts", options::kAccountNames},
+     words<&SacctQuestion::accounts>},
+    {{"allclusters", 'L', kNone}, all_clusters},
+    {{"allocations", 'X', kNone, "", "jobs only, no steps"},
+     options::flag<&Arguments::question, &SacctQuestion::allocations_only>},
+    {{"allusers", 'a', kNone, "", "jobs of all users"}, options::flag<&Arguments::all_users>},
+    {{"associations", 'x', kRequired, "list", "jobs of these associations"},
+     words<&SacctQuestion::associations>},
+    {{"array", '\0', kNone}, kIgnored},
+    {{"batch-script", 'B', kNone, "", "the script of the jobs named with -j"},
+     options::flag<&Arguments::batch_script>},
+    {{"brief", 'b', kNone, "", "only job id, state and exit code"}, options::flag<&Arguments::brief>},
+    {{"cluster", '\0', kRequired}, options::list<&Arguments::clusters>},
+    {{"clusters", 'M', kRequired, "list", "jobs of these clusters; there is one"},
+     options::list<&Arguments::clusters>},
+    {{"", 'c', kNone}, no_completion},
+    {{"constraints", 'C', kRequired, "list", "jobs that asked for all of these features"},
+     words<&SacctQuestion::constraints>},
+    {{"delimiter", '\0', kRequired, "text", "between the fields of -p and -P"},
+     options::keep<&Arguments::delimiter>},
+    {{"duplicates", 'D', kNone, "", "also earlier runs of requeued jobs"}, duplicates},
+    {{"endtime", 'E', kRequired, "time", "jobs before this time"}, options::keep<&Arguments::until>},
+    {{"env-vars", '\0', kNone, "", "the environment of the jobs named with -j"},
+     options::flag<&Arguments::environment>},
+    {{"expand-patterns", '\0', kNone}, kIgnored},
+    {{"federation", '\0', kNone}, kIgnored},
+    {{"fields", '\0', kRequired}, fields},
+    {{"flags", 'F', kRequired}, no_flags},
+    {{"format", 'o', kRequired, "fields", "name[%width],...", "", "SACCT_FORMAT"}, fields},
+    {{"gid", '\0', kRequired}, groups},
+    {{"group", 'g', kRequired, "list", "jobs of these groups", "$getent group | cut -d : -f 1"}, groups},
+    {{"help", 'h', kNone, "", "show this help message"}, show_help<Arguments>},
+    {{"helpformat", 'e', kNone, "", "the fields of --format"}, help_format},
+    {{"helpreason", '\0', kNone, "", "the reasons of --reason"}, help_reason},
+    {{"helpstate", '\0', kNone, "", "the states of --state"}, help_state},
+    {{"jobs", 'j', kRequired, "list", "these jobs and steps"}, jobs},
+    {{"json", '\0', kOptional, "data_parser", "all that is known of the jobs, as JSON"},
+     document<&Arguments::document>},
+    {{"local", '\0', kNone}, kIgnored},
+    {{"long", 'l', kNone, "", "many fields"}, options::flag<&Arguments::long_list>},
+    {{"name", '\0', kRequired, "list", "jobs of these names"}, words<&SacctQuestion::names>},
+    {{"ncpus", 'I', kRequired, "N[-M]", "jobs of so many CPUs"}, range<&SacctQuestion::num_cpus>},
+    {{"nnodes", 'i', kRequired, "N[-M]", "jobs of so many nodes"}, range<&SacctQuestion::num_nodes>},
+    {{"noconvert", '\0', kNone, "", "2048M, not 2G"}, options::flag<&Arguments::no_convert>},
+    {{"nodelist", 'N', kRequired, "hostlist", "jobs that ran on these nodes", options::kNodeNames}, nodes},
+    {{"noheader", 'n', kNone, "", "no header"}, options::flag<&Arguments::no_header>},
+    {{"parsable", 'p', kNone, "", "fields with | behind each"},
+     options::set_to<view::PrintLayout::kParsable, &Arguments::layout>},
+    {{"parsable2", 'P', kNone, "", "fields with | between them"},
+     options::set_to<view::PrintLayout::kParsable2, &Arguments::layout>},
+    {{"partition", 'r', kRequired, "list", "jobs of these partitions", options::kPartitionNames},
+     words<&SacctQuestion::partitions>},
+    {{"qos", 'q', kRequired, "list", "jobs of these QOS", options::kQosNames}, words<&SacctQuestion::qos>},
+    {{"reason", 'R', kRequired, "list", "jobs that waited for these reasons"}, reasons},
+    {{"starttime", 'S', kRequired, "time", "jobs after this time"}, options::keep<&Arguments::from>},
+    {{"state", 's', kRequired, "list", "jobs in these states at that time", options::kJobStates}, states},
+    {{"timelimit-max", 'K', kRequired, "time", "jobs of at most this time limit"},
+     time_limit<&Limits::second>},
+    {{"timelimit-min", 'k', kRequired, "time", "jobs of at least this time limit"},
+     time_limit<&Limits::first>},
+    {{"truncate", 'T', kNone, "", "cut times to the window"},
+     options::flag<&Arguments::question, &SacctQuestion::truncate>},
+    {{"", 't', kNone}, kIgnored},
+    {{"uid", '\0', kRequired}, users},
+    {{"units", '\0', kRequired, "[KMGTP]", "sizes in this unit", "K M G T P"}, units},
+    {{"usage", '\0', kNone, "", "display brief usage message"}, show_usage<Arguments>},
+    {{"use-local-uid", '\0', kNone}, kIgnored},
+    {{"user", 'u', kRequired, "list", "jobs of these users", options::kUserNames}, users},
+    {{"verbose", 'v', kNone, "", "say what was asked for"}, options::flag<&Arguments::verbose>},
+    {{"version", 'V', kNone, "", "version and exit"}, show_version<Arguments>},
+    {{"wckeys", 'W', kRequired, "list", "jobs of these wckeys"}, words<&SacctQuestion::wckeys>},
+    {{"whole-hetjob", '\0', kOptional}, kIgnored},
+    {{"yaml", '\0', kOptional, "data_parser", "all that is known of the jobs, as YAML"},
+     document<&Arguments::document>},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable = new options::Table<Arguments>(
+      {.name = "sacct", .purpose = "the record of jobs and steps", .usage = kUsage, .hints_at_help = false},
+      kRows);
+  return *kTable;
 }
 
 int64_t midnight(int64_t now) {
@@ -200,192 +302,26 @@ int report_sacct(const Error& error) {
   return 1;
 }
 
-std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& options) {
-  std::string fields;  // of all -o
-  bool brief = false, long_list = false;
-  view::SacctQuestion& question = options.question;
-  Status status;
-  optind = 0;
-  int letter;
-  while (status &&
-         (letter = getopt_long(argc, argv, "aA:bBcC:DeE:F:g:hi:I:j:k:K:lLM:nN:o:pPq:r:R:s:S:Ttu:vVW:x:X",
-                               kLongOptions, nullptr)) != -1) {
-    switch (letter) {
-      case 'a':
-        options.all_users = true;
-        break;
-      case 'A':
-        question.accounts = text::split_list(optarg);
-        break;
-      case 'b':
-        brief = true;
-        break;
-      case 'B':
-        options.batch_script = true;
-        break;
-      case 'c':
-        view::print_error("sacct", "there are no job completion records besides the accounting");
-        return 1;
-      case 'C':
-        question.constraints = text::split_list(optarg);
-        break;
-      case 'F':
-        return report_sacct(
-            Error{0, "which scheduler started a job is not recorded: no job can be chosen by it"});
-      case 'L':
-        options.clusters.clear();
-        break;
-      case 'M':
-        options.clusters = text::split_list(optarg);
-        break;
-      case 'v':
-        options.verbose = true;
-        break;
-      case 't':
-      case kIgnored:
-      case kIgnoredValue:
-        break;  // of federations, or of what is so anyhow
-      case 'W':
-        question.wckeys = text::split_list(optarg);
-        break;
-      case 'x':
-        question.associations = text::split_list(optarg);
-        break;
-      case kEnvironment:
-        options.environment = true;
-        break;
-      case kHelpReason:
-        view::write_out("any reason of squeue's, such as Priority, Resources, Dependency, JobHeldUser\n");
-        return 0;
-      case kHelpState:
-        view::write_out(
-            "BOOT_FAIL\nCANCELLED\nCOMPLETED\nDEADLINE\nFAILED\nNODE_FAIL\nOUT_OF_"
-            "MEMORY\nPENDING\nPREEMPTED\n"
-            "REQUEUED\nRUNNING\nSUSPENDED\nTIMEOUT\n");
-        return 0;
-      case kJsonOption:
-      case kYamlOption:
-        if (auto ended = read_document_option("sacct", letter, optarg, options.document)) return ended;
-        break;
-      case 'D':
-        options.duplicates = options.question.all_runs = true;
-        break;
-      case 'e':
-        view::write_out(view::sacct_help_format());
-        return 0;
-      case 'E':
-        options.until = optarg;
-        break;
-      case 'g':
-        status = add_groups(optarg, options);
-        break;
-      case 'h':
-        view::write_out(sacct_help());
-        return 0;
-      case 'i':
-      case 'I': {
-        auto range = parse_range(optarg, letter == 'i' ? "node" : "cpu");
-        if (!range) return report_sacct(range.error());
-        (letter == 'i' ? question.num_nodes : question.num_cpus) = *range;
-        break;
-      }
-      case 'j':
-        status = add_jobs(optarg, options);
-        break;
-      case 'k':
-      case 'K':
-        status = set_time_limit(optarg, letter == 'k', options);
-        break;
-      case 'l':
-        long_list = true;
-        break;
-      case 'n':
-        options.no_header = true;
-        break;
-      case 'N': {
-        auto hosts = text::expand_hostlist(optarg);
-        if (!hosts) return report_sacct(hosts.error());
-        question.nodes = std::move(*hosts);
-        break;
-      }
-      case 'o':
-        fields.append(optarg).append(1, ',');
-        break;
-      case 'p':
-        options.layout = view::PrintLayout::kParsable;
-        break;
-      case 'P':
-        options.layout = view::PrintLayout::kParsable2;
-        break;
-      case 'q':
-        question.qos = text::split_list(optarg);
-        break;
-      case 'r':
-        question.partitions = text::split_list(optarg);
-        break;
-      case 'R':
-        status = add_reasons(optarg, options);
-        break;
-      case 's':
-        status = add_states(optarg, options);
-        break;
-      case 'S':
-        options.from = optarg;
-        break;
-      case 'T':
-        question.truncate = true;
-        break;
-      case 'u':
-        status = add_users(optarg, options);
-        break;
-      case 'V':
-        view::write_out(kVersionLine);
-        return 0;
-      case 'X':
-        question.allocations_only = true;
-        break;
-      case kDelimiter:
-        options.delimiter = optarg;
-        break;
-      case kName:
-        question.names = text::split_list(optarg);
-        break;
-      case kNoConvert:
-        options.no_convert = true;
-        break;
-      case kUnits:
-        options.unit = text::parse_unit(optarg[0]);
-        if (!options.unit || optarg[1] != '\0') {
-          view::print_error("sacct",
-                            "Invalid unit type '" + std::string(optarg) + "'. Possible options are 'KMGTP'");
-          return report_sacct(Error{kSacctFatal, "Invalid unit type"});
-        }
-        break;
-      case kUsageOption:
-        view::write_out("Usage: sacct [options]\n\tUse --help for help\n");
-        return 0;
-      default:
-        return 1;
-    }
-  }
-  if (!status) return report_sacct(status.error());
-  if (optind < argc) {
+const options::Command& sacct_command() {
+  return table().command;
+}
+
+std::optional<int> read_sacct_arguments(int argc, char** argv, SacctOptions& asked) {
+  Arguments arguments;
+  const CommandRead read = read_command(table(), argc, argv, arguments);
+  if (read.status) return read.status;
+  if (!read.operands.empty()) {
     view::print_error("sacct", "Unknown arguments:");
-    for (; optind < argc; ++optind) view::print_error("sacct", std::string(" ") + argv[optind]);
+    for (const std::string& operand : read.operands) view::print_error("sacct", " " + operand);
     return 1;
   }
-  if (!fields.empty() && long_list)
-    return report_sacct(
-        Error{kSacctFatal,
-              "Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry."});
-  options.format = fields;
-  if (brief) options.format.append(kBriefFormat).append(1, ',');
-  if (long_list) options.format += kLongFormat;
-  if (options.format.empty()) {
-    const char* from_environment = std::getenv("SACCT_FORMAT");
-    options.format = from_environment != nullptr ? from_environment : "";
-  }
-  if (options.format.empty()) options.format = kDefaultFormat;
+  if (!arguments.fields.empty() && arguments.long_list)
+    return fatal("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.");
+  arguments.format = arguments.fields;
+  if (arguments.brief) arguments.format.append(kBriefFormat).append(1, ',');
+  if (arguments.long_list) arguments.format += kLongFormat;
+  if (arguments.format.empty()) arguments.format = arguments.default_format;
+  asked = std::move(arguments);
   return std::nullopt;
 }
 

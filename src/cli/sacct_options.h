@@ -33,8 +33,6 @@ struct SacctOptions {
   std::optional<view::DocumentFormat> document;
 };
 
-std::string_view sacct_help();  // the text of --help
-
 // Errors that Slurm calls fatal carry this code.
 constexpr int kSacctFatal = 1;
 // "sacct: error: ..." or "sacct: fatal: ..." on stderr. Returns the exit status.
