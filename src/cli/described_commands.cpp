@@ -16,7 +16,8 @@ namespace {
 
 constexpr submit::Command kSubmitting[] = {submit::Command::kSbatch, submit::Command::kSalloc,
                                            submit::Command::kSrun};
-constexpr const options::Command& (*kLooking[])() = {sacct_command, sinfo_command, squeue_command};
+constexpr const options::Command& (*kLooking[])() = {sacct_command, scancel_command, sinfo_command,
+                                                     squeue_command};
 
 }  // namespace
 

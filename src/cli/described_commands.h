@@ -9,6 +9,7 @@
 namespace minke::cli {
 
 const options::Command& sacct_command();
+const options::Command& scancel_command();
 const options::Command& sinfo_command();
 const options::Command& squeue_command();
 

@@ -1,17 +1,19 @@
 // scancel: signals or cancels jobs, arrays, tasks of arrays and steps.
-#include <getopt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
-#include "base/version.h"
 #include "cli/commands.h"
+#include "cli/described_commands.h"
+#include "cli/read_command.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
@@ -19,6 +21,7 @@
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "model/step_record.pb.h"
+#include "options/values.h"
 #include "os/user_id.h"
 #include "text/job_id.h"
 #include "text/number.h"
@@ -36,38 +39,16 @@ struct Options {
   bool verbose = false;
   bool interactive = false;
 };
+using options::Given;
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
 
-constexpr char kShortUsage[] =
+constexpr std::string_view kUsage =
     "Usage: scancel [-A account] [--batch] [--full] [--hurry] [--interactive] [--me]\n"
     "               [-n job_name] [-p partition] [-q qos] [-Q] [-R reservation]\n"
     "               [-s signal | integer] [-t PENDING | RUNNING | SUSPENDED] [--usage]\n"
     "               [-u user_name] [-v] [-V] [-w hosts...] [--wckey=wckey]\n"
     "               [job_id[_array_id][.step_id]]\n";
-constexpr char kUsage[] =
-    "Usage: scancel [OPTIONS] [job_id[_array_id][.step_id]]\n"
-    "  -A, --account=account           act only on jobs charging this account\n"
-    "  -b, --batch                     signal batch shell for specified job\n"
-    "  -f, --full                      signal batch shell and all steps for specified job\n"
-    "  -H, --hurry                     accepted\n"
-    "  -i, --interactive               require response from user for each job\n"
-    "  -M, --clusters                  accepted\n"
-    "      --me                        act only on jobs of the user who asks\n"
-    "  -n, --name=job_name             act only on jobs with this name\n"
-    "  -p, --partition=partition       act only on jobs in this partition\n"
-    "  -Q, --quiet                     do not complain of jobs that cannot be signalled\n"
-    "  -q, --qos=qos                   act only on jobs with this quality of service\n"
-    "  -R, --reservation=reservation   act only on jobs in this reservation\n"
-    "  -s, --signal=name | integer     signal to send, default is SIGKILL by way of SIGTERM\n"
-    "  -t, --state=states              act only on jobs in this state: PENDING, RUNNING, SUSPENDED\n"
-    "  -u, --user=user_name            act only on jobs of this user\n"
-    "  -V, --version                   output version information and exit\n"
-    "  -v, --verbose                   say what is done\n"
-    "  -w, --nodelist                  act only on jobs on these nodes\n"
-    "      --wckey=wckey               act only on jobs with this workload characterization key\n"
-    "\nHelp options:\n"
-    "      --help                      show this help message\n"
-    "      --usage                     display brief usage message\n";
-
 int complain(const std::string& message) {
   std::fprintf(stderr, "scancel: error: %s\n", message.c_str());
   return 1;
@@ -82,9 +63,11 @@ void for_each_word(std::string_view list, Add add) {
   }
 }
 
-bool add_states(std::string_view list, api::JobFilter& filter) {
+Ended states(Options& asked, const Given& given) {
+  api::JobFilter& filter = *asked.request.mutable_filter();
+  if (given.from_environment && !filter.states().empty()) return std::nullopt;
   bool known = true;
-  for_each_word(list, [&](const std::string& word) {
+  for_each_word(given.text(), [&](const std::string& word) {
     const auto state = text::parse_job_state(word);
     if (state && state->state && *state->state <= model::JOB_SUSPENDED) {
       filter.add_states(*state->state);
@@ -92,158 +75,125 @@ bool add_states(std::string_view list, api::JobFilter& filter) {
     }
     known = false;
   });
-  if (!known) {
-    std::fprintf(stderr,
-                 "Invalid job state specified: %s\nValid job states are PENDING, RUNNING, and SUSPENDED\n",
-                 std::string(list).c_str());
-  }
-  return known;
+  if (known) return std::nullopt;
+  std::fprintf(stderr,
+               "Invalid job state specified: %s\nValid job states are PENDING, RUNNING, and SUSPENDED\n",
+               given.text().c_str());
+  return 1;
 }
 
-bool add_user(const std::string& user, api::JobFilter& filter) {
-  const auto uid = os::user_id_of(user);
-  if (uid) {
-    filter.add_uids(*uid);
-  } else {
-    std::fprintf(stderr, "scancel: error: Invalid user name: %s\n", user.c_str());
-  }
-  return uid.has_value();
-}
-
-// What the environment asks for where the command line does not.
-bool read_environment(Options& options) {
-  api::SignalRequest& request = options.request;
-  api::JobFilter& filter = *request.mutable_filter();
-  const auto value = [](const char* name) -> std::string {
-    const char* found = std::getenv(name);
-    return found == nullptr ? "" : found;
-  };
-  const auto yes = [&](const char* name) {
-    const std::string word = value(name);
-    return text::equals_ignoring_case(word, "true") || text::equals_ignoring_case(word, "t");
-  };
-  const auto words = [&](const char* name, const auto& list, auto add) {
-    if (list.empty()) for_each_word(value(name), add);
-  };
-  words("SCANCEL_ACCOUNT", filter.accounts(), [&](std::string word) { filter.add_accounts(word); });
-  words("SCANCEL_NAME", filter.names(), [&](std::string word) { filter.add_names(word); });
-  words("SCANCEL_PARTITION", filter.partitions(), [&](std::string word) { filter.add_partitions(word); });
-  words("SCANCEL_QOS", filter.qos(), [&](std::string word) { filter.add_qos(word); });
-  words("SCANCEL_WCKEY", filter.wckeys(), [&](std::string word) { filter.add_wckeys(word); });
-  if (yes("SCANCEL_BATCH")) request.set_batch_only(true);
-  if (yes("SCANCEL_FULL")) request.set_full(true);
-  options.interactive |= yes("SCANCEL_INTERACTIVE");
-  options.verbose |= yes("SCANCEL_VERBOSE");
-  if (filter.states().empty() && !add_states(value("SCANCEL_STATE"), filter)) return false;
-  return !filter.uids().empty() || value("SCANCEL_USER").empty() || add_user(value("SCANCEL_USER"), filter);
-}
-
-// The result: an exit status to end with.
-std::optional<int> read_options(int argc, char** argv, Options& options) {
-  constexpr int kMe = 1000, kSibling = 1001, kShort = 1002;
-  const option kLong[] = {{"account", required_argument, nullptr, 'A'},
-                          {"batch", no_argument, nullptr, 'b'},
-                          {"cron", no_argument, nullptr, 'H'},
-                          {"ctld", no_argument, nullptr, 'c'},
-                          {"full", no_argument, nullptr, 'f'},
-                          {"hurry", no_argument, nullptr, 'H'},
-                          {"interactive", no_argument, nullptr, 'i'},
-                          {"clusters", required_argument, nullptr, 'M'},
-                          {"me", no_argument, nullptr, kMe},
-                          {"name", required_argument, nullptr, 'n'},
-                          {"jobname", required_argument, nullptr, 'n'},
-                          {"nodelist", required_argument, nullptr, 'w'},
-                          {"partition", required_argument, nullptr, 'p'},
-                          {"qos", required_argument, nullptr, 'q'},
-                          {"quiet", no_argument, nullptr, 'Q'},
-                          {"reservation", required_argument, nullptr, 'R'},
-                          {"sibling", required_argument, nullptr, kSibling},
-                          {"signal", required_argument, nullptr, 's'},
-                          {"state", required_argument, nullptr, 't'},
-                          {"user", required_argument, nullptr, 'u'},
-                          {"verbose", no_argument, nullptr, 'v'},
-                          {"version", no_argument, nullptr, 'V'},
-                          {"wckey", required_argument, nullptr, 'W'},
-                          {"help", no_argument, nullptr, 'h'},
-                          {"usage", no_argument, nullptr, kShort},
-                          {nullptr, 0, nullptr, 0}};
-  api::JobFilter& filter = *options.request.mutable_filter();
-  optind = 0;
-  int letter;
-  while ((letter = getopt_long(argc, argv, "A:bcfHiM:n:p:Qq:R:s:t:u:vVw:W:h", kLong, nullptr)) != -1) {
-    switch (letter) {
-      case 'A':
-        for_each_word(optarg, [&](std::string word) { filter.add_accounts(word); });
-        break;
-      case 'b':
-        options.request.set_batch_only(true);
-        break;
-      case 'f':
-        options.request.set_full(true);
-        break;
-      case 'i':
-        options.interactive = true;
-        break;
-      case kMe:
-        filter.add_uids(getuid());
-        break;
-      case 'n':
-        for_each_word(optarg, [&](std::string word) { filter.add_names(word); });
-        break;
-      case 'p':
-        for_each_word(optarg, [&](std::string word) { filter.add_partitions(word); });
-        break;
-      case 'Q':
-        options.quiet = true;
-        break;
-      case 'q':
-        for_each_word(optarg, [&](std::string word) { filter.add_qos(word); });
-        break;
-      case 'R':
-        for_each_word(optarg, [&](std::string word) { filter.add_reservations(word); });
-        break;
-      case 'W':
-        for_each_word(optarg, [&](std::string word) { filter.add_wckeys(word); });
-        break;
-      case 's': {
-        const auto number = text::parse_signal(optarg);
-        if (!number) {
-          std::fprintf(stderr, "Unknown job signal: %s\n", optarg);
-          return 1;
-        }
-        options.request.set_signal(*number);
-        break;
-      }
-      case 't':
-        if (!add_states(optarg, filter)) return 1;
-        break;
-      case 'u':
-        if (!add_user(optarg, filter)) return 1;
-        break;
-      case 'v':
-        options.verbose = true;
-        break;
-      case 'V':
-        std::printf("slurm %s\n", kSlurmVersion);
-        return 0;
-      case 'w':
-        for_each_word(optarg, [&](std::string word) { filter.add_nodes(word); });
-        break;
-      case 'c':
-      case 'H':
-      case 'M':
-      case kSibling:
-        break;  // nothing to be done for them on one cluster
-      case 'h':
-      case kShort:
-        std::fputs(letter == kShort ? kShortUsage : kUsage, stdout);
-        return 0;
-      default:
-        std::fputs("Try \"scancel --help\" for more information\n", stderr);
-        return 1;
-    }
-  }
+Ended user(Options& asked, const Given& given) {
+  api::JobFilter& filter = *asked.request.mutable_filter();
+  if (given.from_environment && (given.text().empty() || !filter.uids().empty())) return std::nullopt;
+  const auto uid = os::user_id_of(given.text());
+  if (!uid) return complain("Invalid user name: " + given.text());
+  filter.add_uids(*uid);
   return std::nullopt;
+}
+
+Ended me(Options& asked, const Given&) {
+  asked.request.mutable_filter()->add_uids(getuid());
+  return std::nullopt;
+}
+
+Ended signal(Options& asked, const Given& given) {
+  const auto number = text::parse_signal(given.text());
+  if (!number) {
+    std::fprintf(stderr, "Unknown job signal: %s\n", given.text().c_str());
+    return 1;
+  }
+  asked.request.set_signal(*number);
+  return std::nullopt;
+}
+
+// A list of the filter. A variable counts where the command line names nothing.
+using Words = google::protobuf::RepeatedPtrField<std::string>;
+template <Words* (api::JobFilter::*kList)()>
+Ended words(Options& asked, const Given& given) {
+  Words& list = *(asked.request.mutable_filter()->*kList)();
+  if (!given.from_environment || list.empty())
+    for_each_word(given.text(), [&](std::string word) { *list.Add() = std::move(word); });
+  return std::nullopt;
+}
+
+// A variable of a switch says "true" or "t".
+bool is_on(const Given& given) {
+  return !given.from_environment || text::equals_ignoring_case(given.text(), "true") ||
+         text::equals_ignoring_case(given.text(), "t");
+}
+template <auto kMember>
+Ended flag(Options& asked, const Given& given) {
+  asked.*kMember = asked.*kMember || is_on(given);
+  return std::nullopt;
+}
+template <void (api::SignalRequest::*kSet)(bool)>
+Ended request_flag(Options& asked, const Given& given) {
+  if (is_on(given)) (asked.request.*kSet)(true);
+  return std::nullopt;
+}
+
+constexpr auto kIgnored = &options::ignored<Options>;  // nothing to be done for them on one cluster
+constexpr auto kNames = &words<&api::JobFilter::mutable_names>;
+
+// Columns: see options::Option.
+constexpr options::Row<Options> kRows[] = {
+    {{"account", 'A', kRequired, "account", "act only on jobs charging this account", options::kAccountNames,
+      "SCANCEL_ACCOUNT"},
+     words<&api::JobFilter::mutable_accounts>},
+    {{"batch", 'b', kNone, "", "signal batch shell for specified job", "", "SCANCEL_BATCH"},
+     request_flag<&api::SignalRequest::set_batch_only>},
+    {{"cron", '\0', kNone}, kIgnored},
+    {{"ctld", 'c', kNone}, options::ignored<Options, 1>},
+    {{"full", 'f', kNone, "", "signal batch shell and all steps for specified job", "", "SCANCEL_FULL"},
+     request_flag<&api::SignalRequest::set_full>},
+    {{"hurry", 'H', kNone, "", "accepted"}, kIgnored},
+    {{"interactive", 'i', kNone, "", "require response from user for each job", "", "SCANCEL_INTERACTIVE"},
+     flag<&Options::interactive>},
+    {{"clusters", 'M', kRequired, "names", "accepted"}, kIgnored},
+    {{"me", '\0', kNone, "", "act only on jobs of the user who asks"}, me},
+    {{"name", 'n', kRequired, "job_name", "act only on jobs with this name", "", "SCANCEL_NAME"}, kNames},
+    {{"jobname", '\0', kRequired}, kNames},
+    {{"nodelist", 'w', kRequired, "hosts", "act only on jobs on these nodes", options::kNodeNames},
+     words<&api::JobFilter::mutable_nodes>},
+    {{"partition", 'p', kRequired, "partition", "act only on jobs in this partition",
+      options::kPartitionNames, "SCANCEL_PARTITION"},
+     words<&api::JobFilter::mutable_partitions>},
+    {{"qos", 'q', kRequired, "qos", "act only on jobs with this quality of service", options::kQosNames,
+      "SCANCEL_QOS"},
+     words<&api::JobFilter::mutable_qos>},
+    {{"quiet", 'Q', kNone, "", "do not complain of jobs that cannot be signalled"}, flag<&Options::quiet>},
+    {{"reservation", 'R', kRequired, "reservation", "act only on jobs in this reservation",
+      options::kReservationNames},
+     words<&api::JobFilter::mutable_reservations>},
+    {{"sibling", '\0', kRequired}, kIgnored},
+    {{"signal", 's', kRequired, "name | integer", "signal to send, default is SIGKILL by way of SIGTERM",
+      "HUP INT QUIT KILL TERM USR1 USR2 STOP CONT"},
+     signal},
+    {{"state", 't', kRequired, "states", "act only on jobs in this state: PENDING, RUNNING, SUSPENDED",
+      "PENDING RUNNING SUSPENDED", "SCANCEL_STATE"},
+     states},
+    {{"user", 'u', kRequired, "user_name", "act only on jobs of this user", options::kUserNames,
+      "SCANCEL_USER"},
+     user},
+    {{"verbose", 'v', kNone, "", "say what is done", "", "SCANCEL_VERBOSE"}, flag<&Options::verbose>},
+    {{"version", 'V', kNone, "", "output version information and exit"}, show_version<Options>},
+    {{"wckey", 'W', kRequired, "wckey", "act only on jobs with this workload characterization key", "",
+      "SCANCEL_WCKEY"},
+     words<&api::JobFilter::mutable_wckeys>},
+    {{"help", 'h', kNone, "", "show this help message"}, show_help<Options>},
+    {{"usage", '\0', kNone, "", "display brief usage message"}, show_usage<Options>},
+};
+
+const options::Table<Options>& table() {
+  static const auto* const kTable =
+      new options::Table<Options>({.name = "scancel",
+                                   .purpose = "signals and cancels jobs, arrays and steps",
+                                   .operands = "[job_id[_array_id][.step_id]]",
+                                   .operand_values = options::kJobIds,
+                                   .usage = kUsage,
+                                   .environment_last = true},
+                                  kRows);
+  return *kTable;
 }
 
 bool names_anything(const api::JobFilter& filter) {
@@ -345,54 +295,70 @@ Result<std::vector<text::JobReference>> find_jobs(engine::Engine& cluster, const
   return found;
 }
 
+// The jobs and steps that the operands name.
+Result<std::vector<text::JobReference>> named_jobs(const std::vector<std::string>& operands) {
+  std::vector<text::JobReference> ids;
+  for (const std::string& operand : operands) {
+    auto parsed = text::parse_job_id_list(operand);
+    if (!parsed) return failure("Invalid job id " + operand);
+    for (auto& id : *parsed) ids.push_back(std::move(id));
+  }
+  return ids;
+}
+
+// Those of the jobs and steps that the user confirms, where any of them is a step.
+void confirm_each(std::vector<text::JobReference>& ids) {
+  std::erase_if(ids, [](const text::JobReference& id) {
+    return !confirmed("Cancel " + std::string(id.step ? "step_id=" : "job_id=") + text::format_job_id(id));
+  });
+}
+
+// Puts the jobs that the filters mean, and that the user confirms, into `ids`. An exit status where there is
+// none to act on.
+Ended choose_jobs(engine::Engine& cluster, const Options& options, std::vector<text::JobReference>& ids) {
+  bool any_lives = false;
+  auto found = find_jobs(cluster, options, ids, any_lives);
+  if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
+  // Of jobs that were named, Slurm says so only when it asks.
+  if (!any_lives && options.interactive && !ids.empty()) {
+    return complain(
+        "Kill job error on job id " + text::format_job_id(ids.front()) + ": " +
+        (found ? std::string(model::slurm_error_text(model::kAlreadyDone)) : found.error().message));
+  }
+  const bool none = !found || found->empty();
+  if (none && ids.empty() && options.verbose && !options.interactive)
+    complain("No active jobs match ALL job filters, including: " + filters_text(options.request.filter()));
+  ids = found ? std::move(*found) : std::vector<text::JobReference>();
+  return std::nullopt;
+}
+
 }  // namespace
+
+const options::Command& scancel_command() {
+  return table().command;
+}
 
 int scancel_main(int argc, char** argv) {
   Options options;
-  if (const auto status = read_options(argc, argv, options)) return *status;
-  if (!read_environment(options)) return 1;
-  if (optind == argc && !names_anything(options.request.filter())) {
-    std::fputs("scancel: error: No job identification provided\n", stderr);
-    return 1;
-  }
-  std::vector<text::JobReference> ids;
-  bool any_step = false;
-  for (int i = optind; i < argc; ++i) {
-    auto parsed = text::parse_job_id_list(argv[i]);
-    if (!parsed) {
-      std::fprintf(stderr, "scancel: error: Invalid job id %s\n", argv[i]);
-      return 1;
-    }
-    for (auto& id : *parsed) {
-      any_step = any_step || id.step;
-      ids.push_back(std::move(id));
-    }
-  }
+  const CommandRead read = read_command(table(), argc, argv, options);
+  if (read.status) return *read.status;
+  if (read.operands.empty() && !names_anything(options.request.filter()))
+    return complain("No job identification provided");
+  auto ids = named_jobs(read.operands);
+  if (!ids) return complain(ids.error().message);
   auto cluster = engine::open();
   if (!cluster) return complain(cluster.error().message);
-  if (ids.empty() && !options.interactive && !options.verbose)
+  if (ids->empty() && !options.interactive && !options.verbose)
     return send(**cluster, options, options.request);
+  const bool any_step =
+      std::any_of(ids->begin(), ids->end(), [](const text::JobReference& id) { return id.step.has_value(); });
   if (options.interactive && any_step) {
-    std::erase_if(ids, [](const text::JobReference& id) {
-      return !confirmed("Cancel " + std::string(id.step ? "step_id=" : "job_id=") + text::format_job_id(id));
-    });
-  } else if (options.interactive || ids.empty()) {
-    bool any_lives = false;
-    auto found = find_jobs(**cluster, options, ids, any_lives);
-    if (!found && found.error().code != model::kInvalidJobId) return complain(found.error().message);
-    const bool none = !found || found->empty();
-    // Of jobs that were named, Slurm says so only when it asks.
-    if (!any_lives && options.interactive && !ids.empty()) {
-      return complain(
-          "Kill job error on job id " + text::format_job_id(ids.front()) + ": " +
-          (found ? std::string(model::slurm_error_text(model::kAlreadyDone)) : found.error().message));
-    }
-    if (none && ids.empty() && options.verbose && !options.interactive)
-      complain("No active jobs match ALL job filters, including: " + filters_text(options.request.filter()));
-    ids = found ? std::move(*found) : std::vector<text::JobReference>();
+    confirm_each(*ids);
+  } else if (options.interactive || ids->empty()) {
+    if (const Ended ended = choose_jobs(**cluster, options, *ids)) return *ended;
   }
   int status = 0;
-  for (const text::JobReference& id : ids) status = std::max(status, act_on(**cluster, options, id));
+  for (const text::JobReference& id : *ids) status = std::max(status, act_on(**cluster, options, id));
   return status;
 }
 
