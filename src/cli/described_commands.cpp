@@ -16,8 +16,9 @@ namespace {
 
 constexpr submit::Command kSubmitting[] = {submit::Command::kSbatch, submit::Command::kSalloc,
                                            submit::Command::kSrun};
-constexpr const options::Command& (*kLooking[])() = {sacct_command, scancel_command, sinfo_command,
-                                                     squeue_command};
+constexpr const options::Command& (*kLooking[])() = {sacct_command,  scancel_command, sdiag_command,
+                                                     sinfo_command,  sprio_command,   squeue_command,
+                                                     sshare_command, sstat_command};
 
 }  // namespace
 

@@ -10,8 +10,12 @@ namespace minke::cli {
 
 const options::Command& sacct_command();
 const options::Command& scancel_command();
+const options::Command& sdiag_command();
 const options::Command& sinfo_command();
+const options::Command& sprio_command();
 const options::Command& squeue_command();
+const options::Command& sshare_command();
+const options::Command& sstat_command();
 
 // Each prints, and returns the exit status.
 int man(const std::string& page);

@@ -1,16 +1,16 @@
 // sdiag: what the daemon has done since it started, or since `sdiag --reset`. Reads its options, asks,
 // prints.
-#include <getopt.h>
-
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "api/diagnostics.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/described_commands.h"
 #include "cli/document_output.h"
-#include "cli/version_line.h"
+#include "cli/read_command.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "view/output.h"
@@ -20,35 +20,45 @@
 namespace minke::cli {
 namespace {
 
-constexpr const char* kHelp =
-    "Usage: sdiag [OPTIONS]\n"
-    "  -a, --all           all statistics\n"
-    "  -r, --reset         reset statistics\n"
-    "  -M, --cluster       direct the request to a specific cluster\n"
-    "  -i, --sort-by-id    sort RPCs by id\n"
-    "  -t, --sort-by-time  sort RPCs by total run time\n"
-    "  -T, --sort-by-time2 sort RPCs by average run time\n"
-    "  -V, --version       display current version number\n"
-    "      --json, --yaml  the same as JSON or YAML\n"
-    "\nHelp options:\n"
-    "  --help          show this help message\n"
-    "  --usage         display brief usage message\n";
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
 
-enum LongOption { kHelpOption = 256, kUsageOption };
+struct Arguments {
+  bool reset = false;
+  std::optional<std::string> clusters;
+  view::RequestOrder order = view::RequestOrder::kByCount;
+  std::optional<view::DocumentFormat> document;
+};
 
-constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
-                                   {"cluster", required_argument, nullptr, 'M'},
-                                   {"clusters", required_argument, nullptr, 'M'},
-                                   {"help", no_argument, nullptr, kHelpOption},
-                                   {"json", optional_argument, nullptr, kJsonOption},
-                                   {"reset", no_argument, nullptr, 'r'},
-                                   {"sort-by-id", no_argument, nullptr, 'i'},
-                                   {"sort-by-time", no_argument, nullptr, 't'},
-                                   {"sort-by-time2", no_argument, nullptr, 'T'},
-                                   {"usage", no_argument, nullptr, kUsageOption},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {"yaml", optional_argument, nullptr, kYamlOption},
-                                   {nullptr, 0, nullptr, 0}};
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"all", 'a', kNone, "", "all statistics"}, options::ignored<Arguments>},
+    {{"cluster", '\0', kRequired}, clusters<&Arguments::clusters>},
+    {{"clusters", 'M', kRequired, "cluster", "direct the request to a specific cluster", "",
+      "SLURM_CLUSTERS"},
+     clusters<&Arguments::clusters>},
+    {{"help", 'h', kNone, "", "show this help message"}, show_help<Arguments>},
+    {{"json", '\0', kOptional, "data_parser", "the same as JSON"}, document<&Arguments::document>},
+    {{"reset", 'r', kNone, "", "reset statistics"}, options::flag<&Arguments::reset>},
+    {{"sort-by-id", 'i', kNone, "", "sort RPCs by id"},
+     options::set_to<view::RequestOrder::kById, &Arguments::order>},
+    {{"sort-by-time", 't', kNone, "", "sort RPCs by total run time"},
+     options::set_to<view::RequestOrder::kByTotalTime, &Arguments::order>},
+    {{"sort-by-time2", 'T', kNone, "", "sort RPCs by average run time"},
+     options::set_to<view::RequestOrder::kByAverageTime, &Arguments::order>},
+    {{"usage", '\0', kNone, "", "display brief usage message"}, show_usage<Arguments>},
+    {{"version", 'V', kNone, "", "display current version number"}, show_version<Arguments>},
+    {{"yaml", '\0', kOptional, "data_parser", "the same as YAML"}, document<&Arguments::document>},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable =
+      new options::Table<Arguments>({.name = "sdiag",
+                                     .purpose = "what the daemon has done since it started",
+                                     .usage = "Usage: sdiag [-M cluster] [-aritT]\n"},
+                                    kRows);
+  return *kTable;
+}
 
 int fail(const Error& error) {
   std::fprintf(stderr, "slurm_get_statistics: %s\n", error.message.c_str());
@@ -57,72 +67,34 @@ int fail(const Error& error) {
 
 }  // namespace
 
+const options::Command& sdiag_command() {
+  return table().command;
+}
+
 int sdiag_main(int argc, char** argv) {
   const view::DocumentOrigin origin = view::document_origin(argc, argv);
-  bool reset = false;
-  std::optional<std::string> clusters = clusters_from_environment();
-  view::RequestOrder order = view::RequestOrder::kByCount;
-  std::optional<view::DocumentFormat> format;
-  optind = 0;
-  int letter;
-  while ((letter = getopt_long(argc, argv, "ahiM:rtTV", kLongOptions, nullptr)) != -1) {
-    switch (letter) {
-      case 'a':
-        break;
-      case 'i':
-        order = view::RequestOrder::kById;
-        break;
-      case 'M':
-        clusters = optarg;
-        break;
-      case 'r':
-        reset = true;
-        break;
-      case 't':
-        order = view::RequestOrder::kByTotalTime;
-        break;
-      case 'T':
-        order = view::RequestOrder::kByAverageTime;
-        break;
-      case 'V':
-        view::write_out(kVersionLine);
-        return 0;
-      case 'h':
-      case kHelpOption:
-        view::write_out(kHelp);
-        return 0;
-      case kUsageOption:
-        view::write_out("Usage: sdiag [-M cluster] [-aritT]\n");
-        return 0;
-      case kJsonOption:
-      case kYamlOption:
-        if (auto ended = read_document_option("sdiag", letter, optarg, format)) return *ended;
-        break;
-      default:
-        std::fputs("Try \"sdiag --help\" for more information\n", stderr);
-        return 1;
-    }
-  }
+  Arguments arguments;
+  if (const Ended ended = read_command(table(), argc, argv, arguments).status) return *ended;
   auto cluster = engine::open();
   if (!cluster) return fail(cluster.error());
-  if (!check_clusters(**cluster, "sdiag", clusters)) return 1;
+  if (!check_clusters(**cluster, "sdiag", arguments.clusters)) return 1;
   const auto ability = (*cluster)->administration();
   if (!ability) return fail(ability.error());
   api::QueryDiagnosticsRequest request;
-  request.set_reset(reset);
+  request.set_reset(arguments.reset);
   const auto answer = (*ability)->diagnostics(request);
   if (!answer) return fail(answer.error());
-  if (reset) {
+  if (arguments.reset) {
     view::write_out("Reset scheduling statistics\n");
-  } else if (format) {
+  } else if (arguments.document) {
     view::DisplayContext context;
     context.now = answer->now();
     context.cluster_name = engine::fetch_cluster_name(**cluster);
-    DocumentOutput output(*format, origin);
+    DocumentOutput output(*arguments.document, origin);
     view::describe_diagnostics(output.document(), *answer);
     output.finish(context);
   } else {
-    view::write_out(view::sdiag_report(*answer, order));
+    view::write_out(view::sdiag_report(*answer, arguments.order));
   }
   return 0;
 }

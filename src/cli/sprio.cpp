@@ -1,10 +1,8 @@
 // sprio: the priorities of the jobs that wait. Reads its options and SPRIO_FORMAT, fetches, prints.
 #include <fmt/format.h>
-#include <getopt.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,10 +10,12 @@
 #include "api/priorities.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
+#include "cli/described_commands.h"
 #include "cli/document_output.h"
-#include "cli/version_line.h"
+#include "cli/read_command.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
+#include "options/values.h"
 #include "os/user_id.h"
 #include "text/list.h"
 #include "view/output.h"
@@ -26,55 +26,13 @@
 namespace minke::cli {
 namespace {
 
-constexpr const char* kHelp =
-    "Usage: sprio [OPTIONS]\n"
-    "      --federation                display jobs in federation if a member of one\n"
-    "  -h, --noheader                  no headers on output\n"
-    "  -j, --jobs                      comma separated list of jobs\n"
-    "                                  to view, default is all\n"
-    "      --json, --yaml              the same as JSON or YAML\n"
-    "      --local                     display jobs on local cluster only\n"
-    "  -l, --long                      long report\n"
-    "  -M, --cluster=cluster_name      cluster to issue commands to\n"
-    "  -n, --norm                      display normalized values\n"
-    "  -o, --format=format             format specification\n"
-    "  -p, --partition=partition_name  comma separated list of partitions\n"
-    "  -u, --user=user_name            comma separated list of users to view\n"
-    "  -v, --verbose                   verbosity level\n"
-    "  -V, --version                   output version information and exit\n"
-    "  -w, --weights                   show the weights for each priority factor\n"
-    "\nHelp options:\n"
-    "  --help                          show this help message\n"
-    "  --usage                         display a brief summary of sprio options\n";
+using options::Given;
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
 
-constexpr const char* kUsage =
+constexpr std::string_view kUsage =
     "Usage: sprio [-j jid[s]] [-u user_name[s]] [-o format] [-p partitions]\n"
     "   [--federation] [--local] [--sibling] [--usage] [-hlnvVw]\n";
-
-enum LongOption { kHelpOption = 256, kUsageOption, kIgnored };
-
-constexpr option kLongOptions[] = {{"cluster", required_argument, nullptr, 'M'},
-                                   {"clusters", required_argument, nullptr, 'M'},
-                                   {"federation", no_argument, nullptr, kIgnored},
-                                   {"format", required_argument, nullptr, 'o'},
-                                   {"help", no_argument, nullptr, kHelpOption},
-                                   {"jobs", optional_argument, nullptr, 'j'},
-                                   {"json", optional_argument, nullptr, kJsonOption},
-                                   {"local", no_argument, nullptr, kIgnored},
-                                   {"long", no_argument, nullptr, 'l'},
-                                   {"noheader", no_argument, nullptr, 'h'},
-                                   {"norm", no_argument, nullptr, 'n'},
-                                   {"partition", required_argument, nullptr, 'p'},
-                                   {"sibling", no_argument, nullptr, kIgnored},
-                                   {"sort", required_argument, nullptr, 'S'},
-                                   {"usage", no_argument, nullptr, kUsageOption},
-                                   {"user", required_argument, nullptr, 'u'},
-                                   {"users", required_argument, nullptr, 'u'},
-                                   {"verbose", no_argument, nullptr, 'v'},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {"weights", no_argument, nullptr, 'w'},
-                                   {"yaml", optional_argument, nullptr, kYamlOption},
-                                   {nullptr, 0, nullptr, 0}};
 
 struct Arguments {
   view::SprioOptions options;
@@ -84,32 +42,49 @@ struct Arguments {
   bool job_flag = false;
   uint32_t verbose = 0;
   std::string job_list, user_list, partition_list;  // as given
-  std::optional<std::string> clusters = clusters_from_environment();
+  std::optional<std::string> clusters;
   std::optional<view::DocumentFormat> document;
 };
 
-Status add_jobs(const char* list, Arguments& arguments) {
+int wrong(const std::string& message) {
+  view::print_error("sprio", message);
+  return 1;
+}
+
+Ended add_jobs(Arguments& arguments, const std::string& list) {
   auto references = text::parse_job_id_list(list);
-  if (!references) return failure("Invalid job id: " + std::string(list));
+  if (!references) return wrong("Invalid job id: " + list);
   for (const text::JobReference& reference : *references)
     *arguments.filter.add_jobs() = engine::selector_of(reference);
   arguments.filtered = true;
   arguments.job_list = list;
-  return {};
+  return std::nullopt;
 }
 
-void add_users(const char* list, Arguments& arguments) {
-  for (const std::string& user : text::split_list(list)) {
+Ended jobs(Arguments& arguments, const Given& given) {
+  arguments.job_flag = true;
+  return given.value ? add_jobs(arguments, *given.value) : std::nullopt;
+}
+
+Ended users(Arguments& arguments, const Given& given) {
+  for (const std::string& user : text::split_list(given.text())) {
     if (auto uid = os::user_id_of(user)) {
       arguments.filter.add_uids(*uid);
     } else {
-      view::print_error("sprio", uid.error().message + "\n");
+      wrong(uid.error().message + "\n");
       arguments.filter.add_uids(UINT32_MAX);  // nobody's
     }
   }
   arguments.options.show_user = true;
   arguments.filtered = true;
-  arguments.user_list = list;
+  arguments.user_list = given.text();
+  return std::nullopt;
+}
+
+Ended partitions(Arguments& arguments, const Given& given) {
+  arguments.options.partitions = text::split_list(given.text());
+  arguments.partition_list = given.text();
+  return std::nullopt;
 }
 
 // --verbose: what was asked for.
@@ -126,74 +101,60 @@ std::string asked_for(const Arguments& arguments) {
          line("verbose", std::to_string(arguments.verbose)) + rule + "\n\n";
 }
 
-std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
-  view::SprioOptions& options = arguments.options;
-  if (const char* value = std::getenv("SPRIO_FORMAT")) options.format = value;
-  bool& jobs_flag = arguments.job_flag;
-  Status status;
-  optind = 0;
-  int letter;
-  while (status && (letter = getopt_long(argc, argv, "hj::lM:no:p:S:u:vVw", kLongOptions, nullptr)) != -1) {
-    switch (letter) {
-      case 'h':
-        arguments.no_header = true;
-        break;
-      case 'j':
-        jobs_flag = true;
-        if (optarg != nullptr) status = add_jobs(optarg, arguments);
-        break;
-      case 'l':
-        options.long_list = true;
-        break;
-      case 'M':
-        arguments.clusters = optarg;
-        break;
-      case 'n':
-        options.normalized = true;
-        break;
-      case 'o':
-        options.format = optarg;
-        break;
-      case 'p':
-        options.partitions = text::split_list(optarg);
-        arguments.partition_list = optarg;
-        break;
-      case 'v':
-        ++arguments.verbose;
-        break;
-      case 'S':  // by job id, as they are sorted anyhow
-      case kIgnored:
-        break;
-      case 'u':
-        add_users(optarg, arguments);
-        break;
-      case 'V':
-        view::write_out(kVersionLine);
-        return 0;
-      case 'w':
-        options.weights = true;
-        break;
-      case kHelpOption:
-        view::write_out(kHelp);
-        return 0;
-      case kUsageOption:
-        view::write_out(kUsage);
-        return 0;
-      case kJsonOption:
-      case kYamlOption:
-        if (auto ended = read_document_option("sprio", letter, optarg, arguments.document)) return ended;
-        break;
-      default:
-        std::fputs("Try \"sprio --help\" for more information\n", stderr);
-        return 1;
-    }
+template <auto kMember>
+constexpr auto flag = options::flag<&Arguments::options, kMember>;
+constexpr auto kIgnored = &options::ignored<Arguments>;
+
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"cluster", '\0', kRequired}, clusters<&Arguments::clusters>},
+    {{"clusters", 'M', kRequired, "cluster_name", "cluster to issue commands to", "", "SLURM_CLUSTERS"},
+     clusters<&Arguments::clusters>},
+    {{"federation", '\0', kNone, "", "display jobs in federation if a member of one"}, kIgnored},
+    {{"format", 'o', kRequired, "format", "format specification", "", "SPRIO_FORMAT"},
+     options::keep<&Arguments::options, &view::SprioOptions::format>},
+    {{"help", '\0', kNone, "", "show this help message"}, show_help<Arguments>},
+    {{"jobs", 'j', kOptional, "jobs", "comma separated list of jobs to view, default is all",
+      options::kJobIds},
+     jobs},
+    {{"json", '\0', kOptional, "data_parser", "the same as JSON"}, document<&Arguments::document>},
+    {{"local", '\0', kNone, "", "display jobs on local cluster only"}, kIgnored},
+    {{"long", 'l', kNone, "", "long report"}, flag<&view::SprioOptions::long_list>},
+    {{"noheader", 'h', kNone, "", "no headers on output"}, options::flag<&Arguments::no_header>},
+    {{"norm", 'n', kNone, "", "display normalized values"}, flag<&view::SprioOptions::normalized>},
+    {{"partition", 'p', kRequired, "partition_name", "comma separated list of partitions",
+      options::kPartitionNames},
+     partitions},
+    {{"sibling", '\0', kNone}, kIgnored},
+    {{"sort", 'S', kRequired, "fields", "accepted: lines are sorted by job id"}, kIgnored},
+    {{"usage", '\0', kNone, "", "display a brief summary of sprio options"}, show_usage<Arguments>},
+    {{"user", 'u', kRequired, "user_name", "comma separated list of users to view", options::kUserNames},
+     users},
+    {{"users", '\0', kRequired}, users},
+    {{"verbose", 'v', kNone, "", "verbosity level"}, options::count<&Arguments::verbose>},
+    {{"version", 'V', kNone, "", "output version information and exit"}, show_version<Arguments>},
+    {{"weights", 'w', kNone, "", "show the weights for each priority factor"},
+     flag<&view::SprioOptions::weights>},
+    {{"yaml", '\0', kOptional, "data_parser", "the same as YAML"}, document<&Arguments::document>},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable = new options::Table<Arguments>(
+      {.name = "sprio", .purpose = "the priorities of the jobs that wait", .usage = kUsage}, kRows);
+  return *kTable;
+}
+
+Ended read_arguments(int argc, char** argv, Arguments& arguments) {
+  CommandRead read = read_command(table(), argc, argv, arguments);
+  if (read.status) return read.status;
+  // "-j 12": the value of an optional argument that stands by itself.
+  size_t taken = 0;
+  if (!read.operands.empty() && arguments.job_flag && arguments.filter.jobs().empty()) {
+    if (const Ended ended = add_jobs(arguments, read.operands[taken++])) return ended;
   }
-  if (status && optind < argc && jobs_flag && arguments.filter.jobs().empty())
-    status = add_jobs(argv[optind++], arguments);
-  if (!status) return view::print_error("sprio", status.error().message), 1;
   if (arguments.verbose > 0) view::write_out(asked_for(arguments));
-  if (optind < argc) {
-    view::print_error("sprio", std::string("Unrecognized option: ") + argv[optind]);
+  if (taken < read.operands.size()) {
+    wrong("Unrecognized option: " + read.operands[taken]);
     view::write_out(kUsage);
     return 1;
   }
@@ -201,6 +162,10 @@ std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
 }
 
 }  // namespace
+
+const options::Command& sprio_command() {
+  return table().command;
+}
 
 int sprio_main(int argc, char** argv) {
   const view::DocumentOrigin origin = view::document_origin(argc, argv);

@@ -1,18 +1,18 @@
 // sstat: what the steps of running jobs use now. Reads its options, asks for each job, prints.
-#include <getopt.h>
-
 #include <algorithm>
-#include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/step_usage.pb.h"
 #include "cli/commands.h"
-#include "cli/version_line.h"
+#include "cli/described_commands.h"
+#include "cli/read_command.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/step_record.pb.h"
+#include "options/values.h"
 #include "view/output.h"
 #include "view/sstat.h"
 #include "view/text.h"
@@ -31,39 +31,11 @@ constexpr const char* kFormat =
     "tresusageoutminnode,tresusageoutmintask,tresusageouttot";
 constexpr const char* kPidFormat = "jobid,nodelist,pids";
 
-constexpr const char* kHelp =
-    "sstat [<OPTION>] -j <job(.stepid)>\n"
-    "    Valid <OPTION> values are:\n"
-    "      -a, --allsteps:   all steps of the jobs, where no step is named\n"
-    "      -e, --helpformat: the fields of --format\n"
-    "      -h, --help:       this text\n"
-    "      -i, --pidformat:  the processes of each step (JobId,Nodes,Pids)\n"
-    "      -j, --jobs:       comma-separated list of <job(.step)>; without a step the lowest numbered one\n"
-    "      -n, --noheader:   no header\n"
-    "          --noconvert:  sizes in bytes\n"
-    "      -o, --format:     name[%width],...\n"
-    "      -p, --parsable:   '|' delimited with a '|' at the end\n"
-    "      -P, --parsable2:  '|' delimited without a '|' at the end\n"
-    "          --usage:      brief usage message\n"
-    "      -V, --version:    version and exit\n";
+using options::Given;
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
 
-enum LongOption { kNoConvert = 256, kUsageOption };
-
-constexpr option kLongOptions[] = {{"allsteps", no_argument, nullptr, 'a'},
-                                   {"format", required_argument, nullptr, 'o'},
-                                   {"fields", required_argument, nullptr, 'o'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {"helpformat", no_argument, nullptr, 'e'},
-                                   {"jobs", required_argument, nullptr, 'j'},
-                                   {"noconvert", no_argument, nullptr, kNoConvert},
-                                   {"noheader", no_argument, nullptr, 'n'},
-                                   {"parsable", no_argument, nullptr, 'p'},
-                                   {"parsable2", no_argument, nullptr, 'P'},
-                                   {"pidformat", no_argument, nullptr, 'i'},
-                                   {"usage", no_argument, nullptr, kUsageOption},
-                                   {"verbose", no_argument, nullptr, 'v'},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {nullptr, 0, nullptr, 0}};
+constexpr std::string_view kUsage = "Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n";
 
 struct Arguments {
   std::vector<text::JobReference> jobs;
@@ -74,64 +46,66 @@ struct Arguments {
   bool no_convert = false;
 };
 
-Status add_jobs(const char* list, Arguments& arguments) {
+Ended add_jobs(Arguments& arguments, const std::string& list) {
   auto references = text::parse_job_id_list(list);
-  if (!references) return failure("Invalid job id specified: " + std::string(list));
+  if (!references) return view::print_error("sstat", "Invalid job id specified: " + list), 1;
   for (text::JobReference& reference : *references) arguments.jobs.push_back(std::move(reference));
-  return {};
+  return std::nullopt;
 }
 
-std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
-  Status status;
-  optind = 0;
-  int letter;
-  while (status && (letter = getopt_long(argc, argv, "aehij:no:pPvV", kLongOptions, nullptr)) != -1) {
-    switch (letter) {
-      case 'a':
-        arguments.all_steps = true;
-        break;
-      case 'e':
-        view::write_out(view::step_usage_help_format());
-        return 0;
-      case 'h':
-        view::write_out(kHelp);
-        return 0;
-      case 'i':
-        arguments.format = kPidFormat;
-        break;
-      case 'j':
-        status = add_jobs(optarg, arguments);
-        break;
-      case 'n':
-        arguments.no_header = true;
-        break;
-      case 'o':
-        arguments.format = optarg;
-        break;
-      case 'p':
-        arguments.layout = view::PrintLayout::kParsable;
-        break;
-      case 'P':
-        arguments.layout = view::PrintLayout::kParsable2;
-        break;
-      case 'v':
-        break;
-      case 'V':
-        view::write_out(kVersionLine);
-        return 0;
-      case kNoConvert:
-        arguments.no_convert = true;
-        break;
-      case kUsageOption:
-        view::write_out("Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n");
-        return 0;
-      default:
-        std::fputs("Try \"sstat --help\" for more information\n", stderr);
-        return 1;
-    }
-  }
-  for (; status && optind < argc; ++optind) status = add_jobs(argv[optind], arguments);
-  if (!status) return view::print_error("sstat", status.error().message), 1;
+Ended jobs(Arguments& arguments, const Given& given) {
+  return add_jobs(arguments, given.text());
+}
+
+Ended help_format(Arguments&, const Given&) {
+  view::write_out(view::step_usage_help_format());
+  return 0;
+}
+
+Ended pid_format(Arguments& arguments, const Given&) {
+  arguments.format = kPidFormat;
+  return std::nullopt;
+}
+
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"allsteps", 'a', kNone, "", "all steps of the jobs, where no step is named"},
+     options::flag<&Arguments::all_steps>},
+    {{"format", 'o', kRequired, "fields", "name[%width],..."}, options::keep<&Arguments::format>},
+    {{"fields", '\0', kRequired}, options::keep<&Arguments::format>},
+    {{"help", 'h', kNone, "", "show this help message"}, show_help<Arguments>},
+    {{"helpformat", 'e', kNone, "", "the fields of --format"}, help_format},
+    {{"jobs", 'j', kRequired, "job(.step)", "these jobs and steps; without a step the lowest numbered one",
+      options::kRunningJobIds},
+     jobs},
+    {{"noconvert", '\0', kNone, "", "sizes in bytes"}, options::flag<&Arguments::no_convert>},
+    {{"noheader", 'n', kNone, "", "no header"}, options::flag<&Arguments::no_header>},
+    {{"parsable", 'p', kNone, "", "fields with | behind each"},
+     options::set_to<view::PrintLayout::kParsable, &Arguments::layout>},
+    {{"parsable2", 'P', kNone, "", "fields with | between them"},
+     options::set_to<view::PrintLayout::kParsable2, &Arguments::layout>},
+    {{"pidformat", 'i', kNone, "", "the processes of each step (JobId,Nodes,Pids)"}, pid_format},
+    {{"usage", '\0', kNone, "", "display brief usage message"}, show_usage<Arguments>},
+    {{"verbose", 'v', kNone}, options::ignored<Arguments>},
+    {{"version", 'V', kNone, "", "version and exit"}, show_version<Arguments>},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable =
+      new options::Table<Arguments>({.name = "sstat",
+                                     .purpose = "what the steps of running jobs use now",
+                                     .operands = "-j <job(.stepid)>",
+                                     .operand_values = options::kRunningJobIds,
+                                     .usage = kUsage},
+                                    kRows);
+  return *kTable;
+}
+
+Ended read_arguments(int argc, char** argv, Arguments& arguments) {
+  const CommandRead read = read_command(table(), argc, argv, arguments);
+  if (read.status) return read.status;
+  for (const std::string& operand : read.operands)
+    if (const Ended ended = add_jobs(arguments, operand)) return ended;
   if (arguments.jobs.empty()) return view::print_error("sstat", "You didn't give me any jobs to stat."), 1;
   return std::nullopt;
 }
@@ -170,6 +144,10 @@ std::string name_of(const text::JobReference& job) {
 }
 
 }  // namespace
+
+const options::Command& sstat_command() {
+  return table().command;
+}
 
 int sstat_main(int argc, char** argv) {
   Arguments arguments;
