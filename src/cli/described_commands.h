@@ -9,13 +9,17 @@
 namespace minke::cli {
 
 const options::Command& sacct_command();
+const options::Command& sattach_command();
+const options::Command& sbcast_command();
 const options::Command& scancel_command();
 const options::Command& sdiag_command();
+const options::Command& sgather_command();
 const options::Command& sinfo_command();
 const options::Command& sprio_command();
 const options::Command& squeue_command();
 const options::Command& sshare_command();
 const options::Command& sstat_command();
+const options::Command& strigger_command();
 
 // Each prints, and returns the exit status.
 int man(const std::string& page);

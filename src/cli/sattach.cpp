@@ -2,7 +2,6 @@
 //
 // sattach waits at a socket of its own; the daemon tells the step's srun, which connects to it. Labels and
 // filters are made here.
-#include <getopt.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/socket.h>
@@ -26,8 +25,9 @@
 #include "api/step_usage.pb.h"
 #include "api/steps.pb.h"
 #include "cli/commands.h"
+#include "cli/described_commands.h"
+#include "cli/read_command.h"
 #include "cli/srun/step_pump.h"
-#include "cli/version_line.h"
 #include "engine/embedded/client.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
@@ -40,24 +40,13 @@
 namespace minke::cli {
 namespace {
 
-constexpr const char* kUsage = "Usage: sattach [options] <jobid.stepid>\n";
-constexpr const char* kHelp =
-    "      --input-filter=taskid  what is typed goes to this task alone\n"
-    "      --output-filter=taskid show the standard output of this task alone\n"
-    "      --error-filter=taskid  show the standard error of this task alone\n"
-    "  -l, --label        the number of its task in front of each line\n"
-    "      --layout       show which tasks run where, and attach to nothing\n"
-    "      --pty          the step has a terminal: pass each key on\n"
-    "  -Q, --quiet        no messages but errors\n"
-    "  -v, --verbose      more messages\n"
-    "  -V, --version      version and exit\n"
-    "\nHelp options:\n"
-    "  -h, --help         show this help message\n"
-    "  -u, --usage        show a brief usage message\n";
+using options::Given;
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
+
+constexpr std::string_view kUsage = "Usage: sattach [options] <jobid.stepid>\n";
 // srun connects at once, unless it is stopped.
 constexpr int kConnectMilliseconds = 10'000;
-
-enum LongOption { kInputFilter = 256, kOutputFilter, kErrorFilter, kLayout, kPty };
 
 struct Arguments {
   std::optional<uint32_t> input_filter, output_filter, error_filter;
@@ -74,11 +63,11 @@ int fail(const std::string& message) {
   return value && *value != 0 ? static_cast<int>(*value) : 1;
 }
 
-std::optional<int> read_step(std::string_view word, Arguments& arguments) {
+Ended read_step(std::string_view word, Arguments& arguments) {
   const size_t dot = word.find('.');
   if (dot == std::string_view::npos) {
     const int status = fail("Failed to parse stepid from command line options");
-    std::fputs(kUsage, stdout);
+    view::write_out(kUsage);
     return status;
   }
   const auto step = text::parse_unsigned(word.substr(dot + 1), UINT32_MAX);
@@ -93,75 +82,57 @@ std::optional<int> read_step(std::string_view word, Arguments& arguments) {
   return std::nullopt;
 }
 
-std::optional<int> read_arguments(int argc, char** argv, Arguments& arguments) {
-  constexpr option kLongOptions[] = {{"error-filter", required_argument, nullptr, kErrorFilter},
-                                     {"help", no_argument, nullptr, 'h'},
-                                     {"input-filter", required_argument, nullptr, kInputFilter},
-                                     {"label", no_argument, nullptr, 'l'},
-                                     {"layout", no_argument, nullptr, kLayout},
-                                     {"output-filter", required_argument, nullptr, kOutputFilter},
-                                     {"pty", no_argument, nullptr, kPty},
-                                     {"quiet", no_argument, nullptr, 'Q'},
-                                     {"usage", no_argument, nullptr, 'u'},
-                                     {"verbose", no_argument, nullptr, 'v'},
-                                     {"version", no_argument, nullptr, 'V'},
-                                     {nullptr, 0, nullptr, 0}};
-  const auto take = [](const std::string& name, std::optional<uint32_t>& filter) -> std::optional<int> {
-    const auto value = text::parse_unsigned(optarg, UINT32_MAX);
-    if (!value) return fail("Invalid numeric value \"" + std::string(optarg) + "\" for " + name + ".");
-    filter = static_cast<uint32_t>(*value);
-    return std::nullopt;
-  };
-  std::optional<int> wrong;
-  int letter;
-  while ((letter = ::getopt_long(argc, argv, "+hlQuvV", kLongOptions, nullptr)) != -1) {
-    switch (letter) {
-      case kInputFilter:
-        wrong = take("input-filter", arguments.input_filter);
-        break;
-      case kOutputFilter:
-        wrong = take("output-filter", arguments.output_filter);
-        break;
-      case kErrorFilter:
-        wrong = take("error-filter", arguments.error_filter);
-        break;
-      case 'l':
-        arguments.label = true;
-        break;
-      case kLayout:
-        arguments.layout = true;
-        break;
-      case kPty:
-        arguments.pty = true;
-        break;
-      case 'v':
-        ++arguments.verbose;
-        break;
-      case 'Q':
-        break;
-      case 'h':
-        view::write_out(std::string(kUsage) + kHelp);
-        return 0;
-      case 'u':
-        view::write_out(kUsage);
-        return 0;
-      case 'V':
-        view::write_out(kVersionLine);
-        return 0;
-      default:
-        std::fputs("Try \"sattach --help\" for more information\n", stderr);
-        return 1;
-    }
-    if (wrong) return wrong;
-  }
+template <auto kMember>
+Ended filter(Arguments& arguments, const Given& given) {
+  const auto value = text::parse_unsigned(given.text(), UINT32_MAX);
+  if (!value)
+    return fail("Invalid numeric value \"" + given.text() + "\" for " + std::string(given.option.name) + ".");
+  arguments.*kMember = static_cast<uint32_t>(*value);
+  return std::nullopt;
+}
+
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"error-filter", '\0', kRequired, "taskid", "show the standard error of this task alone"},
+     filter<&Arguments::error_filter>},
+    {{"help", 'h', kNone, "", "show this help message"}, show_help<Arguments>},
+    {{"input-filter", '\0', kRequired, "taskid", "what is typed goes to this task alone"},
+     filter<&Arguments::input_filter>},
+    {{"label", 'l', kNone, "", "the number of its task in front of each line"},
+     options::flag<&Arguments::label>},
+    {{"layout", '\0', kNone, "", "show which tasks run where, and attach to nothing"},
+     options::flag<&Arguments::layout>},
+    {{"output-filter", '\0', kRequired, "taskid", "show the standard output of this task alone"},
+     filter<&Arguments::output_filter>},
+    {{"pty", '\0', kNone, "", "the step has a terminal: pass each key on"}, options::flag<&Arguments::pty>},
+    {{"quiet", 'Q', kNone, "", "no messages but errors"}, options::ignored<Arguments>},
+    {{"usage", 'u', kNone, "", "show a brief usage message"}, show_usage<Arguments>},
+    {{"verbose", 'v', kNone, "", "more messages"}, options::count<&Arguments::verbose>},
+    {{"version", 'V', kNone, "", "version and exit"}, show_version<Arguments>},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable =
+      new options::Table<Arguments>({.name = "sattach",
+                                     .purpose = "the output and input of a running step",
+                                     .operands = "<jobid.stepid>",
+                                     .operand_values = "$squeue --me -h -s -o %i",
+                                     .usage = kUsage},
+                                    kRows);
+  return *kTable;
+}
+
+Ended read_arguments(int argc, char** argv, Arguments& arguments) {
+  const CommandRead read = read_command(table(), argc, argv, arguments, options::Order::kFirst);
+  if (read.status) return read.status;
   if (arguments.pty && (arguments.input_filter || arguments.output_filter || arguments.error_filter))
     return fail("--input/output/error-filter are incompatible with --pty");
-  if (argc - optind != 1) {
-    const int status = fail(argc == optind ? "too few parameters" : "too many parameters");
-    std::fputs(kUsage, stdout);
+  if (read.operands.size() != 1) {
+    const int status = fail(read.operands.empty() ? "too few parameters" : "too many parameters");
+    view::write_out(kUsage);
     return status;
   }
-  return read_step(argv[optind], arguments);
+  return read_step(read.operands[0], arguments);
 }
 
 void tell_options(const Arguments& arguments, const model::StepRecord& step) {
@@ -311,6 +282,10 @@ void make_terminal_raw() {
 }
 
 }  // namespace
+
+const options::Command& sattach_command() {
+  return table().command;
+}
 
 int sattach_main(int argc, char** argv) {
   Arguments arguments;

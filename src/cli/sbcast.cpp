@@ -2,7 +2,6 @@
 // files, so one copy serves all of them, and what sgather fetches from each node is the same file under each
 // node's name. Compression, block sizes and fan-out, which speed up a network, change nothing.
 #include <fcntl.h>
-#include <getopt.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,15 +13,19 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "api/jobs.pb.h"
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/described_commands.h"
+#include "cli/read_command.h"
 #include "engine/open.h"
 #include "helpers/copy_file.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
+#include "options/values.h"
 
 namespace minke::cli {
 namespace {
@@ -36,39 +39,9 @@ struct Options {
   std::vector<std::string> names;
 };
 
-constexpr char kSbcastUsage[] =
-    "Usage: sbcast [OPTIONS] SOURCE DEST\n"
-    "  -C, --compress[=lib]  compress the file being transmitted\n"
-    "      --exclude=<path>  comma-separated libraries not to send\n"
-    "  -f, --force           replace destination file as required\n"
-    "  -F, --fanout=num      specify message fanout\n"
-    "  -j, --jobid=#[+#][.#] specify job ID with optional hetjob offset and/or step ID\n"
-    "  -p, --preserve        preserve modes and times of source file\n"
-    "      --send-libs[=yes|no]  send the libraries of an executable, too\n"
-    "  -s, --size=num        block size in bytes (rounded off)\n"
-    "  -t, --timeout=secs    specify message timeout (seconds)\n"
-    "  -v, --verbose         provide detailed event logging\n"
-    "  -V, --version         print version information and exit\n"
-    "\nHelp options:\n"
-    "  --help                show this help message\n"
-    "  --usage               display brief usage message\n";
-constexpr char kSgatherUsage[] =
-    "Usage: sgather [OPTIONS] SOURCE DEST\n"
-    "  -C, --compress        compress the file being transmitted\n"
-    "  -f, --force           ignore nonexistent source files, replace destination files\n"
-    "  -F, --fanout=num      specify message fanout\n"
-    "  -k, --keep            do not remove source file after transmission\n"
-    "  -p, --preserve        preserve modes and times of source file\n"
-    "  -r, --recursive       copy directories recursively\n"
-    "  -t, --timeout=secs    specify message timeout (seconds)\n"
-    "  -v, --verbose         provide detailed event logging\n"
-    "  -V, --version         print version information and exit\n"
-    "\nHelp options:\n"
-    "  --help                show this help message\n"
-    "  --usage               display brief usage message\n";
-
-constexpr char kShortSbcastUsage[] = "Usage: sbcast [-CfFjpstvV] [--exclude] [--send-libs] SOURCE DEST\n";
-constexpr char kShortSgatherUsage[] = "Usage: sgather [-CfFkprtvV] SOURCE DEST\n";
+using options::Given;
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
 
 int complain(const Options& options, const std::string& text) {
   std::fprintf(stderr, "%s: error: %s\n", options.command, text.c_str());
@@ -105,79 +78,91 @@ std::string with_name(std::string target, const std::string& source) {
   return target;
 }
 
-// Nothing: go on.
-std::optional<int> read_options(int argc, char** argv, bool gather, Options& options) {
-  options.command = gather ? "sgather" : "sbcast";
-  const option kLong[] = {{"compress", optional_argument, nullptr, 'C'},
-                          {"exclude", required_argument, nullptr, 1},
-                          {"fanout", required_argument, nullptr, 'F'},
-                          {"force", no_argument, nullptr, 'f'},
-                          {"help", no_argument, nullptr, 'h'},
-                          {"jobid", required_argument, nullptr, 'j'},
-                          {"keep", no_argument, nullptr, 'k'},
-                          {"preserve", no_argument, nullptr, 'p'},
-                          {"recursive", no_argument, nullptr, 'r'},
-                          {"send-libs", optional_argument, nullptr, 1},
-                          {"size", required_argument, nullptr, 's'},
-                          {"timeout", required_argument, nullptr, 't'},
-                          {"treewidth", required_argument, nullptr, 1},
-                          {"usage", no_argument, nullptr, 2},
-                          {"verbose", no_argument, nullptr, 'v'},
-                          {"version", no_argument, nullptr, 'V'},
-                          {nullptr, 0, nullptr, 0}};
-  for (int letter; (letter = ::getopt_long(argc, argv, gather ? "CfF:hkprs:t:vV" : "C::fF:hj:ps:t:vV", kLong,
-                                           nullptr)) != -1;) {
-    switch (letter) {
-      case 'f':
-        options.force = true;
-        break;
-      case 'p':
-        options.preserve = true;
-        break;
-      case 'k':
-        options.keep = true;
-        break;
-      case 'v':
-        ++options.verbose;
-        break;
-      case 'j':
-        options.job = optarg;
-        break;
-      case 'r':
-        options.recursive = true;
-        break;
-      case 'F':
-        options.fanout = optarg;
-        break;
-      case 't':
-        options.timeout = optarg;
-        break;
-      case 'h':
-        std::fputs(gather ? kSgatherUsage : kSbcastUsage, stdout);
-        return 0;
-      case 2:
-        std::fputs(gather ? kShortSgatherUsage : kShortSbcastUsage, stdout);
-        return 0;
-      case 'V':
-        std::printf("%s %s\n", gather ? "sgather" : "slurm", kSlurmVersion);
-        return 0;
-      case '?':
-        std::fprintf(stderr, "Try \"%s --help\" for more information\n", options.command);
-        return 1;
-      default:
-        break;  // of the network
-    }
-  }
-  for (int i = optind; i < argc; ++i) options.names.emplace_back(argv[i]);
-  if (options.names.size() != 2) {
-    std::fprintf(stderr, "Need two file names, have %zu names\n", options.names.size());
-    std::fprintf(stderr, "Try \"%s --help\" for more information\n", options.command);
-    return 1;
-  }
-  const auto is_set = [&](const char* name) { return !gather && std::getenv(name) != nullptr; };
-  options.force = options.force || is_set("SBCAST_FORCE");
-  options.preserve = options.preserve || is_set("SBCAST_PRESERVE");
-  return std::nullopt;
+Ended sgather_version(Options&, const Given&) {
+  std::printf("sgather %s\n", kSlurmVersion);
+  return 0;
+}
+
+constexpr auto kIgnored = &options::ignored<Options>;  // of the network
+
+// Columns: see options::Option. Each command takes the other's long names, as in Slurm.
+constexpr options::Row<Options> kSbcastRows[] = {
+    {{"compress", 'C', kOptional, "lib", "compress the file being transmitted"}, kIgnored},
+    {{"exclude", '\0', kRequired, "path", "comma-separated libraries not to send"}, kIgnored},
+    {{"fanout", 'F', kRequired, "num", "specify message fanout"}, options::keep<&Options::fanout>},
+    {{"force", 'f', kNone, "", "replace destination file as required", "", "SBCAST_FORCE"},
+     options::flag<&Options::force>},
+    {{"help", 'h', kNone, "", "show this help message"}, show_help<Options>},
+    {{"jobid", 'j', kRequired, "#[+#][.#]", "specify job ID with optional hetjob offset and/or step ID",
+      options::kRunningJobIds},
+     options::keep<&Options::job>},
+    {{"keep", '\0', kNone}, options::flag<&Options::keep>},
+    {{"preserve", 'p', kNone, "", "preserve modes and times of source file", "", "SBCAST_PRESERVE"},
+     options::flag<&Options::preserve>},
+    {{"recursive", '\0', kNone}, options::flag<&Options::recursive>},
+    {{"send-libs", '\0', kOptional, "yes|no", "send the libraries of an executable, too"}, kIgnored},
+    {{"size", 's', kRequired, "num", "block size in bytes (rounded off)"}, kIgnored},
+    {{"timeout", 't', kRequired, "secs", "specify message timeout (seconds)"},
+     options::keep<&Options::timeout>},
+    {{"treewidth", '\0', kRequired}, kIgnored},
+    {{"usage", '\0', kNone, "", "display brief usage message"}, show_usage<Options>},
+    {{"verbose", 'v', kNone, "", "provide detailed event logging"}, options::count<&Options::verbose>},
+    {{"version", 'V', kNone, "", "print version information and exit"}, show_version<Options>},
+};
+constexpr options::Row<Options> kSgatherRows[] = {
+    {{"compress", '\0', kOptional}, kIgnored},
+    {{"", 'C', kNone, "", "compress the file being transmitted"}, kIgnored},
+    {{"exclude", '\0', kRequired}, kIgnored},
+    {{"fanout", 'F', kRequired, "num", "specify message fanout"}, options::keep<&Options::fanout>},
+    {{"force", 'f', kNone, "", "ignore nonexistent source files, replace destination files"},
+     options::flag<&Options::force>},
+    {{"help", 'h', kNone, "", "show this help message"}, show_help<Options>},
+    {{"jobid", '\0', kRequired}, options::keep<&Options::job>},
+    {{"keep", 'k', kNone, "", "do not remove source file after transmission"}, options::flag<&Options::keep>},
+    {{"preserve", 'p', kNone, "", "preserve modes and times of source file"},
+     options::flag<&Options::preserve>},
+    {{"recursive", 'r', kNone, "", "copy directories recursively"}, options::flag<&Options::recursive>},
+    {{"send-libs", '\0', kOptional}, kIgnored},
+    {{"size", 's', kRequired}, kIgnored},
+    {{"timeout", 't', kRequired, "secs", "specify message timeout (seconds)"},
+     options::keep<&Options::timeout>},
+    {{"treewidth", '\0', kRequired}, kIgnored},
+    {{"usage", '\0', kNone, "", "display brief usage message"}, show_usage<Options>},
+    {{"verbose", 'v', kNone, "", "provide detailed event logging"}, options::count<&Options::verbose>},
+    {{"version", 'V', kNone, "", "print version information and exit"}, sgather_version},
+};
+
+const options::Table<Options>& sbcast_table() {
+  static const auto* const kTable = new options::Table<Options>(
+      {.name = "sbcast",
+       .purpose = "copies a file to the nodes of a job",
+       .operands = "SOURCE DEST",
+       .operand_values = options::kFiles,
+       .usage = "Usage: sbcast [-CfFjpstvV] [--exclude] [--send-libs] SOURCE DEST\n"},
+      kSbcastRows);
+  return *kTable;
+}
+
+const options::Table<Options>& sgather_table() {
+  static const auto* const kTable =
+      new options::Table<Options>({.name = "sgather",
+                                   .purpose = "copies a file from the nodes of a job",
+                                   .operands = "SOURCE DEST",
+                                   .operand_values = options::kFiles,
+                                   .usage = "Usage: sgather [-CfFkprtvV] SOURCE DEST\n"},
+                                  kSgatherRows);
+  return *kTable;
+}
+
+Ended read_options(const options::Table<Options>& table, int argc, char** argv, Options& options) {
+  CommandRead read = read_command(table, argc, argv, options);
+  if (read.status) return read.status;
+  options.command = table.command.name.data();
+  options.names = std::move(read.operands);
+  if (options.names.size() == 2) return std::nullopt;
+  std::fprintf(stderr, "Need two file names, have %zu names\n", options.names.size());
+  std::fprintf(stderr, "Try \"%s --help\" for more information\n", options.command);
+  return 1;
 }
 
 void tell_options(const Options& options, const struct stat& source) {
@@ -215,15 +200,21 @@ void tell_gathering(const Options& options, const std::vector<std::string>& node
 
 }  // namespace
 
+const options::Command& sbcast_command() {
+  return sbcast_table().command;
+}
+const options::Command& sgather_command() {
+  return sgather_table().command;
+}
+
 int sbcast_main(int argc, char** argv) {
   Options options;
-  if (const auto done = read_options(argc, argv, false, options)) return *done;
+  if (const auto done = read_options(sbcast_table(), argc, argv, options)) return *done;
   const auto nodes = nodes_of_job(options);
   if (!nodes) return complain(options, nodes.error().message);
   const std::string& source = options.names[0];
   const std::string target = with_name(options.names[1], source);
-  struct stat from {
-  }, to{};
+  struct stat from{}, to{};
   if (::stat(source.c_str(), &from) != 0)
     return complain(options, "Can't open `" + source + "`: " + std::strerror(errno));
   if (options.verbose > 0) tell_options(options, from);
@@ -243,7 +234,7 @@ int sbcast_main(int argc, char** argv) {
 
 int sgather_main(int argc, char** argv) {
   Options options;
-  if (const auto done = read_options(argc, argv, true, options)) return *done;
+  if (const auto done = read_options(sgather_table(), argc, argv, options)) return *done;
   const auto nodes = nodes_of_job(options);
   if (!nodes) return complain(options, nodes.error().message);
   const std::string& source = options.names[0];

@@ -2,7 +2,6 @@
 //
 // What cannot happen here is refused with the reason: there is one daemon, without a backup, and no database
 // daemon.
-#include <getopt.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -18,10 +17,12 @@
 #include "api/triggers.pb.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
-#include "cli/version_line.h"
+#include "cli/described_commands.h"
+#include "cli/read_command.h"
 #include "engine/engine.h"
 #include "engine/open.h"
 #include "model/trigger.pb.h"
+#include "options/values.h"
 #include "os/user_id.h"
 #include "text/number.h"
 #include "text/printable.h"
@@ -34,103 +35,22 @@ namespace {
 using model::Trigger;
 using model::TriggerEvent;
 
-constexpr const char* kHelp =
-    "Usage: strigger [--set | --get | --clear] [OPTIONS]\n"
-    "      --set             create a trigger: a program is run once something happens\n"
-    "      --get             get trigger information: those that there are\n"
-    "      --clear           delete a trigger, by --id, --jobid or --user\n"
-    "\nEvents:\n"
-    "  -f, --fini            the job has ended\n"
-    "  -t, --time            the job's time limit is reached\n"
-    "  -d, --down            a node went down\n"
-    "  -u, --up              a node came back\n"
-    "  -D, --drained         a node takes no jobs and has none any more\n"
-    "  -F, --fail            a node is marked as failing\n"
-    "  -I, --idle            a node has been idle for --offset\n"
-    "  -r, --reconfig        the configuration was read again\n"
-    "\nOptions:\n"
-    "      --flags=perm      the trigger stays when it has been pulled\n"
-    "  -i, --id=#            number of a trigger\n"
-    "  -j, --jobid=#         the job\n"
-    "  -M, --cluster=name    cluster to issue commands to\n"
-    "  -n, --node[=host]     these nodes, all by default\n"
-    "  -N, --noheader        no titles\n"
-    "  -o, --offset=#        seconds after the event; negative: before it\n"
-    "  -p, --program=path    what is run, with arguments if need be; the job or the nodes are added to them\n"
-    "  -Q, --quiet           no complaint where there is nothing to clear\n"
-    "      --user=name       triggers of this user\n"
-    "  -v, --verbose         print detailed messages: what has been done\n"
-    "  -V, --version         print version information and exit\n"
-    "\nHelp options:\n"
-    "  --help                show this help message\n"
-    "  --usage               display brief usage message\n";
-
-enum LongOption {
-  kClearOption = 256,
-  kFlagsOption,
-  kGetOption,
-  kHelpOption,
-  kSetOption,
-  kUsageOption,
-  kUserOption,
-  kNeverOption  // an event that cannot be
-};
-
-constexpr option kLongOptions[] = {
-    {"backup_slurmctld_assumed_control", no_argument, nullptr, kNeverOption},
-    {"backup_slurmctld_failure", no_argument, nullptr, kNeverOption},
-    {"backup_slurmctld_resumed_operation", no_argument, nullptr, kNeverOption},
-    {"burst_buffer", no_argument, nullptr, kNeverOption},
-    {"clear", no_argument, nullptr, kClearOption},
-    {"cluster", required_argument, nullptr, 'M'},
-    {"clusters", required_argument, nullptr, 'M'},
-    {"down", no_argument, nullptr, 'd'},
-    {"drained", no_argument, nullptr, 'D'},
-    {"fail", no_argument, nullptr, 'F'},
-    {"fini", no_argument, nullptr, 'f'},
-    {"flags", required_argument, nullptr, kFlagsOption},
-    {"front_end", no_argument, nullptr, kNeverOption},
-    {"get", no_argument, nullptr, kGetOption},
-    {"help", no_argument, nullptr, kHelpOption},
-    {"id", required_argument, nullptr, 'i'},
-    {"idle", no_argument, nullptr, 'I'},
-    {"jobid", required_argument, nullptr, 'j'},
-    {"node", optional_argument, nullptr, 'n'},
-    {"noheader", no_argument, nullptr, 'N'},
-    {"offset", required_argument, nullptr, 'o'},
-    {"primary_database_failure", no_argument, nullptr, kNeverOption},
-    {"primary_database_resumed_operation", no_argument, nullptr, kNeverOption},
-    {"primary_slurmctld_acct_buffer_full", no_argument, nullptr, kNeverOption},
-    {"primary_slurmctld_failure", no_argument, nullptr, kNeverOption},
-    {"primary_slurmctld_resumed_control", no_argument, nullptr, kNeverOption},
-    {"primary_slurmctld_resumed_operation", no_argument, nullptr, kNeverOption},
-    {"primary_slurmdbd_failure", no_argument, nullptr, kNeverOption},
-    {"primary_slurmdbd_resumed_operation", no_argument, nullptr, kNeverOption},
-    {"program", required_argument, nullptr, 'p'},
-    {"quiet", no_argument, nullptr, 'Q'},
-    {"reconfig", no_argument, nullptr, 'r'},
-    {"set", no_argument, nullptr, kSetOption},
-    {"time", no_argument, nullptr, 't'},
-    {"up", no_argument, nullptr, 'u'},
-    {"usage", no_argument, nullptr, kUsageOption},
-    {"user", required_argument, nullptr, kUserOption},
-    {"verbose", no_argument, nullptr, 'v'},
-    {"version", no_argument, nullptr, 'V'},
-    {nullptr, 0, nullptr, 0}};
+using options::Given;
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
 
 struct Event {
-  int letter;
   TriggerEvent event;
   const char* name;  // as --get tells it
 };
-constexpr std::array<Event, 8> kEvents = {{{'f', model::TRIGGER_JOB_END, "fini"},
-                                           {'t', model::TRIGGER_JOB_TIME, "time"},
-                                           {'u', model::TRIGGER_NODE_UP, "up"},
-                                           {'d', model::TRIGGER_NODE_DOWN, "down"},
-                                           {'D', model::TRIGGER_NODE_DRAINED, "drained"},
-                                           {'F', model::TRIGGER_NODE_FAIL, "fail"},
-                                           {'I', model::TRIGGER_NODE_IDLE, "idle"},
-                                           {'r', model::TRIGGER_RECONFIGURE, "reconfig"}}};
+constexpr std::array<Event, 8> kEvents = {{{model::TRIGGER_JOB_END, "fini"},
+                                           {model::TRIGGER_JOB_TIME, "time"},
+                                           {model::TRIGGER_NODE_UP, "up"},
+                                           {model::TRIGGER_NODE_DOWN, "down"},
+                                           {model::TRIGGER_NODE_DRAINED, "drained"},
+                                           {model::TRIGGER_NODE_FAIL, "fail"},
+                                           {model::TRIGGER_NODE_IDLE, "idle"},
+                                           {model::TRIGGER_RECONFIGURE, "reconfig"}}};
 
 struct Arguments {
   bool set = false, get = false, clear = false, never = false;
@@ -153,79 +73,131 @@ int fail(const char* call, const Error& error) {
   return 1;
 }
 
-// The result: an exit status where nothing further is to be done.
-std::optional<int> take(Arguments& arguments, int letter) {
-  for (const Event& event : kEvents) {
-    if (event.letter != letter) continue;
-    arguments.events.push_back(event.event);
-    return std::nullopt;
-  }
-  switch (letter) {
-    case kSetOption:
-      arguments.set = true;
-      break;
-    case kGetOption:
-      arguments.get = true;
-      break;
-    case kClearOption:
-      arguments.clear = true;
-      break;
-    case kFlagsOption:
-      if (!text::starts_with_ignoring_case(optarg, "perm"))
-        return wrong(std::string("Invalid flags ") + optarg);
-      arguments.permanent = true;
-      break;
-    case kUserOption: {
-      const auto uid = os::user_id_of(optarg);
-      if (!uid) return wrong(std::string("Invalid user ") + optarg);
-      arguments.uid = *uid;
-      break;
-    }
-    case 'i':
-      arguments.id = static_cast<uint32_t>(std::strtoul(optarg, nullptr, 10));
-      break;
-    case 'j': {
-      const auto job = text::parse_unsigned(optarg, UINT32_MAX - 1);
-      if (!job || *job == 0) return wrong(std::string("Invalid jobid ") + optarg);
-      arguments.job_id = static_cast<uint32_t>(*job);
-      break;
-    }
-    case 'M':
-      arguments.clusters = optarg;
-      break;
-    case 'n':
-      arguments.nodes = optarg == nullptr ? "*" : optarg;
-      break;
-    case 'N':
-      arguments.no_header = true;
-      break;
-    case 'o':
-      arguments.offset = static_cast<int>(std::clamp(std::strtol(optarg, nullptr, 10), -100000L, 100000L));
-      break;
-    case 'p':
-      arguments.program = optarg;
-      break;
-    case 'Q':
-      arguments.quiet = true;
-      break;
-    case 'v':
-      arguments.verbose = true;
-      break;
-    case 'V':
-      view::write_out(kVersionLine);
-      return 0;
-    case kHelpOption:
-      view::write_out(kHelp);
-      return 0;
-    case kUsageOption:
-      view::write_out("Usage: strigger [--set | --get | --clear | --version] [-dDfFiIjnNopQrtuv]\n");
-      return 0;
-    case '?':
-      std::fputs("Try \"strigger --help\" for more information\n", stderr);
-      return 1;
-    default:
-      arguments.never = true;
-  }
+template <TriggerEvent kEvent>
+Ended event(Arguments& arguments, const Given&) {
+  arguments.events.push_back(kEvent);
+  return std::nullopt;
+}
+
+Ended flags(Arguments& arguments, const Given& given) {
+  if (!text::starts_with_ignoring_case(given.text(), "perm")) return wrong("Invalid flags " + given.text());
+  arguments.permanent = true;
+  return std::nullopt;
+}
+
+Ended user(Arguments& arguments, const Given& given) {
+  const auto uid = os::user_id_of(given.text());
+  if (!uid) return wrong("Invalid user " + given.text());
+  arguments.uid = *uid;
+  return std::nullopt;
+}
+
+Ended id(Arguments& arguments, const Given& given) {
+  arguments.id = static_cast<uint32_t>(std::strtoul(given.text().c_str(), nullptr, 10));
+  return std::nullopt;
+}
+
+Ended job_id(Arguments& arguments, const Given& given) {
+  const auto job = text::parse_unsigned(given.text(), UINT32_MAX - 1);
+  if (!job || *job == 0) return wrong("Invalid jobid " + given.text());
+  arguments.job_id = static_cast<uint32_t>(*job);
+  return std::nullopt;
+}
+
+Ended nodes(Arguments& arguments, const Given& given) {
+  arguments.nodes = given.value.value_or("*");
+  return std::nullopt;
+}
+
+Ended offset(Arguments& arguments, const Given& given) {
+  const long seconds = std::strtol(given.text().c_str(), nullptr, 10);
+  arguments.offset = static_cast<int>(std::clamp(seconds, -100000L, 100000L));
+  return std::nullopt;
+}
+
+constexpr std::string_view kUsage =
+    "Usage: strigger [--set | --get | --clear | --version] [-dDfFiIjnNopQrtuv]\n";
+constexpr auto kNever = options::flag<&Arguments::never>;
+
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"backup_slurmctld_assumed_control", 'B', kNone}, kNever},
+    {{"backup_slurmctld_failure", 'b', kNone}, kNever},
+    {{"backup_slurmctld_resumed_operation", 'C', kNone}, kNever},
+    {{"burst_buffer", '\0', kNone}, kNever},
+    {{"clear", '\0', kNone, "", "delete a trigger, by --id, --jobid or --user"},
+     options::flag<&Arguments::clear>},
+    {{"cluster", '\0', kRequired}, clusters<&Arguments::clusters>},
+    {{"clusters", 'M', kRequired, "name", "cluster to issue commands to", "", "SLURM_CLUSTERS"},
+     clusters<&Arguments::clusters>},
+    {{"down", 'd', kNone, "", "event: a node went down"}, event<model::TRIGGER_NODE_DOWN>},
+    {{"drained", 'D', kNone, "", "event: a node takes no jobs and has none any more"},
+     event<model::TRIGGER_NODE_DRAINED>},
+    {{"fail", 'F', kNone, "", "event: a node is marked as failing"}, event<model::TRIGGER_NODE_FAIL>},
+    {{"fini", 'f', kNone, "", "event: the job has ended"}, event<model::TRIGGER_JOB_END>},
+    {{"flags", '\0', kRequired, "perm", "the trigger stays when it has been pulled", "perm"}, flags},
+    {{"front_end", '\0', kNone}, kNever},
+    {{"get", '\0', kNone, "", "get trigger information: those that there are"},
+     options::flag<&Arguments::get>},
+    {{"help", '\0', kNone, "", "show this help message"}, show_help<Arguments>},
+    {{"id", 'i', kRequired, "#", "number of a trigger"}, id},
+    {{"idle", 'I', kNone, "", "event: a node has been idle for --offset"}, event<model::TRIGGER_NODE_IDLE>},
+    {{"jobid", 'j', kRequired, "#", "the job", options::kJobIds}, job_id},
+    {{"node", 'n', kOptional, "host", "these nodes, all by default", options::kNodeNames}, nodes},
+    {{"noheader", 'N', kNone, "", "no titles"}, options::flag<&Arguments::no_header>},
+    {{"offset", 'o', kRequired, "#", "seconds after the event; negative: before it"}, offset},
+    {{"primary_database_failure", '\0', kNone}, kNever},
+    {{"primary_database_resumed_operation", '\0', kNone}, kNever},
+    {{"primary_slurmctld_acct_buffer_full", '\0', kNone}, kNever},
+    {{"primary_slurmctld_failure", '\0', kNone}, kNever},
+    {{"primary_slurmctld_resumed_control", '\0', kNone}, kNever},
+    {{"primary_slurmctld_resumed_operation", '\0', kNone}, kNever},
+    {{"primary_slurmdbd_failure", '\0', kNone}, kNever},
+    {{"primary_slurmdbd_resumed_operation", '\0', kNone}, kNever},
+    {{"program", 'p', kRequired, "path",
+      "what is run, with arguments if need be; the job or the nodes are added to them", options::kFiles},
+     options::keep<&Arguments::program>},
+    {{"quiet", 'Q', kNone, "", "no complaint where there is nothing to clear"},
+     options::flag<&Arguments::quiet>},
+    {{"reconfig", 'r', kNone, "", "event: the configuration was read again"},
+     event<model::TRIGGER_RECONFIGURE>},
+    {{"set", '\0', kNone, "", "create a trigger: a program is run once something happens"},
+     options::flag<&Arguments::set>},
+    {{"time", 't', kNone, "", "event: the job's time limit is reached"}, event<model::TRIGGER_JOB_TIME>},
+    {{"up", 'u', kNone, "", "event: a node came back"}, event<model::TRIGGER_NODE_UP>},
+    {{"usage", '\0', kNone, "", "display brief usage message"}, show_usage<Arguments>},
+    {{"user", '\0', kRequired, "name", "triggers of this user", options::kUserNames}, user},
+    {{"verbose", 'v', kNone, "", "print detailed messages: what has been done"},
+     options::flag<&Arguments::verbose>},
+    {{"version", 'V', kNone, "", "print version information and exit"}, show_version<Arguments>},
+    // Letters of more such events.
+    {{"", 'a', kNone}, kNever},
+    {{"", 'A', kNone}, kNever},
+    {{"", 'c', kNone}, kNever},
+    {{"", 'e', kNone}, kNever},
+    {{"", 'g', kNone}, kNever},
+    {{"", 'G', kNone}, kNever},
+    {{"", 'h', kNone}, kNever},
+    {{"", 'H', kNone}, kNever},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable =
+      new options::Table<Arguments>({.name = "strigger",
+                                     .purpose = "sets, shows and clears triggers",
+                                     .operands = "[--set | --get | --clear]",
+                                     .usage = kUsage},
+                                    kRows);
+  return *kTable;
+}
+
+Ended check_program(const std::string& program) {
+  if (program.empty()) return std::nullopt;
+  if (program[0] != '/') return wrong("The --program value must start with \"/\"");
+  struct stat status{};
+  if (::stat(program.substr(0, program.find_first_of(" \t\n")).c_str(), &status) != 0)
+    return wrong("Invalid --program value, file not found");
+  if (!S_ISREG(status.st_mode)) return wrong("Invalid --program value, not regular file");
   return std::nullopt;
 }
 
@@ -245,13 +217,7 @@ std::optional<int> check(const Arguments& arguments) {
     if ((event == model::TRIGGER_JOB_END || event == model::TRIGGER_JOB_TIME) && arguments.job_id == 0)
       return wrong("You must specify a --jobid value");
   }
-  if (!arguments.program.empty()) {
-    if (arguments.program[0] != '/') return wrong("The --program value must start with \"/\"");
-    struct stat status {};
-    if (::stat(arguments.program.substr(0, arguments.program.find_first_of(" \t\n")).c_str(), &status) != 0)
-      return wrong("Invalid --program value, file not found");
-    if (!S_ISREG(status.st_mode)) return wrong("Invalid --program value, not regular file");
-  }
+  if (const Ended ended = check_program(arguments.program)) return ended;
   if (std::abs(arguments.offset) > 32000) return wrong("The --offset parameter must be between +/-32000");
   return std::nullopt;
 }
@@ -329,15 +295,13 @@ int get(engine::TriggerAbility& ability, const Arguments& arguments) {
 
 }  // namespace
 
+const options::Command& strigger_command() {
+  return table().command;
+}
+
 int strigger_main(int argc, char** argv) {
   Arguments arguments;
-  arguments.clusters = clusters_from_environment();
-  optind = 0;
-  int letter;
-  while ((letter = getopt_long(argc, argv, "aAbBcCdDefFgGhHi:Ij:M:n::No:p:QrtuvV", kLongOptions, nullptr)) !=
-         -1) {
-    if (const auto status = take(arguments, letter)) return *status;
-  }
+  if (const Ended ended = read_command(table(), argc, argv, arguments).status) return *ended;
   if (const auto status = check(arguments)) return *status;
   auto cluster = engine::open();
   if (!cluster) return fail("strigger", cluster.error());
