@@ -17,6 +17,7 @@ const options::Command& sgather_command();
 const options::Command& sinfo_command();
 const options::Command& sprio_command();
 const options::Command& squeue_command();
+const options::Command& sreport_command();
 const options::Command& sshare_command();
 const options::Command& sstat_command();
 const options::Command& strigger_command();

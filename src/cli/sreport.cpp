@@ -1,16 +1,16 @@
 // sreport: reports on what was used. One report from the command line, or many commands from stdin.
-#include <getopt.h>
-
 #include <cstdio>
 #include <ctime>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/accounting.pb.h"
 #include "cli/commands.h"
-#include "cli/version_line.h"
+#include "cli/described_commands.h"
+#include "cli/read_command.h"
 #include "engine/engine.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
@@ -22,20 +22,11 @@
 namespace minke::cli {
 namespace {
 
-constexpr const char* kHelp =
-    "sreport [<OPTION>] [<COMMAND>]\n"
-    "    Valid <OPTION> values are:\n"
-    "     -a or --all_clusters: Use all clusters; there is one\n"
-    "     -h or --help: equivalent to \"help\" command\n"
-    "     -n or --noheader: equivalent to \"noheader\" command\n"
-    "     -p or --parsable: output will be '|' delimited with a '|' at the end\n"
-    "     -P or --parsable2: output will be '|' delimited without a '|' at the end\n"
-    "     -Q or --quiet: equivalent to \"quiet\" command\n"
-    "     -t <time_format>: Second, Minute, Hour, Percent, SecPer, MinPer, HourPer\n"
-    "     -T or --tres: comma separated list of TRES, or 'ALL' for all TRES\n"
-    "     -v or --verbose: equivalent to \"verbose\" command\n"
-    "     -V or --version: equivalent to \"version\" command\n"
-    "\n"
+using options::Given;
+using enum options::ArgumentKind;
+using Ended = std::optional<int>;
+
+constexpr std::string_view kCommands =
     "  <COMMAND> may be omitted: then sreport reads commands from its input, until \"exit\".\n"
     "\n"
     "    Valid <COMMAND> values are:\n"
@@ -54,15 +45,6 @@ constexpr const char* kHelp =
     "     TopCount=<number> Group\n"
     "  The window is yesterday unless Start and End say otherwise. All words may be shortened, in any "
     "case.\n";
-
-constexpr option kLongOptions[] = {
-    {"all_clusters", no_argument, nullptr, 'a'}, {"cluster", required_argument, nullptr, 'M'},
-    {"federation", no_argument, nullptr, 'F'},   {"help", no_argument, nullptr, 'h'},
-    {"local", no_argument, nullptr, 'F'},        {"noheader", no_argument, nullptr, 'n'},
-    {"parsable", no_argument, nullptr, 'p'},     {"parsable2", no_argument, nullptr, 'P'},
-    {"quiet", no_argument, nullptr, 'Q'},        {"tres", required_argument, nullptr, 'T'},
-    {"usage", no_argument, nullptr, 'h'},        {"verbose", no_argument, nullptr, 'v'},
-    {"version", no_argument, nullptr, 'V'},      {nullptr, 0, nullptr, 0}};
 
 int fail(const std::string& message) {
   std::fprintf(stderr, "%s\n", message.c_str());
@@ -127,37 +109,86 @@ struct Session {
   bool ended = false;
 };
 
-int run(Session& session, const std::vector<std::string>& words) {
-  const std::string& word = words.front();
-  view::ReportOptions& options = session.options;
-  if (is_word(word, "exit", 1) || is_word(word, "quit", 4)) {
-    session.ended = true;
-  } else if (is_word(word, "help", 2) || word == "?") {
-    view::write_out(kHelp);
-  } else if (is_word(word, "noheader", 3)) {
-    options.no_header = true;
-  } else if (is_word(word, "nonparsable", 4)) {
-    options.layout = view::PrintLayout::kFixed;
-  } else if (is_word(word, "parsable2", 9)) {
-    options.layout = view::PrintLayout::kParsable2;
-  } else if (is_word(word, "parsable", 2)) {
-    options.layout = view::PrintLayout::kParsable;
-  } else if (is_word(word, "time", 1) && words.size() > 1) {
-    auto unit = view::find_unit(words[1]);
-    if (!unit) return fail(unit.error().message);
-    options.unit = *unit;
-  } else if (is_word(word, "version", 4)) {
-    view::write_out(kVersionLine);
-  } else if (is_word(word, "cluster", 1) || is_word(word, "job", 1) || is_word(word, "reservation", 1) ||
-             is_word(word, "user", 1)) {
-    std::vector<std::string> full = words;
-    for (const char* group : {"cluster", "job", "reservation", "user"})
-      if (is_word(word, group, 1)) full.front() = group;
-    return print_report(session.cluster, full, options);
-  } else if (!is_word(word, "quiet", 4) && !is_word(word, "verbose", 4)) {
-    return fail("invalid keyword: " + word);
-  }
+using Words = std::vector<std::string>;
+const options::Table<view::ReportOptions>& table();
+
+int end_session(Session& session, const Words&) {
+  session.ended = true;
   return 0;
+}
+
+int tell_help(Session&, const Words&) {
+  view::write_out(options::help_text(table().command));
+  return 0;
+}
+
+int tell_version(Session&, const Words&) {
+  return *show_version();
+}
+
+int leave_out_header(Session& session, const Words&) {
+  session.options.no_header = true;
+  return 0;
+}
+
+template <view::PrintLayout kLayout>
+int set_layout(Session& session, const Words&) {
+  session.options.layout = kLayout;
+  return 0;
+}
+
+Ended set_unit(view::ReportOptions& options, const std::string& name) {
+  auto unit = view::find_unit(name);
+  if (!unit) return fail(unit.error().message);
+  options.unit = *unit;
+  return std::nullopt;
+}
+
+int time_format(Session& session, const Words& words) {
+  if (words.size() < 2) return fail("invalid keyword: " + words.front());
+  return set_unit(session.options, words[1]).value_or(0);
+}
+
+template <const std::string_view& kGroup>
+int report(Session& session, const Words& words) {
+  Words full = words;
+  full.front() = kGroup;
+  return print_report(session.cluster, full, session.options);
+}
+
+int do_nothing(Session&, const Words&) {
+  return 0;
+}
+
+constexpr std::string_view kCluster = "cluster", kJob = "job", kReservation = "reservation", kUser = "user";
+
+// The first that the word shortens, to no fewer letters than `shortest`.
+struct Verb {
+  std::string_view name;
+  size_t shortest;
+  int (*run)(Session&, const Words&);
+};
+constexpr Verb kVerbs[] = {{"exit", 1, end_session},
+                           {"quit", 4, end_session},
+                           {"help", 2, tell_help},
+                           {"?", 1, tell_help},
+                           {"noheader", 3, leave_out_header},
+                           {"nonparsable", 4, set_layout<view::PrintLayout::kFixed>},
+                           {"parsable2", 9, set_layout<view::PrintLayout::kParsable2>},
+                           {"parsable", 2, set_layout<view::PrintLayout::kParsable>},
+                           {"time", 1, time_format},
+                           {"version", 4, tell_version},
+                           {kCluster, 1, report<kCluster>},
+                           {kJob, 1, report<kJob>},
+                           {kReservation, 1, report<kReservation>},
+                           {kUser, 1, report<kUser>},
+                           {"quiet", 4, do_nothing},
+                           {"verbose", 4, do_nothing}};
+
+int run(Session& session, const Words& words) {
+  for (const Verb& verb : kVerbs)
+    if (is_word(words.front(), verb.name, verb.shortest)) return verb.run(session, words);
+  return fail("invalid keyword: " + words.front());
 }
 
 // Words apart at blanks; quotes hold together what has blanks in it.
@@ -180,56 +211,67 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
+Ended unit(view::ReportOptions& options, const Given& given) {
+  return set_unit(options, given.text());
+}
+
+Ended tres(view::ReportOptions& options, const Given& given) {
+  auto tres = view::find_tres(given.text());
+  if (!tres) return fail("sreport: fatal: " + tres.error().message);
+  options.tres = std::move(*tres);
+  return std::nullopt;
+}
+
+constexpr auto kIgnored = &options::ignored<view::ReportOptions>;
+
+// Columns: see options::Option.
+constexpr options::Row<view::ReportOptions> kRows[] = {
+    {{"all_clusters", 'a', kNone, "", "use all clusters; there is one"}, kIgnored},
+    {{"cluster", 'M', kRequired, "name", "the cluster; there is one"}, kIgnored},
+    {{"federation", '\0', kNone}, kIgnored},
+    {{"help", 'h', kNone, "", "equivalent to \"help\" command"}, show_help<view::ReportOptions>},
+    {{"local", '\0', kNone}, kIgnored},
+    {{"noheader", 'n', kNone, "", "equivalent to \"noheader\" command"},
+     options::flag<&view::ReportOptions::no_header>},
+    {{"parsable", 'p', kNone, "", "output will be '|' delimited with a '|' at the end"},
+     options::set_to<view::PrintLayout::kParsable, &view::ReportOptions::layout>},
+    {{"parsable2", 'P', kNone, "", "output will be '|' delimited without a '|' at the end"},
+     options::set_to<view::PrintLayout::kParsable2, &view::ReportOptions::layout>},
+    {{"quiet", 'Q', kNone, "", "equivalent to \"quiet\" command"}, kIgnored},
+    {{"", 't', kRequired, "time_format", "Second, Minute, Hour, Percent, SecPer, MinPer, HourPer",
+      "Second Minute Hour Percent SecPer MinPer HourPer"},
+     unit},
+    {{"tres", 'T', kRequired, "list", "comma separated list of TRES, or 'ALL' for all TRES"}, tres},
+    {{"usage", '\0', kNone, "", "the same as --help"}, show_help<view::ReportOptions>},
+    {{"verbose", 'v', kNone, "", "equivalent to \"verbose\" command"}, kIgnored},
+    {{"version", 'V', kNone, "", "equivalent to \"version\" command"}, show_version<view::ReportOptions>},
+};
+
+const options::Table<view::ReportOptions>& table() {
+  static const auto* const kTable =
+      new options::Table<view::ReportOptions>({.name = "sreport",
+                                               .purpose = "reports on what was used",
+                                               .operands = "[<COMMAND>]",
+                                               .operand_values = "cluster job reservation user",
+                                               .commands = kCommands},
+                                              kRows);
+  return *kTable;
+}
+
 }  // namespace
+
+const options::Command& sreport_command() {
+  return table().command;
+}
 
 int sreport_main(int argc, char** argv) {
   view::ReportOptions options;
-  optind = 0;
-  int letter;
-  while ((letter = getopt_long(argc, argv, "ahM:npPQt:T:vV", kLongOptions, nullptr)) != -1) {
-    switch (letter) {
-      case 'a':
-      case 'F':
-      case 'M':
-      case 'Q':
-      case 'v':
-        break;
-      case 'h':
-        view::write_out(kHelp);
-        return 0;
-      case 'n':
-        options.no_header = true;
-        break;
-      case 'p':
-        options.layout = view::PrintLayout::kParsable;
-        break;
-      case 'P':
-        options.layout = view::PrintLayout::kParsable2;
-        break;
-      case 't': {
-        auto unit = view::find_unit(optarg);
-        if (!unit) return fail(unit.error().message);
-        options.unit = *unit;
-        break;
-      }
-      case 'T': {
-        auto tres = view::find_tres(optarg);
-        if (!tres) return fail("sreport: fatal: " + tres.error().message);
-        options.tres = std::move(*tres);
-        break;
-      }
-      case 'V':
-        view::write_out(kVersionLine);
-        return 0;
-      default:
-        std::fputs("Try \"sreport --help\" for more information\n", stderr);
-        return 1;
-    }
-  }
+  const CommandRead read = read_command(table(), argc, argv, options);
+  if (read.status) return *read.status;
   auto cluster = engine::open();
   if (!cluster) return fail("sreport: error: " + cluster.error().message);
   Session session{**cluster, std::move(options)};
-  if (optind < argc) return run(session, {argv + optind, argv + argc});
+  if (!read.operands.empty()) return run(session, read.operands);
   int status = 0;
   std::string line;
   while (!session.ended && std::getline(std::cin, line)) {

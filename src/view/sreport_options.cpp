@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "text/number.h"
 #include "text/timestamp.h"
@@ -51,7 +52,10 @@ bool is_option(std::string_view name, std::string_view full) {
   return !name.empty() && text::starts_with_ignoring_case(full, name);
 }
 
-Status set_grouping(std::string_view value, ReportOptions& options) {
+// What a condition does with its value; `now` is what times are told from.
+using SetCondition = Status (*)(std::string_view value, int64_t now, ReportOptions& options);
+
+Status set_grouping(std::string_view value, int64_t, ReportOptions& options) {
   options.grouping.clear();
   for (std::string_view size : text::split(value, ',')) {
     const auto number = text::parse_unsigned(size, UINT32_MAX);
@@ -61,6 +65,85 @@ Status set_grouping(std::string_view value, ReportOptions& options) {
   std::sort(options.grouping.begin(), options.grouping.end());
   return {};
 }
+
+// A window begins and ends with an hour.
+Status set_start(std::string_view value, int64_t now, ReportOptions& options) {
+  const auto time = text::parse_time(value, now, true);
+  if (!time) return failure(time.error());
+  options.start = *time - *time % kHour;
+  return {};
+}
+Status set_end(std::string_view value, int64_t now, ReportOptions& options) {
+  const auto time = text::parse_time(value, now, true);
+  if (!time) return failure(time.error());
+  options.end = (*time + kHour - 1) / kHour * kHour;
+  return {};
+}
+
+Status set_format(std::string_view value, int64_t, ReportOptions& options) {
+  options.format = value;
+  return {};
+}
+
+template <std::vector<std::string> ReportOptions::* kMember>
+Status set_words(std::string_view value, int64_t, ReportOptions& options) {
+  options.*kMember = words_of(value);
+  return {};
+}
+
+Status set_top_count(std::string_view value, int64_t, ReportOptions& options) {
+  const auto count = text::parse_unsigned(value, 1000000);
+  if (!count || *count == 0) return failure(" Bad TopCount: " + std::string(value));
+  options.top_count = static_cast<uint32_t>(*count);
+  return {};
+}
+
+Status add_jobs(std::string_view value, int64_t, ReportOptions& options) {
+  for (const std::string& job : words_of(value))
+    if (auto number = text::parse_unsigned(job, UINT32_MAX))
+      options.jobs.push_back(static_cast<uint32_t>(*number));
+  return {};
+}
+
+Status set_job_count(std::string_view, int64_t, ReportOptions& options) {
+  options.print_job_count = true;
+  return {};
+}
+
+Status set_group(std::string_view, int64_t, ReportOptions& options) {
+  options.group_accounts = true;
+  return {};
+}
+
+// Of several clusters, or of how accounts below one another are shown: there is one of each.
+Status ignore(std::string_view, int64_t, ReportOptions&) {
+  return {};
+}
+
+// In the order in which a shortened name is looked for.
+struct Condition {
+  std::string_view name;
+  size_t shortest;
+  SetCondition set;
+};
+constexpr Condition kSwitches[] = {{"PrintJobCount", 2, set_job_count}, {"group", 1, set_group},
+                                   {"all_clusters", 1, ignore},         {"tree", 1, ignore},
+                                   {"individual", 1, ignore},           {"flatview", 1, ignore},
+                                   {"withdeleted", 1, ignore}};
+constexpr Condition kConditions[] = {{"start", 1, set_start},
+                                     {"end", 1, set_end},
+                                     {"format", 1, set_format},
+                                     {"accounts", 1, set_words<&ReportOptions::accounts>},
+                                     {"users", 1, set_words<&ReportOptions::users>},
+                                     {"wckeys", 1, set_words<&ReportOptions::wckeys>},
+                                     {"partitions", 1, set_words<&ReportOptions::partitions>},
+                                     {"nodes", 1, set_words<&ReportOptions::nodes>},
+                                     {"gid", 1, set_words<&ReportOptions::gids>},
+                                     {"grouping", 1, set_grouping},
+                                     {"topcount", 1, set_top_count},
+                                     {"jobs", 1, add_jobs},
+                                     {"clusters", 1, ignore},
+                                     {"names", 1, ignore}};
 
 }  // namespace
 
@@ -126,57 +209,13 @@ void set_default_window(int64_t now, ReportOptions& options) {
 Status read_report_option(std::string_view word, int64_t now, ReportOptions& options) {
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
-  if (equals == std::string_view::npos) {
-    if (is_option(name, "PrintJobCount") && name.size() > 1) {
-      options.print_job_count = true;
-    } else if (is_option(name, "group")) {
-      options.group_accounts = true;
-    } else if (is_option(name, "all_clusters") || is_option(name, "tree") || is_option(name, "individual") ||
-               is_option(name, "flatview") || is_option(name, "withdeleted")) {
-      // Of several clusters, or of how accounts below one another are shown: there is one of each.
-    } else {
-      return failure(" Unknown condition: " + std::string(word));
-    }
-    return {};
-  }
-  std::string_view value = word.substr(equals + 1);
+  const bool is_switch = equals == std::string_view::npos;
+  std::string_view value = is_switch ? std::string_view() : word.substr(equals + 1);
   if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front())
     value = value.substr(1, value.size() - 2);
-  if (is_option(name, "start") || is_option(name, "end")) {
-    const auto time = text::parse_time(value, now, true);
-    if (!time) return failure(time.error());
-    const bool is_start = is_option(name, "start");
-    // A window begins and ends with an hour.
-    (is_start ? options.start : options.end) =
-        is_start ? *time - *time % kHour : (*time + kHour - 1) / kHour * kHour;
-  } else if (is_option(name, "format")) {
-    options.format = value;
-  } else if (is_option(name, "accounts")) {
-    options.accounts = words_of(value);
-  } else if (is_option(name, "users")) {
-    options.users = words_of(value);
-  } else if (is_option(name, "wckeys")) {
-    options.wckeys = words_of(value);
-  } else if (is_option(name, "partitions")) {
-    options.partitions = words_of(value);
-  } else if (is_option(name, "nodes")) {
-    options.nodes = words_of(value);
-  } else if (is_option(name, "gid")) {
-    options.gids = words_of(value);
-  } else if (is_option(name, "grouping")) {
-    return set_grouping(value, options);
-  } else if (is_option(name, "topcount")) {
-    const auto count = text::parse_unsigned(value, 1000000);
-    if (!count || *count == 0) return failure(" Bad TopCount: " + std::string(value));
-    options.top_count = static_cast<uint32_t>(*count);
-  } else if (is_option(name, "jobs")) {
-    for (const std::string& job : words_of(value))
-      if (auto number = text::parse_unsigned(job, UINT32_MAX))
-        options.jobs.push_back(static_cast<uint32_t>(*number));
-  } else if (!is_option(name, "clusters") && !is_option(name, "names")) {
-    return failure(" Unknown condition: " + std::string(word));
-  }
-  return {};
+  for (const Condition& one : is_switch ? std::span<const Condition>(kSwitches) : std::span(kConditions))
+    if (name.size() >= one.shortest && is_option(name, one.name)) return one.set(value, now, options);
+  return failure(" Unknown condition: " + std::string(word));
 }
 
 }  // namespace minke::view
