@@ -1,4 +1,5 @@
 """A disk without room left: refused with the reason, nothing half submitted, and well again once there is room."""
+import contextlib
 import itertools
 import os
 import pathlib
@@ -14,26 +15,45 @@ from cluster import Cluster, Machine, has_ended, poll
 MINKE_ONLY = True
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A cluster whose home is a file system of its own, of 24 MiB and 400 inodes."""
+@contextlib.contextmanager
+def cluster_on(place: pathlib.Path, work: pathlib.Path, *mount: str):
+    """A cluster whose home is a file system of its own."""
     if os.getuid() != 0:
         pytest.skip("mounting takes root")
-    place = tmp_path / "small"
     place.mkdir()
-    options = "size=24m,nr_inodes=400,mode=0700"
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], capture_output=True).returncode:
+    if subprocess.run(["mount", *mount, place], capture_output=True).returncode:
         pytest.skip("this machine does not let root mount")
     one = None
     try:
         one = Cluster(place, Machine())
-        one.work = tmp_path / "work"
+        one.work = work
         one.work.mkdir()
         yield one
     finally:
         if one:
             one.close()
-        subprocess.run(["umount", "-l", str(place)], check=True)
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Of 24 MiB and 400 inodes, in memory."""
+    with cluster_on(tmp_path / "small", tmp_path / "work", "-t", "tmpfs", "-o", "size=24m,nr_inodes=400,mode=0700",
+                    "tmpfs") as one:
+        yield one
+
+
+@pytest.fixture
+def small_file_system(request, tmp_path):
+    """Of the kind that the test names, as small as it can be."""
+    image = tmp_path / "image"
+    with open(image, "wb") as file:
+        file.truncate({"ext4": 48, "xfs": 300, "btrfs": 120}[request.param] << 20)
+    if not shutil.which(f"mkfs.{request.param}"):
+        pytest.skip(f"there is no mkfs.{request.param}")
+    subprocess.run([f"mkfs.{request.param}", "-q", image], check=True, capture_output=True)
+    with cluster_on(tmp_path / "small", tmp_path / "work", "-o", "loop", str(image)) as one:
+        yield one
 
 
 def fill(place: pathlib.Path) -> pathlib.Path:
@@ -199,6 +219,25 @@ def test_what_is_killed_on_a_full_disk_starts_again(small_disk, take_all, killed
     assert states == ["CANCELLED"]
     ran = [row[1] for row in cluster.sacct("-X", "--duplicates", "-j", jobs[0] - 1)]
     assert ran == (["NODE_FAIL", "COMPLETED"] if "launcher" in killed else ["COMPLETED"])
+
+
+@pytest.mark.parametrize("killed", [["minked"], ["minked", "launcher"]], ids="-".join)
+@pytest.mark.parametrize("small_file_system", ["ext4", "xfs", "btrfs"], indirect=True)
+def test_a_daemon_killed_on_a_full_file_system_starts_or_says_why_not(small_file_system, killed):
+    """XFS makes no socket then, and btrfs changes no file. It starts when there is room, and nothing is lost."""
+    cluster = small_file_system
+    jobs = waiting_jobs(cluster, 2)
+    filler = fill(cluster.directory)
+    for name in killed:
+        cluster.kill(name)
+    done = cluster.run("squeue", "-h", "-o", "%i", timeout=10)
+    if done.returncode == 0:
+        assert {str(job) for job in jobs} <= set(done.stdout.split())
+    else:
+        assert "No space left on device" in done.stderr, done
+    filler.unlink()
+    (cluster.work / "finish").touch()
+    assert_all_ran_once(cluster, jobs)
 
 
 @pytest.mark.parametrize("mode", ["--keep-jobs", "--cancel-jobs"])
