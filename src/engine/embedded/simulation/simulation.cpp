@@ -148,7 +148,8 @@ void Simulation::restore_order() {
   say("the faults cease");
 }
 
-// What users hold back they let go, now and then: a hold may come late, too.
+// What users hold back they let go, now and then: a hold may come late, too. An allocation that was refused
+// though it could be stored has no owner any more: a real daemon sees that.
 void Simulation::let_go() {
   if (engine_ && engine_->ready()) {
     for (const auto& [id, job] : engine_->core().state.jobs()) {
@@ -156,6 +157,10 @@ void Simulation::let_go() {
       if (job->priority == 0) {
         message.mutable_hold()->add_jobs()->set_job_id(id);
         message.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
+        ask(message, false, nullptr);
+      }
+      if (job->submission->interactive && submitted_as(id) == nullptr) {
+        message.mutable_complete_allocation()->set_job_id(id);
         ask(message, false, nullptr);
       }
       if (job->state != JOB_SUSPENDED) continue;

@@ -97,6 +97,7 @@ class Simulation {
     std::string key;
     uint32_t job_id = 0, run = 0, step_id = 0;
     bool started = false, ended = false;
+    unsigned boot = 0;  // in which it was told to have started
   };
 
   uint64_t below(uint64_t limit) { return limit == 0 ? 0 : random_() % limit; }

@@ -269,7 +269,8 @@ void Simulation::check_runs(const Submitted& job, const std::string& name, const
 }
 
 void Simulation::check_steps(const Records& all) {
-  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> recorded, asked;
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> recorded;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, const Step*> told;
   for (const auto& one : all)
     for (const StepRecord& step : one.steps)
       if (step.kind() == STEP_NORMAL) recorded.emplace(step.job_id(), step.restarts(), step.step_id());
@@ -278,7 +279,11 @@ void Simulation::check_steps(const Records& all) {
     const std::tuple id(step->job_id, step->run, step->step_id);
     const std::string name = std::to_string(step->job_id) + "." + std::to_string(step->step_id) + " of run " +
                              std::to_string(step->run);
-    if (!asked.insert(id).second) find("step-number", "two steps are " + name);
+    // One that the power took away may have left no trace: who ran it is gone, too, and its run is forgotten.
+    const auto [other, is_new] = told.try_emplace(id, step.get());
+    const Step& earlier = other->second->boot < step->boot ? *other->second : *step;
+    if (!is_new && (earlier.ended || other->second->boot == step->boot))
+      find("step-number", "two steps are " + name);
     if (!recorded.contains(id) && (step->ended || boots_.empty()))
       find("lost", "step " + name + (step->ended ? " ended" : " started") + ", and is in no record");
   }

@@ -212,6 +212,7 @@ void Simulation::run_step(const std::shared_ptr<Submitted>& job, const std::stri
       if (!step->started)
         say("step " + std::to_string(record.job_id()) + "." + std::to_string(record.step_id()) + " started");
       step->started = true;
+      step->boot = machine_.boot();
       step->run = record.restarts();
       step->step_id = answer.step().started().step_id();
     }
