@@ -5,6 +5,7 @@
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
 #include "engine/embedded/simulation/engine.h"
+#include "engine/embedded/simulation/one_machine.h"
 #include "engine/embedded/state.h"
 #include "model/error.h"
 #include "rpc/messages.pb.h"
@@ -183,6 +184,28 @@ std::string name_of(const testing::TestParamInfo<Row>& row) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, JobStates, testing::ValuesIn(kTable), name_of);
+
+// Its submission is yet to come, by such a clock; nobody has asked it to wait for that.
+TEST(Clock, AHeldJobIsReleasedAtOnceThoughTheClockWasSetBack) {
+  constexpr int64_t kBack = 25;
+  OneMachine one;
+  const int64_t begin = one.machine().now() + 10;
+  const uint32_t held = one.submit("run=100", [](JobSpec& spec) { spec.set_hold(true); });
+  const uint32_t later = one.submit("run=100", [&](JobSpec& spec) { spec.set_begin_time(begin); });
+  one.clock_offset = -kBack;
+  rpc::ClientMessage release;
+  release.mutable_hold()->add_jobs()->set_job_id(held);
+  release.mutable_hold()->set_kind(api::HoldRequest::RELEASE);
+  EXPECT_EQ(one.outcome_of(release), 0u);
+  one.run_for(std::chrono::seconds(2));
+  EXPECT_EQ(one.record(held).state(), JOB_RUNNING);
+  // Who has asked for a time waits for it.
+  one.run_for(std::chrono::seconds(15));
+  EXPECT_EQ(one.record(later).state(), JOB_PENDING);
+  one.run_for(std::chrono::seconds(20));
+  EXPECT_EQ(one.record(later).state(), JOB_RUNNING);
+  EXPECT_GE(one.record(later).start_time(), begin);
+}
 
 }  // namespace
 }  // namespace minke::engine::simulation

@@ -15,7 +15,7 @@ using namespace model;
 OneMachine::OneMachine()
     : machine_(agenda_, home_.path(),
                [this] {
-                 return 1'700'000'000 +
+                 return 1'700'000'000 + clock_offset +
                         std::chrono::duration_cast<std::chrono::seconds>(agenda_.now()).count();
                }),
       host_(machine_) {

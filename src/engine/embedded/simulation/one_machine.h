@@ -66,6 +66,7 @@ class OneMachine {
   Machine& machine() { return machine_; }
   LauncherHost& host() { return host_; }
   Engine& engine() { return *engine_; }
+  int64_t clock_offset = 0;  // s by which the clock is wrong
   // Of commits; a millisecond to begin with.
   Agenda::Time commit_delay{std::chrono::milliseconds(1)};
 

@@ -3,7 +3,10 @@
 
 #include <vector>
 
+#include "engine/embedded/core.h"
+#include "engine/embedded/lifecycle.h"
 #include "engine/embedded/simulation/one_machine.h"
+#include "model/step_record.pb.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
@@ -52,6 +55,48 @@ TEST(Restart, AStepIsAccountedForThoughItsJobEndedMeanwhile) {
     for (const StepRecord& step : job.steps) steps += step.kind() == STEP_NORMAL;
   }
   EXPECT_EQ(steps, 1u);
+}
+
+// The launcher keeps it until then: nobody else knows of it.
+TEST(Restart, TheEndOfAStepIsCollectedOnceItIsStored) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=1000");
+  one.run_for(seconds(5));
+  one.run_step(job_id, "run=5");
+  one.commit_delay = std::chrono::hours(1);
+  one.run_for(seconds(10));
+  const auto known = [&] {
+    return one.host().launcher->table().all().contains({{job_id, 0}, STEP_NORMAL, 0});
+  };
+  EXPECT_TRUE(known());
+  one.kill_daemon();
+  one.commit_delay = milliseconds(1);
+  one.start_daemon();
+  one.run_for(seconds(5));
+  EXPECT_FALSE(known());
+  std::vector<StepRecord> steps;
+  for (const auto& job : one.accounting())
+    for (const StepRecord& step : job.steps)
+      if (step.kind() == STEP_NORMAL) steps.push_back(step);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].state(), JOB_COMPLETE);
+  EXPECT_EQ(steps[0].end_time() - steps[0].start_time(), 5);
+}
+
+// Its processes have been told to end, and take their time.
+TEST(Restart, AJobThatEndsAsNodeFailIsRequeuedByTheNextDaemon) {
+  OneMachine one;
+  const uint32_t job_id = one.submit("run=100 term=20");
+  one.run_for(seconds(5));
+  Core& core = one.engine().core();
+  core.lifecycle->node_failed(*core.state.find(job_id), "node1");
+  one.run_for(seconds(5));
+  ASSERT_TRUE(one.record(job_id).completing());
+  one.kill_daemon();
+  one.start_daemon();
+  one.run_for(seconds(300));
+  EXPECT_EQ(one.record(job_id).state(), JOB_COMPLETE);
+  EXPECT_EQ(runs_of(one, job_id), (std::vector<uint32_t>{0, 1}));
 }
 
 // The journal may say of a run that it was lost, while it has forgotten that the next one was launched.
