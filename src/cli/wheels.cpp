@@ -15,6 +15,7 @@
 #include "software/software_home.h"
 #include "software/version.h"
 #include "software/wheel_query.h"
+#include "software/wheel_tables.h"
 #include "software/wheelhouse.h"
 #include "text/number.h"
 
@@ -96,6 +97,64 @@ Result<std::vector<std::string>> requirements_of(const std::string& path) {
   return names;
 }
 
+struct AvailableWheels {
+  software::WheelQuery query;
+  std::vector<std::string> names, files, archs;
+  std::string format = "simple";
+  bool all = false, all_pythons = false, all_archs = false, raw = false, mediawiki = false;
+};
+
+void add_options(CLI::App& app, AvailableWheels& options) {
+  software::WheelQuery& query = options.query;
+  app.set_version_flag("-V", "avail_wheels of Minke");
+  app.add_option("wheel", query.patterns, "names, with shell wildcards, or requirements: 'numpy>=1.20'");
+  app.add_option("-n,--name", options.names, "the same");
+  app.add_flag("--all", options.all, "all versions, for all Pythons and architectures");
+  app.add_option("-r,--requirement", options.files, "the names of requirements files");
+  auto* version = app.add_option("-v,--version", query.version, "of this version, with wildcards");
+  app.add_flag("--all_versions,--all-versions", query.all_versions, "not the latest alone")
+      ->excludes(version);
+  app.add_option("-p,--python", query.pythons, "for these Pythons: 3.11");
+  app.add_flag("--all_pythons,--all-pythons", options.all_pythons, "for every Python");
+  app.add_option("-a,--arch", options.archs, "for these architectures");
+  app.add_flag("--all_archs,--all-archs", options.all_archs, "for every architecture");
+  app.add_flag("--mediawiki", options.mediawiki, "a table for MediaWiki");
+  app.add_option("--format", options.format, "simple, plain, github, mediawiki, tsv or csv")
+      ->check(CLI::IsMember({"simple", "plain", "github", "mediawiki", "tsv", "csv"}));
+  app.add_flag("--raw", options.raw, "file names");
+  app.add_option("--column", query.columns,
+                 "name, version, localversion, build, python, abi, platform, arch");
+  app.add_flag("--condense", query.condense, "all Pythons of a version in one row");
+  app.add_flag("--not-available", query.not_available, "names without a wheel, too");
+  app.add_flag("--not-available-only", query.only_not_available, "only these");
+}
+
+// What the query takes from elsewhere: files of requirements, the Python that is active. Errors: a file that
+// cannot be read.
+Status complete_query(AvailableWheels& options) {
+  software::WheelQuery& query = options.query;
+  query.patterns.insert(query.patterns.end(), options.names.begin(), options.names.end());
+  for (const std::string& file : options.files) {
+    const auto more = requirements_of(file);
+    if (!more) return failure(more.error());
+    query.patterns.insert(query.patterns.end(), more->begin(), more->end());
+  }
+  if (options.all && query.version.empty()) query.all_versions = true;
+  if (options.all || options.all_pythons) {
+    query.pythons.clear();
+  } else if (query.pythons.empty()) {
+    if (const std::string current = current_python(); !current.empty()) query.pythons = {current};
+  }
+  if (options.raw) query.columns = software::file_name_columns();
+  return {};
+}
+
+// All wheels are for every processor of this kind.
+bool for_this_processor(const AvailableWheels& options) {
+  return options.archs.empty() || options.all || options.all_archs ||
+         std::find(options.archs.begin(), options.archs.end(), "generic") != options.archs.end();
+}
+
 }  // namespace
 
 int wheels_add(const WheelsCommand& command) {
@@ -148,100 +207,21 @@ int wheels_remove(const std::vector<std::string>& files) {
 
 int avail_wheels_main(int argc, char** argv) {
   CLI::App app{"List the wheels that pip install --no-index finds.", "avail_wheels"};
-  software::WheelQuery query;
-  std::vector<std::string> names, files, archs;
-  std::string format = "simple";
-  bool all = false, all_pythons = false, all_archs = false, raw = false, mediawiki = false;
-  app.set_version_flag("-V", "avail_wheels of Minke");
-  app.add_option("wheel", query.patterns, "names, with shell wildcards, or requirements: 'numpy>=1.20'");
-  app.add_option("-n,--name", names, "the same");
-  app.add_flag("--all", all, "all versions, for all Pythons and architectures");
-  app.add_option("-r,--requirement", files, "the names of requirements files");
-  auto* version = app.add_option("-v,--version", query.version, "of this version, with wildcards");
-  app.add_flag("--all_versions,--all-versions", query.all_versions, "not the latest alone")
-      ->excludes(version);
-  app.add_option("-p,--python", query.pythons, "for these Pythons: 3.11");
-  app.add_flag("--all_pythons,--all-pythons", all_pythons, "for every Python");
-  app.add_option("-a,--arch", archs, "for these architectures");
-  app.add_flag("--all_archs,--all-archs", all_archs, "for every architecture");
-  app.add_flag("--mediawiki", mediawiki, "a table for MediaWiki");
-  app.add_option("--format", format, "simple, plain, github, mediawiki, tsv or csv")
-      ->check(CLI::IsMember({"simple", "plain", "github", "mediawiki", "tsv", "csv"}));
-  app.add_flag("--raw", raw, "file names");
-  app.add_option("--column", query.columns,
-                 "name, version, localversion, build, python, abi, platform, arch");
-  app.add_flag("--condense", query.condense, "all Pythons of a version in one row");
-  app.add_flag("--not-available", query.not_available, "names without a wheel, too");
-  app.add_flag("--not-available-only", query.only_not_available, "only these");
+  AvailableWheels options;
+  add_options(app, options);
   if (const auto over = parse_options(app, argc, argv)) return *over;
   const auto home = os::minke_home();
   if (!home) return complain(home.error().message);
-  query.patterns.insert(query.patterns.end(), names.begin(), names.end());
-  for (const std::string& file : files) {
-    const auto more = requirements_of(file);
-    if (!more) return complain(more.error().message);
-    query.patterns.insert(query.patterns.end(), more->begin(), more->end());
-  }
-  if (all && query.version.empty()) query.all_versions = true;
-  if (all || all_pythons) {
-    query.pythons.clear();
-  } else if (query.pythons.empty()) {
-    if (const std::string current = current_python(); !current.empty()) query.pythons = {current};
-  }
-  // All wheels are for every processor of this kind.
+  if (const Status complete = complete_query(options); !complete) return complain(complete.error().message);
   std::vector<software::Wheel> wheels = software::wheels_in(*home);
-  if (!archs.empty() && !all && !all_archs && std::find(archs.begin(), archs.end(), "generic") == archs.end())
-    wheels.clear();
-  if (raw) {
-    query.columns = {"name", "version", "localversion", "build", "python", "abi", "platform"};
-  }
-  const auto rows = software::query_wheels(wheels, query);
+  if (!for_this_processor(options)) wheels.clear();
+  const auto rows = software::query_wheels(wheels, options.query);
   if (!rows) return complain(rows.error().message);
-  if (mediawiki) format = "mediawiki";
-  if (raw) {
-    for (const auto& row : *rows) {
-      if (row[1].empty()) continue;
-      std::string python = row[4];
-      std::replace(python.begin(), python.end(), ',', '.');
-      std::printf("%s-%s%s%s%s%s-%s-%s-%s.whl\n", row[0].c_str(), row[1].c_str(), row[2].empty() ? "" : "+",
-                  row[2].c_str(), row[3].empty() ? "" : "-", row[3].c_str(), python.c_str(), row[5].c_str(),
-                  row[6].c_str());
-    }
-    return 0;
-  }
-  const auto joined = [](const std::vector<std::string>& cells, const std::string& between) {
-    std::string out;
-    for (size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : between) + cells[i];
-    return out;
-  };
-  if (format == "simple" || format == "plain") {
-    std::string text = software::simple_table(query.columns, *rows);
-    if (format == "plain") {  // without the line of dashes
-      const size_t first = text.find('\n') + 1;
-      text.erase(first, text.find('\n', first) + 1 - first);
-    }
-    std::fputs(text.c_str(), stdout);
-  } else if (format == "github") {
-    std::printf("| %s |\n|%s|\n", joined(query.columns, " | ").c_str(),
-                joined(std::vector<std::string>(query.columns.size(), "---"), "|").c_str());
-    for (const auto& row : *rows) std::printf("| %s |\n", joined(row, " | ").c_str());
-  } else if (format == "mediawiki") {
-    std::printf("{| class=\"wikitable\"\n|-\n! %s\n", joined(query.columns, " !! ").c_str());
-    for (const auto& row : *rows) std::printf("|-\n| %s\n", joined(row, " || ").c_str());
-    std::puts("|}");
-  } else {
-    const std::string between = format == "tsv" ? "\t" : ",";
-    std::puts(joined(query.columns, between).c_str());
-    for (const auto& row : *rows) {
-      std::vector<std::string> cells = row;
-      if (format == "csv") {
-        for (std::string& one : cells) {
-          if (one.find(',') != std::string::npos) one = "\"" + one + "\"";
-        }
-      }
-      std::puts(joined(cells, between).c_str());
-    }
-  }
+  const std::string out = options.raw
+                              ? software::file_names(*rows)
+                              : software::format_table(options.mediawiki ? "mediawiki" : options.format,
+                                                       options.query.columns, *rows);
+  std::fputs(out.c_str(), stdout);
   return 0;
 }
 

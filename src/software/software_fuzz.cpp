@@ -9,6 +9,7 @@
 #include "software/resolve.h"
 #include "software/version.h"
 #include "software/wheel_query.h"
+#include "software/wheel_tables.h"
 #include "text/number.h"
 
 using namespace minke;
@@ -48,6 +49,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   query.version = last.substr(0, 20);
   query.not_available = size % 2 == 0;
   query.condense = size % 3 == 0;
-  if (const auto rows = query_wheels(wheels, query)) (void)simple_table(query.columns, *rows);
+  if (const auto rows = query_wheels(wheels, query)) (void)format_table("simple", query.columns, *rows);
   return 0;
 }

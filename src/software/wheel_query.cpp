@@ -178,28 +178,4 @@ Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Whe
   return rows;
 }
 
-std::string simple_table(const std::vector<std::string>& columns,
-                         const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    size_t width = columns[i].size() + 2;  // as tabulate does
-    for (const auto& row : rows) width = std::max(width, row[i].size());
-    widths.push_back(width);
-  }
-  const auto line = [&](const std::vector<std::string>& cells) {
-    std::string out;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) out += "  ";
-      out += cells[i];
-      if (i + 1 < cells.size()) out.append(widths[i] - cells[i].size(), ' ');
-    }
-    return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
-  };
-  std::vector<std::string> dashes;
-  for (const size_t width : widths) dashes.emplace_back(width, '-');
-  std::string out = line(columns) + line(dashes);
-  for (const auto& row : rows) out += line(row);
-  return out;
-}
-
 }  // namespace minke::software

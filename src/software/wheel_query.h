@@ -1,4 +1,4 @@
-// The choice of wheels that `avail_wheels` makes, and its table. Pure.
+// The choice of wheels that `avail_wheels` makes. Pure.
 #pragma once
 
 #include <string>
@@ -23,9 +23,5 @@ struct WheelQuery {
 // Rows of the columns' cells. Errors: a column or a comparison that is none.
 Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Wheel>& wheels,
                                                            const WheelQuery& query);
-
-// As tabulate's "simple": two blanks between columns, lines of dashes below the names.
-std::string simple_table(const std::vector<std::string>& columns,
-                         const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace minke::software

@@ -1,4 +1,5 @@
 #include "software/wheel_query.h"
+#include "software/wheel_tables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ std::vector<Wheel> wheels() {
 
 std::string table(WheelQuery query) {
   const auto rows = query_wheels(wheels(), query);
-  return rows ? simple_table(query.columns, *rows) : rows.error().message;
+  return rows ? format_table("simple", query.columns, *rows) : rows.error().message;
 }
 
 TEST(WheelName, TakenApart) {
@@ -71,6 +72,26 @@ TEST(WheelQuery, VersionsAndPythons) {
   EXPECT_EQ(query_wheels(wheels(), {.version = "1.*"})->size(), 4u);
   EXPECT_FALSE(query_wheels(wheels(), {.patterns = {"numpy=1"}}));
   EXPECT_FALSE(query_wheels(wheels(), {.columns = {"nme"}}));
+}
+
+TEST(WheelTables, Formats) {
+  const std::vector<std::string> columns = {"name", "python"};
+  const std::vector<std::vector<std::string>> rows = {{"a", "cp310,cp311"}, {"b", ""}};
+  EXPECT_EQ(format_table("plain", columns, rows), "name    python\na       cp310,cp311\nb\n");
+  EXPECT_EQ(format_table("github", columns, rows),
+            "| name | python |\n|---|---|\n| a | cp310,cp311 |\n| b |  |\n");
+  EXPECT_EQ(format_table("mediawiki", columns, rows),
+            "{| class=\"wikitable\"\n|-\n! name !! python\n|-\n| a || cp310,cp311\n|-\n| b || \n|}\n");
+  EXPECT_EQ(format_table("tsv", columns, rows), "name\tpython\na\tcp310,cp311\nb\t\n");
+  EXPECT_EQ(format_table("csv", columns, rows), "name,python\na,\"cp310,cp311\"\nb,\n");
+}
+
+TEST(WheelTables, NamesOfFiles) {
+  EXPECT_EQ(file_names({{"a", "1.0", "computecanada", "1", "cp310,cp311", "abi3", "linux_x86_64"},
+                        {"b", "2", "", "", "py3", "none", "any"},
+                        {"c", "", "", "", "", "", ""}}),
+            "a-1.0+computecanada-1-cp310.cp311-abi3-linux_x86_64.whl\nb-2-py3-none-any.whl\n");
+  EXPECT_EQ(file_name_columns().size(), 7u);
 }
 
 TEST(WheelQuery, WhatIsNotThere) {
