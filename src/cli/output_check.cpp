@@ -13,37 +13,44 @@ namespace minke::cli {
 
 namespace {
 
+// "%j" or "\\": which file it is will be known when the job runs.
+bool is_pattern(const std::string& path) {
+  return path.find('%') != std::string::npos || path.find('\\') != std::string::npos;
+}
+
+Status refuse(const std::string& option, const std::string& what, int error_number) {
+  return failure(option + " " + what + ": " + std::strerror(error_number), error_number);
+}
+
+// What to say of a directory that cannot be looked at: something may still make it before the job starts.
+Status check_missing(const std::string& option, const std::string& directory, int error_number, bool below,
+                     const model::JobSpec& spec, std::vector<std::string>& warnings) {
+  const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;
+  if (waits || (error_number != ENOENT && error_number != ENOTDIR)) return {};
+  struct stat status {};
+  if (!below || error_number != ENOENT || ::stat(spec.work_dir().c_str(), &status) != 0)
+    return refuse(option, directory, error_number);
+  warnings.push_back(option + " " + directory + ": " + std::strerror(error_number) +
+                     "; unless it is made before the job starts, the job will fail");
+  return {};
+}
+
 Status check(const std::string& option, const std::string& pattern, const model::JobSpec& spec,
              std::vector<std::string>& warnings) {
   std::string path = pattern.empty() ? "slurm-%j.out" : pattern;
   const bool below = path.front() != '/';
   if (below) path = spec.work_dir() + "/" + path;
   const std::string directory = path.substr(0, path.rfind('/') + 1);
-  const bool waits = spec.dependencies_size() > 0 || spec.hold() || spec.begin_time() != 0;
-  const auto refuse = [&](const std::string& what, int error_number) {
-    return failure(option + " " + what + ": " + std::strerror(error_number), error_number);
-  };
-  if (directory.find('%') != std::string::npos || directory.find('\\') != std::string::npos) return {};
+  if (is_pattern(directory)) return {};
   struct stat status {};
-  if (::stat(directory.c_str(), &status) != 0) {
-    const int error_number = errno;
-    if (waits || (error_number != ENOENT && error_number != ENOTDIR)) return {};
-    if (below && error_number == ENOENT && ::stat(spec.work_dir().c_str(), &status) == 0) {
-      warnings.push_back(option + " " + directory + ": " + std::strerror(error_number) +
-                         "; unless it is made before the job starts, the job will fail");
-      return {};
-    }
-    return refuse(directory, error_number);
+  if (::stat(directory.c_str(), &status) != 0)
+    return check_missing(option, directory, errno, below, spec, warnings);
+  if (!S_ISDIR(status.st_mode)) return refuse(option, directory, ENOTDIR);
+  if (!is_pattern(path) && ::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return refuse(option, path, EISDIR);
+    return ::access(path.c_str(), W_OK) == 0 ? Status() : refuse(option, path, errno);
   }
-  if (!S_ISDIR(status.st_mode)) return refuse(directory, ENOTDIR);
-  if (path.find('%') == std::string::npos && path.find('\\') == std::string::npos &&
-      ::stat(path.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) return refuse(path, EISDIR);
-    if (::access(path.c_str(), W_OK) != 0) return refuse(path, errno);
-    return {};
-  }
-  if (::access(directory.c_str(), W_OK | X_OK) != 0) return refuse(directory, errno);
-  return {};
+  return ::access(directory.c_str(), W_OK | X_OK) == 0 ? Status() : refuse(option, directory, errno);
 }
 
 }  // namespace
