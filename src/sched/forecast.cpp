@@ -51,43 +51,11 @@ class Simulation {
         add(later_->entry, later_->request);
         later_.reset();
       }
-      PassOptions pass_options = options_.pass;
-      if (limits_) pass_options.gate = [&](std::uint32_t group) { return limits_->refuse(group, now); };
-      pass_options.max_starts = static_cast<std::uint32_t>(options_.max_starts - starts);
-      const PassResult result = run_pass(
-          machine_, queue_, running_, now, pass_options,
-          [&](EntryId entry, const Placement& placement, std::int64_t end) {
-            if (started_.insert(job_of(entry)).second)
-              expected_.push_back({entry, now, placement, after_unlimited_});
-            start_once(entry);
-            const bool believed = options_.believed_seconds && now + options_.believed_seconds(entry) < end;
-            if (believed) end = now + options_.believed_seconds(entry);
-            ends_.insert({end, ++next_key_});
-            if (!believed && options_.entry_unlimited && options_.entry_unlimited(entry))
-              unknown_ends_.insert(next_key_);
-            if (const auto group = limit_groups_.find(entry); group != limit_groups_.end())
-              limits_->started(next_key_, group->second, now);
-            return next_key_;
-          });
+      const PassResult result = run_one_pass(now, static_cast<std::uint32_t>(options_.max_starts - starts));
       starts += result.started;
       tests += result.tested;
-      const std::int64_t change =
-          machine_.holds() == nullptr ? kNever : machine_.holds()->next_change(now).value_or(kNever);
       if (starts >= options_.max_starts || (wanted && started_.contains(job_of(*wanted)))) break;
-      if (!later_ && (queue_.size() == 0 || (running_.size() == 0 && change == kNever))) break;
-      std::int64_t next = ends_.empty() ? kNever : ends_.begin()->time;
-      if (later_) next = std::min(next, later_->from);
-      if (change <= next && change != kNever) {
-        next = change;
-        machine_.hold_changed();
-      }
-      now = std::max(now + 1, next);
-      for (; !ends_.empty() && ends_.begin()->time <= now; ends_.erase(ends_.begin())) {
-        machine_.release(*running_.remove(ends_.begin()->key));
-        if (limits_) limits_->ended(ends_.begin()->key);
-        after_unlimited_ |= unknown_ends_.contains(ends_.begin()->key);
-      }
-      if (limits_) machine_.limits_changed();
+      if (!advance(now)) break;
     }
     return std::move(expected_);
   }
@@ -101,6 +69,52 @@ class Simulation {
   };
 
   EntryId job_of(EntryId entry) const { return entry >> options_.partition_bits; }
+
+  PassResult run_one_pass(std::int64_t now, std::uint32_t max_starts) {
+    PassOptions pass_options = options_.pass;
+    if (limits_) pass_options.gate = [&](std::uint32_t group) { return limits_->refuse(group, now); };
+    pass_options.max_starts = max_starts;
+    return run_pass(machine_, queue_, running_, now, pass_options,
+                    [&](EntryId entry, const Placement& placement, std::int64_t end) {
+                      return start(entry, placement, now, end);
+                    });
+  }
+
+  // Writes the start down, and when the run will end. Returns the run's key.
+  RunKey start(EntryId entry, const Placement& placement, std::int64_t now, std::int64_t end) {
+    if (started_.insert(job_of(entry)).second) expected_.push_back({entry, now, placement, after_unlimited_});
+    start_once(entry);
+    const bool believed = options_.believed_seconds && now + options_.believed_seconds(entry) < end;
+    if (believed) end = now + options_.believed_seconds(entry);
+    ends_.insert({end, ++next_key_});
+    if (!believed && options_.entry_unlimited && options_.entry_unlimited(entry))
+      unknown_ends_.insert(next_key_);
+    if (const auto group = limit_groups_.find(entry); group != limit_groups_.end())
+      limits_->started(next_key_, group->second, now);
+    return next_key_;
+  }
+
+  // On to the next moment when something changes; what has ended until then is released. False: nothing more
+  // will happen.
+  bool advance(std::int64_t& now) {
+    const std::int64_t change =
+        machine_.holds() == nullptr ? kNever : machine_.holds()->next_change(now).value_or(kNever);
+    if (!later_ && (queue_.size() == 0 || (running_.size() == 0 && change == kNever))) return false;
+    std::int64_t next = ends_.empty() ? kNever : ends_.begin()->time;
+    if (later_) next = std::min(next, later_->from);
+    if (change <= next && change != kNever) {
+      next = change;
+      machine_.hold_changed();
+    }
+    now = std::max(now + 1, next);
+    for (; !ends_.empty() && ends_.begin()->time <= now; ends_.erase(ends_.begin())) {
+      machine_.release(*running_.remove(ends_.begin()->key));
+      if (limits_) limits_->ended(ends_.begin()->key);
+      after_unlimited_ |= unknown_ends_.contains(ends_.begin()->key);
+    }
+    if (limits_) machine_.limits_changed();
+    return true;
+  }
 
   // What has started in one partition does not wait in the others.
   void start_once(EntryId entry) {

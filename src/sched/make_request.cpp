@@ -172,73 +172,105 @@ class Maker {
     return failure(problem, model::kInvalidNodeCount);
   }
 
+  // How many nodes it may get, and whether the user gave a range.
+  struct NodeCount {
+    std::uint32_t least = 1, most = 1;
+    bool is_range = false;
+  };
+
   Status nodes() {
-    auto named = static_cast<std::uint32_t>(request_.required.size());
-    std::uint64_t counted = 0;
+    std::uint64_t counted = 0;  // by --constraint
     for (const FeatureCount& one : request_.feature_counts) counted += one.nodes;
     if (counted > kMaxCount) return bad_node_count("--constraint counts too many nodes");
-    named = std::max(named, static_cast<std::uint32_t>(counted));
-    const std::uint32_t most_allowed =
-        unlimited(partition_.max_nodes()) ? kUnlimited : partition_.max_nodes();
-    const std::uint32_t job_gres = job_wide_gres();
-    std::uint32_t least = std::max(1u, named);
-    std::uint32_t most = least;
-    bool range = false;
+    const std::uint32_t named =
+        std::max(static_cast<std::uint32_t>(request_.required.size()), static_cast<std::uint32_t>(counted));
+    NodeCount count{std::max(1u, named), std::max(1u, named)};
     if (spec_.has_min_nodes()) {
-      if (spec_.min_nodes() == 0) return bad_node_count("--nodes=0: a job has at least one node");
-      least = spec_.min_nodes();
-      most = spec_.max_nodes() > 0 ? spec_.max_nodes() : least;
-      range = most > least;
-      if (most < least) return bad_node_count("--nodes: the most is below the least");
-      if (counted > most)
-        return failure("--constraint counts more nodes than --nodes allows", model::kNodeConfigUnavailable);
-      if (named > most) return bad_node_count("--nodelist names more nodes than --nodes allows");
-      least = std::max(least, named);
-    } else if (gres_.nodes) {
-      least = most = std::max(*gres_.nodes, named);
-    } else if (request_.tasks > 0) {
-      if (request_.tasks_per_node > 0) {
-        least = std::max(least, (request_.tasks + request_.tasks_per_node - 1) / request_.tasks_per_node);
-      }
-      most = request_.tasks;
-    } else if (job_gres > 0) {
-      most = job_gres;
+      if (auto done = nodes_given(named, counted, count); !done) return done;
+    } else {
+      nodes_implied(named, count);
     }
-    if (gres_.nodes && (*gres_.nodes < least || *gres_.nodes > most)) {
+    if (auto done = fit_gpus(count); !done) return done;
+    if (auto done = fit_tasks(named, count); !done) return done;
+    if (auto done = check_job_gres(count); !done) return done;
+    if (auto done = fit_partition(count); !done) return done;
+    request_.min_nodes = count.least;
+    request_.max_nodes = std::max(count.least, count.most);
+    request_.as_many_nodes =
+        (count.is_range || spec_.spread_job()) && !spec_.use_min_nodes() && request_.max_nodes > count.least;
+    request_.contiguous = spec_.contiguous() && request_.max_nodes > 1;
+    return {};
+  }
+
+  // --nodes
+  Status nodes_given(std::uint32_t named, std::uint64_t counted, NodeCount& count) const {
+    if (spec_.min_nodes() == 0) return bad_node_count("--nodes=0: a job has at least one node");
+    count.least = spec_.min_nodes();
+    count.most = spec_.max_nodes() > 0 ? spec_.max_nodes() : count.least;
+    count.is_range = count.most > count.least;
+    if (count.most < count.least) return bad_node_count("--nodes: the most is below the least");
+    if (counted > count.most)
+      return failure("--constraint counts more nodes than --nodes allows", model::kNodeConfigUnavailable);
+    if (named > count.most) return bad_node_count("--nodelist names more nodes than --nodes allows");
+    count.least = std::max(count.least, named);
+    return {};
+  }
+
+  // What GPUs and tasks ask for where --nodes says nothing.
+  void nodes_implied(std::uint32_t named, NodeCount& count) const {
+    if (gres_.nodes) {
+      count.least = count.most = std::max(*gres_.nodes, named);
+    } else if (request_.tasks > 0) {
+      if (request_.tasks_per_node > 0)
+        count.least =
+            std::max(count.least, (request_.tasks + request_.tasks_per_node - 1) / request_.tasks_per_node);
+      count.most = request_.tasks;
+    } else if (const std::uint32_t job_gres = job_wide_gres(); job_gres > 0) {
+      count.most = job_gres;
+    }
+  }
+
+  Status fit_gpus(NodeCount& count) const {
+    if (!gres_.nodes) return {};
+    if (*gres_.nodes < count.least || *gres_.nodes > count.most)
       return bad_node_count("--gpus and the GPUs for each node make " + std::to_string(*gres_.nodes) +
                             " nodes, which --nodes or --nodelist does not allow");
-    }
-    if (gres_.nodes) least = most = *gres_.nodes;
-    if (request_.tasks > 0) {
-      if (request_.tasks < named) {
-        return failure(
-            "--ntasks=" + std::to_string(request_.tasks) + " leaves nodes that are asked for without a task",
-            model::kBadTaskCount);
-      }
-      least = std::min(least, request_.tasks);  // as sbatch does, with a warning
-      most = std::min(most, request_.tasks);
-    }
-    if (job_gres > 0 && job_gres < least) {
-      return failure("--gpus=" + std::to_string(job_gres) + " does not give each of " +
-                         std::to_string(least) + " nodes one",
-                     model::kInvalidGres);
-    }
-    if (least > most_allowed) {
-      return bad_node_count("--nodes=" + std::to_string(least) + ": partition " + partition_.name() +
+    count.least = count.most = *gres_.nodes;
+    return {};
+  }
+
+  Status fit_tasks(std::uint32_t named, NodeCount& count) const {
+    if (request_.tasks == 0) return {};
+    if (request_.tasks < named)
+      return failure(
+          "--ntasks=" + std::to_string(request_.tasks) + " leaves nodes that are asked for without a task",
+          model::kBadTaskCount);
+    count.least = std::min(count.least, request_.tasks);  // as sbatch does, with a warning
+    count.most = std::min(count.most, request_.tasks);
+    return {};
+  }
+
+  Status check_job_gres(const NodeCount& count) const {
+    const std::uint32_t job_gres = job_wide_gres();
+    if (job_gres == 0 || job_gres >= count.least) return {};
+    return failure("--gpus=" + std::to_string(job_gres) + " does not give each of " +
+                       std::to_string(count.least) + " nodes one",
+                   model::kInvalidGres);
+  }
+
+  Status fit_partition(NodeCount& count) const {
+    const std::uint32_t most_allowed =
+        unlimited(partition_.max_nodes()) ? kUnlimited : partition_.max_nodes();
+    if (count.least > most_allowed)
+      return bad_node_count("--nodes=" + std::to_string(count.least) + ": partition " + partition_.name() +
                             " allows at most " + std::to_string(most_allowed));
-    }
-    if (most < partition_.min_nodes()) {
-      return bad_node_count("--nodes=" + std::to_string(most) + ": partition " + partition_.name() +
+    if (count.most < partition_.min_nodes())
+      return bad_node_count("--nodes=" + std::to_string(count.most) + ": partition " + partition_.name() +
                             " wants at least " + std::to_string(partition_.min_nodes()));
-    }
-    least = std::max(least, partition_.min_nodes());
+    count.least = std::max(count.least, partition_.min_nodes());
     // No more than there are, so that requests that differ only beyond that are of one class.
-    most = std::min(most, std::max(layout_.partitions()[request_.partition].size, least));
-    request_.min_nodes = least;
-    request_.max_nodes = std::max(least, std::min(most, most_allowed));
-    request_.as_many_nodes =
-        (range || spec_.spread_job()) && !spec_.use_min_nodes() && request_.max_nodes > least;
-    request_.contiguous = spec_.contiguous() && request_.max_nodes > 1;
+    const std::uint32_t there_are = layout_.partitions()[request_.partition].size;
+    count.most = std::min({count.most, std::max(there_are, count.least), most_allowed});
     return {};
   }
 

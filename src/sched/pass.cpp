@@ -258,9 +258,7 @@ class Pass {
         return std::nullopt;
       }
       reserve_for_blocked();
-      if (!planner_ || (placement->parts.empty() ? planner_->caps().allow(*placement, now_, end)
-                                                 : planner_->caps().allow(merged(*placement), now_, end)))
-        return Start{std::move(*placement), end};
+      if (caps_allow(*placement, end)) return Start{std::move(*placement), end};
       turn.capped = true;
     }
     reserve_for_blocked();
@@ -273,6 +271,13 @@ class Pass {
     if (request.time_min_minutes > 0) return find_shorter(request, end);
     if (shuts_) shut(class_id, false);
     return std::nullopt;
+  }
+
+  // Without a planner nothing is reserved.
+  bool caps_allow(const Placement& placement, std::int64_t end) const {
+    if (!planner_) return true;
+    if (placement.parts.empty()) return planner_->caps().allow(placement, now_, end);
+    return planner_->caps().allow(merged(placement), now_, end);
   }
 
   void shut(ClassId class_id, bool blocked) {

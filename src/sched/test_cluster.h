@@ -1,6 +1,7 @@
 // Small random clusters and requests for the tests of this room. All randomness comes from a seed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -85,16 +86,7 @@ inline Machine random_machine(Random& random, std::uint32_t most_nodes, bool two
   return Machine::build(records, partitions).value();
 }
 
-// Any shape that make_request() could give. Never tasks, job-wide GRES and a bound on nodes all at once where
-// `exact_only`: there the Placer may miss a place.
-inline Request random_request(Random& random, const Machine& machine, bool exact_only = true) {
-  const MachineLayout& layout = machine.layout();
-  Request request;
-  request.partition = random.up_to(static_cast<std::uint32_t>(layout.partitions().size() - 1));
-  request.time_limit_minutes = random.between(1, 20);
-  request.cpus_per_task = random.between(1, 3);
-  if (random.one_in(4)) request.min_cpus_per_node = random.between(1, 4);
-  const auto nodes = static_cast<std::uint32_t>(layout.nodes().size());
+inline void draw_nodes_and_tasks(Random& random, std::uint32_t nodes, Request& request) {
   request.min_nodes = random.one_in(2) ? 1 : random.between(1, nodes);
   request.max_nodes = random.between(request.min_nodes, nodes);
   if (random.one_in(2)) request.max_nodes = request.min_nodes;
@@ -107,6 +99,9 @@ inline Request random_request(Random& random, const Machine& machine, bool exact
   }
   if (random.one_in(6)) request.tasks_per_socket = random.between(1, 2);
   request.as_many_nodes = request.max_nodes > request.min_nodes && random.one_in(3);
+}
+
+inline void draw_memory(Random& random, Request& request) {
   switch (random.up_to(5)) {
     case 0:
       request.memory = MemoryDemand::kPerNode;
@@ -123,31 +118,45 @@ inline Request random_request(Random& random, const Machine& machine, bool exact
     default:
       break;
   }
-  if (request.memory != MemoryDemand::kNone && request.memory != MemoryDemand::kWholeNode) {
+  if (request.memory != MemoryDemand::kNone && request.memory != MemoryDemand::kWholeNode)
     request.memory_mib = random.between(1, 300);
-  }
-  const auto gpu = layout.gpu_name();
-  if (gpu && random.one_in(2)) {
-    const bool may_be_job_wide = !(exact_only && request.tasks > 0);
-    if (may_be_job_wide && random.one_in(3)) {
-      GresDemand demand{*gpu, kAnyKind, 0, 0, random.between(request.min_nodes, request.min_nodes + 2)};
-      if (random.one_in(2)) demand.kind = layout.find_gres_kind(*gpu, "a").value_or(kAnyKind);
-      request.gres.push_back(demand);
-    } else {
-      for (const char* type : {"a", "b"}) {
-        const auto kind = layout.find_gres_kind(*gpu, type);
-        if (!kind || !random.one_in(3)) continue;
-        const bool per_task = random.one_in(2);
-        request.gres.push_back({*gpu, *kind, per_task ? 0u : 1u, per_task ? 1u : 0u, 0});
-      }
-      if (request.gres.size() == 2 && request.gres[0].kind > request.gres[1].kind) {
-        std::swap(request.gres[0], request.gres[1]);
-      }
-      if (request.gres.empty() || random.one_in(3))
-        request.gres.push_back({*gpu, kAnyKind, random.between(1, 2), 0, 0});
+}
+
+inline void draw_gpus(Random& random, const MachineLayout& layout, GresNameId gpu, bool may_be_job_wide,
+                      Request& request) {
+  if (may_be_job_wide && random.one_in(3)) {
+    GresDemand demand{gpu, kAnyKind, 0, 0, random.between(request.min_nodes, request.min_nodes + 2)};
+    if (random.one_in(2)) demand.kind = layout.find_gres_kind(gpu, "a").value_or(kAnyKind);
+    request.gres.push_back(demand);
+  } else {
+    for (const char* type : {"a", "b"}) {
+      const auto kind = layout.find_gres_kind(gpu, type);
+      if (!kind || !random.one_in(3)) continue;
+      const bool per_task = random.one_in(2);
+      request.gres.push_back({gpu, *kind, per_task ? 0u : 1u, per_task ? 1u : 0u, 0});
     }
-    if (random.one_in(4)) request.cpus_per_gpu = random.between(1, 3);
+    if (request.gres.size() == 2 && request.gres[0].kind > request.gres[1].kind)
+      std::swap(request.gres[0], request.gres[1]);
+    if (request.gres.empty() || random.one_in(3))
+      request.gres.push_back({gpu, kAnyKind, random.between(1, 2), 0, 0});
   }
+  if (random.one_in(4)) request.cpus_per_gpu = random.between(1, 3);
+}
+
+// Any shape that make_request() could give. Never tasks, job-wide GRES and a bound on nodes all at once where
+// `exact_only`: there the Placer may miss a place.
+inline Request random_request(Random& random, const Machine& machine, bool exact_only = true) {
+  const MachineLayout& layout = machine.layout();
+  Request request;
+  request.partition = random.up_to(static_cast<std::uint32_t>(layout.partitions().size() - 1));
+  request.time_limit_minutes = random.between(1, 20);
+  request.cpus_per_task = random.between(1, 3);
+  if (random.one_in(4)) request.min_cpus_per_node = random.between(1, 4);
+  const auto nodes = static_cast<std::uint32_t>(layout.nodes().size());
+  draw_nodes_and_tasks(random, nodes, request);
+  draw_memory(random, request);
+  const auto gpu = layout.gpu_name();
+  if (gpu && random.one_in(2)) draw_gpus(random, layout, *gpu, !(exact_only && request.tasks > 0), request);
   for (const char* name : {"fast", "big"}) {
     const auto feature = layout.find_feature(name);
     if (feature && random.one_in(6)) request.any_of.push_back({*feature});
