@@ -17,9 +17,9 @@ namespace {
 constexpr submit::Command kSubmitting[] = {submit::Command::kSbatch, submit::Command::kSalloc,
                                            submit::Command::kSrun};
 constexpr const options::Command& (*kLooking[])() = {
-    sacct_command,   sattach_command, sbcast_command,  scancel_command, sdiag_command,
-    sgather_command, sinfo_command,   sprio_command,   squeue_command,  sreport_command,
-    sshare_command,  sstat_command,   strigger_command};
+    sacct_command,    sacctmgr_command, sattach_command, sbcast_command, scancel_command,
+    scontrol_command, sdiag_command,    sgather_command, sinfo_command,  sprio_command,
+    squeue_command,   sreport_command,  sshare_command,  sstat_command,  strigger_command};
 
 }  // namespace
 

@@ -9,9 +9,11 @@
 namespace minke::cli {
 
 const options::Command& sacct_command();
+const options::Command& sacctmgr_command();
 const options::Command& sattach_command();
 const options::Command& sbcast_command();
 const options::Command& scancel_command();
+const options::Command& scontrol_command();
 const options::Command& sdiag_command();
 const options::Command& sgather_command();
 const options::Command& sinfo_command();

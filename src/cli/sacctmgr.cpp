@@ -2,54 +2,31 @@
 //
 // The command works on a copy of the accounts that the daemon sends it, puts the change together, shows it,
 // asks, and sends it back as a whole: the daemon makes all of it, or nothing (accounts/account_book.h).
-#include <getopt.h>
-
 #include <cstdio>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
+#include "cli/described_commands.h"
+#include "cli/document_output.h"
+#include "cli/read_command.h"
 #include "cli/sacctmgr/change.h"
 #include "cli/sacctmgr/dump.h"
 #include "cli/sacctmgr/session.h"
 #include "cli/sacctmgr/show.h"
 #include "cli/sacctmgr/words.h"
-#include "cli/version_line.h"
 #include "text/number.h"
 #include "view/output.h"
 
 namespace minke::cli {
 namespace {
 
-constexpr option kLongOptions[] = {{"associations", no_argument, nullptr, 's'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {"json", optional_argument, nullptr, kJsonOption},
-                                   {"yaml", optional_argument, nullptr, kYamlOption},
-                                   {"immediate", no_argument, nullptr, 'i'},
-                                   {"noheader", no_argument, nullptr, 'n'},
-                                   {"oneliner", no_argument, nullptr, 'o'},
-                                   {"parsable", no_argument, nullptr, 'p'},
-                                   {"parsable2", no_argument, nullptr, 'P'},
-                                   {"quiet", no_argument, nullptr, 'Q'},
-                                   {"readonly", no_argument, nullptr, 'r'},
-                                   {"usage", no_argument, nullptr, 'h'},
-                                   {"verbose", no_argument, nullptr, 'v'},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {nullptr, 0, nullptr, 0}};
+using options::Given;
+using enum options::ArgumentKind;
 
-constexpr const char* kHelp =
-    "Usage: sacctmgr [<OPTION>] [<COMMAND>]\n"
-    "    Valid <OPTION> values are:\n"
-    "     -h or --help: equivalent to \"help\" command\n"
-    "     -i or --immediate: commit changes immediately\n"
-    "     --json[=data_parser], --yaml[=data_parser]: list accounts, associations, qos, tres and users as "
-    "that\n"
-    "     -n or --noheader: no header will be added to the beginning of output\n"
-    "     -p or --parsable: output will be '|' delimited with a '|' at the end\n"
-    "     -P or --parsable2: output will be '|' delimited without a '|' at the end\n"
-    "     -Q or --quiet: print no messages other than error messages\n"
-    "     -r or --readonly: no change can be made\n"
-    "     -s or --associations: show or list with associations\n"
-    "     -V or --version: equivalent to \"version\" command\n\n"
+constexpr std::string_view kCommands =
     "    Valid <COMMAND> values are:\n"
     "     add <ENTITY> <SPECS>\n"
     "     delete <ENTITY> where <SPECS>\n"
@@ -117,66 +94,150 @@ int change(AccountingSession& session, std::string_view command, std::span<char*
   return 1;
 }
 
-}  // namespace
-
-int sacctmgr_main(int argc, char** argv) {
+// What was asked for by options.
+struct Arguments {
   AccountingOptions options;
   ShowStyle style;
-  style.origin = view::document_origin(argc, argv);
-  optind = 0;
-  for (int letter; (letter = getopt_long(argc, argv, "hinopPQrsvV", kLongOptions, nullptr)) != -1;) {
-    if (letter == 'i') options.immediate = true;
-    if (letter == 'Q') options.quiet = true;
-    if (letter == 'r') options.read_only = true;
-    if (letter == 'n') style.no_header = true;
-    if (letter == 'p') style.layout = view::PrintLayout::kParsable;
-    if (letter == 'P') style.layout = view::PrintLayout::kParsable2;
-    if (letter == 's') style.with_associations = true;
-    if (letter == 'V') return view::write_out(kVersionLine), 0;
-    if (letter == 'h') return view::write_out(kHelp), 0;
-    if (letter == '?') return 1;
-    if (letter == kJsonOption || letter == kYamlOption) {
-      if (const auto ended = read_document_option("sacctmgr", letter, optarg, style.document)) return *ended;
-    }
-  }
-  if (optind == argc) {
+};
+
+template <auto kMember>
+constexpr auto option_flag = options::flag<&Arguments::options, kMember>;
+template <auto kMember>
+constexpr auto style_flag = options::flag<&Arguments::style, kMember>;
+
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"associations", 's', kNone, "", "show or list with associations"},
+     style_flag<&ShowStyle::with_associations>},
+    {{"help", 'h', kNone, "", "equivalent to \"help\" command"}, show_help<Arguments>},
+    {{"json", '\0', kOptional, "data_parser", "list accounts, associations, qos, tres and users as JSON"},
+     document<&Arguments::style, &ShowStyle::document>},
+    {{"yaml", '\0', kOptional, "data_parser", "list accounts, associations, qos, tres and users as YAML"},
+     document<&Arguments::style, &ShowStyle::document>},
+    {{"immediate", 'i', kNone, "", "commit changes immediately"}, option_flag<&AccountingOptions::immediate>},
+    {{"noheader", 'n', kNone, "", "no header will be added to the beginning of output"},
+     style_flag<&ShowStyle::no_header>},
+    {{"oneliner", 'o', kNone}, options::ignored<Arguments>},
+    {{"parsable", 'p', kNone, "", "output will be '|' delimited with a '|' at the end"},
+     options::set_to<view::PrintLayout::kParsable, &Arguments::style, &ShowStyle::layout>},
+    {{"parsable2", 'P', kNone, "", "output will be '|' delimited without a '|' at the end"},
+     options::set_to<view::PrintLayout::kParsable2, &Arguments::style, &ShowStyle::layout>},
+    {{"quiet", 'Q', kNone, "", "print no messages other than error messages"},
+     option_flag<&AccountingOptions::quiet>},
+    {{"readonly", 'r', kNone, "", "no change can be made"}, option_flag<&AccountingOptions::read_only>},
+    {{"usage", '\0', kNone, "", "the same as --help"}, show_help<Arguments>},
+    {{"verbose", 'v', kNone}, options::ignored<Arguments>},
+    {{"version", 'V', kNone, "", "equivalent to \"version\" command"}, show_version<Arguments>},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable =
+      new options::Table<Arguments>({.name = "sacctmgr",
+                                     .purpose = "accounts, users, associations and QOS: to see and to change",
+                                     .operands = "[<COMMAND>]",
+                                     .operand_values = "add delete dump list load modify show",
+                                     .commands = kCommands,
+                                     .hints_at_help = false},
+                                    kRows);
+  return *kTable;
+}
+
+using Rest = std::span<char* const>;
+
+int help(const Arguments&, Rest) {
+  view::write_out(options::help_text(table().command));
+  return 0;
+}
+
+int version(const Arguments&, Rest) {
+  return *show_version();
+}
+
+// What only a slurmdbd of its own has.
+int archive(const Arguments&, Rest) {
+  view::print_error("sacctmgr", "nothing is archived here: minke accounting export and purge do its work");
+  return 1;
+}
+int of_slurmdbd(const Arguments&, Rest) {
+  view::print_error(
+      "sacctmgr",
+      "there is no slurmdbd here: the daemon keeps the accounts; scontrol ping and sdiag tell of it");
+  return 1;
+}
+
+int show(AccountingSession& session, const ShowStyle& style, Rest rest) {
+  return show_entity(session, rest.empty() ? "" : rest.front(), rest.empty() ? rest : rest.subspan(1), style);
+}
+int dump(AccountingSession& session, const ShowStyle&, Rest rest) {
+  return dump_accounts(session, rest);
+}
+int load(AccountingSession& session, const ShowStyle&, Rest rest) {
+  return load_accounts(session, rest);
+}
+int add(AccountingSession& session, const ShowStyle&, Rest rest) {
+  return change(session, "add", rest);
+}
+int modify(AccountingSession& session, const ShowStyle&, Rest rest) {
+  return change(session, "modify", rest);
+}
+int remove(AccountingSession& session, const ShowStyle&, Rest rest) {
+  return change(session, "delete", rest);
+}
+
+// A verb that works on the accounts.
+template <int (*kRun)(AccountingSession&, const ShowStyle&, Rest)>
+int in_session(const Arguments& arguments, Rest rest) {
+  auto session = AccountingSession::open(arguments.options);
+  if (!session) return view::print_error("sacctmgr", session.error().message), 1;
+  return kRun(*session, arguments.style, rest);
+}
+
+// The first that the word shortens, to no fewer letters than `shortest`.
+struct Verb {
+  std::string_view name;
+  size_t shortest;
+  int (*run)(const Arguments&, Rest);
+};
+constexpr Verb kVerbs[] = {{"help", 1, help},
+                           {"version", 4, version},
+                           {"archive", 1, archive},
+                           {"clear", 2, of_slurmdbd},
+                           {"shutdown", 4, of_slurmdbd},
+                           {"reconfigure", 3, of_slurmdbd},
+                           {"list", 3, in_session<show>},
+                           {"show", 3, in_session<show>},
+                           {"dump", 2, in_session<dump>},
+                           {"load", 2, in_session<load>},
+                           {"add", 3, in_session<add>},
+                           {"create", 1, in_session<add>},
+                           {"modify", 1, in_session<modify>},
+                           {"delete", 2, in_session<remove>},
+                           {"remove", 3, in_session<remove>}};
+
+}  // namespace
+
+const options::Command& sacctmgr_command() {
+  return table().command;
+}
+
+int sacctmgr_main(int argc, char** argv) {
+  Arguments arguments;
+  arguments.style.origin = view::document_origin(argc, argv);
+  CommandRead read = read_command(table(), argc, argv, arguments);
+  if (read.status) return *read.status;
+  if (read.operands.empty()) {
     view::print_error("sacctmgr", "a command is missing: sacctmgr --help lists them");
     return 1;
   }
-  const std::string_view command = argv[optind++];
-  const std::span<char* const> rest(argv + optind, static_cast<size_t>(argc - optind));
-  const auto is = [&](std::string_view name, size_t shortest) {
-    return command.size() >= shortest && text::starts_with_ignoring_case(name, command);
-  };
-  if (is("help", 1)) return view::write_out(kHelp), 0;
-  if (is("version", 4)) return view::write_out(kVersionLine), 0;
-  const bool show = is("list", 3) || is("show", 3);
-  const bool add = is("add", 3) || is("create", 1), remove = is("delete", 2) || is("remove", 3),
-             modify = is("modify", 1);
-  const bool dump = is("dump", 2), load = is("load", 2);
-  // What only a slurmdbd of its own has.
-  if (is("archive", 1)) {
-    view::print_error("sacctmgr", "nothing is archived here: minke accounting export and purge do its work");
-    return 1;
+  std::vector<char*> words;
+  for (std::string& operand : read.operands) words.push_back(operand.data());
+  const std::string& given = read.operands.front();
+  for (const Verb& verb : kVerbs) {
+    if (given.size() >= verb.shortest && text::starts_with_ignoring_case(verb.name, given))
+      return verb.run(arguments, Rest(words).subspan(1));
   }
-  if (is("clear", 2) || is("shutdown", 4) || is("reconfigure", 3)) {
-    view::print_error(
-        "sacctmgr",
-        "there is no slurmdbd here: the daemon keeps the accounts; scontrol ping and sdiag tell of it");
-    return 1;
-  }
-  if (!show && !add && !remove && !modify && !dump && !load) {
-    std::fprintf(stderr, "invalid keyword: %s\n", argv[optind - 1]);
-    return 1;
-  }
-  auto session = AccountingSession::open(options);
-  if (!session) return view::print_error("sacctmgr", session.error().message), 1;
-  if (show)
-    return show_entity(*session, rest.empty() ? "" : rest.front(), rest.empty() ? rest : rest.subspan(1),
-                       style);
-  if (dump) return dump_accounts(*session, rest);
-  if (load) return load_accounts(*session, rest);
-  return change(*session, add ? "add" : modify ? "modify" : "delete", rest);
+  std::fprintf(stderr, "invalid keyword: %s\n", given.c_str());
+  return 1;
 }
 
 }  // namespace minke::cli

@@ -1,36 +1,27 @@
 // scontrol: shows and changes jobs, nodes and partitions. One command from the command line, or many from
 // stdin.
-#include <getopt.h>
-
-#include <cstdio>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/described_commands.h"
+#include "cli/document_output.h"
+#include "cli/read_command.h"
 #include "cli/scontrol/commands.h"
 #include "cli/scontrol/document.h"
-#include "cli/version_line.h"
 #include "text/number.h"
 #include "view/output.h"
 
 namespace minke::cli {
 namespace {
 
-constexpr const char* kHelp =
-    "scontrol [<OPTION>] [<COMMAND>]\n"
-    "    Valid <OPTION> values are:\n"
-    "     -a, --all      Equivalent to \"all\" command\n"
-    "     -d, --details  Equivalent to \"details\" command\n"
-    "     -h, --help     Equivalent to \"help\" command\n"
-    "     --hide         Equivalent to \"hide\" command\n"
-    "     -o, --oneliner Equivalent to \"oneliner\" command\n"
-    "     --json, --yaml  Jobs, nodes and partitions as JSON or YAML (show)\n"
-    "     -Q, --quiet    Equivalent to \"quiet\" command\n"
-    "     -v, --verbose  Equivalent to \"verbose\" command\n"
-    "     -V, --version  Equivalent to \"version\" command\n"
-    "\n"
+using options::Given;
+using enum options::ArgumentKind;
+
+constexpr std::string_view kCommands =
     "  <COMMAND> may be omitted: then scontrol reads commands from its input, until \"exit\".\n"
     "\n"
     "    Valid <COMMAND> values are:\n"
@@ -49,27 +40,6 @@ constexpr const char* kHelp =
     "\n"
     "  <ENTITY> may be \"config\", \"daemons\", \"hostlist\", \"hostlistsorted\", \"hostnames\", \"job\",\n"
     "       \"licenses\", \"node\", \"partition\", \"reservation\" or \"step\"\n";
-
-enum LongOption { kHide = 256, kIgnored };
-
-constexpr option kLongOptions[] = {{"all", no_argument, nullptr, 'a'},
-                                   {"cluster", required_argument, nullptr, 'M'},
-                                   {"clusters", required_argument, nullptr, 'M'},
-                                   {"details", no_argument, nullptr, 'd'},
-                                   {"federation", no_argument, nullptr, kIgnored},
-                                   {"future", no_argument, nullptr, 'F'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {"hide", no_argument, nullptr, kHide},
-                                   {"json", optional_argument, nullptr, kJsonOption},
-                                   {"local", no_argument, nullptr, kIgnored},
-                                   {"oneliner", no_argument, nullptr, 'o'},
-                                   {"quiet", no_argument, nullptr, 'Q'},
-                                   {"sibling", no_argument, nullptr, kIgnored},
-                                   {"uid", required_argument, nullptr, 'u'},
-                                   {"verbose", no_argument, nullptr, 'v'},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {"yaml", optional_argument, nullptr, kYamlOption},
-                                   {nullptr, 0, nullptr, 0}};
 
 // Words of a line of input: separated by white space, with quotes around what holds some.
 std::vector<std::string> split_words(const std::string& line) {
@@ -116,56 +86,90 @@ int read_commands(Scontrol& scontrol) {
   return status;
 }
 
+struct Arguments {
+  Scontrol scontrol;
+  std::optional<view::DocumentFormat> document;
+};
+
+std::optional<int> details(Arguments& arguments, const Given&) {
+  arguments.scontrol.options().details = true;
+  return std::nullopt;
+}
+
+std::optional<int> one_line(Arguments& arguments, const Given&) {
+  arguments.scontrol.options().one_line = true;
+  return std::nullopt;
+}
+
+std::optional<int> quiet(Arguments& arguments, const Given&) {
+  arguments.scontrol.set_quiet(true);
+  return std::nullopt;
+}
+
+std::optional<int> verbose(Arguments& arguments, const Given&) {
+  arguments.scontrol.set_verbose();
+  return std::nullopt;
+}
+
+constexpr auto kIgnored = &options::ignored<Arguments>;  // of several clusters, of hidden partitions
+
+// Columns: see options::Option.
+constexpr options::Row<Arguments> kRows[] = {
+    {{"all", 'a', kNone, "", "equivalent to \"all\" command"}, kIgnored},
+    {{"cluster", '\0', kRequired}, kIgnored},
+    {{"clusters", 'M', kRequired}, kIgnored},
+    {{"details", 'd', kNone, "", "equivalent to \"details\" command"}, details},
+    {{"federation", '\0', kNone}, kIgnored},
+    {{"future", 'F', kNone}, options::ignored<Arguments, 1>},
+    {{"help", 'h', kNone, "", "equivalent to \"help\" command"}, show_help<Arguments>},
+    {{"hide", '\0', kNone, "", "equivalent to \"hide\" command"}, kIgnored},
+    {{"json", '\0', kOptional, "data_parser", "jobs, nodes and partitions as JSON (show)"},
+     document<&Arguments::document>},
+    {{"local", '\0', kNone}, kIgnored},
+    {{"oneliner", 'o', kNone, "", "equivalent to \"oneliner\" command"}, one_line},
+    {{"quiet", 'Q', kNone, "", "equivalent to \"quiet\" command"}, quiet},
+    {{"sibling", '\0', kNone}, kIgnored},
+    {{"uid", 'u', kRequired}, kIgnored},
+    {{"verbose", 'v', kNone, "", "equivalent to \"verbose\" command"}, verbose},
+    {{"version", 'V', kNone, "", "equivalent to \"version\" command"}, show_version<Arguments>},
+    {{"yaml", '\0', kOptional, "data_parser", "jobs, nodes and partitions as YAML (show)"},
+     document<&Arguments::document>},
+};
+
+const options::Table<Arguments>& table() {
+  static const auto* const kTable = new options::Table<Arguments>(
+      {.name = "scontrol",
+       .purpose = "shows and changes jobs, nodes and partitions",
+       .operands = "[<COMMAND>]",
+       .operand_values =
+           "cancel_reboot create delete hold ping reboot reconfigure release requeue requeuehold "
+           "resume show suspend top uhold update wait_job write",
+       .commands = kCommands},
+      kRows);
+  return *kTable;
+}
+
 }  // namespace
 
+const options::Command& scontrol_command() {
+  return table().command;
+}
+
 int scontrol_main(int argc, char** argv) {
-  Scontrol scontrol;
+  Arguments arguments;
   const view::DocumentOrigin origin = view::document_origin(argc, argv);
-  std::optional<view::DocumentFormat> document;
-  optind = 0;
-  int letter;
-  while ((letter = getopt_long(argc, argv, "adFhM:oQu:vV", kLongOptions, nullptr)) != -1) {
-    switch (letter) {
-      case 'd':
-        scontrol.options().details = true;
-        break;
-      case 'h':
-        view::write_out(kHelp);
-        return 0;
-      case 'o':
-        scontrol.options().one_line = true;
-        break;
-      case 'Q':
-        scontrol.set_quiet(true);
-        break;
-      case kJsonOption:
-      case kYamlOption:
-        if (auto ended = read_document_option("scontrol", letter, optarg, document)) return *ended;
-        break;
-      case 'v':
-        scontrol.set_verbose();
-        break;
-      case 'V':
-        view::write_out(kVersionLine);
-        return 0;
-      case '?':
-        std::fputs("Try \"scontrol --help\" for more information\n", stderr);
-        return 1;
-      default:
-        break;  // of several clusters, of hidden partitions: there are none
-    }
-  }
-  std::vector<std::string> words(argv + optind, argv + argc);
-  if (words.empty()) return read_commands(scontrol);
-  if (text::equals_ignoring_case(words[0], "help")) {
-    view::write_out(kHelp);
-    return 0;
-  }
+  const CommandRead read = read_command(table(), argc, argv, arguments);
+  if (read.status) return *read.status;
+  const std::vector<std::string>& words = read.operands;
+  if (words.empty()) return read_commands(arguments.scontrol);
+  if (text::equals_ignoring_case(words[0], "help"))
+    return view::write_out(options::help_text(table().command)), 0;
+  const std::optional<view::DocumentFormat>& document = arguments.document;
   if (document && text::starts_with_ignoring_case("show", words[0]) && words[0].size() >= 3)
     return show_document(words, *document, origin);
   if (document && text::starts_with_ignoring_case("ping", words[0]) && words[0].size() >= 3)
     return ping_document(*document, origin);
-  return scontrol.run(words);
+  return arguments.scontrol.run(words);
 }
 
 }  // namespace minke::cli
