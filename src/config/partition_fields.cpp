@@ -1,7 +1,6 @@
 #include "config/partition_fields.h"
 
 #include <algorithm>
-#include <set>
 
 #include "accounts/tres_weights.h"
 #include "api/field.pb.h"
@@ -25,26 +24,11 @@ tl::unexpected<Error> invalid(const api::Field& field) {
   return failure("Invalid input " + field.name() + "=" + field.value(), kInvalidTres);
 }
 
-Result<bool> yes_or_no(const api::Field& field) {
-  if (text::is(field.value(), "YES")) return true;
-  if (text::is(field.value(), "NO")) return false;
-  return invalid(field);
-}
-
 Result<uint32_t> count(const api::Field& field) {
   if (text::is(field.value(), "UNLIMITED") || text::is(field.value(), "INFINITE")) return kNoBound;
   const auto value = text::parse_unsigned(field.value(), 0xfffffffe);
   if (!value) return invalid(field);
   return static_cast<uint32_t>(*value);
-}
-
-// ALL, or nothing, is everybody.
-void set_list(google::protobuf::RepeatedPtrField<std::string>* list, std::string_view value) {
-  list->Clear();
-  if (text::is(value, "ALL")) return;
-  for (const std::string_view word : text::split(value, ',')) {
-    if (!word.empty()) *list->Add() = word;
-  }
 }
 
 Status set_nodes(PartitionRecord& partition, const std::string& value, const std::vector<NodeRecord>& nodes) {
@@ -64,152 +48,180 @@ Status set_nodes(PartitionRecord& partition, const std::string& value, const std
   return {};
 }
 
-bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+// A function for each kind of value. It takes the record's setter as its argument, so that the table below
+// has one row for each field.
+using Setter = Status (*)(PartitionRecord&, const api::Field&);
+
+template <void (PartitionRecord::*kSet)(bool)>
+Status set_flag(PartitionRecord& partition, const api::Field& field) {
+  if (!text::is(field.value(), "YES") && !text::is(field.value(), "NO")) return invalid(field);
+  (partition.*kSet)(text::is(field.value(), "YES"));
+  return {};
 }
 
-template <typename Set>
-Status set_flag(const api::Field& field, Set set) {
-  const auto value = yes_or_no(field);
-  if (!value) return failure(value.error());
-  set(*value);
-  return {};
-}
-template <typename Set>
-Status set_count(const api::Field& field, Set set) {
+template <void (PartitionRecord::*kSet)(uint32_t)>
+Status set_count(PartitionRecord& partition, const api::Field& field) {
   const auto value = count(field);
   if (!value) return failure(value.error());
-  set(*value);
+  (partition.*kSet)(*value);
   return {};
 }
-template <typename Set>
-Status set_minutes(const api::Field& field, Set set) {
-  const auto value = text::parse_minutes(field.value());
+
+template <uint32_t kMost, void (PartitionRecord::*... kSet)(uint32_t)>
+Status set_number(PartitionRecord& partition, const api::Field& field) {
+  const auto value = text::parse_unsigned(field.value(), kMost);
   if (!value) return invalid(field);
-  set(*value);
+  ((partition.*kSet)(static_cast<uint32_t>(*value)), ...);
   return {};
 }
+
+// ALL, or nothing, is everybody.
+template <google::protobuf::RepeatedPtrField<std::string>* (PartitionRecord::*kList)()>
+Status set_list(PartitionRecord& partition, const api::Field& field) {
+  auto& list = *(partition.*kList)();
+  list.Clear();
+  if (text::is(field.value(), "ALL")) return {};
+  for (const std::string_view word : text::split(field.value(), ',')) {
+    if (!word.empty()) *list.Add() = word;
+  }
+  return {};
+}
+
+// Of a bound by CPU and one by node at most one is set.
+template <void (PartitionRecord::*kSet)(uint64_t), void (PartitionRecord::*... kClear)()>
+Status set_memory(PartitionRecord& partition, const api::Field& field) {
+  const bool unlimited = text::is(field.value(), "UNLIMITED");
+  const auto mib = unlimited ? uint64_t{0} : text::parse_mib(field.value());
+  if (!mib) return invalid(field);
+  ((partition.*kClear)(), ...);
+  if (*mib != 0) (partition.*kSet)(*mib);
+  return {};
+}
+
+Status set_state(PartitionRecord& partition, const api::Field& field) {
+  const std::string state = text::upper_case(field.value());
+  if (state != "UP" && state != "DOWN" && state != "DRAIN" && state != "INACTIVE") return invalid(field);
+  partition.set_state(state);
+  return {};
+}
+
+Status set_max_time(PartitionRecord& partition, const api::Field& field) {
+  const auto minutes = text::parse_minutes(field.value());
+  if (!minutes) return invalid(field);
+  partition.set_max_time_minutes(*minutes == 0 ? kNoBound : *minutes);
+  return {};
+}
+
+Status set_default_time(PartitionRecord& partition, const api::Field& field) {
+  if (text::is(field.value(), "NONE")) {
+    partition.clear_default_time_minutes();
+    return {};
+  }
+  const auto minutes = text::parse_minutes(field.value());
+  if (!minutes) return invalid(field);
+  partition.set_default_time_minutes(*minutes);
+  return {};
+}
+
+Status set_over_time_limit(PartitionRecord& partition, const api::Field& field) {
+  if (text::is(field.value(), "NONE")) {
+    partition.clear_over_time_limit_minutes();
+    return {};
+  }
+  return set_count<&PartitionRecord::set_over_time_limit_minutes>(partition, field);
+}
+
+Status set_max_cpus_per_node(PartitionRecord& partition, const api::Field& field) {
+  if (field.value() == "0") return invalid(field);  // for nobody: that is State=DOWN
+  const auto most = count(field);
+  if (!most) return failure(most.error());
+  partition.set_max_cpus_per_node(*most == kNoBound ? 0 : *most);
+  return {};
+}
+
+Status set_preempt_mode(PartitionRecord& partition, const api::Field& field) {
+  const std::string mode = text::upper_case(field.value());
+  if (mode != "OFF" && mode != "CANCEL" && mode != "REQUEUE" && mode != "SUSPEND")
+    return failure("PreemptMode=" + field.value() + ": OFF, CANCEL, REQUEUE or SUSPEND", kInvalidTres);
+  partition.set_preempt_mode(mode);
+  return {};
+}
+
+Status set_oversubscribe(PartitionRecord& partition, const api::Field& field) {
+  const bool exclusive = text::is(field.value(), "EXCLUSIVE");
+  if (!exclusive && !text::is(field.value(), "NO"))
+    return failure("OverSubscribe=" + field.value() + ": processors belong to one job; NO or EXCLUSIVE",
+                   kNotSupported);
+  partition.set_exclusive(exclusive);
+  partition.set_oversubscribe(text::upper_case(field.value()));
+  return {};
+}
+
+Status set_qos(PartitionRecord& partition, const api::Field& field) {
+  partition.set_qos(text::lower_case(field.value()));
+  return {};
+}
+
+Status set_billing_weights(PartitionRecord& partition, const api::Field& field) {
+  if (!field.value().empty() && !accounts::parse_tres_weights(field.value())) return invalid(field);
+  partition.set_billing_weights(field.value());
+  return {};
+}
+
+using P = PartitionRecord;
+constexpr uint32_t kMostPriority = 65533, kMostSeconds = 0xfffffffe;
+
+constexpr struct {
+  std::string_view name;
+  Setter set;
+} kFields[] = {
+    {"AllowAccounts", set_list<&P::mutable_allow_accounts>},
+    {"AllowGroups", set_list<&P::mutable_allow_groups>},
+    {"AllowQos", set_list<&P::mutable_allow_qos>},
+    {"Default", set_flag<&P::set_is_default>},
+    {"DefaultTime", set_default_time},
+    {"DefMemPerCPU", set_memory<&P::set_default_mem_per_cpu_mib, &P::clear_default_mem_per_cpu_mib,
+                                &P::clear_default_mem_per_node_mib>},
+    {"DefMemPerNode", set_memory<&P::set_default_mem_per_node_mib, &P::clear_default_mem_per_cpu_mib,
+                                 &P::clear_default_mem_per_node_mib>},
+    {"DenyAccounts", set_list<&P::mutable_deny_accounts>},
+    {"DenyQos", set_list<&P::mutable_deny_qos>},
+    {"DisableRootJobs", set_flag<&P::set_disable_root_jobs>},
+    {"ExclusiveUser", set_flag<&P::set_exclusive_user>},
+    {"GraceTime", set_number<kMostSeconds, &P::set_grace_time_seconds>},
+    {"Hidden", set_flag<&P::set_hidden>},
+    {"MaxCPUsPerNode", set_max_cpus_per_node},
+    {"MaxMemPerCPU",
+     set_memory<&P::set_max_mem_per_cpu_mib, &P::clear_max_mem_per_cpu_mib, &P::clear_max_mem_per_node_mib>},
+    {"MaxMemPerNode",
+     set_memory<&P::set_max_mem_per_node_mib, &P::clear_max_mem_per_cpu_mib, &P::clear_max_mem_per_node_mib>},
+    {"MaxNodes", set_count<&P::set_max_nodes>},
+    {"MaxTime", set_max_time},
+    {"MinNodes", set_count<&P::set_min_nodes>},
+    {"OverSubscribe", set_oversubscribe},
+    {"OverTimeLimit", set_over_time_limit},
+    {"PreemptMode", set_preempt_mode},
+    // The older name of both.
+    {"Priority", set_number<kMostPriority, &P::set_priority_tier, &P::set_priority_job_factor>},
+    {"PriorityJobFactor", set_number<kMostPriority, &P::set_priority_job_factor>},
+    {"PriorityTier", set_number<kMostPriority, &P::set_priority_tier>},
+    {"QoS", set_qos},
+    {"ReqResv", set_flag<&P::set_reservation_required>},
+    {"RootOnly", set_flag<&P::set_root_only>},
+    {"Shared", set_oversubscribe},
+    {"State", set_state},
+    {"TRESBillingWeights", set_billing_weights},
+};
 
 }  // namespace
 
 Status apply_partition_field(PartitionRecord& partition, const api::Field& field,
                              const std::vector<NodeRecord>& nodes) {
-  const std::string& name = field.name();
-  const std::string& value = field.value();
-  if (text::is(name, "State")) {
-    const std::string state = text::upper_case(value);
-    if (state != "UP" && state != "DOWN" && state != "DRAIN" && state != "INACTIVE") return invalid(field);
-    partition.set_state(state);
-    return {};
+  if (text::is(field.name(), "Nodes")) return set_nodes(partition, field.value(), nodes);
+  for (const auto& row : kFields) {
+    if (text::is(field.name(), row.name)) return row.set(partition, field);
   }
-  if (text::is(name, "Nodes")) return set_nodes(partition, value, nodes);
-  if (text::is(name, "MaxTime"))
-    return set_minutes(
-        field, [&](uint32_t minutes) { partition.set_max_time_minutes(minutes == 0 ? kNoBound : minutes); });
-  if (text::is(name, "DefaultTime")) {
-    if (text::is(value, "NONE")) {
-      partition.clear_default_time_minutes();
-      return {};
-    }
-    return set_minutes(field, [&](uint32_t minutes) { partition.set_default_time_minutes(minutes); });
-  }
-  if (text::is(name, "MaxNodes"))
-    return set_count(field, [&](uint32_t most) { partition.set_max_nodes(most); });
-  if (text::is(name, "MaxCPUsPerNode")) {
-    if (value == "0") return invalid(field);  // for nobody: that is State=DOWN
-    return set_count(field,
-                     [&](uint32_t most) { partition.set_max_cpus_per_node(most == kNoBound ? 0 : most); });
-  }
-  if (text::is(name, "ExclusiveUser"))
-    return set_flag(field, [&](bool yes) { partition.set_exclusive_user(yes); });
-  if (text::is(name, "QoS")) {
-    partition.set_qos(text::lower_case(value));
-    return {};
-  }
-  if (text::is(name, "MinNodes"))
-    return set_count(field, [&](uint32_t least) { partition.set_min_nodes(least); });
-  if (text::is(name, "Default")) return set_flag(field, [&](bool yes) { partition.set_is_default(yes); });
-  if (text::is(name, "Hidden")) return set_flag(field, [&](bool yes) { partition.set_hidden(yes); });
-  if (text::is(name, "RootOnly")) return set_flag(field, [&](bool yes) { partition.set_root_only(yes); });
-  if (text::is(name, "DisableRootJobs"))
-    return set_flag(field, [&](bool yes) { partition.set_disable_root_jobs(yes); });
-  if (text::is(name, "ReqResv"))
-    return set_flag(field, [&](bool yes) { partition.set_reservation_required(yes); });
-  // "Priority" is the older name of both.
-  if (text::is(name, "PriorityTier") || text::is(name, "PriorityJobFactor") || text::is(name, "Priority") ||
-      text::is(name, "GraceTime")) {
-    const auto number = text::parse_unsigned(value, text::is(name, "GraceTime") ? 0xfffffffe : 65533);
-    if (!number) return invalid(field);
-    const auto small = static_cast<uint32_t>(*number);
-    if (text::is(name, "PriorityTier") || text::is(name, "Priority")) partition.set_priority_tier(small);
-    if (text::is(name, "PriorityJobFactor") || text::is(name, "Priority"))
-      partition.set_priority_job_factor(small);
-    if (text::is(name, "GraceTime")) partition.set_grace_time_seconds(small);
-    return {};
-  }
-  if (text::is(name, "PreemptMode")) {
-    const std::string mode = text::upper_case(value);
-    if (mode != "OFF" && mode != "CANCEL" && mode != "REQUEUE" && mode != "SUSPEND")
-      return failure("PreemptMode=" + value + ": OFF, CANCEL, REQUEUE or SUSPEND", kInvalidTres);
-    partition.set_preempt_mode(mode);
-    return {};
-  }
-  if (text::is(name, "OverSubscribe") || text::is(name, "Shared")) {
-    if (!text::is(value, "NO") && !text::is(value, "EXCLUSIVE"))
-      return failure("OverSubscribe=" + value + ": processors belong to one job; NO or EXCLUSIVE",
-                     kNotSupported);
-    partition.set_exclusive(text::is(value, "EXCLUSIVE"));
-    partition.set_oversubscribe(text::upper_case(value));
-    return {};
-  }
-  if (text::is(name, "DefMemPerCPU") || text::is(name, "DefMemPerNode")) {
-    std::optional<uint64_t> mib;
-    if (!text::is(value, "UNLIMITED")) {
-      const auto given = text::parse_mib(value);
-      if (!given) return invalid(field);
-      if (*given != 0) mib = *given;
-    }
-    partition.clear_default_mem_per_cpu_mib();
-    partition.clear_default_mem_per_node_mib();
-    if (mib && text::is(name, "DefMemPerCPU")) partition.set_default_mem_per_cpu_mib(*mib);
-    if (mib && text::is(name, "DefMemPerNode")) partition.set_default_mem_per_node_mib(*mib);
-    return {};
-  }
-  if (text::is(name, "MaxMemPerCPU") || text::is(name, "MaxMemPerNode")) {
-    std::optional<uint64_t> mib;
-    if (!text::is(value, "UNLIMITED")) {
-      const auto given = text::parse_mib(value);
-      if (!given) return invalid(field);
-      if (*given != 0) mib = *given;
-    }
-    partition.clear_max_mem_per_cpu_mib();
-    partition.clear_max_mem_per_node_mib();
-    if (mib && text::is(name, "MaxMemPerCPU")) partition.set_max_mem_per_cpu_mib(*mib);
-    if (mib && text::is(name, "MaxMemPerNode")) partition.set_max_mem_per_node_mib(*mib);
-    return {};
-  }
-  if (text::is(name, "OverTimeLimit")) {
-    if (text::is(value, "NONE")) {
-      partition.clear_over_time_limit_minutes();
-      return {};
-    }
-    return set_count(field, [&](uint32_t minutes) { partition.set_over_time_limit_minutes(minutes); });
-  }
-  if (text::is(name, "TRESBillingWeights")) {
-    if (!value.empty() && !accounts::parse_tres_weights(value)) return invalid(field);
-    partition.set_billing_weights(value);
-    return {};
-  }
-  for (const auto& [known, list] : {std::pair{"AllowAccounts", partition.mutable_allow_accounts()},
-                                    std::pair{"DenyAccounts", partition.mutable_deny_accounts()},
-                                    std::pair{"AllowQos", partition.mutable_allow_qos()},
-                                    std::pair{"DenyQos", partition.mutable_deny_qos()},
-                                    std::pair{"AllowGroups", partition.mutable_allow_groups()}}) {
-    if (!text::is(name, known)) continue;
-    set_list(list, value);
-    return {};
-  }
-  return failure("a partition's " + name + " cannot be changed here", kNotSupported);
+  return failure("a partition's " + field.name() + " cannot be changed here", kNotSupported);
 }
 
 }  // namespace minke::config
