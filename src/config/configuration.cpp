@@ -123,28 +123,8 @@ void read_proxy(Table& table, model::ProxySettings& proxy) {
   });
 }
 
-}  // namespace
-
-model::MailSettings default_mail_settings() {
-  model::MailSettings settings;
-  settings.set_log_lines(20);
-  settings.set_timeout_seconds(60);
-  settings.set_from("minke");
-  return settings;
-}
-
-Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
-                                          const model::NodeRecord& machine) {
-  const toml::parse_result parsed = toml::parse(text, path);
-  if (!parsed) {
-    std::ostringstream where;
-    where << path << ":" << parsed.error().source().begin.line << ": " << parsed.error().description();
-    return failure(where.str());
-  }
-  Configuration config;
-  model::NodeRecord this_machine = machine;
-  this_machine.set_weight(1);  // Slurm's default
-  Table table(parsed.table(), path, "minke.toml");
+// What the cluster is called, and what it begins with.
+void read_cluster(Table& table, Configuration& config) {
   table.text("cluster_name", config.cluster_name);
   table.text("tmp_root", [&](const std::string& given) -> Status {
     if (given.empty() || given.front() != '/') return failure("must be an absolute path");
@@ -166,6 +146,10 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     config.mpi_default = given;
     return {};
   });
+}
+
+// How many jobs there may be, and what becomes of them in the end.
+void read_job_rules(Table& table, Configuration& config) {
   table.number("kill_wait", 0, 65533,
                [&](int64_t v) { config.kill_wait_seconds = static_cast<uint32_t>(v); });
   table.number("min_job_age", 2, 1 << 30,
@@ -183,6 +167,10 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.number("requeue_delay", 0, 1 << 30,
                [&](int64_t v) { config.requeue_delay_seconds = static_cast<uint32_t>(v); });
   table.boolean("requeue", [&](bool v) { config.requeue_by_default = v; });
+}
+
+// Who may do what, and what holds users and jobs apart.
+void read_rights(Table& table, Configuration& config) {
   table.text("operators", config.operators);
   table.text("administrators", config.administrators);
   table.boolean("private_tmp", [&](bool v) { config.private_tmp = v; });
@@ -190,6 +178,19 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.boolean("bind_cpus", [&](bool v) { config.bind_cpus = v; });
   table.boolean("constrain_memory", [&](bool v) { config.constrain_memory = v; });
   table.number("max_pids", 0, 4194304, [&](int64_t v) { config.max_pids = static_cast<uint32_t>(v); });
+}
+
+// `shards`: of each GPU, where the node does not say.
+void read_gpus(Table& table, GpuConfiguration& gpus, uint32_t& shards) {
+  table.boolean("discover", [&](bool v) { gpus.discover = v; });
+  table.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
+               [&](int64_t v) { shards = static_cast<uint32_t>(v); });
+  table.text("library", gpus.driver.library);
+  table.text("device_directory", gpus.driver.devices);
+  table.text("system_directory", gpus.driver.system);
+}
+
+void read_sections(Table& table, Configuration& config, uint32_t& shards) {
   table.section("licenses", [&](const std::string& name, int64_t count) {
     config.licenses.emplace_back(name, static_cast<uint32_t>(count));
   });
@@ -204,15 +205,7 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
     section.number("interval", 0, 3600,
                    [&](int64_t v) { config.measuring_interval = static_cast<uint32_t>(v); });
   });
-  uint32_t shards = 0;  // of each GPU, where the node does not say
-  table.sub_table("gpus", [&](Table& section) {
-    section.boolean("discover", [&](bool v) { config.gpus.discover = v; });
-    section.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
-                   [&](int64_t v) { shards = static_cast<uint32_t>(v); });
-    section.text("library", config.gpus.driver.library);
-    section.text("device_directory", config.gpus.driver.devices);
-    section.text("system_directory", config.gpus.driver.system);
-  });
+  table.sub_table("gpus", [&](Table& section) { read_gpus(section, config.gpus, shards); });
   table.sub_table("storage", [&](Table& section) { config.storage = read_storage(section); });
   table.sub_table("proxy", [&](Table& section) { read_proxy(section, config.proxy); });
   table.sub_table("budgets", [&](Table& section) {
@@ -222,17 +215,18 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   table.sub_table("mail", [&](Table& section) { read_mail(section, config); });
   table.sub_table("accounting", [&](Table& section) { read_accounting(section, config.accounting); });
   table.sub_table("priority", [&](Table& section) { read_priority(section, config.priority); });
-  const toml::array* nodes = table.tables("node");
-  const toml::array* partitions = table.tables("partition");
-  if (const Status finished = table.finish(); !finished) return failure(finished.error());
+}
 
-  if (nodes != nullptr) {
-    for (const toml::node& node : *nodes) {
-      if (const Status read = read_node(*node.as_table(), path, this_machine, config); !read)
-        return failure(read.error());
+// All [[node]]; without one there is this machine.
+Status read_nodes(const toml::array* given, const std::string& path, model::NodeRecord machine,
+                  uint32_t shards, Configuration& config) {
+  machine.set_weight(1);  // Slurm's default
+  if (given != nullptr) {
+    for (const toml::node& node : *given) {
+      if (const Status read = read_node(*node.as_table(), path, machine, config); !read) return read;
     }
   }
-  if (config.nodes.empty()) config.nodes.push_back(this_machine);
+  if (config.nodes.empty()) config.nodes.push_back(machine);
   for (auto& node : config.nodes) {
     if (const Status added = add_shards(node, shards); !added)
       return failure(path + ": node " + node.name() + ": " + added.error().message);
@@ -241,79 +235,126 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   for (const auto& node : config.nodes) {
     if (!names.insert(node.name()).second) return failure(path + ": there are two nodes " + node.name());
   }
-  if (partitions != nullptr) {
-    for (const toml::node& partition : *partitions) {
-      if (const Status read = read_partition(*partition.as_table(), path, config); !read)
-        return failure(read.error());
+  return {};
+}
+
+// All [[partition]]; without one there is "main". One of them is the default.
+Status read_partitions(const toml::array* given, const std::string& path, Configuration& config) {
+  if (given != nullptr) {
+    for (const toml::node& partition : *given) {
+      if (const Status read = read_partition(*partition.as_table(), path, config); !read) return read;
     }
   } else if (const Status made = read_partition(toml::table{{"name", "main"}}, path, config); !made) {
-    return failure(made.error());
+    return made;
   }
   const auto defaults = std::count_if(config.partitions.begin(), config.partitions.end(),
                                       [](const auto& partition) { return partition.is_default(); });
   if (defaults > 1) return failure(path + ": more than one partition is the default");
   if (defaults == 0) config.partitions.front().set_is_default(true);
+  return {};
+}
+
+// In a shared cluster whoever may write to these files decides what runs as root.
+Result<std::string> read_configuration_file(const std::string& file, bool shared) {
+  struct stat info{};
+  if (shared && ::stat(file.c_str(), &info) == 0 && (info.st_uid != 0 || (info.st_mode & 0022) != 0))
+    return failure(file + " must be root's, and nobody else may write to it", EPERM);
+  auto text = os::read_file(file, kMaxFileBytes);
+  if (!text) return failure("the configuration cannot be read: " + text.error().message);
+  return text;
+}
+
+// Reads config.slurm_conf and what it includes; config.files grows by what was read.
+Status read_slurm_conf(const model::NodeRecord& machine, Configuration& config) {
+  const auto read = [&config](const std::string& file) {
+    config.files.push_back(file);
+    return read_configuration_file(file, config.shared);
+  };
+  auto text = read(config.slurm_conf);
+  if (!text) return failure(text.error());
+  return apply_slurm_conf({.path = config.slurm_conf, .text = std::move(*text)}, machine, read, config);
+}
+
+// Asks the driver, and gives the nodes what it tells of.
+void discover_gpus(Configuration& config) {
+  if (config.gpus.discover && node::may_have_gpus(config.gpus.driver)) {
+    node::GpuReport gpus;
+    node::GpuProbe probe(config.gpus.driver);
+    if (auto report = probe.ask(kGpuPatience)) {
+      gpus = std::move(*report);
+    } else {
+      gpus.set_problem(report.error().message);
+    }
+    give_gpus(config, gpus);
+  }
+  // Where there are no GPUs, there is nothing to share.
+  for (auto& node : config.nodes) {
+    if (!std::any_of(node.gres().begin(), node.gres().end(),
+                     [](const model::Gres& gres) { return gres.name() == "gpu"; }))
+      node.clear_gres();
+  }
+}
+
+}  // namespace
+
+model::MailSettings default_mail_settings() {
+  model::MailSettings settings;
+  settings.set_log_lines(20);
+  settings.set_timeout_seconds(60);
+  settings.set_from("minke");
+  return settings;
+}
+
+Result<Configuration> parse_configuration(const std::string& text, const std::string& path,
+                                          const model::NodeRecord& machine) {
+  const toml::parse_result parsed = toml::parse(text, path);
+  if (!parsed) {
+    std::ostringstream where;
+    where << path << ":" << parsed.error().source().begin.line << ": " << parsed.error().description();
+    return failure(where.str());
+  }
+  Configuration config;
+  uint32_t shards = 0;
+  Table table(parsed.table(), path, "minke.toml");
+  // Of several mistakes the first one is told, in the order of these keys.
+  read_cluster(table, config);
+  read_job_rules(table, config);
+  read_rights(table, config);
+  read_sections(table, config, shards);
+  const toml::array* nodes = table.tables("node");
+  const toml::array* partitions = table.tables("partition");
+  if (const Status finished = table.finish(); !finished) return failure(finished.error());
+  if (const Status read = read_nodes(nodes, path, machine, shards, config); !read)
+    return failure(read.error());
+  if (const Status read = read_partitions(partitions, path, config); !read) return failure(read.error());
   return config;
 }
 
 Result<Configuration> load_configuration(const std::string& home, const std::string& path,
                                          const model::NodeRecord& machine) {
   const bool shared = os::is_shared(home);
-  const auto read = [shared](const std::string& file) -> Result<std::string> {
-    struct stat info {};
-    if (shared && ::stat(file.c_str(), &info) == 0 && (info.st_uid != 0 || (info.st_mode & 0022) != 0))
-      return failure(file + " must be root's, and nobody else may write to it", EPERM);
-    auto text = os::read_file(file, kMaxFileBytes);
-    if (!text) return failure("the configuration cannot be read: " + text.error().message);
-    return text;
-  };
   const bool slurm_alone = path.ends_with(".conf");
-  std::vector<std::string> files;
+  const bool has_toml = !path.empty() && !slurm_alone;
   std::string text;
-  if (!path.empty() && !slurm_alone) {
-    auto found = read(path);
+  if (has_toml) {
+    auto found = read_configuration_file(path, shared);
     if (!found) return failure(found.error());
     text = std::move(*found);
-    files.push_back(path);
   }
-  auto config = parse_configuration(text, files.empty() ? "(no configuration)" : path, machine);
+  auto config = parse_configuration(text, has_toml ? path : "(no configuration)", machine);
   if (!config) return config;
   config->home = home;
   config->shared = shared;
   config->source_path = path;
+  if (has_toml) config->files.push_back(path);
   config->slurm_conf = slurm_alone || home.empty() ? path : os::slurm_conf_path(home);
   if (slurm_alone || (!home.empty() && ::access(config->slurm_conf.c_str(), F_OK) == 0)) {
-    const auto remember = [&](const std::string& file) {
-      files.push_back(file);
-      return read(file);
-    };
-    auto slurm = remember(config->slurm_conf);
-    if (!slurm) return failure(slurm.error());
-    if (const Status applied = apply_slurm_conf({.path = config->slurm_conf, .text = std::move(*slurm)},
-                                                machine, remember, *config);
-        !applied)
-      return failure(applied.error());
+    if (const Status read = read_slurm_conf(machine, *config); !read) return failure(read.error());
   }
-  config->files = std::move(files);
   if (const Status good = check_prologs(config->prologs, shared); !good)
     return failure(good.error().message, good.error().code);
   if (config->tmp_root.empty()) config->tmp_root = home + "/tmp";
-  if (config->gpus.discover && node::may_have_gpus(config->gpus.driver)) {
-    node::GpuReport gpus;
-    node::GpuProbe probe(config->gpus.driver);
-    if (auto report = probe.ask(kGpuPatience)) {
-      gpus = std::move(*report);
-    } else {
-      gpus.set_problem(report.error().message);
-    }
-    give_gpus(*config, gpus);
-  }
-  // Where there are no GPUs, there is nothing to share.
-  for (auto& node : config->nodes) {
-    if (!std::any_of(node.gres().begin(), node.gres().end(),
-                     [](const model::Gres& gres) { return gres.name() == "gpu"; }))
-      node.clear_gres();
-  }
+  discover_gpus(*config);
   return config;
 }
 

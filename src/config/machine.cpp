@@ -54,17 +54,24 @@ model::PartitionRecord default_partition() {
   return partition;
 }
 
-Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
-                 Configuration& config) {
-  Table table(from, path, "[[node]]");
-  model::NodeRecord node = machine;
+namespace {
+
+// What one [[node]] says: of one node, or of several alike.
+struct NodeTable {
   std::vector<std::string> names;
-  node.clear_features();
+  model::NodeRecord node;  // each of them, but for the name
+  uint32_t shards_per_gpu = 0;
+  std::vector<uint32_t> real_gpus;  // of all of them, by the numbers that nvidia-smi has
+};
+
+// Of several mistakes the first one is told, in the order of the keys here and below.
+void read_size(Table& table, NodeTable& given) {
+  model::NodeRecord& node = given.node;
   bool layout_given = false;
   table.text("name", [&](const std::string& list) -> Status {
     auto expanded = text::expand_hostlist(list);
     if (!expanded) return failure(expanded.error());
-    names = std::move(*expanded);
+    given.names = std::move(*expanded);
     return {};
   });
   table.number("cpus", 1, 65536, [&](int64_t value) {
@@ -90,56 +97,45 @@ Status read_node(const toml::table& from, const std::string& path, const model::
     node.add_features(feature);
     return {};
   });
-  bool gpus_given = false;
-  table.texts("gpus", [&](const std::string& given) -> Status {
-    // "2", "a100:4"
-    auto parsed = text::parse_gpu_list(given);
-    if (!parsed) return failure(parsed.error());
-    if (!gpus_given) node.clear_gres();
-    gpus_given = true;
-    return add_virtual_gres(node, *parsed);
-  });
-  uint32_t shards = 0;
-  table.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
-               [&](int64_t value) { shards = static_cast<uint32_t>(value); });
-  std::vector<uint32_t> real_gpus;
-  table.text("gpu_devices", [&](const std::string& given) -> Status {
-    if (gpus_given) return failure("does not go together with gpus, which are virtual");
-    auto expanded = text::expand_hostlist("[" + given + "]");
-    if (!expanded) return failure("must be numbers of GPUs, as nvidia-smi counts them: \"0-3\"");
-    for (const std::string& number : *expanded)
-      real_gpus.push_back(static_cast<uint32_t>(std::atoi(number.c_str())));
-    if (!names.empty() && real_gpus.size() % names.size() != 0)
-      return failure("cannot be dealt out evenly to " + std::to_string(names.size()) + " nodes");
-    return {};
-  });
-  if (const Status finished = table.finish(); !finished) return finished;
-  if (names.empty()) {
-    return failure(path + ":" + std::to_string(from.source().begin.line) + ": a [[node]] needs a name");
-  }
-  if (const Status added = add_shards(node, shards); !added)
-    return failure(path + ":" + std::to_string(from.source().begin.line) + ": " + added.error().message);
-  const size_t gpus_each = names.empty() ? 0 : real_gpus.size() / names.size();
-  for (const std::string& name : names) {
-    if (gpus_each != 0) {
-      const auto first = real_gpus.begin() + static_cast<ptrdiff_t>((&name - names.data()) * gpus_each);
-      config.gpus_of_nodes[name] = {first, first + static_cast<ptrdiff_t>(gpus_each)};
-    }
-    node.set_name(name);
-    // Its processes are this machine's: whoever connects to it must be able to, name service or not.
-    node.set_address(name == machine.name() ? name : "127.0.0.1");
-    node.set_is_virtual(name != machine.name());
-    config.nodes.push_back(node);
-  }
-  return {};
 }
 
-Status read_partition(const toml::table& from, const std::string& path, Configuration& config) {
-  Table table(from, path, "[[partition]]");
-  model::PartitionRecord partition = default_partition();
+void read_gpus(Table& table, NodeTable& given) {
+  bool is_virtual = false;
+  table.texts("gpus", [&](const std::string& text) -> Status {
+    // "2", "a100:4"
+    auto parsed = text::parse_gpu_list(text);
+    if (!parsed) return failure(parsed.error());
+    if (!is_virtual) given.node.clear_gres();
+    is_virtual = true;
+    return add_virtual_gres(given.node, *parsed);
+  });
+  table.number("shards_per_gpu", 1, sched::MachineLayout::kMaxDevices,
+               [&](int64_t value) { given.shards_per_gpu = static_cast<uint32_t>(value); });
+  table.text("gpu_devices", [&](const std::string& text) -> Status {
+    if (is_virtual) return failure("does not go together with gpus, which are virtual");
+    auto expanded = text::expand_hostlist("[" + text + "]");
+    if (!expanded) return failure("must be numbers of GPUs, as nvidia-smi counts them: \"0-3\"");
+    for (const std::string& number : *expanded)
+      given.real_gpus.push_back(static_cast<uint32_t>(std::atoi(number.c_str())));
+    if (!given.names.empty() && given.real_gpus.size() % given.names.size() != 0)
+      return failure("cannot be dealt out evenly to " + std::to_string(given.names.size()) + " nodes");
+    return {};
+  });
+}
+
+// What one [[partition]] says.
+struct PartitionTable {
   std::string name, nodes = "ALL", state = "UP";
-  table.text("name", name);
-  table.text("nodes", nodes);
+  model::PartitionRecord record = default_partition();
+  std::vector<std::string> serves;
+  accounts::TresWeights weights;
+};
+
+// Of several mistakes the first one is told, in the order of the keys here and below.
+void read_members(Table& table, PartitionTable& given) {
+  model::PartitionRecord& partition = given.record;
+  table.text("name", given.name);
+  table.text("nodes", given.nodes);
   table.boolean("default", [&](bool value) { partition.set_is_default(value); });
   table.boolean("offline", [&](bool value) { partition.set_offline(value); });
   table.boolean("hidden", [&](bool value) { partition.set_hidden(value); });
@@ -147,6 +143,10 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
     partition.set_exclusive(value);
     if (value) partition.set_oversubscribe("EXCLUSIVE");
   });
+}
+
+// What its jobs may have, and how they rank.
+void read_limits(Table& table, model::PartitionRecord& partition) {
   table.minutes("max_time", [&](uint32_t value) { partition.set_max_time_minutes(value); });
   table.minutes("default_time", [&](uint32_t value) { partition.set_default_time_minutes(value); });
   table.number("max_nodes", 1, 65536,
@@ -171,66 +171,109 @@ Status read_partition(const toml::table& from, const std::string& path, Configur
                [&](int64_t value) { partition.set_priority_job_factor(static_cast<uint32_t>(value)); });
   table.number("grace_time", 0, 86400,
                [&](int64_t value) { partition.set_grace_time_seconds(static_cast<uint32_t>(value)); });
-  table.text("preempt_mode", [&](const std::string& given) -> Status {
-    if (!parse_preempt_mode(given)) return failure("must be off, cancel, requeue or suspend");
-    partition.set_preempt_mode(text::upper_case(given));
+  table.text("preempt_mode", [&](const std::string& mode) -> Status {
+    if (!parse_preempt_mode(mode)) return failure("must be off, cancel, requeue or suspend");
+    partition.set_preempt_mode(text::upper_case(mode));
     return {};
   });
-  std::vector<std::string> serves;
+}
+
+// Whom it serves, at what price, and whether it does at all.
+void read_service(Table& table, PartitionTable& given) {
   table.texts("serves", [&](const std::string& kind) -> Status {
     if (kind != "cpu" && kind != "gpu" && kind != "whole" && kind != "interactive")
       return failure("must be of cpu, gpu, whole and interactive");
-    serves.push_back(kind);
+    given.serves.push_back(kind);
     return {};
   });
-  accounts::TresWeights weights;
-  table.text("billing_weights", [&](const std::string& given) -> Status {
-    auto parsed = accounts::parse_tres_weights(given);
+  table.text("billing_weights", [&](const std::string& weights) -> Status {
+    auto parsed = accounts::parse_tres_weights(weights);
     if (!parsed) return failure(parsed.error());
-    weights = std::move(*parsed);
-    partition.set_billing_weights(given);
+    given.weights = std::move(*parsed);
+    given.record.set_billing_weights(weights);
     return {};
   });
-  table.text("billing_rule", [&](const std::string& given) -> Status {
-    if (given != "sum" && given != "max") return failure("must be sum or max");
-    weights.maximum = given == "max";
+  table.text("billing_rule", [&](const std::string& rule) -> Status {
+    if (rule != "sum" && rule != "max") return failure("must be sum or max");
+    given.weights.maximum = rule == "max";
     return {};
   });
-  table.text("state", [&](const std::string& given) -> Status {
-    if (given != "UP" && given != "DOWN" && given != "DRAIN" && given != "INACTIVE") {
+  table.text("state", [&](const std::string& state) -> Status {
+    if (state != "UP" && state != "DOWN" && state != "DRAIN" && state != "INACTIVE")
       return failure("must be UP, DOWN, DRAIN or INACTIVE");
-    }
-    state = given;
+    given.state = state;
     return {};
   });
-  if (const Status finished = table.finish(); !finished) return finished;
-  const std::string where = path + ":" + std::to_string(from.source().begin.line) + ": ";
-  if (name.empty() || name.find_first_of(", \t") != std::string::npos) {
-    return failure(where + "a [[partition]] needs a name without commas and spaces");
-  }
+}
+
+Result<std::vector<std::string>> nodes_of(const PartitionTable& given, const Configuration& config) {
   std::vector<std::string> members;
-  if (nodes == "ALL") {
+  if (given.nodes == "ALL") {
     for (const auto& node : config.nodes) members.push_back(node.name());
-  } else {
-    auto expanded = text::expand_hostlist(nodes);
-    if (!expanded) return failure(where + expanded.error().message);
-    members = std::move(*expanded);
+    return members;
   }
-  for (const std::string& member : members) {
+  auto expanded = text::expand_hostlist(given.nodes);
+  if (!expanded) return failure(expanded.error().message);
+  for (const std::string& member : *expanded) {
     if (std::none_of(config.nodes.begin(), config.nodes.end(),
-                     [&](const auto& node) { return node.name() == member; })) {
-      return failure(where + "partition " + name + " names node " + member + ", which no [[node]] declares");
-    }
+                     [&](const auto& node) { return node.name() == member; }))
+      return failure("partition " + given.name + " names node " + member + ", which no [[node]] declares");
   }
+  return expanded;
+}
+
+std::string where(const toml::table& table, const std::string& path) {
+  return path + ":" + std::to_string(table.source().begin.line) + ": ";
+}
+
+}  // namespace
+
+Status read_node(const toml::table& from, const std::string& path, const model::NodeRecord& machine,
+                 Configuration& config) {
+  Table table(from, path, "[[node]]");
+  NodeTable given{.node = machine};
+  given.node.clear_features();
+  read_size(table, given);
+  read_gpus(table, given);
+  if (const Status finished = table.finish(); !finished) return finished;
+  if (given.names.empty()) return failure(where(from, path) + "a [[node]] needs a name");
+  if (const Status added = add_shards(given.node, given.shards_per_gpu); !added)
+    return failure(where(from, path) + added.error().message);
+  const auto gpus_each = static_cast<ptrdiff_t>(given.real_gpus.size() / given.names.size());
+  auto next_gpu = given.real_gpus.begin();
+  for (const std::string& name : given.names) {
+    if (gpus_each != 0) config.gpus_of_nodes[name] = {next_gpu, next_gpu + gpus_each};
+    next_gpu += gpus_each;
+    model::NodeRecord& node = config.nodes.emplace_back(given.node);
+    node.set_name(name);
+    // Its processes are this machine's: whoever connects to it must be able to, name service or not.
+    node.set_address(name == machine.name() ? name : "127.0.0.1");
+    node.set_is_virtual(name != machine.name());
+  }
+  return {};
+}
+
+Status read_partition(const toml::table& from, const std::string& path, Configuration& config) {
+  Table table(from, path, "[[partition]]");
+  PartitionTable given;
+  read_members(table, given);
+  read_limits(table, given.record);
+  read_service(table, given);
+  if (const Status finished = table.finish(); !finished) return finished;
+  if (given.name.empty() || given.name.find_first_of(", \t") != std::string::npos)
+    return failure(where(from, path) + "a [[partition]] needs a name without commas and spaces");
+  const auto members = nodes_of(given, config);
+  if (!members) return failure(where(from, path) + members.error().message);
   for (const auto& other : config.partitions) {
-    if (other.name() == name) return failure(where + "there are two partitions " + name);
+    if (other.name() == given.name)
+      return failure(where(from, path) + "there are two partitions " + given.name);
   }
-  if (!weights.empty()) config.billing.emplace_back(name, std::move(weights));
-  if (!serves.empty()) config.serves[name] = std::move(serves);
-  partition.set_name(name);
-  partition.set_state(state);
-  partition.set_nodes(text::compress_hostlist_sorted(members));
-  config.partitions.push_back(std::move(partition));
+  if (!given.weights.empty()) config.billing.emplace_back(given.name, std::move(given.weights));
+  if (!given.serves.empty()) config.serves[given.name] = std::move(given.serves);
+  given.record.set_name(given.name);
+  given.record.set_state(given.state);
+  given.record.set_nodes(text::compress_hostlist_sorted(*members));
+  config.partitions.push_back(std::move(given.record));
   return {};
 }
 

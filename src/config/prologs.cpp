@@ -66,6 +66,22 @@ Status add_programs(std::string_view value, std::vector<std::string>& programs) 
   return {};
 }
 
+// Both tell false where they leave out a program that this machine does not have.
+Result<bool> extend_list(std::string_view value, bool shared, std::vector<std::string>& list) {
+  std::vector<std::string> programs;
+  if (const Status read = add_programs(value, programs); !read) return failure(read.error());
+  const bool all = shared || std::all_of(programs.begin(), programs.end(), is_there);
+  for (std::string& program : programs)
+    if (shared || is_there(program)) list.push_back(std::move(program));
+  return all;
+}
+Result<bool> set_program(const std::string& path, bool shared, std::string& program) {
+  if (!path.empty() && path.front() != '/') return failure("must be an absolute path");
+  if (!path.empty() && !shared && !is_there(path)) return false;
+  program = path;
+  return true;
+}
+
 Status set_flags(std::string_view value, PrologConfiguration& config) {
   constexpr std::array<std::string_view, 8> kFlags = {
       "Alloc", "Contain", "DeferBatch", "NoHold", "Serial", "X11", "RunInJob", "ForceRequeueOnFail"};
@@ -121,20 +137,10 @@ Result<bool> set_prolog_parameter(PrologConfiguration& config, const std::string
     return true;
   }
   for (const ListName& one : kLists) {
-    if (!is(name, one.name)) continue;
-    std::vector<std::string> programs;
-    if (const Status read = add_programs(none ? "" : value, programs); !read) return failure(read.error());
-    const bool all = shared || std::all_of(programs.begin(), programs.end(), is_there);
-    for (std::string& program : programs)
-      if (shared || is_there(program)) (config.*one.list).push_back(std::move(program));
-    return all;
+    if (is(name, one.name)) return extend_list(none ? "" : value, shared, config.*one.list);
   }
   for (const ProgramName& one : kPrograms) {
-    if (!is(name, one.name)) continue;
-    if (!none && value.front() != '/') return failure("must be an absolute path");
-    if (!none && !shared && !is_there(value)) return false;
-    config.*one.program = none ? "" : value;
-    return true;
+    if (is(name, one.name)) return set_program(none ? "" : value, shared, config.*one.program);
   }
   return failure("no such parameter");
 }
