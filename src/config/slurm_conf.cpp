@@ -35,9 +35,13 @@ bool is_of(std::string_view name, const std::string_view (&known)[kCount]) {
 
 // What is said of nodes that changes nothing, or is read elsewhere here.
 constexpr std::string_view kNodeWords[] = {
-    "BcastAddr",       "Boards",       "CoresPerSocket", "CpuBind",  "CPUs",       "Gres",
-    "NodeAddr",        "NodeHostname", "Port",           "Procs",    "Reason",     "Sockets",
-    "SocketsPerBoard", "State",        "ThreadsPerCore", "Topology", "TRESWeights"};
+    "BcastAddr",       "Boards",         "CoresPerSocket", "CpuBind",    "CPUs",   "Gres",
+    "NodeAddr",        "NodeHostname",   "Port",           "Procs",      "Reason", "Sockets",
+    "SocketsPerBoard", "ThreadsPerCore", "Topology",       "TRESWeights"};
+// What is said of nodes, and nothing here answers to.
+constexpr std::string_view kUnusedNodeWords[] = {"CoreSpecCount", "CpuSpecList", "MemSpecLimit"};
+// The states that a node may be declared in; none but FUTURE means anything here.
+constexpr std::string_view kNodeStates[] = {"UNKNOWN", "IDLE", "CLOUD", "FUTURE"};
 // What Slurm knows of partitions, beside what can be set here.
 constexpr std::string_view kPartitionWords[] = {
     "AllocNodes",       "Alternate",       "CpuBind",       "DefCpuPerGPU",
@@ -67,8 +71,11 @@ class Reader {
   Status include(const std::string& path, const SlurmConfFile& from, int depth);
   Status node(const Words& words);
   Status node_layout(const Words& words, model::NodeRecord& node);
+  Status node_word(const std::string& name, const std::string& value, model::NodeRecord& node);
+  Status add_nodes(const std::vector<std::string>& names, model::NodeRecord node, const std::string* gres);
   Status node_gres(const std::string& value, model::NodeRecord& node);
   Status partition(const Words& words);
+  Status partition_word(const std::string& name, const std::string& value, model::PartitionRecord& record);
   Status partition_nodes(const std::string& value, model::PartitionRecord& partition);
   Status node_set(const Words& words);
 
@@ -147,35 +154,48 @@ Status Reader::include(const std::string& path, const SlurmConfFile& from, int d
   return {};
 }
 
+// What a line of NodeName says of CPUs.
+struct CpuLayout {
+  uint32_t cpus = 0, boards = 1, sockets = 1, sockets_per_board = 0, cores = 1, threads = 1;
+};
+constexpr struct {
+  std::string_view name;
+  uint32_t CpuLayout::* value;
+} kLayoutWords[] = {{"Boards", &CpuLayout::boards},
+                    {"Sockets", &CpuLayout::sockets},
+                    {"SocketsPerBoard", &CpuLayout::sockets_per_board},
+                    {"CoresPerSocket", &CpuLayout::cores},
+                    {"ThreadsPerCore", &CpuLayout::threads},
+                    {"CPUs", &CpuLayout::cpus},
+                    {"Procs", &CpuLayout::cpus}};
+
 Status Reader::node_layout(const Words& words, model::NodeRecord& node) {
-  uint32_t cpus = 0, boards = 1, sockets = 1, each = 0, cores = 1, threads = 1;
+  CpuLayout given;
   bool any = false, some_cpus = false;
   for (const auto& [name, value] : words) {
-    uint32_t* const target = text::is(name, "Boards")                            ? &boards
-                             : text::is(name, "Sockets")                         ? &sockets
-                             : text::is(name, "SocketsPerBoard")                 ? &each
-                             : text::is(name, "CoresPerSocket")                  ? &cores
-                             : text::is(name, "ThreadsPerCore")                  ? &threads
-                             : text::is(name, "CPUs") || text::is(name, "Procs") ? &cpus
-                                                                                 : nullptr;
-    if (target == nullptr) continue;
+    const auto* word = std::find_if(std::begin(kLayoutWords), std::end(kLayoutWords),
+                                    [&name = name](const auto& one) { return text::is(name, one.name); });
+    if (word == std::end(kLayoutWords)) continue;
     const auto parsed = text::parse_unsigned(value, kMaxCpus);
     if (!parsed || *parsed == 0) return failure(name + "=" + value + ": must be a number from 1 to 65536");
-    *target = static_cast<uint32_t>(*parsed);
-    (target == &cpus ? some_cpus : any) = true;
+    given.*word->value = static_cast<uint32_t>(*parsed);
+    (word->value == &CpuLayout::cpus ? some_cpus : any) = true;
   }
   if (!any && !some_cpus) return {};  // as many as this machine has
-  if (!any) sockets = cpus;
-  if (each != 0 && uint64_t{boards} * each > kMaxCpus) return failure("more than 65536 sockets");
-  if (each != 0) sockets = boards * each;
-  const uint64_t in_cores = uint64_t{sockets} * cores, in_threads = in_cores * threads;
+  if (!any) given.sockets = given.cpus;
+  if (given.sockets_per_board != 0) {
+    const uint64_t sockets = uint64_t{given.boards} * given.sockets_per_board;
+    if (sockets > kMaxCpus) return failure("more than 65536 sockets");
+    given.sockets = static_cast<uint32_t>(sockets);
+  }
+  const uint64_t in_cores = uint64_t{given.sockets} * given.cores, in_threads = in_cores * given.threads;
   if (in_threads > kMaxCpus) return failure("more than 65536 CPUs");
   // Where there are as many CPUs as cores, each core is one.
-  if (some_cpus && cpus == in_cores) threads = 1;
-  node.set_sockets(sockets);
-  node.set_cores_per_socket(cores);
-  node.set_threads_per_core(threads);
-  node.set_cpus(static_cast<uint32_t>(in_cores * threads));
+  if (some_cpus && given.cpus == in_cores) given.threads = 1;
+  node.set_sockets(given.sockets);
+  node.set_cores_per_socket(given.cores);
+  node.set_threads_per_core(given.threads);
+  node.set_cpus(static_cast<uint32_t>(in_cores * given.threads));
   return {};
 }
 
@@ -199,6 +219,28 @@ Status Reader::node_gres(const std::string& value, model::NodeRecord& node) {
   return add_virtual_gres(node, offered);
 }
 
+Status Reader::node_word(const std::string& name, const std::string& value, model::NodeRecord& node) {
+  const auto is = [&](std::string_view known) { return text::is(name, known); };
+  if (is("RealMemory") || is("TmpDisk") || is("Weight")) {
+    const auto number = text::parse_unsigned(value, is("Weight") ? 0xfffffffe : uint64_t{1} << 40);
+    if (!number) return failure(name + "=" + value + ": must be a number");
+    if (is("RealMemory")) node.set_memory_mib(*number);
+    if (is("TmpDisk")) node.set_tmp_disk_mib(*number);
+    if (is("Weight")) node.set_weight(static_cast<uint32_t>(*number));
+  } else if (is("Feature") || is("Features")) {
+    node.clear_features();
+    for (const std::string_view feature : text::split(value, ','))
+      if (!feature.empty()) node.add_features(std::string(feature));
+  } else if (is("State")) {
+    if (!is_of(value, kNodeStates)) note_unused("State=" + value);
+  } else if (is_of(name, kUnusedNodeWords)) {
+    note_unused(name);
+  } else if (!is_of(name, kNodeWords)) {
+    return failure(name + " is not known of nodes");
+  }
+  return {};
+}
+
 Status Reader::node(const Words& words) {
   if (text::is(words.front().second, "DEFAULT")) {
     node_defaults_.insert(node_defaults_.end(), words.begin() + 1, words.end());
@@ -213,35 +255,20 @@ Status Reader::node(const Words& words) {
   node.clear_features();
   if (const Status set = node_layout(all, node); !set) return set;
   for (const auto& [name, value] : all) {
-    const bool is_memory = text::is(name, "RealMemory"), is_disk = text::is(name, "TmpDisk");
-    if (is_memory || is_disk || text::is(name, "Weight")) {
-      const auto number =
-          text::parse_unsigned(value, text::is(name, "Weight") ? 0xfffffffe : uint64_t{1} << 40);
-      if (!number) return failure(name + "=" + value + ": must be a number");
-      if (is_memory) node.set_memory_mib(*number);
-      if (is_disk) node.set_tmp_disk_mib(*number);
-      if (!is_memory && !is_disk) node.set_weight(static_cast<uint32_t>(*number));
-    } else if (text::is(name, "Feature") || text::is(name, "Features")) {
-      node.clear_features();
-      for (const std::string_view feature : text::split(value, ','))
-        if (!feature.empty()) node.add_features(std::string(feature));
-    } else if (text::is(name, "State") && !text::is(value, "UNKNOWN") && !text::is(value, "IDLE") &&
-               !text::is(value, "CLOUD") && !text::is(value, "FUTURE")) {
-      note_unused("State=" + value);
-    } else if (text::is(name, "CoreSpecCount") || text::is(name, "CpuSpecList") ||
-               text::is(name, "MemSpecLimit")) {
-      note_unused(name);
-    } else if (!is_of(name, kNodeWords)) {
-      return failure(name + " is not known of nodes");
-    }
+    if (const Status set = node_word(name, value, node); !set) return set;
   }
   if (const std::string* state = find(all, "State"); state != nullptr && text::is(*state, "FUTURE")) {
     future_nodes_.insert(names->begin(), names->end());
     return {};
   }
-  if (nodes_.size() + names->size() > text::kMaxHosts) return failure("more than 65536 nodes");
-  const std::string* gres = find(all, "Gres");
-  for (const std::string& name : *names) {
+  return add_nodes(*names, node, find(all, "Gres"));
+}
+
+// `gres`: nullptr where the line names none.
+Status Reader::add_nodes(const std::vector<std::string>& names, model::NodeRecord node,
+                         const std::string* gres) {
+  if (nodes_.size() + names.size() > text::kMaxHosts) return failure("more than 65536 nodes");
+  for (const std::string& name : names) {
     node.set_name(name);
     // Its processes are this machine's: whoever connects to it must be able to, name service or not.
     node.set_address(name == machine_.name() ? name : "127.0.0.1");
@@ -297,6 +324,25 @@ Status Reader::partition_nodes(const std::string& value, model::PartitionRecord&
   return {};
 }
 
+Status Reader::partition_word(const std::string& name, const std::string& value,
+                              model::PartitionRecord& record) {
+  // Processors belong to one job: to share them is not refused here, as a whole configuration would be with
+  // it.
+  if ((text::is(name, "OverSubscribe") || text::is(name, "Shared")) && !text::is(value, "NO") &&
+      !text::is(value, "EXCLUSIVE")) {
+    note_unused(name + "=" + value);
+    return {};
+  }
+  api::Field field;
+  field.set_name(name);
+  field.set_value(text::is(name, "PreemptMode") ? preempt_mode_without_gang(value) : value);
+  const Status applied = apply_partition_field(record, field, config_.nodes);
+  if (applied || applied.error().code != model::kNotSupported || !is_of(name, kPartitionWords))
+    return applied;
+  note_unused(name);
+  return {};
+}
+
 Status Reader::partition(const Words& words) {
   model::PartitionRecord record = config_.partition_defaults;
   record.set_name(*find(words, "PartitionName"));
@@ -307,22 +353,7 @@ Status Reader::partition(const Words& words) {
   }
   for (const auto& [name, value] : words) {
     if (text::is(name, "PartitionName") || text::is(name, "Nodes")) continue;
-    // Processors belong to one job: to share them is not refused here, as a whole configuration would be with
-    // it.
-    if ((text::is(name, "OverSubscribe") || text::is(name, "Shared")) && !text::is(value, "NO") &&
-        !text::is(value, "EXCLUSIVE")) {
-      note_unused(name + "=" + value);
-      continue;
-    }
-    api::Field field;
-    field.set_name(name);
-    field.set_value(text::is(name, "PreemptMode") ? preempt_mode_without_gang(value) : value);
-    const Status applied = apply_partition_field(record, field, config_.nodes);
-    if (!applied && applied.error().code == model::kNotSupported && is_of(name, kPartitionWords)) {
-      note_unused(name);
-    } else if (!applied) {
-      return applied;
-    }
+    if (const Status set = partition_word(name, value, record); !set) return set;
   }
   const std::string* nodes = find(words, "Nodes");
   if (const Status set = partition_nodes(nodes == nullptr ? "" : *nodes, record); !set) return set;
