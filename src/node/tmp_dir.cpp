@@ -216,14 +216,14 @@ void set_aside_tmp_dirs(const std::string& parent, const std::string& boot) {
   for (std::filesystem::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
-    if (name.starts_with("job") &&
+    if (name.starts_with("job") && name.find_first_of("0123456789") == 3 &&
         entry->symlink_status(ignored).type() == std::filesystem::file_type::directory)
       left.push_back(name);
   }
   for (const std::string& name : left) {
     const std::string path = parent + "/" + name;
     if (has_tmp_image(path)) {
-      (void)remove_tmp_image(path);  // its directory is empty while nothing is mounted there
+      (void)remove_unmounted_tmp_image(path);
     } else {
       (void)::rename(path.c_str(), (parent + "/" + kSetAside + name + "." + boot).c_str());
     }

@@ -190,6 +190,10 @@ Status remove_tmp_image(const std::string& path) {
   // Detached: somebody from outside of the job may look into it at this moment. Its file goes when he leaves.
   if (auto done = unmount(path, MNT_DETACH); !done) return done;
   if (auto done = unmount(disk_path(path), MNT_DETACH); !done) return done;
+  return remove_unmounted_tmp_image(path);
+}
+
+Status remove_unmounted_tmp_image(const std::string& path) {
   for (const std::string& one : {path, disk_path(path)}) {
     if (::rmdir(one.c_str()) != 0 && errno != ENOENT) return failure_from_errno(one, errno);
   }

@@ -28,5 +28,7 @@ bool has_tmp_image(const std::string& path);
 // Whoever calls waits until what was written has reached the disk: the launcher does it in a process of its
 // own. Nothing may use it any more.
 Status remove_tmp_image(const std::string& path);
+// The same where nothing can be mounted: it needs no right to unmount.
+Status remove_unmounted_tmp_image(const std::string& path);
 
 }  // namespace minke::node
