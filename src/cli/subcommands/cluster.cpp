@@ -1,0 +1,100 @@
+// minke up, down, status, doctor, backup, log.
+#include <memory>
+#include <string>
+
+#include "api/daemon.pb.h"
+#include "cli/cluster_commands.h"
+#include "cli/doctor.h"
+#include "cli/repair.h"
+#include "cli/subcommands/subcommands.h"
+#include "cli/systemd_units.h"
+
+namespace minke::cli {
+
+namespace {
+
+void add_up(CLI::App& app, int& exit_code) {
+  struct Options {
+    bool shared = false, prepare_only = false, print_units = false;
+  };
+  const auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("up", "start the cluster");
+  command->add_flag("--shared", options->shared, "for all users of this machine; for root");
+  command->add_flag("--prepare", options->prepare_only, "make its directory, and start nothing")
+      ->needs("--shared");
+  command->add_flag("--print-units", options->print_units,
+                    "print the units that have systemd start a shared cluster");
+  command->callback([options, &exit_code] {
+    exit_code = options->print_units ? print_systemd_units() : up(options->shared, options->prepare_only);
+  });
+}
+
+void add_down(CLI::App& app, int& exit_code) {
+  struct Options {
+    bool keep_jobs = false, cancel_jobs = false;
+  };
+  const auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("down", "stop the cluster; waiting jobs wait on for the next start");
+  auto* keep =
+      command->add_flag("--keep-jobs", options->keep_jobs, "let running jobs go on without the daemon");
+  command->add_flag("--cancel-jobs", options->cancel_jobs, "cancel running jobs first")->excludes(keep);
+  command->callback([options, &exit_code] {
+    exit_code = down(options->keep_jobs     ? api::ShutdownRequest::KEEP_JOBS
+                     : options->cancel_jobs ? api::ShutdownRequest::CANCEL_JOBS
+                                            : api::ShutdownRequest::IF_IDLE);
+  });
+}
+
+void add_status(CLI::App& app, int& exit_code) {
+  const auto json = std::make_shared<bool>(false);
+  auto* command = app.add_subcommand("status", "what runs, and where");
+  command->add_flag("--json", *json, "as JSON");
+  command->callback([json, &exit_code] { exit_code = status(*json); });
+}
+
+void add_doctor(CLI::App& app, int& exit_code) {
+  struct Options {
+    bool json = false, repair = false;
+  };
+  const auto options = std::make_shared<Options>();
+  auto* command =
+      app.add_subcommand("doctor", "what is wrong on this machine, and the command that mends it");
+  command->add_flag("--json", options->json, "as JSON");
+  command->add_flag("--repair", options->repair,
+                    "make a sound database of a damaged one; the daemon is down");
+  command->callback(
+      [options, &exit_code] { exit_code = options->repair ? repair_database() : doctor(options->json); });
+}
+
+void add_backup(CLI::App& app, int& exit_code) {
+  const auto file = std::make_shared<std::string>();
+  auto* command = app.add_subcommand("backup", "a copy of the cluster's database, also while it runs");
+  command->add_option("FILE", *file, "the copy; there must be no such file yet")->required();
+  command->callback([file, &exit_code] { exit_code = back_up_database(*file); });
+}
+
+void add_log(CLI::App& app, int& exit_code) {
+  struct Options {
+    bool follow = false;
+    int lines = 50;
+  };
+  const auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("log", "the daemon's log");
+  command->add_flag("-f,--follow", options->follow, "go on as it grows");
+  command->add_option("-n,--lines", options->lines, "how many of the last lines")
+      ->check(CLI::Range(0, 1000000000));
+  command->callback([options, &exit_code] { exit_code = log(options->follow, options->lines); });
+}
+
+}  // namespace
+
+void add_cluster_commands(CLI::App& app, int& exit_code) {
+  add_up(app, exit_code);
+  add_down(app, exit_code);
+  add_status(app, exit_code);
+  add_doctor(app, exit_code);
+  add_backup(app, exit_code);
+  add_log(app, exit_code);
+}
+
+}  // namespace minke::cli

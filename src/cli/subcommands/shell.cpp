@@ -1,0 +1,111 @@
+// minke env, man, completion: what shells are told.
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/complain.h"
+#include "cli/described_commands.h"
+#include "cli/links.h"
+#include "cli/shell_install.h"
+#include "cli/software.h"
+#include "cli/subcommands/subcommands.h"
+#include "helpers/my_tiers.h"
+#include "os/minke_home.h"
+#include "text/shell_quote.h"
+
+namespace minke::cli {
+
+namespace {
+
+// Root makes them for all users of a shared cluster.
+bool may_make_links(const std::string& home) {
+  return !os::is_shared(home) || ::geteuid() == 0;
+}
+
+// minke env --install and --uninstall.
+int change_shells(const std::string& home, bool install, bool force) {
+  if (install && may_make_links(home)) {
+    if (auto linked = make_links(home); !linked) return complain(linked.error());
+  }
+  const auto done = install ? install_in_shells(home, force) : uninstall_from_shells(home);
+  if (!done) return complain(done.error());
+  std::fputs(done->empty() ? (install ? "there already\n" : "nothing was installed\n") : done->c_str(),
+             stdout);
+  return 0;
+}
+
+std::string path_settings(const std::string& home, bool csh) {
+  const std::string bin = text::shell_quoted(os::bin_path(home)), of = text::shell_quoted(home);
+  if (csh)
+    return "setenv MINKE_HOME " + of + "\n" + "if ( \":${PATH}:\" !~ *:" + bin + ":* ) setenv PATH " + bin +
+           ":\"${PATH}\"\n";
+  return "export MINKE_HOME=" + of + "\n" + "case \":$PATH:\" in *:" + bin + ":*) ;; *) export PATH=" + bin +
+         ":\"$PATH\" ;; esac\n";
+}
+
+int env(bool force, bool csh, bool install, bool uninstall) {
+  auto home = os::minke_home();
+  if (!home) return complain(home.error());
+  if (install || uninstall) return change_shells(*home, install, force);
+  if (may_make_links(*home)) {
+    if (auto linked = make_links(*home); !linked) return complain(linked.error());
+  }
+  if (const std::string real = real_slurm_command(*home); !real.empty() && !force) {
+    return complain(
+        Error{0, "a real Slurm is on PATH (" + real +
+                     "); its commands are left alone. Use 'minke sbatch …', or 'minke env --over-slurm'"});
+  }
+  const std::string text =
+      path_settings(*home, csh) + helpers::tier_exports(csh) + module_functions(*home, csh);
+  for (const char c : text) {
+    if (c == '\n' && csh) std::fputs(" ;", stdout);  // csh's eval makes one line of all
+    std::fputc(c, stdout);
+  }
+  return 0;
+}
+
+void add_env(CLI::App& app, int& exit_code) {
+  struct Options {
+    bool over_slurm = false, csh = false, install = false, uninstall = false;
+  };
+  const auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("env", "shell commands that put Slurm's commands on PATH, for eval");
+  command->add_flag("--over-slurm", options->over_slurm, "in front of a real Slurm's commands, too");
+  command->add_flag("--csh", options->csh, "for csh and tcsh: eval \"`minke env --csh`\"");
+  auto* install =
+      command->add_flag("--install", options->install,
+                        "for good: in the files that your shells read; by root of a shared cluster, for all");
+  command->add_flag("--uninstall", options->uninstall, "take that back")->excludes(install);
+  command->callback([options, &exit_code] {
+    exit_code = env(options->over_slurm, options->csh, options->install, options->uninstall);
+  });
+}
+
+void add_man(CLI::App& app, int& exit_code) {
+  const auto page = std::make_shared<std::string>();
+  auto* command = app.add_subcommand("man", "the manual page of a command of Slurm's, for man -l -");
+  command->add_option("command", *page, "sbatch, squeue, …")->required();
+  command->callback([page, &exit_code] { exit_code = man(*page); });
+}
+
+void add_completion(CLI::App& app, int& exit_code) {
+  const auto shell = std::make_shared<std::string>();
+  auto* command =
+      app.add_subcommand("completion", "completes options and values in a shell; to be sourced by it");
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->callback([shell, &exit_code] { exit_code = completion(*shell); });
+}
+
+}  // namespace
+
+void add_shell_commands(CLI::App& app, int& exit_code) {
+  add_env(app, exit_code);
+  add_man(app, exit_code);
+  add_completion(app, exit_code);
+}
+
+}  // namespace minke::cli

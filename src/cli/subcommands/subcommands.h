@@ -1,0 +1,19 @@
+// The subcommands of minke, by what they are for: their options (CLI11), and the function that each calls.
+//
+// Each of these adds its commands in the order of minke --help. What a command returns goes to `exit_code`,
+// which must outlive the app; the options live as long as the callbacks that read them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace minke::cli {
+
+void add_cluster_commands(CLI::App& app, int& exit_code);   // up, down, status, doctor, backup, log
+void add_shell_commands(CLI::App& app, int& exit_code);     // env, man, completion
+void add_planning_commands(CLI::App& app, int& exit_code);  // why, accounting, usage, simulate, estimate
+void add_software_commands(CLI::App& app, int& exit_code);  // software, wheels
+void add_tracking_commands(CLI::App& app, int& exit_code);  // metrics, jobs, runs
+void add_daemon_commands(CLI::App& app, int& exit_code);    // daemon; those that it and systemd start
+void add_watching_commands(CLI::App& app, int& exit_code);  // top, adopt, guard
+
+}  // namespace minke::cli
