@@ -1,35 +1,26 @@
 // srun: runs tasks, inside the allocation that it finds in its environment, or in one that it asks for first.
 //
-// What the step is to be stands in step_request.h, how srun lives through it in step_run.h, the tasks'
-// streams in step_io.h, and what stands in front of a task's program in task.h.
-#include <sys/wait.h>
+// What the step is to be stands in srun/step_request.h, and how it is run in srun/run_step.h.
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "api/field.pb.h"
 #include "api/jobs.pb.h"
-#include "api/machine.pb.h"
 #include "api/steps.pb.h"
 #include "cli/allocation.h"
 #include "cli/clusters.h"
 #include "cli/commands.h"
 #include "cli/srun/components.h"
 #include "cli/srun/launch_environment.h"
-#include "cli/srun/step_io.h"
+#include "cli/srun/run_step.h"
 #include "cli/srun/step_request.h"
-#include "cli/srun/step_run.h"
-#include "engine/embedded/client.h"
 #include "engine/open.h"
-#include "environment/step_gpus.h"
 #include "helpers/copy_file.h"
-#include "helpers/task.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
@@ -37,16 +28,10 @@
 #include "model/job_terms.pb.h"
 #include "mpi/program_kind.h"
 #include "mpi/server.h"
-#include "os/files.h"
-#include "rpc/frame.h"
 #include "submit/job_request.h"
 #include "submit/option_table.h"
-#include "text/file_pattern.h"
 #include "text/hostlist.h"
 #include "text/number.h"
-#include "text/state.h"
-
-extern char** environ;
 
 namespace minke::cli {
 
@@ -69,38 +54,6 @@ std::string cpu_counts(const model::JobRecord& job) {
             ")";
   }
   return text;
-}
-
-// --prolog and --epilog, or SrunProlog and SrunEpilog: beside srun itself, before and after the step,
-// whatever they return. Their arguments are the step's program and its arguments.
-void run_beside(const std::string& program, const char* context, const std::string& job_id,
-                const std::vector<std::string>& command) {
-  if (program.empty() || program == "none") return;
-  std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::setenv("SLURM_JOB_ID", job_id.c_str(), 1);
-    ::setenv("SLURM_SCRIPT_CONTEXT", context, 1);
-    ::execvp(program.c_str(), arguments.data());
-    std::fprintf(stderr, "srun: error: %s: %m\n", program.c_str());
-    ::_exit(127);
-  }
-  int status = 0;
-  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-}
-
-// What the cluster's configuration says of srun, where the command line does not.
-void take_configured_programs(engine::Engine& cluster, submit::JobRequest& request) {
-  if (!request.prolog.empty() && !request.epilog.empty()) return;
-  const auto reply = cluster.configuration();
-  if (!reply) return;
-  for (const api::Field& value : reply->values()) {
-    if (value.name() == "SrunProlog" && request.prolog.empty()) request.prolog = value.value();
-    if (value.name() == "SrunEpilog" && request.epilog.empty()) request.epilog = value.value();
-  }
 }
 
 // The job that the step is to run in. Otherwise it has been said why not, and this is the exit status.
@@ -135,115 +88,12 @@ std::optional<int> find_job(engine::Engine& cluster, const submit::Invocation& i
   return std::nullopt;
 }
 
-// --bcast: one copy, which all nodes see.
-Status broadcast_program(std::string target, api::StepSpec& spec) {
-  const std::string program = helpers::find_program(spec.argv(0), spec.work_dir());
-  if (target.front() != '/') target = spec.work_dir() + "/" + target;
-  if (target.ends_with('/')) target += program.substr(program.rfind('/') + 1);
-  if (const Status copied = helpers::copy_file(program, target, {.replace = true, .preserve = true}); !copied)
-    return failure("--bcast: " + copied.error().message);
-  *spec.mutable_argv(0) = target;
-  return {};
-}
-
 // The cluster's mpi_default, which a job's variables tell; for an srun that is not within the job.
 void take_default_mpi(submit::JobRequest& request, const auto& variables) {
   constexpr std::string_view kName = "SLURM_MPI_TYPE=";
   for (const std::string& variable : variables) {
     if (!request.is_given("mpi") && variable.starts_with(kName)) request.mpi = variable.substr(kName.size());
   }
-}
-
-// The exit status, and as the step's job has it when it has no other.
-struct StepEnd {
-  int status = 1;
-  int32_t wait_status = W_EXITCODE(1, 0);
-};
-
-StepEnd as_step_end(int status) {
-  return {status, status > 128 ? status - 128 : W_EXITCODE(status, 0)};
-}
-
-// `told`: see StepRun::tell_step_id(). `mpi_address`: of the server of a world of several components.
-StepEnd run_step(engine::Engine& cluster, const submit::Invocation& invocation, submit::JobRequest& request,
-                 const model::JobRecord& job, api::StepSpec spec, int told,
-                 const std::string& mpi_address = "") {
-  const auto fail = [&](const std::string& message) {
-    return as_step_end(give_up(submit::refuse(invocation, message, 1)));
-  };
-  const auto client = cluster.steps_with_descriptors();
-  if (!client) return fail(client.error().message);
-  const uint32_t tasks = spec.ntasks();
-  StepIo::Part part{0, tasks, tasks};
-  if (spec.has_het()) part = {spec.het().first_task(), tasks, spec.het().tasks(), spec.het().first_node()};
-  const bool first = part.first_task == 0;
-  std::unique_ptr<mpi::Server> mpi_server;
-  helpers::TaskOptions task{.mpi_address = mpi_address,
-                            .cpu_bind = spec.cpu_bind(),
-                            .mem_bind = request.spec.mem_bind(),
-                            .system = {},
-                            .prolog = request.task_prolog,
-                            .epilog = request.task_epilog,
-                            .variables = {},
-                            .stopped = request.debugger_test,
-                            .tells_gpus = environment::tells_gpu_binding(spec.gpu_bind())};
-  // Nobody has said: what the program is linked with, where that can be had.
-  const bool by_program = request.mpi.empty() && !request.multi_prog && !spec.has_het();
-  if (const auto kind = by_program
-                            ? mpi::kind_of_program(helpers::find_program(spec.argv(0), spec.work_dir()))
-                            : std::nullopt) {
-    if (auto started = mpi::Server::start(*kind)) {
-      mpi_server = std::move(*started);
-      task.mpi_address = mpi_server->address();
-    }
-  }
-  const bool offers_mpi = request.mpi == "pmi2" || request.mpi == "pmix";
-  if (offers_mpi && mpi_address.empty()) {
-    auto started = mpi::Server::start(request.mpi == "pmix" ? mpi::Kind::kPmix : mpi::Kind::kPmi);
-    if (!started) return fail("--mpi=" + request.mpi + ": " + started.error().message);
-    mpi_server = std::move(*started);
-    task.mpi_address = mpi_server->address();
-  }
-  if (request.preserve_env) {
-    for (const char* name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS", "SLURM_NPROCS"}) {
-      if (const auto value = invocation.variable(name))
-        task.variables.push_back(std::string(name) + "=" + std::string(*value));
-    }
-  }
-  if (task.needed()) {
-    for (const std::string& word : helpers::task_command(task)) spec.add_wrapper(word);
-  }
-  os::raise_descriptor_limit();  // the tasks have the limits that were read before
-  // Components that share a file: the first one's srun empties it.
-  for (const std::string* path : {&request.spec.stdout_path(), &request.spec.stderr_path()})
-    if (!first && !path->empty() && !text::differs_by_task(*path)) spec.set_open_mode(model::OPEN_APPEND);
-  // The first component's srun is the one that reads.
-  if (!first && (request.spec.stdin_path().empty() || request.spec.stdin_path() == "all"))
-    request.spec.set_stdin_path("none");
-  StepIo io;
-  std::vector<os::UniqueFd> descriptors;
-  if (const Status ready = io.set_up(request, part, spec, descriptors); !ready)
-    return fail(ready.error().message);
-  if (descriptors.size() > rpc::kMaxDescriptors) {
-    return fail(
-        "the streams of that many tasks need more descriptors than can be passed on; use "
-        "--output=FILE%t --input=none");
-  }
-  if (!request.bcast.empty() && !request.multi_prog) {
-    if (const Status copied = broadcast_program(request.bcast, spec); !copied)
-      return fail(copied.error().message);
-  }
-  const std::vector<std::string> command(spec.argv().begin(), spec.argv().end());
-  if (first) {
-    take_configured_programs(cluster, request);
-    run_beside(request.prolog, "prolog_srun", std::to_string(job.job_id()), command);
-  }
-  StepRun run(**client, request, invocation, job, tasks, std::move(mpi_server));
-  run.tell_step_id(told);
-  StepEnd end = as_step_end(run.run(std::move(spec), std::move(descriptors), io));
-  if (run.out_of_memory()) end.wait_status = text::kOutOfMemory;
-  if (first) run_beside(request.epilog, "epilog_srun", std::to_string(job.job_id()), command);
-  return end;
 }
 
 // --het-group=NUMBER.
@@ -393,6 +243,73 @@ int srun_components(submit::Invocation invocation, const submit::CommandLine& li
   return status;
 }
 
+// What can be refused before the cluster is asked. Empty: nothing.
+std::string refusal(const submit::JobRequest& request) {
+  if (!request.job_id && request.is_given("relative"))
+    return "fatal: --relative option invalid for job allocation request";
+  if (!request.is_given("bcast") || request.multi_prog) return "";
+  const std::string& program = request.arguments.front();
+  const bool runs = ::access(helpers::find_program(program, request.spec.work_dir()).c_str(), X_OK) == 0;
+  return runs ? "" : "fatal: Can not execute " + program;
+}
+
+// Asks for a job for the step alone. Otherwise it has been said why not, and this is the exit status.
+std::optional<int> allocate_job(engine::Engine& cluster, const submit::Invocation& invocation,
+                                submit::JobRequest& request, std::string& environment,
+                                model::JobRecord& job) {
+  if (request.test_only) return report_test(invocation, test_allocation(cluster, request, environment));
+  auto allocation = allocate(cluster, invocation, request, environment);
+  if (!allocation)
+    return give_up_allocation(invocation, request, "Unable to allocate resources: ", allocation.error());
+  job = allocation->job;
+  take_default_mpi(request, allocation->environment);
+  environment = add_to_environment(environment, allocation->environment);
+  return std::nullopt;
+}
+
+// The job that the request names, or the component of it that --het-group names. Otherwise it has been said
+// why not, and this is the exit status.
+std::optional<int> join_job(engine::Engine& cluster, const submit::Invocation& invocation,
+                            std::optional<uint64_t> group, submit::JobRequest& request,
+                            std::string& environment, model::JobRecord& job) {
+  api::WaitJobReply found;
+  if (const auto status = find_job(cluster, invocation, request, found)) return *status;
+  const bool of_component = group && !invocation.variable("SLURM_HET_SIZE") &&
+                            *group < static_cast<uint64_t>(found.het_components_size());
+  job = of_component ? found.het_components(static_cast<int>(*group)) : found.job();
+  // Called from outside of the job: its tasks get the job's variables all the same.
+  if (!invocation.variable("SLURM_JOB_ID")) {
+    take_default_mpi(request, found.environment());
+    environment = add_to_environment(environment, {found.environment().begin(), found.environment().end()});
+  }
+  return std::nullopt;
+}
+
+// One step of one job, which exists already or is asked for.
+int srun_alone(const submit::Invocation& invocation, std::optional<uint64_t> group,
+               submit::JobRequest& request, std::string environment) {
+  const auto complain = [&](const std::string& message) {
+    return give_up(submit::refuse(invocation, message, 1));
+  };
+  const auto cluster = engine::open();
+  if (!cluster) return complain("Unable to allocate resources: " + cluster.error().message);
+  const bool own_allocation = !request.job_id.has_value();
+  if (const auto status = answer_before_submission(**cluster, "srun", request)) return *status;
+  model::JobRecord job;
+  if (const auto status = own_allocation ? allocate_job(**cluster, invocation, request, environment, job)
+                                         : join_job(**cluster, invocation, group, request, environment, job))
+    return *status;
+  if (request.verbose > 0) {
+    std::fprintf(stderr, "srun: jobid %u: nodes(%d):`%s', cpu counts: %s\n", job.job_id(), job.nodes_size(),
+                 job.node_list().c_str(), cpu_counts(job).c_str());
+  }
+  auto spec = make_step_spec(invocation, request, job, std::move(environment));
+  const StepEnd end = spec ? run_step(**cluster, invocation, request, job, std::move(*spec), -1)
+                           : as_step_end(complain(spec.error().message));
+  if (own_allocation) (void)give_back(**cluster, job.job_id(), end.wait_status);
+  return end.status;
+}
+
 }  // namespace
 
 int srun_main(int argc, char** argv) {
@@ -414,49 +331,8 @@ int srun_main(int argc, char** argv) {
   auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
   std::signal(SIGPIPE, SIG_IGN);
-  if (!request->job_id && request->is_given("relative"))
-    return complain("fatal: --relative option invalid for job allocation request");
-  if (request->is_given("bcast") && !request->multi_prog &&
-      access(helpers::find_program(request->arguments.front(), request->spec.work_dir()).c_str(), X_OK) != 0)
-    return complain("fatal: Can not execute " + request->arguments.front());
-
-  const auto cluster = engine::open();
-  if (!cluster) return complain("Unable to allocate resources: " + cluster.error().message);
-  const bool own_allocation = !request->job_id.has_value();
-  if (const auto status = answer_before_submission(**cluster, "srun", *request)) return *status;
-  model::JobRecord job;
-  if (own_allocation && request->test_only)
-    return report_test(invocation, test_allocation(**cluster, *request, *environment));
-  if (own_allocation) {
-    auto allocation = allocate(**cluster, invocation, *request, *environment);
-    if (!allocation)
-      return give_up_allocation(invocation, *request, "Unable to allocate resources: ", allocation.error());
-    job = allocation->job;
-    take_default_mpi(*request, allocation->environment);
-    *environment = add_to_environment(*environment, allocation->environment);
-  } else {
-    api::WaitJobReply found;
-    if (const auto status = find_job(**cluster, invocation, *request, found)) return *status;
-    job = found.job();
-    if (const auto group = component_of(*line); group && !invocation.variable("SLURM_HET_SIZE") &&
-                                                *group < static_cast<uint64_t>(found.het_components_size()))
-      job = found.het_components(static_cast<int>(*group));
-    // Called from outside of the job: its tasks get the job's variables all the same.
-    if (!invocation.variable("SLURM_JOB_ID")) {
-      take_default_mpi(*request, found.environment());
-      *environment =
-          add_to_environment(*environment, {found.environment().begin(), found.environment().end()});
-    }
-  }
-  if (request->verbose > 0) {
-    std::fprintf(stderr, "srun: jobid %u: nodes(%d):`%s', cpu counts: %s\n", job.job_id(), job.nodes_size(),
-                 job.node_list().c_str(), cpu_counts(job).c_str());
-  }
-  auto spec = make_step_spec(invocation, *request, job, std::move(*environment));
-  const StepEnd end = spec ? run_step(**cluster, invocation, *request, job, std::move(*spec), -1)
-                           : as_step_end(complain(spec.error().message));
-  if (own_allocation) (void)give_back(**cluster, job.job_id(), end.wait_status);
-  return end.status;
+  if (const std::string problem = refusal(*request); !problem.empty()) return complain(problem);
+  return srun_alone(invocation, component_of(*line), *request, std::move(*environment));
 }
 
 }  // namespace minke::cli

@@ -177,94 +177,141 @@ std::vector<std::string> join_parts(std::vector<HetStepPart>& parts) {
   return node_of_task;
 }
 
-int run_parts(std::vector<HetStepPart>& parts, const std::optional<MpiWorld>& world,
-              const std::function<int(size_t part, int told)>& run_part) {
-  sigset_t signals, before;
-  sigemptyset(&signals);
-  for (const int number : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
-    sigaddset(&signals, number);
-  sigprocmask(SIG_BLOCK, &signals, &before);
-  os::UniqueFd arrived(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!arrived) return 1;
-  std::unique_ptr<mpi::Server> server;  // its thread takes none of these signals
-  if (world) {
-    auto started = mpi::Server::start(world->kind);
-    if (!started) {
-      std::fprintf(stderr, "srun: error: MPI: %s\n", started.error().message.c_str());
-      return 1;
-    }
-    server = std::move(*started);
-    for (HetStepPart& part : parts) part.mpi_address = server->address();
+namespace {
+
+// The parts' processes, one srun each, and what serves the ranks of all of them.
+class PartProcesses {
+ public:
+  PartProcesses(std::vector<HetStepPart>& parts, const std::optional<MpiWorld>& world,
+                const std::function<int(size_t part, int told)>& run_part)
+      : parts_(parts), world_(world), run_part_(run_part) {}
+
+  // Blocks the signals that are handed on, and starts the server. False: it has been said why not.
+  bool prepare() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+      sigaddset(&signals, number);
+    sigprocmask(SIG_BLOCK, &signals, &before_);
+    arrived_.reset(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!arrived_) return false;
+    if (!world_) return true;
+    auto started = mpi::Server::start(world_->kind);  // its thread takes none of these signals
+    if (!started) return complain(started.error());
+    server_ = std::move(*started);
+    for (HetStepPart& part : parts_) part.mpi_address = server_->address();
+    return true;
   }
-  std::vector<pid_t> running;
-  const auto start = [&](size_t part, int told) {
+
+  // The first part's process makes the step, of which the others are part. False: not all have begun.
+  bool start_all() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+    os::UniqueFd reader(ends[0]), writer(ends[1]);
+    if (!start(0, writer.get())) return false;
+    writer.reset();
+    uint32_t step_id = 0;
+    ssize_t got;
+    do {
+      got = ::read(reader.get(), &step_id, sizeof(step_id));
+    } while (got < 0 && errno == EINTR);
+    // Nothing told: the first one has not begun, and said why.
+    if (got != sizeof(step_id)) return true;
+    for (size_t part = 1; part < parts_.size(); ++part) {
+      if (!of_one_job(parts_)) parts_[part].spec.mutable_het()->set_step_id(step_id);
+      if (!start(part, -1)) return false;
+    }
+    return begin_mpi(step_id);
+  }
+
+  void pass_on(int number) const {
+    for (const pid_t child : running_) ::kill(child, number);
+  }
+
+  // Until all have ended. Returns the highest exit status, or what MPI_Abort() said.
+  int wait(int highest) {
+    std::optional<int> aborted;
+    while (!running_.empty()) {
+      pollfd waiting[] = {{arrived_.get(), POLLIN, 0},
+                          {server_ && !aborted ? server_->abort_descriptor() : -1, POLLIN, 0}};
+      if (::poll(waiting, 2, -1) < 0) continue;
+      if (waiting[1].revents != 0) aborted = on_abort();
+      signalfd_siginfo signal;
+      if (::read(arrived_.get(), &signal, sizeof signal) != sizeof signal) continue;
+      if (signal.ssi_signo == SIGCHLD) {
+        highest = std::max(highest, reap());
+      } else if (signal.ssi_code != SI_KERNEL) {  // a terminal's go to all of the foreground anyhow
+        pass_on(static_cast<int>(signal.ssi_signo));
+      }
+    }
+    return aborted.value_or(highest);
+  }
+
+ private:
+  static bool complain(const Error& error) {
+    std::fprintf(stderr, "srun: error: MPI: %s\n", error.message.c_str());
+    return false;
+  }
+
+  bool start(size_t part, int told) {
     std::fflush(nullptr);
     const pid_t child = ::fork();
     if (child == 0) {
-      sigprocmask(SIG_SETMASK, &before, nullptr);
-      std::exit(run_part(part, told));
+      sigprocmask(SIG_SETMASK, &before_, nullptr);
+      std::exit(run_part_(part, told));
     }
-    if (child > 0) running.push_back(child);
+    if (child > 0) running_.push_back(child);
     return child > 0;
-  };
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
-  os::UniqueFd reader(ends[0]), writer(ends[1]);
-  bool complete = start(0, writer.get());
-  writer.reset();
-  uint32_t step_id = 0;
-  ssize_t got;
-  do {
-    got = ::read(reader.get(), &step_id, sizeof(step_id));
-  } while (got < 0 && errno == EINTR);
-  // Nothing told: the first one has not begun, and said why.
-  for (size_t part = 1; got == sizeof(step_id) && part < parts.size() && complete; ++part) {
-    if (!of_one_job(parts)) parts[part].spec.mutable_het()->set_step_id(step_id);
-    complete = start(part, -1);
   }
+
   // Only now: no process is made any more once the library has threads here.
-  if (server && complete && got == sizeof(step_id)) {
-    const Status begun = server->begin(
-        {std::to_string(parts.front().job.job_id()) + "." + std::to_string(step_id), world->node_of_rank});
-    if (!begun) {
-      std::fprintf(stderr, "srun: error: MPI: %s\n", begun.error().message.c_str());
-      complete = false;
-    }
+  bool begin_mpi(uint32_t step_id) {
+    if (!server_) return true;
+    const Status begun = server_->begin(
+        {std::to_string(parts_.front().job.job_id()) + "." + std::to_string(step_id), world_->node_of_rank});
+    return begun ? true : complain(begun.error());
   }
-  const auto pass_on = [&](int number) {
-    for (const pid_t child : running) ::kill(child, number);
-  };
-  if (!complete) pass_on(SIGTERM);
-  const bool kill_others = server || parts.front().request.kill_on_bad_exit.value_or(false);
-  int highest = complete ? 0 : 1;
-  std::optional<int> aborted;
-  while (!running.empty()) {
-    pollfd waiting[] = {{arrived.get(), POLLIN, 0},
-                        {server && !aborted ? server->abort_descriptor() : -1, POLLIN, 0}};
-    if (::poll(waiting, 2, -1) < 0) continue;
-    if (waiting[1].revents != 0) {
-      const mpi::PmiAbort abort = server->take_abort();
-      aborted = abort.exit_code == 0 ? 1 : abort.exit_code;
-      if (!abort.message.empty()) std::fprintf(stderr, "%s\n", abort.message.c_str());
-      pass_on(SIGTERM);
-    }
-    signalfd_siginfo signal;
-    if (::read(arrived.get(), &signal, sizeof signal) != sizeof signal) continue;
-    // A terminal's go to all of the foreground anyhow.
-    if (signal.ssi_signo != SIGCHLD) {
-      if (signal.ssi_code != SI_KERNEL) pass_on(static_cast<int>(signal.ssi_signo));
-      continue;
-    }
+
+  int on_abort() {
+    const mpi::PmiAbort abort = server_->take_abort();
+    if (!abort.message.empty()) std::fprintf(stderr, "%s\n", abort.message.c_str());
+    pass_on(SIGTERM);
+    return abort.exit_code == 0 ? 1 : abort.exit_code;
+  }
+
+  // The highest exit status of those that have ended.
+  int reap() {
+    const bool kill_others = server_ || parts_.front().request.kill_on_bad_exit.value_or(false);
+    int highest = 0;
     int status;
     pid_t child;
     while ((child = ::waitpid(-1, &status, WNOHANG)) > 0) {
-      std::erase(running, child);
+      std::erase(running_, child);
       const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
       highest = std::max(highest, code);
       if (code != 0 && kill_others) pass_on(SIGTERM);
     }
+    return highest;
   }
-  return aborted.value_or(highest);
+
+  std::vector<HetStepPart>& parts_;
+  const std::optional<MpiWorld>& world_;
+  const std::function<int(size_t part, int told)>& run_part_;
+  sigset_t before_;
+  os::UniqueFd arrived_;
+  std::unique_ptr<mpi::Server> server_;
+  std::vector<pid_t> running_;
+};
+
+}  // namespace
+
+int run_parts(std::vector<HetStepPart>& parts, const std::optional<MpiWorld>& world,
+              const std::function<int(size_t part, int told)>& run_part) {
+  PartProcesses processes(parts, world, run_part);
+  if (!processes.prepare()) return 1;
+  const bool complete = processes.start_all();
+  if (!complete) processes.pass_on(SIGTERM);
+  return processes.wait(complete ? 0 : 1);
 }
 
 }  // namespace minke::cli

@@ -34,6 +34,11 @@ bool is_null_device(int fd) {
   return length > 0 && std::string_view(target, static_cast<size_t>(length)) == "/dev/null";
 }
 
+// --output=none and a task's number have their own meaning; anything else is a file for the tasks to open.
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 StepIo::~StepIo() {
@@ -154,56 +159,63 @@ void StepIo::resize() {
   if (terminal_ && ::ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0) ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
 }
 
+// The one task that a number names, where it is of this part.
+std::optional<StepIo::Part> StepIo::only(const std::string& number) const {
+  const auto task = static_cast<uint32_t>(std::strtoul(number.c_str(), nullptr, 10));
+  if (task < part_.first_task || task >= part_.first_task + part_.tasks) return std::nullopt;
+  return Part{task, 1, part_.all_tasks};
+}
+
+Status StepIo::set_up_input(const std::string& input, api::StepSpec& spec,
+                            std::vector<os::UniqueFd>& to_send) {
+  if (is_number(input)) {
+    const auto one = only(input);
+    if (!one) return {};
+    spec.mutable_stdin()->set_only_task(one->first_task - part_.first_task);
+    return pipe_input(*one, *spec.mutable_stdin(), to_send);
+  }
+  if (!input.empty() && input != "all" && input != "none") {
+    spec.mutable_stdin()->set_path(input);
+    return {};
+  }
+  if (input == "none" || ::fcntl(STDIN_FILENO, F_GETFD) < 0 || is_null_device(STDIN_FILENO)) return {};
+  return pipe_input(part_, *spec.mutable_stdin(), to_send);
+}
+
+Status StepIo::set_up_output(const submit::JobRequest& request, const std::string& path, int fd,
+                             api::StepStream& stream, std::vector<os::UniqueFd>& to_send) {
+  const bool is_error = fd == STDERR_FILENO;
+  if (is_number(path)) {
+    const auto one = only(path);
+    if (!one) {
+      stream.set_path("/dev/null");
+      return {};
+    }
+    stream.set_only_task(one->first_task - part_.first_task);
+    return pipe_output(request, *one, fd, is_error, stream, to_send);
+  }
+  if (path.empty() || path == "all") return pipe_output(request, part_, fd, is_error, stream, to_send);
+  if (request.label && path != "none" && path != "/dev/null")
+    return pipe_to_file(request, part_, path, is_error, stream, to_send);
+  stream.set_path(path == "none" ? "/dev/null" : path);
+  return {};
+}
+
 Status StepIo::set_up(const submit::JobRequest& request, const Part& part, api::StepSpec& spec,
                       std::vector<os::UniqueFd>& to_send) {
   if (request.pty) return open_terminal(spec, to_send);
   part_ = part;
   const model::JobSpec& job = request.spec;
-  // --output=none and a task's number have their own meaning; anything else is a file for the tasks to open.
-  const auto is_number = [](const std::string& text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  };
-  // The one task that a number names, where it is of this part.
-  const auto only = [&](const std::string& number) -> std::optional<Part> {
-    const auto task = static_cast<uint32_t>(std::strtoul(number.c_str(), nullptr, 10));
-    if (task < part.first_task || task >= part.first_task + part.tasks) return std::nullopt;
-    return Part{task, 1, part.all_tasks};
-  };
-  const std::string& input = job.stdin_path();
-  if (is_number(input)) {
-    if (const auto one = only(input)) {
-      spec.mutable_stdin()->set_only_task(one->first_task - part.first_task);
-      if (const Status done = pipe_input(*one, *spec.mutable_stdin(), to_send); !done) return done;
-    }
-  } else if (!input.empty() && input != "all" && input != "none") {
-    spec.mutable_stdin()->set_path(input);
-  } else if (input != "none" && ::fcntl(STDIN_FILENO, F_GETFD) >= 0 && !is_null_device(STDIN_FILENO)) {
-    if (const Status done = pipe_input(part, *spec.mutable_stdin(), to_send); !done) return done;
-  }
-  const auto output = [&](const std::string& path, int fd, api::StepStream& stream) -> Status {
-    const bool is_error = fd == STDERR_FILENO;
-    if (is_number(path)) {
-      const auto one = only(path);
-      if (!one) {
-        stream.set_path("/dev/null");
-        return {};
-      }
-      stream.set_only_task(one->first_task - part.first_task);
-      return pipe_output(request, *one, fd, is_error, stream, to_send);
-    }
-    if (path.empty() || path == "all") return pipe_output(request, part, fd, is_error, stream, to_send);
-    if (request.label && path != "none" && path != "/dev/null")
-      return pipe_to_file(request, part, path, is_error, stream, to_send);
-    stream.set_path(path == "none" ? "/dev/null" : path);
-    return {};
-  };
-  if (const Status done = output(job.stdout_path(), STDOUT_FILENO, *spec.mutable_stdout()); !done)
+  if (const Status done = set_up_input(job.stdin_path(), spec, to_send); !done) return done;
+  if (const Status done =
+          set_up_output(request, job.stdout_path(), STDOUT_FILENO, *spec.mutable_stdout(), to_send);
+      !done)
     return done;
   // With a file for the output and none for errors, errors go to that file too.
   if (job.stderr_path().empty() && !spec.stdout().path().empty()) return {};
-  if (job.stderr_path().empty() && !labelled_files_.empty())
-    return output(job.stdout_path(), STDERR_FILENO, *spec.mutable_stderr());
-  return output(job.stderr_path(), STDERR_FILENO, *spec.mutable_stderr());
+  const bool labelled_file = job.stderr_path().empty() && !labelled_files_.empty();
+  return set_up_output(request, labelled_file ? job.stdout_path() : job.stderr_path(), STDERR_FILENO,
+                       *spec.mutable_stderr(), to_send);
 }
 
 void StepIo::finish() {

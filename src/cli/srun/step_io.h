@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,11 @@ class StepIo {
   void finish();
 
  private:
+  std::optional<Part> only(const std::string& number) const;
+  Status set_up_input(const std::string& input, api::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
+  // `path`: as --output and --error have it. `fd`: srun's own stream, where it is for them.
+  Status set_up_output(const submit::JobRequest& request, const std::string& path, int fd,
+                       api::StepStream& stream, std::vector<os::UniqueFd>& to_send);
   Status open_terminal(api::StepSpec& spec, std::vector<os::UniqueFd>& to_send);
   template <typename Ours>
   Status pipe_tasks(const Part& part, bool input, api::StepStream& stream, std::vector<os::UniqueFd>& to_send,

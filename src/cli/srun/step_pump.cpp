@@ -168,42 +168,56 @@ bool StepPump::input_is_wanted() const {
          std::all_of(inputs_.begin(), inputs_.end(), [](const Input& one) { return one.waiting.empty(); });
 }
 
+// The order that serve() goes by: wake-up, input, outputs, inputs, who has attached.
+std::vector<pollfd> StepPump::descriptors(bool reads_input) const {
+  std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}, {reads_input ? input_ : -1, POLLIN, 0}};
+  for (const Output& output : outputs_)
+    waiting.push_back({output.to.has_target() ? output.from.get() : -1, POLLIN, 0});
+  for (const Input& input : inputs_)
+    waiting.push_back({input.waiting.empty() ? -1 : input.to.get(), POLLOUT, 0});
+  for (const Attached& attached : attached_) waiting.push_back({attached.channel.fd(), POLLIN, 0});
+  return waiting;
+}
+
+void StepPump::serve(const std::vector<pollfd>& waiting) {
+  size_t at = 2;
+  for (Output& output : outputs_) {
+    if (waiting[at++].revents != 0 && !read_output(output)) output.from.reset();
+  }
+  for (Input& input : inputs_) {
+    if (waiting[at++].revents != 0) write_input(input);
+  }
+  for (Attached& attached : attached_) {
+    if (waiting[at++].revents != 0) read_attached(attached);
+  }
+  if (waiting[1].revents != 0) read_input();
+  if (waiting[0].revents != 0) {
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof(count));
+    do_posted();
+  }
+}
+
+void StepPump::drop_ended() {
+  for (Output& output : outputs_) {
+    if (!output.from) output.to.finish();
+  }
+  outputs_.remove_if([](const Output& output) { return !output.from; });
+  inputs_.remove_if([](const Input& input) { return !input.to; });
+  attached_.remove_if([](const Attached& attached) { return attached.gone; });
+}
+
 void StepPump::run() {
   sigset_t all;
   sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
   while (!finishing_) {
-    std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
-    const bool background = input_is_wanted() && is_in_background(input_);
-    waiting.push_back({input_is_wanted() && !background ? input_ : -1, POLLIN, 0});
-    for (const Output& output : outputs_)
-      waiting.push_back({output.to.has_target() ? output.from.get() : -1, POLLIN, 0});
-    for (const Input& input : inputs_)
-      waiting.push_back({input.waiting.empty() ? -1 : input.to.get(), POLLOUT, 0});
-    for (const Attached& attached : attached_) waiting.push_back({attached.channel.fd(), POLLIN, 0});
+    const bool wanted = input_is_wanted();
+    const bool background = wanted && is_in_background(input_);
+    std::vector<pollfd> waiting = descriptors(wanted && !background);
     if (::poll(waiting.data(), waiting.size(), background ? kBackgroundMilliseconds : -1) < 0) continue;
-    size_t at = 2;
-    for (Output& output : outputs_) {
-      if (waiting[at++].revents != 0 && !read_output(output)) output.from.reset();
-    }
-    for (Input& input : inputs_) {
-      if (waiting[at++].revents != 0) write_input(input);
-    }
-    for (Attached& attached : attached_) {
-      if (waiting[at++].revents != 0) read_attached(attached);
-    }
-    if (waiting[1].revents != 0) read_input();
-    if (waiting[0].revents != 0) {
-      uint64_t count = 0;
-      [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof(count));
-      do_posted();
-    }
-    for (Output& output : outputs_) {
-      if (!output.from) output.to.finish();
-    }
-    outputs_.remove_if([](const Output& output) { return !output.from; });
-    inputs_.remove_if([](const Input& input) { return !input.to; });
-    attached_.remove_if([](const Attached& attached) { return attached.gone; });
+    serve(waiting);
+    drop_ended();
   }
   for (Output& output : outputs_) {
     read_output(output);

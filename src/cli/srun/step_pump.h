@@ -5,6 +5,8 @@
 // other functions are for the one thread that owns the pump.
 #pragma once
 
+#include <poll.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -85,6 +87,9 @@ class StepPump {
   };
 
   void run();
+  std::vector<pollfd> descriptors(bool reads_input) const;
+  void serve(const std::vector<pollfd>& waiting);
+  void drop_ended();
   void post(std::function<void()> what);
   void do_posted();
   bool read_output(Output& output);  // false: there is no more

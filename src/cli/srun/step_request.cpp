@@ -180,25 +180,40 @@ std::vector<std::string> own_variables(const submit::JobRequest& request, const 
   return variables;
 }
 
-}  // namespace
-
-Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& request,
-                                     const model::JobRecord& job, std::string environment) {
+// How many nodes the step has: of a range, as many as there are, and no more than there are tasks.
+Result<uint32_t> count_nodes(const submit::JobRequest& request, const model::JobRecord& job) {
   const model::JobSpec& asked = request.spec;
   const auto of_job = static_cast<uint32_t>(std::max(1, job.nodes_size()));
-  const bool inside = request.job_id.has_value();
-  api::StepSpec spec;
-  if (on_command_line(request, "job-name")) spec.set_name(asked.name());
   uint32_t nodes = asked.has_min_nodes() ? asked.min_nodes() : of_job;
-  if (inside) {
+  if (request.job_id) {
     if (const Status fine = check_nodes(request, job, nodes); !fine) return failure(fine.error());
   }
-  // Of a range, as many as there are, and no more than there are tasks.
   if (asked.max_nodes() > nodes) {
     const uint32_t useful = asked.has_ntasks() ? std::max(nodes, asked.ntasks()) : asked.max_nodes();
     nodes = std::min(asked.max_nodes(), useful);
   }
-  nodes = std::min(nodes, of_job);
+  return std::min(nodes, of_job);
+}
+
+// --ntasks-per-node, unless it does not go with the number of tasks, which is said.
+void take_tasks_per_node(const submit::JobRequest& request, uint32_t nodes, api::StepSpec& spec) {
+  const model::JobSpec& asked = request.spec;
+  if (!asked.has_ntasks_per_node()) return;
+  const uint32_t on = std::min(nodes, spec.ntasks());
+  const auto note = request.job_id && asked.has_ntasks()
+                        ? submit::unlike_tasks_per_node(asked.ntasks_per_node(), spec.ntasks(), on)
+                        : std::nullopt;
+  if (note) {
+    std::fprintf(stderr, "srun: %s\n", note->c_str());
+  } else {
+    spec.set_ntasks_per_node(asked.ntasks_per_node());
+  }
+}
+
+// How many tasks there are, and on which nodes.
+Status lay_out(const submit::Invocation& invocation, const submit::JobRequest& request,
+               const model::JobRecord& job, uint32_t nodes, api::StepSpec& spec) {
+  const model::JobSpec& asked = request.spec;
   spec.set_distribution(asked.distribution());
   spec.set_node_list(asked.node_list());
   const bool arbitrary = text::starts_with_ignoring_case(asked.distribution(), "arbitrary");
@@ -214,24 +229,17 @@ Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const
       tasks = static_cast<uint32_t>(names->size());
   }
   spec.set_ntasks(tasks);
-  if (asked.has_min_nodes() && inside) spec.set_min_nodes(nodes);
-  if (asked.has_min_nodes() && !inside) spec.set_min_nodes(std::min(nodes, tasks));
-  if (asked.has_ntasks_per_node()) {
-    const uint32_t on = std::min(nodes, tasks);
-    const auto note = inside && asked.has_ntasks()
-                          ? submit::unlike_tasks_per_node(asked.ntasks_per_node(), tasks, on)
-                          : std::nullopt;
-    if (note) {
-      std::fprintf(stderr, "srun: %s\n", note->c_str());
-    } else {
-      spec.set_ntasks_per_node(asked.ntasks_per_node());
-    }
-  }
+  if (asked.has_min_nodes()) spec.set_min_nodes(request.job_id ? nodes : std::min(nodes, tasks));
+  take_tasks_per_node(request, nodes, spec);
+  return {};
+}
+
+Status take_programs(const submit::JobRequest& request, api::StepSpec& spec) {
   if (request.multi_prog) {
     const std::string& path = request.arguments.front();
     const auto content = os::read_file(path, kLongestFile);
     if (!content) return failure("Could not open multi_prog config file " + path);
-    auto programs = submit::parse_multi_prog(*content, path, tasks);
+    auto programs = submit::parse_multi_prog(*content, path, spec.ntasks());
     if (!programs) return failure(programs.error());
     for (const auto& program : *programs) {
       api::StepProgram& one = *spec.add_programs();
@@ -239,13 +247,22 @@ Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const
     }
   }
   for (const std::string& argument : request.arguments) spec.add_argv(argument);
-  spec.set_work_dir(asked.work_dir());
-  spec.set_submit_line(asked.submit_line());
-  if (asked.has_cpus_per_task() && !outgrows_the_job(request, job, tasks))
+  return {};
+}
+
+void take_cpus_and_memory(const submit::JobRequest& request, const model::JobRecord& job,
+                          api::StepSpec& spec) {
+  const model::JobSpec& asked = request.spec;
+  if (asked.has_cpus_per_task() && !outgrows_the_job(request, job, spec.ntasks()))
     spec.set_cpus_per_task(asked.cpus_per_task());
   if (asked.has_mem_per_node_mib()) spec.set_mem_per_node_mib(asked.mem_per_node_mib());
   if (asked.has_mem_per_cpu_mib()) spec.set_mem_per_cpu_mib(asked.mem_per_cpu_mib());
-  // What the job's variables say of its GPUs is not a step's own wish: a step sees the job's anyhow.
+  spec.set_cpu_bind(asked.cpu_bind());
+}
+
+// What the job's variables say of its GPUs is not a step's own wish: a step sees the job's anyhow.
+void take_gpus(const submit::JobRequest& request, api::StepSpec& spec) {
+  const model::JobSpec& asked = request.spec;
   if (on_command_line(request, "gres") || on_command_line(request, "gpus-per-node"))
     *spec.mutable_gres_per_node() = asked.gres_per_node();
   if (on_command_line(request, "gres") && asked.gres_per_node().empty()) spec.set_no_gres(true);
@@ -256,7 +273,25 @@ Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const
     *spec.mutable_gpus_per_task() = asked.gpus_per_task();
   if (asked.has_ntasks_per_gpu()) spec.set_ntasks_per_gpu(asked.ntasks_per_gpu());
   spec.set_gpu_bind(asked.gpu_bind());
-  spec.set_cpu_bind(asked.cpu_bind());
+}
+
+}  // namespace
+
+Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const submit::JobRequest& request,
+                                     const model::JobRecord& job, std::string environment) {
+  const model::JobSpec& asked = request.spec;
+  const bool inside = request.job_id.has_value();
+  const auto nodes = count_nodes(request, job);
+  if (!nodes) return failure(nodes.error());
+  api::StepSpec spec;
+  if (on_command_line(request, "job-name")) spec.set_name(asked.name());
+  if (const Status laid = lay_out(invocation, request, job, *nodes, spec); !laid)
+    return failure(laid.error());
+  if (const Status taken = take_programs(request, spec); !taken) return failure(taken.error());
+  take_cpus_and_memory(request, job, spec);
+  take_gpus(request, spec);
+  spec.set_work_dir(asked.work_dir());
+  spec.set_submit_line(asked.submit_line());
   spec.set_relative_node(inside ? request.relative_node : 0);
   if (inside) spec.set_exclude(asked.exclude());
   spec.set_overlap(request.overlap);
@@ -269,7 +304,7 @@ Result<api::StepSpec> make_step_spec(const submit::Invocation& invocation, const
   *spec.mutable_resource_limits() = asked.resource_limits();
   spec.set_open_mode(asked.open_mode());
   spec.set_immediate(request.immediate_seconds.has_value());
-  spec.set_environment(add_to_environment(std::move(environment), own_variables(request, spec, nodes)));
+  spec.set_environment(add_to_environment(std::move(environment), own_variables(request, spec, *nodes)));
   return spec;
 }
 

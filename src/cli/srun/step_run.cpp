@@ -82,48 +82,52 @@ int StepRun::run(api::StepSpec spec, std::vector<os::UniqueFd> descriptors, Step
   if (!ask(false)) return 1;
   while (!ended_) {
     if (lost_ && !ask(true)) return 1;
-    if (!client_.channel().has_buffered_frame()) {
-      std::vector<pollfd> waiting = {{client_.channel().fd(), POLLIN, 0}, {signal_fd_.get(), POLLIN, 0}};
-      if (mpi_) waiting.push_back({mpi_->abort_descriptor(), POLLIN, 0});
-      if (::poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0 && errno != EINTR)
-        return complain("poll: " + std::string(std::strerror(errno)));
-      on_time();
-      if (waiting[1].revents != 0) on_signal();
-      if (mpi_ && waiting[2].revents != 0) on_abort();
-      if (waiting[0].revents == 0) continue;
-    }
-    rpc::ServerMessage reply;
-    const Status received = client_.channel().receive(reply);
-    if (!received) {
-      if (received.error().code != ECONNRESET) return complain(received.error().message);
-      lost_ = true;
-      continue;
-    }
-    if (reply.request_id() == kConfigRequest && reply.has_config()) {
-      int seconds = 30;
-      for (const api::Field& field : reply.config().values()) {
-        if (field.name() == "KillWait") seconds = std::atoi(field.value().c_str());
-      }
-      if (aborting_) {
-        told_abort_ = true;
-        say("Job step aborted: Waiting up to " + std::to_string(seconds + 2) +
-            " seconds for job step to finish.");
-      } else {
-        kill_at_ = Clock::now() + std::chrono::seconds(seconds);
-      }
-    }
-    if (reply.request_id() != kStepRequest) continue;
-    if (reply.has_error()) {
-      return complain("Unable to create step for job " + std::to_string(job_id_) + ": " +
-                      engine::embedded::error_of(reply.error()).message);
-    }
-    handle(reply.step());
+    if (const Status handled = handle_next(); !handled) return complain(handled.error().message);
   }
   io.finish();
   tell_tasks();
   if (record_.state() == model::JOB_TIMEOUT || (tasks_.any_terminated() && !told_abort_))
     say("Force Terminated " + step_name());
   return exit_status();
+}
+
+Status StepRun::handle_next() {
+  if (!client_.channel().has_buffered_frame()) {
+    std::vector<pollfd> waiting = {{client_.channel().fd(), POLLIN, 0}, {signal_fd_.get(), POLLIN, 0}};
+    if (mpi_) waiting.push_back({mpi_->abort_descriptor(), POLLIN, 0});
+    if (::poll(waiting.data(), waiting.size(), milliseconds_to_wait()) < 0 && errno != EINTR)
+      return failure("poll: " + std::string(std::strerror(errno)));
+    on_time();
+    if (waiting[1].revents != 0) on_signal();
+    if (mpi_ && waiting[2].revents != 0) on_abort();
+    if (waiting[0].revents == 0) return {};
+  }
+  rpc::ServerMessage reply;
+  if (const Status received = client_.channel().receive(reply); !received) {
+    if (received.error().code != ECONNRESET) return failure(received.error());
+    lost_ = true;
+    return {};
+  }
+  if (reply.request_id() == kConfigRequest && reply.has_config()) on_configuration(reply.config());
+  if (reply.request_id() != kStepRequest) return {};
+  if (reply.has_error())
+    return failure("Unable to create step for job " + std::to_string(job_id_) + ": " +
+                   engine::embedded::error_of(reply.error()).message);
+  handle(reply.step());
+  return {};
+}
+
+void StepRun::on_configuration(const api::ConfigReply& configuration) {
+  int seconds = 30;
+  for (const api::Field& field : configuration.values()) {
+    if (field.name() == "KillWait") seconds = std::atoi(field.value().c_str());
+  }
+  if (!aborting_) {
+    kill_at_ = Clock::now() + std::chrono::seconds(seconds);
+    return;
+  }
+  told_abort_ = true;
+  say("Job step aborted: Waiting up to " + std::to_string(seconds + 2) + " seconds for job step to finish.");
 }
 
 bool StepRun::ask(bool again) {

@@ -22,6 +22,7 @@
 #include "submit/job_request.h"
 
 namespace minke::api {
+class ConfigReply;
 class StepEvent;
 class StepSpec;
 class StepStarted;
@@ -55,8 +56,9 @@ class StepRun {
   int complain(const std::string& text);
   void say(const std::string& text) const;  // unless --quiet
   bool ask(bool again);
-  void wait();
+  Status handle_next();  // waits for what comes first: a message, a signal, a time
   void handle(const api::StepEvent& event);
+  void on_configuration(const api::ConfigReply& configuration);  // how long Slurm's srun would wait
   void on_started(const api::StepStarted& started);
   void tell_launch(const api::StepStarted& started) const;     // --verbose
   void tell_node_log(const api::StepStarted& started) const;   // --slurmd-debug
