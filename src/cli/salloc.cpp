@@ -139,6 +139,88 @@ int32_t wait_for_command(engine::embedded::Client& client, uint32_t job_id, pid_
   return status;
 }
 
+// The allocation while the command runs: the command's start and end, and the allocation given back.
+class Session {
+ public:
+  Session(engine::Engine& cluster, engine::embedded::Client& client, const submit::Invocation& invocation,
+          const submit::JobRequest& request, uint32_t job_id)
+      : cluster_(cluster), client_(client), invocation_(invocation), request_(request), job_id_(job_id) {}
+
+  // Returns the exit status of salloc.
+  int run(const std::string& environment) {
+    std::vector<std::string> command = request_.arguments;
+    const bool interactive = command.empty();
+    if (command.empty()) command.push_back(shell());
+    if (!can_be_found(invocation_, command.front())) {
+      std::fprintf(stderr, "salloc: error: _fork_command: Unable to find command \"%s\"\n",
+                   command.front().c_str());
+      (void)relinquish(1 << 8);
+      return 1;
+    }
+    // Ctrl-C is the command's business.
+    for (const int signal_number : {SIGINT, SIGQUIT}) std::signal(signal_number, SIG_IGN);
+    const pid_t child = start_command(command, environment);
+    if (child < 0) return complain("fork: " + std::string(std::strerror(errno)));
+    bool revoked = false;
+    const int status = wait_for_command(client_, job_id_, child, interactive ? SIGHUP : SIGTERM, revoked);
+    if (!revoked) {
+      if (const Status given = relinquish(status); !given) return complain(given.error().message);
+    }
+    // Of a command that a signal ended salloc says nothing: the user sent it, most likely.
+    return WIFSIGNALED(status) ? 0 : WEXITSTATUS(status);
+  }
+
+ private:
+  static std::string shell() {
+    const char* shell = std::getenv("SHELL");
+    return shell == nullptr || *shell == '\0' ? "/bin/sh" : shell;
+  }
+
+  int complain(const std::string& message) const { return give_up(submit::refuse(invocation_, message, 1)); }
+
+  Status relinquish(int status) {
+    if (!request_.quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", job_id_);
+    return give_back(cluster_, job_id_, status);
+  }
+
+  engine::Engine& cluster_;
+  engine::embedded::Client& client_;
+  const submit::Invocation& invocation_;
+  const submit::JobRequest& request_;
+  const uint32_t job_id_;
+};
+
+void tell_grant(const submit::JobRequest& request, const model::JobRecord& job) {
+  if (request.quiet) return;
+  std::fprintf(stderr, "salloc: Granted job allocation %u\n", job.job_id());
+  if (request.wait_all_nodes)
+    std::fprintf(stderr, "salloc: Nodes %s are ready for job\n", job.node_list().c_str());
+}
+
+int allocate_and_run(const submit::Invocation& invocation, submit::JobRequest& request,
+                     const std::string& environment) {
+  const auto complain = [&](const std::string& message) {
+    return give_up(submit::refuse(invocation, message, 1));
+  };
+  Holder holder;
+  if (request.no_shell) {
+    if (const auto status = holder.split_off()) return *status;
+  }
+  const auto cluster = engine::open();
+  if (!cluster) return complain("Job submit/allocate failed: " + cluster.error().message);
+  const auto client = (*cluster)->steps_with_descriptors();
+  if (!client) return complain("Job submit/allocate failed: " + client.error().message);
+  if (const auto status = answer_before_submission(**cluster, "salloc", request)) return *status;
+  auto allocation = allocate(**cluster, invocation, request, environment);
+  if (!allocation)
+    return give_up_allocation(invocation, request, "Job submit/allocate failed: ", allocation.error());
+  tell_grant(request, allocation->job);
+  const uint32_t id = allocation->job.job_id();
+  if (request.no_shell) return holder.hold(**cluster, id);
+  return Session(**cluster, **client, invocation, request, id)
+      .run(add_to_environment(environment, allocation->environment));
+}
+
 }  // namespace
 
 int salloc_main(int argc, char** argv) {
@@ -157,53 +239,9 @@ int salloc_main(int argc, char** argv) {
   const std::string& directory = request->spec.work_dir();
   if (directory != invocation.working_directory && ::chdir(directory.c_str()) != 0)
     return complain("chdir(" + directory + "): " + std::strerror(errno));
-
-  auto environment = job_environment(invocation, *request);
+  const auto environment = job_environment(invocation, *request);
   if (!environment) return complain(environment.error().message);
-  Holder holder;
-  if (request->no_shell) {
-    if (const auto status = holder.split_off()) return *status;
-  }
-  const auto cluster = engine::open();
-  if (!cluster) return complain("Job submit/allocate failed: " + cluster.error().message);
-  const auto client = (*cluster)->steps_with_descriptors();
-  if (!client) return complain("Job submit/allocate failed: " + client.error().message);
-  if (const auto status = answer_before_submission(**cluster, "salloc", *request)) return *status;
-  auto allocation = allocate(**cluster, invocation, *request, *environment);
-  if (!allocation)
-    return give_up_allocation(invocation, *request, "Job submit/allocate failed: ", allocation.error());
-  const uint32_t id = allocation->job.job_id();
-  if (!request->quiet) std::fprintf(stderr, "salloc: Granted job allocation %u\n", id);
-  if (!request->quiet && request->wait_all_nodes) {
-    std::fprintf(stderr, "salloc: Nodes %s are ready for job\n", allocation->job.node_list().c_str());
-  }
-
-  if (request->no_shell) return holder.hold(**cluster, id);
-  std::vector<std::string> command = request->arguments;
-  const bool interactive = command.empty();
-  if (command.empty()) {
-    const char* shell = std::getenv("SHELL");
-    command.push_back(shell == nullptr || *shell == '\0' ? "/bin/sh" : shell);
-  }
-  if (!can_be_found(invocation, command.front())) {
-    std::fprintf(stderr, "salloc: error: _fork_command: Unable to find command \"%s\"\n",
-                 command.front().c_str());
-    if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
-    (void)give_back(**cluster, id, 1 << 8);
-    return 1;
-  }
-  // Ctrl-C is the command's business.
-  for (const int signal_number : {SIGINT, SIGQUIT}) std::signal(signal_number, SIG_IGN);
-  const pid_t child = start_command(command, add_to_environment(*environment, allocation->environment));
-  if (child < 0) return complain("fork: " + std::string(std::strerror(errno)));
-  bool revoked = false;
-  const int status = wait_for_command(**client, id, child, interactive ? SIGHUP : SIGTERM, revoked);
-  if (!revoked) {
-    if (!request->quiet) std::fprintf(stderr, "salloc: Relinquishing job allocation %u\n", id);
-    if (const Status given = give_back(**cluster, id, status); !given) return complain(given.error().message);
-  }
-  // Of a command that a signal ended salloc says nothing: the user sent it, most likely.
-  return WIFSIGNALED(status) ? 0 : WEXITSTATUS(status);
+  return allocate_and_run(invocation, *request, *environment);
 }
 
 }  // namespace minke::cli
