@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -85,73 +86,106 @@ std::optional<std::pair<std::string, std::string>> of_the_same_name(const std::v
   return std::nullopt;
 }
 
+// Where the sources may not go. Empty: they may.
+std::string wrong_destination(const std::vector<std::string>& sources, const std::string& destination,
+                              bool into) {
+  if (sources.size() > 1 && !into) return destination + ": it must be a directory for several sources";
+  struct stat first {};
+  if (destination.back() == '/' && !is_directory(destination) &&
+      (::lstat(sources.front().c_str(), &first) != 0 || !S_ISDIR(first.st_mode)))
+    return destination + ": there is no such directory";
+  if (const auto both = of_the_same_name(sources); into && both)
+    return both->first + " and " + both->second + " would have the same place in " + destination;
+  return "";
+}
+
+// Sources copied one after the other, and what came of it.
+class Copy {
+ public:
+  Copy(const Options& options, const std::string& destination, bool into)
+      : options_(options), destination_(destination), into_(into), line_([this] {
+          return fmt::format("{} files, {}", storage::number_text(progress_.files + progress_.same),
+                             storage::bytes_text(progress_.bytes));
+        }) {}
+
+  // False: it was stopped.
+  bool add(std::string source) {
+    // A link that is named stands for what it leads to where it is the whole source of a sync, or has a
+    // slash.
+    if (options_.sync || source.back() == '/') source = helpers::following(source);
+    const std::string to = target_of(source);
+    const uint64_t failed = progress_.failures.count();
+    const Status copied = storage::copy_tree(source, to,
+                                             {.threads = options_.threads,
+                                              .keep_owner = ::geteuid() == 0,
+                                              .keep_group = true,
+                                              .remove_others = options_.remove_others,
+                                              .stop = &stop_},
+                                             progress_);
+    if (!copied && copied.error().code == ECANCELED) {
+      line_.finish();
+      fail(options_, "stopped; the same command goes on from here");
+      return false;
+    }
+    if (!copied) {
+      complete_ = false;
+      line_.finish();
+      if (progress_.failures.count() == failed) fail(options_, copied.error().message);
+    } else if (options_.verify) {
+      if (Status compared = storage::compare_trees(source, to, options_.threads, progress_.failures);
+          !compared)
+        progress_.failures.add(source, compared.error().message);
+    }
+    return true;
+  }
+
+  // Says what was copied, or what could not be. Returns the exit code.
+  int conclude() {
+    line_.finish();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    if (const int code =
+            helpers::report_errors(options_.name(), progress_.failures.kept(), progress_.failures.count()))
+      return code;
+    if (!complete_) return 1;
+    if (!options_.quiet)
+      view::write_out(fmt::format(
+          "{} copied, {} in {:.1f} s; {} there already{}{}\n", storage::counted(progress_.files, "file"),
+          storage::bytes_text(progress_.bytes), seconds, storage::number_text(progress_.same),
+          progress_.removed > 0 ? "; " + storage::number_text(progress_.removed) + " removed" : "",
+          options_.verify ? "; compared" : ""));
+    return 0;
+  }
+
+ private:
+  std::string target_of(const std::string& source) const {
+    if (into_) return destination_ + "/" + last_component(source);
+    return options_.sync && is_directory(destination_) ? helpers::following(destination_) : destination_;
+  }
+
+  const Options& options_;
+  const std::string destination_;
+  const bool into_;  // the destination is a directory that takes the sources
+  const std::atomic<bool>& stop_ = stop_on_signals();
+  storage::CopyProgress progress_;
+  ProgressLine line_;  // reads the progress
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool complete_ = true;
+};
+
 int copy(const Options& options) {
   for (const std::string& path : options.paths)
     if (path.empty()) return fail(options, "a path is empty");
   for (const std::string& path : options.paths)
     if (is_remote(path)) return by_rsync(options);
-  std::vector<std::string> sources(options.paths.begin(), options.paths.end() - 1);
-  const std::string destination = options.paths.back();
+  const std::vector<std::string> sources(options.paths.begin(), options.paths.end() - 1);
+  const std::string& destination = options.paths.back();
   const bool into = !options.sync && is_directory(destination);
-  if (sources.size() > 1 && !into)
-    return fail(options, destination + ": it must be a directory for several sources");
-  struct stat first {};
-  if (destination.back() == '/' && !is_directory(destination) &&
-      (::lstat(sources.front().c_str(), &first) != 0 || !S_ISDIR(first.st_mode)))
-    return fail(options, destination + ": there is no such directory");
-  if (const auto both = of_the_same_name(sources); into && both)
-    return fail(options,
-                both->first + " and " + both->second + " would have the same place in " + destination);
-  const auto& stop = stop_on_signals();
-  storage::CopyProgress progress;
-  ProgressLine line([&] {
-    return fmt::format("{} files, {}", storage::number_text(progress.files + progress.same),
-                       storage::bytes_text(progress.bytes));
-  });
-  const auto begin = std::chrono::steady_clock::now();
-  bool complete = true;
-  for (std::string source : sources) {
-    // A link that is named stands for what it leads to where it is the whole source of a sync, or has a
-    // slash.
-    if (options.sync || source.back() == '/') source = helpers::following(source);
-    const std::string to = into ? destination + "/" + last_component(source)
-                           : options.sync && is_directory(destination) ? helpers::following(destination)
-                                                                       : destination;
-    const uint64_t failed = progress.failures.count();
-    const Status copied = storage::copy_tree(source, to,
-                                             {.threads = options.threads,
-                                              .keep_owner = ::geteuid() == 0,
-                                              .keep_group = true,
-                                              .remove_others = options.remove_others,
-                                              .stop = &stop},
-                                             progress);
-    if (!copied && copied.error().code == ECANCELED) {
-      line.finish();
-      fail(options, "stopped; the same command goes on from here");
-      return 130;
-    }
-    if (!copied) {
-      complete = false;
-      line.finish();
-      if (progress.failures.count() == failed) fail(options, copied.error().message);
-    } else if (options.verify) {
-      if (Status compared = storage::compare_trees(source, to, options.threads, progress.failures); !compared)
-        progress.failures.add(source, compared.error().message);
-    }
-  }
-  line.finish();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (const int code =
-          helpers::report_errors(options.name(), progress.failures.kept(), progress.failures.count()))
-    return code;
-  if (!complete) return 1;
-  if (!options.quiet)
-    view::write_out(fmt::format(
-        "{} copied, {} in {:.1f} s; {} there already{}{}\n", storage::counted(progress.files, "file"),
-        storage::bytes_text(progress.bytes), seconds, storage::number_text(progress.same),
-        progress.removed > 0 ? "; " + storage::number_text(progress.removed) + " removed" : "",
-        options.verify ? "; compared" : ""));
-  return 0;
+  if (const std::string problem = wrong_destination(sources, destination, into); !problem.empty())
+    return fail(options, problem);
+  Copy copy(options, destination, into);
+  for (const std::string& source : sources)
+    if (!copy.add(source)) return 130;
+  return copy.conclude();
 }
 
 int run(int argc, char** argv, bool sync) {

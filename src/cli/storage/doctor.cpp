@@ -12,6 +12,50 @@
 
 namespace minke::cli {
 
+namespace {
+
+// Of one tier.
+struct Checked {
+  const storage::Tier& tier;
+  std::string path;  // as it is shown
+  const std::string& group;
+  storage::GroupFindings found;
+
+  uint64_t causes() const { return found.other_group + found.not_handed_down; }
+};
+
+std::string text_of(const Checked& checked, bool mend) {
+  const storage::GroupFindings& found = checked.found;
+  const uint64_t causes = checked.causes();
+  std::string text = fmt::format("{:<9} {}\n", checked.tier.name, checked.path);
+  if (causes == 0) text += fmt::format("  all of it is group {}'s, and stays so\n", checked.group);
+  if (found.other_group > 0)
+    text += fmt::format("  {} of another group than {}: they count for that one's quota\n",
+                        storage::counted(found.other_group, "file"), checked.group);
+  if (found.not_handed_down > 0)
+    text += fmt::format("  {} without setgid: what is made there is of its maker's own group\n",
+                        found.not_handed_down == 1
+                            ? std::string("1 directory")
+                            : storage::number_text(found.not_handed_down) + " directories");
+  for (const std::string& example : found.examples) text += "    " + storage::shown_path(example) + "\n";
+  if (mend && causes > 0)
+    text +=
+        fmt::format("  mended: {} of {}\n", storage::number_text(found.mended), storage::number_text(causes));
+  if (!mend && causes > 0) text += "  to mend it: minke storage doctor --mend\n";
+  return text;
+}
+
+nlohmann::ordered_json json_of(const Checked& checked) {
+  return {{"tier", checked.tier.name},
+          {"path", checked.path},
+          {"group", checked.group},
+          {"other_group", checked.found.other_group},
+          {"without_setgid", checked.found.not_handed_down},
+          {"mended", checked.found.mended}};
+}
+
+}  // namespace
+
 int storage_doctor(const std::string& user, bool mend, bool json) {
   const auto tiers = helpers::configured_tiers();
   const auto person = helpers::person_named(user);
@@ -24,42 +68,21 @@ int storage_doctor(const std::string& user, bool mend, bool json) {
   for (const storage::Tier& tier : *tiers) {
     const auto path = storage::tier_path(tier, person->user, person->group, person->home);
     if (!tier.of_group || !path) continue;
-    storage::GroupFindings found;
-    const std::string shown = storage::shown_path(*path);
-    if (const Status checked = storage::check_groups(helpers::following(*path), person->gid, mend, found);
-        !checked) {
-      if (!json) view::write_out(fmt::format("{:<9} {}: not there (minke storage init)\n", tier.name, shown));
+    Checked checked{tier, storage::shown_path(*path), person->group, {}};
+    if (!storage::check_groups(helpers::following(*path), person->gid, mend, checked.found)) {
+      if (!json)
+        view::write_out(fmt::format("{:<9} {}: not there (minke storage init)\n", tier.name, checked.path));
       continue;
     }
-    const uint64_t causes = found.other_group + found.not_handed_down;
-    wrong |= causes > found.mended || found.failures.count() > 0;
+    const storage::GroupFindings& found = checked.found;
+    wrong |= checked.causes() > found.mended || found.failures.count() > 0;
     // What belongs to others, only they can mend; and what cannot be read is not known to be right.
     helpers::report_errors("minke storage", found.failures.kept(), found.failures.count());
     if (json) {
-      out.push_back({{"tier", tier.name},
-                     {"path", shown},
-                     {"group", person->group},
-                     {"other_group", found.other_group},
-                     {"without_setgid", found.not_handed_down},
-                     {"mended", found.mended}});
-      continue;
+      out.push_back(json_of(checked));
+    } else {
+      view::write_out(text_of(checked, mend));
     }
-    std::string text = fmt::format("{:<9} {}\n", tier.name, shown);
-    if (causes == 0) text += fmt::format("  all of it is group {}'s, and stays so\n", person->group);
-    if (found.other_group > 0)
-      text += fmt::format("  {} of another group than {}: they count for that one's quota\n",
-                          storage::counted(found.other_group, "file"), person->group);
-    if (found.not_handed_down > 0)
-      text += fmt::format("  {} without setgid: what is made there is of its maker's own group\n",
-                          found.not_handed_down == 1
-                              ? std::string("1 directory")
-                              : storage::number_text(found.not_handed_down) + " directories");
-    for (const std::string& example : found.examples) text += "    " + storage::shown_path(example) + "\n";
-    if (mend && causes > 0)
-      text += fmt::format("  mended: {} of {}\n", storage::number_text(found.mended),
-                          storage::number_text(causes));
-    if (!mend && causes > 0) text += "  to mend it: minke storage doctor --mend\n";
-    view::write_out(text);
   }
   if (json) view::write_out(out.dump(2) + "\n");
   return wrong ? 1 : 0;

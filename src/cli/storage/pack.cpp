@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 #include <string>
 
@@ -44,71 +45,97 @@ std::string base_name(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-int pack(PackChoice choice) {
-  const char* const name = "minke pack";
-  const auto& stop = stop_on_signals();
-  choice.directory = helpers::following(choice.directory);
+// What is known of the tree before it is packed; nothing where nobody needs to know.
+struct Survey {
   storage::Advice advice;
-  uint64_t expected = 0;
+  uint64_t bytes = 0;
+};
+
+Result<Survey> survey(const PackChoice& choice) {
   // How much it is also says what stripes the archive gets on Lustre.
-  if (choice.format == "auto" || choice.format == "squashfs" || storage::is_installed("lfs")) {
-    const auto usage = storage::scan_usage({choice.directory}, {.threads = choice.threads, .suffixes = true});
-    if (!usage) return fail(name, usage.error());
-    expected = usage->total.bytes;
-    advice =
-        storage::advise(*usage, storage::is_installed("mksquashfs") && storage::is_installed("unsquashfs"));
-    if (choice.format == "auto")
-      choice.format = advice.form == storage::Form::kWebDataset ? "webdataset"
-                      : advice.form == storage::Form::kSquashfs ? "squashfs"
-                                                                : "tar";
-  }
-  const bool shards = choice.format == "webdataset";
-  if (choice.to.empty())
-    choice.to = base_name(choice.directory) + (shards                        ? "-shards"
-                                               : choice.format == "squashfs" ? ".sqfs"
-                                                                             : "." + choice.format);
-  const uint64_t shard_bytes = storage::parse_bytes(choice.shard_size);
-  if (shards && shard_bytes == 0) return fail(name, {EINVAL, "invalid --shard-size: " + choice.shard_size});
-  if (base_name(choice.to).empty()) return fail(name, {EINVAL, choice.to + ": a name is needed"});
-  if (!shards && choice.to.back() == '/') return fail(name, {EINVAL, choice.to + ": an archive is a file"});
-  // An archive within what it is made of would have to hold itself.
+  if (choice.format != "auto" && choice.format != "squashfs" && !storage::is_installed("lfs"))
+    return Survey{};
+  const auto usage = storage::scan_usage({choice.directory}, {.threads = choice.threads, .suffixes = true});
+  if (!usage) return failure(usage.error());
+  const bool squashes = storage::is_installed("mksquashfs") && storage::is_installed("unsquashfs");
+  return Survey{storage::advise(*usage, squashes), usage->total.bytes};
+}
+
+std::string format_for(storage::Form form) {
+  return form == storage::Form::kWebDataset ? "webdataset"
+         : form == storage::Form::kSquashfs ? "squashfs"
+                                            : "tar";
+}
+
+std::string default_name(const PackChoice& choice) {
+  return base_name(choice.directory) + (choice.format == "webdataset" ? "-shards"
+                                        : choice.format == "squashfs" ? ".sqfs"
+                                                                      : "." + choice.format);
+}
+
+// An archive within what it is made of would have to hold itself.
+bool lies_in_its_own_tree(const PackChoice& choice) {
   const size_t slash = choice.to.rfind('/');
   const std::string parent =
       helpers::following(slash == std::string::npos ? "." : choice.to.substr(0, slash + 1));
   const os::UniqueFd place(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct statx packed_tree {};
-  if (place && ::statx(AT_FDCWD, choice.directory.c_str(), 0, STATX_INO, &packed_tree) == 0 &&
-      storage::lies_in(place.get(), packed_tree))
-    return fail(
-        name,
-        {EINVAL, choice.to + ": it would lie in the directory that is packed; name another place with --to"});
+  return place && ::statx(AT_FDCWD, choice.directory.c_str(), 0, STATX_INO, &packed_tree) == 0 &&
+         storage::lies_in(place.get(), packed_tree);
+}
+
+Status check_target(const PackChoice& choice) {
+  const bool shards = choice.format == "webdataset";
+  if (shards && storage::parse_bytes(choice.shard_size) == 0)
+    return failure("invalid --shard-size: " + choice.shard_size, EINVAL);
+  if (base_name(choice.to).empty()) return failure(choice.to + ": a name is needed", EINVAL);
+  if (!shards && choice.to.back() == '/') return failure(choice.to + ": an archive is a file", EINVAL);
+  if (lies_in_its_own_tree(choice))
+    return failure(choice.to + ": it would lie in the directory that is packed; name another place with --to",
+                   EINVAL);
+  return {};
+}
+
+Status write_archive(const PackChoice& choice, const Survey& known, const std::atomic<bool>& stop,
+                     storage::PackProgress& progress) {
+  const ProgressLine line([&] {
+    return progress.bytes == 0
+               ? std::string("packing …")
+               : fmt::format("{} files, {} packed, {} verified", storage::number_text(progress.files),
+                             storage::bytes_text(progress.bytes), storage::bytes_text(progress.verified));
+  });
+  if (choice.format == "squashfs")
+    return storage::pack_squashfs(choice.directory, choice.to, known.advice.compress, progress.failures,
+                                  &stop);
+  const bool shards = choice.format == "webdataset";
+  return storage::pack_tar(choice.directory, choice.to,
+                           {.threads = choice.threads,
+                            .shard_bytes = shards ? storage::parse_bytes(choice.shard_size) : 0,
+                            .compress = choice.format == "tar.zst",
+                            .expected_bytes = known.bytes,
+                            .stop = &stop},
+                           progress);
+}
+
+int pack(PackChoice choice) {
+  const char* const name = "minke pack";
+  const auto& stop = stop_on_signals();
+  choice.directory = helpers::following(choice.directory);
+  const auto known = survey(choice);
+  if (!known) return fail(name, known.error());
+  if (choice.format == "auto") choice.format = format_for(known->advice.form);
+  if (choice.to.empty()) choice.to = default_name(choice);
+  if (const Status fine = check_target(choice); !fine) return fail(name, fine.error());
   storage::PackProgress progress;
-  Status packed;
-  {
-    const ProgressLine line([&] {
-      return progress.bytes == 0
-                 ? std::string("packing …")
-                 : fmt::format("{} files, {} packed, {} verified", storage::number_text(progress.files),
-                               storage::bytes_text(progress.bytes), storage::bytes_text(progress.verified));
-    });
-    packed = choice.format == "squashfs" ? storage::pack_squashfs(choice.directory, choice.to,
-                                                                  advice.compress, progress.failures, &stop)
-                                         : storage::pack_tar(choice.directory, choice.to,
-                                                             {.threads = choice.threads,
-                                                              .shard_bytes = shards ? shard_bytes : 0,
-                                                              .compress = choice.format == "tar.zst",
-                                                              .expected_bytes = expected,
-                                                              .stop = &stop},
-                                                             progress);
-  }
+  const Status packed = write_archive(choice, *known, stop, progress);
   const int code = helpers::report_errors(name, progress.failures.kept(), progress.failures.count());
   if (!packed) return fail(name, packed.error());
   struct stat status {};
   if (!choice.quiet && ::stat(choice.to.c_str(), &status) == 0)
-    view::write_out(fmt::format(
-        "{}{}\n", storage::shown_path(choice.to),
-        shards ? fmt::format(": {}, verified", storage::counted(progress.files, "file"))
-               : fmt::format(": {}, verified", storage::bytes_text(static_cast<uint64_t>(status.st_size)))));
+    view::write_out(fmt::format("{}: {}, verified\n", storage::shown_path(choice.to),
+                                choice.format == "webdataset"
+                                    ? storage::counted(progress.files, "file")
+                                    : storage::bytes_text(static_cast<uint64_t>(status.st_size))));
   return code;
 }
 
