@@ -127,6 +127,239 @@ void each_entry(std::string_view block, const std::function<void(uint64_t, std::
   }
 }
 
+// One reading of all inode tables.
+class InodeScan {
+ public:
+  using DirectoryBlocks = Ext4Tables::DirectoryBlocks;
+
+  InodeScan(ext2_filsys fs, int device, const TakeInode& take, std::vector<DirectoryBlocks>* directories,
+            size_t most)
+      : fs_(fs),
+        device_(device),
+        take_(take),
+        directories_(directories),
+        most_(most),
+        bytes_(EXT2_INODE_SIZE(fs->super)),
+        first_usual_(EXT2_FIRST_INODE(fs->super)) {
+    list_pieces();
+  }
+
+  Status run(unsigned workers) {
+    const auto place = [this](size_t at) { return Stretch{pieces_[at].place, pieces_[at].count * bytes_}; };
+    read_by(workers, device_, pieces_.size(), next_, place, [this](unsigned worker) { work(worker); });
+    if (count_ > most_) return failure("there are too many directories", E2BIG);
+    if (failed_) return failure("the inode tables cannot be read", EIO);
+    for (const uint64_t number : elsewhere_) directories_->push_back(ask_library(number));
+    return {};
+  }
+
+ private:
+  struct Piece {
+    uint64_t first, count, place;  // an inode's number, how many, a byte of the device
+  };
+  // What one thread has met.
+  struct Found {
+    std::vector<DirectoryBlocks> directories;
+    std::vector<uint64_t> elsewhere;
+  };
+
+  void list_pieces() {
+    const uint32_t per_group = fs_->super->s_inodes_per_group;
+    const uint32_t per_piece = static_cast<uint32_t>(kPieceBytes) / bytes_;
+    const bool has_unused = ext2fs_has_group_desc_csum(fs_) != 0;
+    for (dgrp_t group = 0; group < fs_->group_desc_count; ++group) {
+      if (has_unused && ::ext2fs_bg_flags_test(fs_, group, EXT2_BG_INODE_UNINIT) != 0) continue;
+      const uint32_t unused = has_unused ? ::ext2fs_bg_itable_unused(fs_, group) : 0;
+      const uint32_t used = per_group - std::min(unused, per_group);
+      const uint64_t table = ::ext2fs_inode_table_loc(fs_, group) * fs_->blocksize;
+      for (uint32_t at = 0; at < used; at += per_piece)
+        pieces_.push_back({static_cast<uint64_t>(group) * per_group + at + 1, std::min(per_piece, used - at),
+                           table + static_cast<uint64_t>(at) * bytes_});
+    }
+  }
+
+  void work(unsigned worker) {
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+    Found found;
+    for (size_t at; (at = next_.fetch_add(1)) < pieces_.size() && !failed_;) {
+      const Piece& piece = pieces_[at];
+      if (!os::read_at(device_, buffer.get(), piece.count * bytes_, piece.place)) {
+        failed_ = true;
+        break;
+      }
+      for (uint64_t i = 0; i < piece.count; ++i)
+        if (!take_inode(worker, piece.first + i, buffer.get() + i * bytes_, found)) break;
+    }
+    if (directories_ == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    std::move(found.directories.begin(), found.directories.end(), std::back_inserter(*directories_));
+    elsewhere_.insert(elsewhere_.end(), found.elsewhere.begin(), found.elsewhere.end());
+  }
+
+  // False: there are too many directories, and nothing more is read.
+  bool take_inode(unsigned worker, uint64_t number, const char* place, Found& found) {
+    const bool large = bytes_ > EXT2_GOOD_OLD_INODE_SIZE;
+    ext2_inode_large raw;
+    std::memcpy(&raw, place, EXT2_GOOD_OLD_INODE_SIZE);
+    if (raw.i_links_count == 0 || raw.i_mode == 0) return true;
+    if (large)
+      std::memcpy(reinterpret_cast<char*>(&raw) + EXT2_GOOD_OLD_INODE_SIZE, place + EXT2_GOOD_OLD_INODE_SIZE,
+                  std::min<size_t>(sizeof raw, bytes_) - EXT2_GOOD_OLD_INODE_SIZE);
+    if (is_internal(raw, number)) return true;
+    take_(worker, decode(raw, number, large, fs_->blocksize));
+    if (directories_ == nullptr || !S_ISDIR(raw.i_mode)) return true;
+    if (count_.fetch_add(1, std::memory_order_relaxed) >= most_) {
+      failed_ = true;
+      return false;
+    }
+    if (auto extents = extents_within(raw)) {
+      found.directories.push_back({number, std::move(*extents)});
+    } else {
+      found.elsewhere.push_back(number);
+    }
+    return true;
+  }
+
+  // Of the file system's own: it has no name.
+  bool is_internal(const ext2_inode_large& raw, uint64_t number) const {
+    return (number < first_usual_ && number != EXT2_ROOT_INO) || (raw.i_flags & EXT4_EA_INODE_FL) != 0 ||
+           number == fs_->super->s_orphan_file_inum;
+  }
+
+  // One that lies within its inode has no blocks: then its own entries are read by the library (EntryScan).
+  DirectoryBlocks ask_library(uint64_t number) const {
+    DirectoryBlocks found{number, {}};
+    const auto add = [](ext2_filsys, blk64_t* block, e2_blkcnt_t count, blk64_t, int, void* to) {
+      if (count < 0) return 0;
+      auto& extents = static_cast<DirectoryBlocks*>(to)->extents;
+      if (!extents.empty() && extents.back().block + extents.back().count == *block) {
+        ++extents.back().count;
+      } else {
+        extents.push_back({*block, 1});
+      }
+      return 0;
+    };
+    (void)::ext2fs_block_iterate3(fs_, static_cast<ext2_ino_t>(number), BLOCK_FLAG_READ_ONLY, nullptr, add,
+                                  &found);
+    return found;
+  }
+
+  ext2_filsys fs_;
+  int device_;
+  const TakeInode& take_;
+  std::vector<DirectoryBlocks>* directories_;  // null: nobody asks for them
+  size_t most_;                                // of them
+  uint32_t bytes_;                             // of an inode
+  uint64_t first_usual_;
+  std::vector<Piece> pieces_;
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::atomic<size_t> count_{0};     // of directories
+  std::mutex mutex_;                 // *directories_, and what follows
+  std::vector<uint64_t> elsewhere_;  // directories whose inode does not tell where they are
+};
+
+// One reading of the entries of directories.
+class EntryScan {
+ public:
+  EntryScan(ext2_filsys fs, int device, const Ext4Tables::Entry& take,
+            const std::vector<Ext4Tables::DirectoryBlocks>& directories)
+      : fs_(fs), device_(device), take_(take), most_(kPieceBytes / fs->blocksize) {
+    list_pieces(directories);
+    join_neighbours();
+  }
+
+  Status run(unsigned workers) {
+    const auto place = [this](size_t at) { return stretch(at); };
+    read_by(workers, device_, runs_.size() - 1, next_, place, [this](unsigned worker) { work(worker); });
+    if (failed_) return failure("the directories cannot be read", EIO);
+    for (const uint64_t number : inlined_) ask_library(number);
+    return {};
+  }
+
+ private:
+  struct Piece {
+    uint64_t block, count, directory;
+    uint64_t end() const { return block + count; }
+  };
+
+  void list_pieces(const std::vector<Ext4Tables::DirectoryBlocks>& directories) {
+    for (const Ext4Tables::DirectoryBlocks& directory : directories) {
+      if (directory.extents.empty()) inlined_.push_back(directory.number);
+      for (const Ext4Tables::Extent& extent : directory.extents)
+        for (uint64_t at = 0; at < extent.count; at += most_)
+          pieces_.push_back({extent.block + at, std::min(most_, extent.count - at), directory.number});
+    }
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const Piece& a, const Piece& b) { return a.block < b.block; });
+  }
+
+  // What lies together on the disk, or nearly, is read at once.
+  void join_neighbours() {
+    const uint64_t near = kNearBytes / fs_->blocksize;
+    for (size_t at = 0; at < pieces_.size(); ++at) {
+      const Piece& piece = pieces_[at];
+      const uint64_t end = at == 0 ? 0 : pieces_[at - 1].end();
+      if (runs_.empty() || piece.block < end || piece.block > end + near ||
+          piece.end() - pieces_[runs_.back()].block > most_)
+        runs_.push_back(at);
+    }
+    runs_.push_back(pieces_.size());
+  }
+
+  // Where a run lies on the device.
+  Stretch stretch(size_t run) const {
+    const uint64_t first = pieces_[runs_[run]].block;
+    return {first * fs_->blocksize, (pieces_[runs_[run + 1] - 1].end() - first) * fs_->blocksize};
+  }
+
+  void work(unsigned worker) {
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
+    for (size_t at; (at = next_.fetch_add(1)) + 1 < runs_.size() && !failed_;) {
+      const Stretch run = stretch(at);
+      if (!os::read_at(device_, buffer.get(), run.bytes, run.place)) {
+        failed_ = true;
+        return;
+      }
+      for (size_t i = runs_[at]; i < runs_[at + 1]; ++i)
+        take_piece(worker, pieces_[i], buffer.get() + pieces_[i].block * fs_->blocksize - run.place);
+    }
+  }
+
+  void take_piece(unsigned worker, const Piece& piece, const char* content) {
+    for (uint64_t block = 0; block < piece.count; ++block)
+      each_entry(
+          {content + block * fs_->blocksize, fs_->blocksize},
+          [&](uint64_t number, std::string_view name) { take_(worker, piece.directory, number, name); });
+  }
+
+  // A directory that lies within its inode.
+  void ask_library(uint64_t number) const {
+    struct Given {
+      const Ext4Tables::Entry& take;
+      uint64_t directory;
+    } given{take_, number};
+    const auto one = [](ext2_ino_t, int, ext2_dir_entry* entry, int, int, char*, void* to) {
+      const Given& taker = *static_cast<Given*>(to);
+      const std::string_view name(entry->name, static_cast<size_t>(ext2fs_dirent_name_len(entry)));
+      if (entry->inode != 0 && name != "." && name != "..")
+        taker.take(0, taker.directory, entry->inode, name);
+      return 0;
+    };
+    (void)::ext2fs_dir_iterate2(fs_, static_cast<ext2_ino_t>(number), 0, nullptr, one, &given);
+  }
+
+  ext2_filsys fs_;
+  int device_;
+  const Ext4Tables::Entry& take_;
+  uint64_t most_;  // blocks that are read at once
+  std::vector<Piece> pieces_;
+  std::vector<size_t> runs_;       // where each begins in pieces_, and their end
+  std::vector<uint64_t> inlined_;  // directories without blocks
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> failed_{false};
+};
+
 }  // namespace
 
 struct Ext4Tables::Library {
@@ -143,8 +376,8 @@ Ext4Tables::~Ext4Tables() = default;
 
 Result<Ext4Tables> Ext4Tables::open(const std::string& directory, bool times) {
   const os::UniqueFd there(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct statfs system {};
-  struct stat status {};
+  struct statfs system{};
+  struct stat status{};
   if (!there || ::fstatfs(there.get(), &system) != 0 || ::fstat(there.get(), &status) != 0)
     return failure_from_errno(directory, errno);
   const std::string path = system.f_type == EXT4_SUPER_MAGIC ? device_path(status.st_dev) : "";
@@ -152,7 +385,7 @@ Result<Ext4Tables> Ext4Tables::open(const std::string& directory, bool times) {
   Ext4Tables tables;
   tables.root_ = status.st_ino;
   tables.device_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat device {};
+  struct stat device{};
   if (!tables.device_ || ::fstat(tables.device_.get(), &device) != 0) return failure_from_errno(path, errno);
   if (!S_ISBLK(device.st_mode) || device.st_rdev != status.st_dev)
     return failure(path + ": it is another device", EOPNOTSUPP);
@@ -174,92 +407,7 @@ uint64_t Ext4Tables::most_inodes() const {
 }
 
 Status Ext4Tables::scan(const TakeInode& take, std::vector<DirectoryBlocks>* directories, size_t most) const {
-  ext2_filsys fs = library_->fs;
-  const uint32_t per_group = fs->super->s_inodes_per_group, bytes = EXT2_INODE_SIZE(fs->super);
-  const uint32_t per_piece = static_cast<uint32_t>(kPieceBytes) / bytes;
-  const bool has_unused = ext2fs_has_group_desc_csum(fs) != 0;
-  struct Piece {
-    uint64_t first, count, place;  // an inode's number, how many, a byte of the device
-  };
-  std::vector<Piece> pieces;
-  for (dgrp_t group = 0; group < fs->group_desc_count; ++group) {
-    if (has_unused && ::ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT) != 0) continue;
-    const uint32_t unused = has_unused ? ::ext2fs_bg_itable_unused(fs, group) : 0;
-    const uint32_t used = per_group - std::min(unused, per_group);
-    const uint64_t table = ::ext2fs_inode_table_loc(fs, group) * fs->blocksize;
-    for (uint32_t at = 0; at < used; at += per_piece)
-      pieces.push_back({static_cast<uint64_t>(group) * per_group + at + 1, std::min(per_piece, used - at),
-                        table + static_cast<uint64_t>(at) * bytes});
-  }
-  const uint64_t first_usual = EXT2_FIRST_INODE(fs->super);
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::atomic<size_t> count{0};     // of directories
-  std::mutex mutex;                 // what follows
-  std::vector<uint64_t> elsewhere;  // directories whose inode does not tell where they are
-  const auto work = [&](unsigned worker) {
-    const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
-    std::vector<DirectoryBlocks> met;
-    std::vector<uint64_t> unknown;
-    for (size_t at; (at = next.fetch_add(1)) < pieces.size() && !failed;) {
-      const Piece& piece = pieces[at];
-      if (!os::read_at(device_.get(), buffer.get(), piece.count * bytes, piece.place)) {
-        failed = true;
-        break;
-      }
-      for (uint64_t i = 0; i < piece.count; ++i) {
-        const char* place = buffer.get() + i * bytes;
-        ext2_inode_large raw;
-        std::memcpy(&raw, place, EXT2_GOOD_OLD_INODE_SIZE);
-        if (raw.i_links_count == 0 || raw.i_mode == 0) continue;
-        if (bytes > EXT2_GOOD_OLD_INODE_SIZE)
-          std::memcpy(reinterpret_cast<char*>(&raw) + EXT2_GOOD_OLD_INODE_SIZE,
-                      place + EXT2_GOOD_OLD_INODE_SIZE,
-                      std::min<size_t>(sizeof raw, bytes) - EXT2_GOOD_OLD_INODE_SIZE);
-        const uint64_t number = piece.first + i;
-        if ((number < first_usual && number != EXT2_ROOT_INO) || (raw.i_flags & EXT4_EA_INODE_FL) != 0 ||
-            number == fs->super->s_orphan_file_inum)
-          continue;
-        take(worker, decode(raw, number, bytes > EXT2_GOOD_OLD_INODE_SIZE, fs->blocksize));
-        if (directories == nullptr || !S_ISDIR(raw.i_mode)) continue;
-        if (count.fetch_add(1, std::memory_order_relaxed) >= most) {
-          failed = true;
-          break;
-        }
-        if (auto extents = extents_within(raw)) {
-          met.push_back({number, std::move(*extents)});
-        } else {
-          unknown.push_back(number);
-        }
-      }
-    }
-    if (directories == nullptr) return;
-    const std::lock_guard lock(mutex);
-    std::move(met.begin(), met.end(), std::back_inserter(*directories));
-    elsewhere.insert(elsewhere.end(), unknown.begin(), unknown.end());
-  };
-  const auto place = [&](size_t at) { return Stretch{pieces[at].place, pieces[at].count * bytes}; };
-  read_by(workers_, device_.get(), pieces.size(), next, place, work);
-  if (count > most) return failure("there are too many directories", E2BIG);
-  if (failed) return failure("the inode tables cannot be read", EIO);
-  for (const uint64_t number : elsewhere) {
-    DirectoryBlocks found{number, {}};
-    const auto add = [](ext2_filsys, blk64_t* block, e2_blkcnt_t count, blk64_t, int, void* to) {
-      if (count < 0) return 0;
-      auto& extents = static_cast<DirectoryBlocks*>(to)->extents;
-      if (!extents.empty() && extents.back().block + extents.back().count == *block) {
-        ++extents.back().count;
-      } else {
-        extents.push_back({*block, 1});
-      }
-      return 0;
-    };
-    // One that lies within its inode has no blocks: then its own entries are read by the library (entries()).
-    (void)::ext2fs_block_iterate3(fs, static_cast<ext2_ino_t>(number), BLOCK_FLAG_READ_ONLY, nullptr, add,
-                                  &found);
-    directories->push_back(std::move(found));
-  }
-  return {};
+  return InodeScan(library_->fs, device_.get(), take, directories, most).run(workers_);
 }
 
 std::optional<TableInode> Ext4Tables::inode(uint64_t number) const {
@@ -275,72 +423,7 @@ std::optional<TableInode> Ext4Tables::inode(uint64_t number) const {
 }
 
 Status Ext4Tables::entries(const std::vector<DirectoryBlocks>& directories, const Entry& take) const {
-  ext2_filsys fs = library_->fs;
-  struct Piece {
-    uint64_t block, count, directory;
-  };
-  std::vector<Piece> pieces;
-  std::vector<uint64_t> inlined;
-  const uint64_t most = kPieceBytes / fs->blocksize;
-  for (const DirectoryBlocks& directory : directories) {
-    if (directory.extents.empty()) inlined.push_back(directory.number);
-    for (const Extent& extent : directory.extents)
-      for (uint64_t at = 0; at < extent.count; at += most)
-        pieces.push_back({extent.block + at, std::min(most, extent.count - at), directory.number});
-  }
-  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.block < b.block; });
-  // What lies together on the disk, or nearly, is read at once.
-  const uint64_t near = kNearBytes / fs->blocksize;
-  std::vector<size_t> runs;
-  for (size_t at = 0; at < pieces.size(); ++at)
-    if (const uint64_t end = at == 0 ? 0 : pieces[at - 1].block + pieces[at - 1].count;
-        runs.empty() || pieces[at].block < end || pieces[at].block > end + near ||
-        pieces[at].block + pieces[at].count - pieces[runs.back()].block > most)
-      runs.push_back(at);
-  runs.push_back(pieces.size());
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false};
-  const auto work = [&](unsigned worker) {
-    const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
-    for (size_t at; (at = next.fetch_add(1)) + 1 < runs.size() && !failed;) {
-      const uint64_t first = pieces[runs[at]].block;
-      const Piece& last = pieces[runs[at + 1] - 1];
-      if (!os::read_at(device_.get(), buffer.get(), (last.block + last.count - first) * fs->blocksize,
-                       first * fs->blocksize)) {
-        failed = true;
-        return;
-      }
-      for (size_t i = runs[at]; i < runs[at + 1]; ++i)
-        for (uint64_t block = 0; block < pieces[i].count; ++block)
-          each_entry({buffer.get() + (pieces[i].block + block - first) * fs->blocksize, fs->blocksize},
-                     [&](uint64_t number, std::string_view name) {
-                       take(worker, pieces[i].directory, number, name);
-                     });
-    }
-  };
-  const auto place = [&](size_t at) {
-    const Piece& last = pieces[runs[at + 1] - 1];
-    const uint64_t first = pieces[runs[at]].block;
-    return Stretch{first * fs->blocksize, (last.block + last.count - first) * fs->blocksize};
-  };
-  read_by(workers_, device_.get(), runs.size() - 1, next, place, work);
-  if (failed) return failure("the directories cannot be read", EIO);
-  struct Given {
-    const Entry& take;
-    uint64_t directory;
-  };
-  for (const uint64_t number : inlined) {
-    Given given{take, number};
-    const auto one = [](ext2_ino_t, int, ext2_dir_entry* entry, int, int, char*, void* to) {
-      const Given& taker = *static_cast<Given*>(to);
-      const std::string_view name(entry->name, static_cast<size_t>(ext2fs_dirent_name_len(entry)));
-      if (entry->inode != 0 && name != "." && name != "..")
-        taker.take(0, taker.directory, entry->inode, name);
-      return 0;
-    };
-    (void)::ext2fs_dir_iterate2(fs, static_cast<ext2_ino_t>(number), 0, nullptr, one, &given);
-  }
-  return {};
+  return EntryScan(library_->fs, device_.get(), take, directories).run(workers_);
 }
 
 }  // namespace minke::storage
