@@ -28,7 +28,7 @@ namespace {
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::optional<struct statx> look(int directory, const char* name, int flags = AT_SYMLINK_NOFOLLOW) {
-  struct statx status {};
+  struct statx status{};
   if (::statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &status) != 0) return std::nullopt;
   return status;
 }
@@ -47,9 +47,22 @@ struct Inside {
 struct Target : Directory::Note {
   os::UniqueFd fd;
   Inside inside;
-  struct statx source {};
+  struct statx source{};
   std::optional<struct statx> current;
   bool empty = false;  // made by this copy: nothing is in it yet
+};
+
+// What is no directory in the source, and where its copy goes.
+struct Entry {
+  Directory& in;
+  const char* name;
+  const struct statx& status;
+  int target;  // the directory that the copy is made in
+  const Inside& inside;
+  const char* to;                              // its name there
+  const std::optional<struct statx>& current;  // what has that name now
+
+  std::string path() const { return in.path_of(name); }
 };
 
 class Copier : public Visitor {
@@ -76,26 +89,7 @@ class Copier : public Visitor {
       progress_.failures.add(directory.path(), "the copy itself is there", EINVAL);
       return false;
     }
-    const int parent = is_root ? parent_ : note(*directory.parent()).fd.get();
-    const std::string& name = is_root ? root_ : directory.name();
-    if (::mkdirat(parent, name.c_str(), 0700) == 0) {
-      target->empty = true;
-    } else if (errno == EEXIST) {
-      target->empty = is_root && root_is_new_;
-    } else {
-      progress_.failures.add(directory.path(), errno, "the copy cannot be made");
-      return false;
-    }
-    target->fd.reset(::openat(parent, name.c_str(), kDirectoryFlags));
-    if (!target->fd && (errno == ENOTDIR || errno == ELOOP) && !is_root && remove_others_ &&
-        ::unlinkat(parent, name.c_str(), 0) == 0 && ::mkdirat(parent, name.c_str(), 0700) == 0) {
-      target->empty = true;
-      target->fd.reset(::openat(parent, name.c_str(), kDirectoryFlags));
-    }
-    if (!target->fd) {
-      progress_.failures.add(directory.path(), errno, "its copy cannot be opened");
-      return false;
-    }
+    if (!open_target(directory, *target)) return false;
     if (!target->empty) target->current = look(target->fd.get(), "", AT_EMPTY_PATH);
     if (is_root) made_ = look(target->fd.get(), "", AT_EMPTY_PATH);
     if (target->current && (target->current->stx_mode & 0700) != 0700) (void)::fchmod(target->fd.get(), 0700);
@@ -121,7 +115,7 @@ class Copier : public Visitor {
     Target& target = note(in);
     std::optional<struct statx> current;
     if (!target.empty) current = look(target.fd.get(), name);
-    copy(worker, in, name, status, target.fd.get(), target.inside, name, current);
+    copy(worker, {in, name, status, target.fd.get(), target.inside, name, current});
   }
 
   void failed(unsigned, const std::string& path, int error_number) override {
@@ -130,26 +124,49 @@ class Copier : public Visitor {
 
   const Inside& above() const { return above_; }
 
-  // The one entry `name` of `in` as `to` in `target`.
-  void copy(unsigned worker, Directory& in, const char* name, const struct statx& status, int target,
-            const Inside& inside, const char* to, const std::optional<struct statx>& current) {
-    if (current && S_ISDIR(current->stx_mode)) {
+  void copy(unsigned worker, const Entry& entry) {
+    const struct statx& status = entry.status;
+    if (entry.current && S_ISDIR(entry.current->stx_mode)) {
       Failures& failures = progress_.failures;
-      if (!remove_others_) return failures.add(in.path_of(name), "there is a directory of that name");
-      if (!remove(target, to, in.path_of(name), failures)) return;
+      if (!remove_others_) return failures.add(entry.path(), "there is a directory of that name");
+      if (!remove(entry.target, entry.to, entry.path(), failures)) return;
     }
     if (status.stx_nlink > 1 && !S_ISLNK(status.stx_mode)) {
       const auto first = links_.first_path(status);
-      if (first) return link(in, name, status, target, to, *first, current);
-      const bool copied = copy_one(worker, in, name, status, target, inside, to, current);
-      links_.done(status, copied ? below_root(in, to) : "");
+      if (first) return link(entry, *first);
+      const bool copied = copy_one(worker, entry);
+      links_.done(status, copied ? below_root(entry.in, entry.to) : "");
       return;
     }
-    copy_one(worker, in, name, status, target, inside, to, current);
+    copy_one(worker, entry);
   }
 
  private:
   static Target& note(Directory& directory) { return static_cast<Target&>(*directory.note); }
+
+  // Makes the directory's copy, or takes the one that is there.
+  bool open_target(Directory& directory, Target& target) {
+    const bool is_root = directory.parent() == nullptr;
+    const int parent = is_root ? parent_ : note(*directory.parent()).fd.get();
+    const char* name = is_root ? root_.c_str() : directory.name().c_str();
+    if (::mkdirat(parent, name, 0700) == 0) {
+      target.empty = true;
+    } else if (errno == EEXIST) {
+      target.empty = is_root && root_is_new_;
+    } else {
+      progress_.failures.add(directory.path(), errno, "the copy cannot be made");
+      return false;
+    }
+    target.fd.reset(::openat(parent, name, kDirectoryFlags));
+    if (!target.fd && (errno == ENOTDIR || errno == ELOOP) && !is_root && remove_others_ &&
+        ::unlinkat(parent, name, 0) == 0 && ::mkdirat(parent, name, 0700) == 0) {
+      target.empty = true;
+      target.fd.reset(::openat(parent, name, kDirectoryFlags));
+    }
+    if (target.fd) return true;
+    progress_.failures.add(directory.path(), errno, "its copy cannot be opened");
+    return false;
+  }
 
   // Where it is below the destination's root; for the root itself, a file: nothing.
   static std::string below_root(const Directory& in, const char* name) {
@@ -172,8 +189,8 @@ class Copier : public Visitor {
       progress_.failures.add(path, failure.error_number, failure.name.c_str());
   }
 
-  bool fail(Directory& in, const char* name, int error_number, const char* what = nullptr) {
-    progress_.failures.add(in.path_of(name), error_number, what);
+  bool fail(const Entry& entry, int error_number, const char* what = nullptr) {
+    progress_.failures.add(entry.path(), error_number, what);
     return false;
   }
 
@@ -198,24 +215,23 @@ class Copier : public Visitor {
     return hidden;
   }
 
-  void link(Directory& in, const char* name, const struct statx&, int target, const char* to,
-            const std::string& first, const std::optional<struct statx>& current) {
-    const int root = destination_root(in);
-    if (current) {
+  void link(const Entry& entry, const std::string& first) {
+    const int root = destination_root(entry.in);
+    if (entry.current) {
       const auto other = look(root, first.c_str());
-      if (other && same_inode(*other, *current)) {
+      if (other && same_inode(*other, *entry.current)) {
         ++progress_.same;
         return;
       }
     }
-    const std::string made = current ? hidden_name(in, to) : to;
-    (void)(current && ::unlinkat(target, made.c_str(), 0));
-    if (::linkat(root, first.c_str(), target, made.c_str(), 0) != 0) {
-      fail(in, name, errno, "cannot be linked");
+    const std::string made = entry.current ? hidden_name(entry.in, entry.to) : entry.to;
+    (void)(entry.current && ::unlinkat(entry.target, made.c_str(), 0));
+    if (::linkat(root, first.c_str(), entry.target, made.c_str(), 0) != 0) {
+      fail(entry, errno, "cannot be linked");
       return;
     }
-    if (current && ::renameat(target, made.c_str(), target, to) != 0) {
-      fail(in, name, errno);
+    if (entry.current && ::renameat(entry.target, made.c_str(), entry.target, entry.to) != 0) {
+      fail(entry, errno);
       return;
     }
     ++progress_.files;
@@ -227,9 +243,9 @@ class Copier : public Visitor {
     return note(*at).fd.get();
   }
 
-  bool copy_one(unsigned worker, Directory& in, const char* name, const struct statx& status, int target,
-                const Inside& inside, const char* to, const std::optional<struct statx>& current) {
-    if (S_ISREG(status.stx_mode)) return copy_regular(worker, in, name, status, target, inside, to, current);
+  bool copy_one(unsigned worker, const Entry& entry) {
+    const auto& [in, name, status, target, inside, to, current] = entry;
+    if (S_ISREG(status.stx_mode)) return copy_regular(worker, entry);
     // The others are made in one step as they are; in the place of another by a rename.
     if (current && same_content(*current, status)) {
       ++progress_.same;
@@ -237,97 +253,119 @@ class Copier : public Visitor {
     }
     const std::string made = current ? hidden_name(in, to) : to;
     if (current) ::unlinkat(target, made.c_str(), 0);
-    if (S_ISLNK(status.stx_mode)) {
-      std::string text(status.stx_size + 1, '\0');
-      const ssize_t length = ::readlinkat(in.fd(), name, text.data(), text.size());
-      if (length < 0) return fail(in, name, errno);
-      if (static_cast<uint64_t>(length) > status.stx_size)
-        return fail(in, name, EIO, "it changed while it was read");
-      text.resize(static_cast<size_t>(length));
-      if (::symlinkat(text.c_str(), target, made.c_str()) != 0) return fail(in, name, errno, "writing");
-    } else {
-      const dev_t device = makedev(status.stx_rdev_major, status.stx_rdev_minor);
-      if (::mknodat(target, made.c_str(), status.stx_mode, device) != 0)
-        return fail(in, name, errno, "cannot be made");
-    }
+    if (!(S_ISLNK(status.stx_mode) ? make_symlink(entry, made) : make_special(entry, made))) return false;
     if (::geteuid() == 0 && (options_.keep_owner || options_.keep_group) &&
         ::fchownat(target, made.c_str(), options_.keep_owner ? status.stx_uid : static_cast<uid_t>(-1),
                    options_.keep_group ? status.stx_gid : static_cast<gid_t>(-1), AT_SYMLINK_NOFOLLOW) != 0)
-      return fail(in, name, errno, "owner");
+      return fail(entry, errno, "owner");
     const timespec times[2] = {to_timespec(status.stx_atime), to_timespec(status.stx_mtime)};
-    if (::utimensat(target, made.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return fail(in, name, errno);
-    if (current && ::renameat(target, made.c_str(), target, to) != 0) return fail(in, name, errno);
+    if (::utimensat(target, made.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return fail(entry, errno);
+    if (current && ::renameat(target, made.c_str(), target, to) != 0) return fail(entry, errno);
     ++progress_.files;
     return true;
   }
 
-  bool copy_regular(unsigned worker, Directory& in, const char* name, const struct statx& seen, int target,
-                    const Inside& inside, const char* to, const std::optional<struct statx>& current) {
-    struct statx status = seen;
+  bool make_symlink(const Entry& entry, const std::string& made) {
+    const uint64_t size = entry.status.stx_size;
+    std::string text(size + 1, '\0');
+    const ssize_t length = ::readlinkat(entry.in.fd(), entry.name, text.data(), text.size());
+    if (length < 0) return fail(entry, errno);
+    if (static_cast<uint64_t>(length) > size) return fail(entry, EIO, "it changed while it was read");
+    text.resize(static_cast<size_t>(length));
+    return ::symlinkat(text.c_str(), entry.target, made.c_str()) == 0 || fail(entry, errno, "writing");
+  }
+
+  // A pipe, a socket or a device.
+  bool make_special(const Entry& entry, const std::string& made) {
+    const dev_t device = makedev(entry.status.stx_rdev_major, entry.status.stx_rdev_minor);
+    return ::mknodat(entry.target, made.c_str(), entry.status.stx_mode, device) == 0 ||
+           fail(entry, errno, "cannot be made");
+  }
+
+  bool copy_regular(unsigned worker, const Entry& entry) {
+    struct statx status = entry.status;  // of the copy
     if (options_.read_only) status.stx_mode &= ~0222;
-    if (current && same_content(*current, status) && mend(in, name, status, target, inside, to, *current))
-      return true;
-    constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    os::UniqueFd from(::openat(in.fd(), name, kRead | O_NOATIME));
-    if (!from && errno == EPERM) from.reset(::openat(in.fd(), name, kRead));  // somebody else's
-    if (!from) return fail(in, name, errno, errno == ENOENT ? "gone meanwhile" : nullptr);
+    if (entry.current && same_content(*entry.current, status) && mend(entry, status)) return true;
+    const os::UniqueFd from = open_source(entry);
+    if (!from) return fail(entry, errno, errno == ENOENT ? "gone meanwhile" : nullptr);
     // In a tree that has not appeared yet, nobody sees half a file.
     const bool replaced = !in_place_;
-    const std::string made = replaced ? hidden_name(in, to) : to;
-    os::UniqueFd file(::openat(target, made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                               replaced ? 0600 : seen.stx_mode & 0777));
-    if (!file && errno == EEXIST) {  // a copy that was killed left it
-      ::unlinkat(target, made.c_str(), 0);
-      file.reset(::openat(target, made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const std::string made = replaced ? hidden_name(entry.in, entry.to) : entry.to;
+    const os::UniqueFd file =
+        create(entry.target, made.c_str(), replaced ? 0600 : entry.status.stx_mode & 0777);
+    if (!file) return fail(entry, errno, "the copy cannot be made");
+    Status done = fill(worker, entry, status, from.get(), file.get());
+    if (done && replaced && ::renameat(entry.target, made.c_str(), entry.target, entry.to) != 0)
+      done = failure("", errno);
+    if (!done) {
+      ::unlinkat(entry.target, made.c_str(), 0);
+      const auto& [code, message] = done.error();
+      return fail(entry, code, message.empty() ? nullptr : message.c_str());
     }
-    if (!file) return fail(in, name, errno, "the copy cannot be made");
-    const auto give_up = [&](int error_number, const char* what) {
-      ::unlinkat(target, made.c_str(), 0);
-      return fail(in, name, error_number, what);
-    };
-    const bool sparse = status.stx_blocks * 512 < status.stx_size;
-    const Status content = copy_content(from.get(), file.get(), status.stx_size, sparse, large_threads_,
-                                        buffers_[worker], progress_.bytes);
-    if (!content) return give_up(content.error().code, nullptr);
-    // These have their size before their content: after a power cut, nothing may look like all of it.
-    if (options_.sync && (sparse || status.stx_size >= kLargeFile) && ::fdatasync(file.get()) != 0)
-      return give_up(errno, "writing to the disk");
-    struct statx after {};
-    if (::statx(from.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_SIZE | STATX_MTIME, &after) != 0)
-      return give_up(errno, nullptr);
-    if (after.stx_ino != seen.stx_ino || after.stx_size != seen.stx_size ||
-        !same_time(after.stx_mtime, seen.stx_mtime))
-      return give_up(EIO, "it changed while it was read");
-    report_file(in, name, copy_attributes(from.get(), file.get()));
-    // Looking costs less than a change that changes nothing, which the file system notes in its journal.
-    struct statx made_as {};
-    const bool known =
-        ::statx(file.get(), "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &made_as) == 0;
-    if (Status set = set_metadata(file.get(), status, inside.keep, known ? &made_as : nullptr); !set)
-      return give_up(set.error().code, set.error().message.c_str());
-    if (replaced && ::renameat(target, made.c_str(), target, to) != 0) return give_up(errno, nullptr);
     ++progress_.files;
     return true;
+  }
+
+  static os::UniqueFd open_source(const Entry& entry) {
+    constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    os::UniqueFd from(::openat(entry.in.fd(), entry.name, kRead | O_NOATIME));
+    if (!from && errno == EPERM) from.reset(::openat(entry.in.fd(), entry.name, kRead));  // somebody else's
+    return from;
+  }
+
+  static os::UniqueFd create(int directory, const char* name, mode_t mode) {
+    constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    os::UniqueFd file(::openat(directory, name, kNew, mode));
+    if (!file && errno == EEXIST) {  // a copy that was killed left it
+      ::unlinkat(directory, name, 0);
+      file.reset(::openat(directory, name, kNew, 0600));
+    }
+    return file;
+  }
+
+  // Content, attributes, owner and mode. An error without words is told by its number alone.
+  Status fill(unsigned worker, const Entry& entry, const struct statx& status, int from, int to) {
+    const bool sparse = status.stx_blocks * 512 < status.stx_size;
+    const Status content =
+        copy_content(from, to, status.stx_size, sparse, large_threads_, buffers_[worker], progress_.bytes);
+    if (!content) return failure("", content.error().code);
+    // These have their size before their content: after a power cut, nothing may look like all of it.
+    if (options_.sync && (sparse || status.stx_size >= kLargeFile) && ::fdatasync(to) != 0)
+      return failure("writing to the disk", errno);
+    struct statx after{};
+    if (::statx(from, "", AT_EMPTY_PATH, STATX_INO | STATX_SIZE | STATX_MTIME, &after) != 0)
+      return failure("", errno);
+    const struct statx& seen = entry.status;
+    if (after.stx_ino != seen.stx_ino || after.stx_size != seen.stx_size ||
+        !same_time(after.stx_mtime, seen.stx_mtime))
+      return failure("it changed while it was read", EIO);
+    report_file(entry, copy_attributes(from, to));
+    // Looking costs less than a change that changes nothing, which the file system notes in its journal.
+    struct statx made_as{};
+    const bool known = ::statx(to, "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &made_as) == 0;
+    return set_metadata(to, status, entry.inside.keep, known ? &made_as : nullptr);
   }
 
   // Its content is there already: owner and mode, where they differ. False: it must be copied.
-  bool mend(Directory& in, const char* name, const struct statx& status, int target, const Inside& inside,
-            const char* to, const struct statx& current) {
+  bool mend(const Entry& entry, const struct statx& status) {
+    const struct statx& current = *entry.current;
+    const Ownership& keep = entry.inside.keep;
     const bool same = (current.stx_mode & 07777) == (status.stx_mode & 07777) &&
-                      (!inside.keep.owner || current.stx_uid == status.stx_uid) &&
-                      (!inside.keep.group || current.stx_gid == status.stx_gid);
+                      (!keep.owner || current.stx_uid == status.stx_uid) &&
+                      (!keep.group || current.stx_gid == status.stx_gid);
     if (!same) {
-      const os::UniqueFd there(::openat(target, to, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+      const os::UniqueFd there(
+          ::openat(entry.target, entry.to, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
       if (!there) return false;
-      if (Status set = set_metadata(there.get(), status, inside.keep, &current); !set)
-        fail(in, name, set.error().code, "its copy's mode or owner");
+      if (Status set = set_metadata(there.get(), status, keep, &current); !set)
+        fail(entry, set.error().code, "its copy's mode or owner");
     }
     ++progress_.same;
     return true;
   }
 
-  void report_file(Directory& in, const char* name, const std::vector<AttributeFailure>& failures) {
-    if (!failures.empty()) report(in.path_of(name), failures);
+  void report_file(const Entry& entry, const std::vector<AttributeFailure>& failures) {
+    if (!failures.empty()) report(entry.path(), failures);
   }
 
   void remove_others(Directory& directory, Target& target) {
@@ -367,6 +405,69 @@ class Copier : public Visitor {
   Links links_;
 };
 
+// The one file of the source, under its new name.
+class FileCopier : public Visitor {
+ public:
+  FileCopier(Copier& copier, int target, const std::string& name, const std::optional<struct statx>& current)
+      : copier_(copier), target_(target), name_(name), current_(current) {}
+  void visit(unsigned, Directory& in, const char* entry, const struct statx& status) override {
+    copier_.copy(0, {in, entry, status, target_, copier_.above(), name_.c_str(), current_});
+  }
+  void failed(unsigned worker, const std::string& path, int error_number) override {
+    copier_.failed(worker, path, error_number);
+  }
+
+ private:
+  Copier& copier_;
+  int target_;
+  const std::string& name_;
+  const std::optional<struct statx>& current_;
+};
+
+// Whether `to`, where `current` is, may become a copy: one would find itself in its source, or change its
+// source, and never end or lose what it is to keep.
+Status check_place(const std::string& from, const struct statx& source, const std::string& to, int parent,
+                   const std::optional<struct statx>& current) {
+  const bool is_tree = S_ISDIR(source.stx_mode);
+  if (current && is_tree != S_ISDIR(current->stx_mode))
+    return failure(to + ": it is there already, and " + (is_tree ? "no directory" : "a directory"), EEXIST);
+  if (!is_tree) return {};
+  if (lies_in(parent, source))
+    return failure(to + ": it lies in " + from + ", which would be copied into itself", EINVAL);
+  if (!current) return {};
+  if (same_inode(source, *current)) return failure(to + ": it is " + from + " itself", EINVAL);
+  const os::UniqueFd there(::open(from.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (there && lies_in(there.get(), *current))
+    return failure(from + ": it lies in " + to + ", where it would be changed itself", EINVAL);
+  return {};
+}
+
+// Only one copy grows under a name. The lock is held by the descriptor.
+Result<os::UniqueFd> lock_growing(int parent, const std::string& name, const std::string& to) {
+  os::UniqueFd lock(::openat(parent, name.c_str(), kDirectoryFlags));
+  if (!lock) return failure_from_errno(to, errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return failure(to + ": another copy is being made there", EWOULDBLOCK);
+  return lock;
+}
+
+// After the walk: whether all of it is there, and on the disk.
+Status check_complete(const std::string& to, int parent, const CopyOptions& options, CopyProgress& progress) {
+  if (options.stop != nullptr && *options.stop) return failure("stopped", ECANCELED);
+  if (options.sync && ::syncfs(parent) != 0) progress.failures.add(to, errno, "writing to the disk");
+  if (progress.failures.count() > 0) return failure(to + ": not everything could be copied", EIO);
+  return {};
+}
+
+// A tree that has grown under the name `made` gets its own; nothing may have come there meanwhile.
+Status take_name(int parent, const std::string& made, const std::string& name, bool sync,
+                 const std::string& to) {
+  if (::renameat2(parent, made.c_str(), parent, name.c_str(), RENAME_NOREPLACE) != 0)
+    return failure_from_errno(to, errno);
+  if (sync && ::fsync(parent) != 0) return failure_from_errno(to, errno);
+  return {};
+}
+
 }  // namespace
 
 Status copy_tree(const std::string& from, const std::string& to, const CopyOptions& options,
@@ -375,65 +476,28 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
   if (!source) return failure_from_errno(from, errno);
   const auto place = beside(to);
   if (!place) return failure(place.error());
-  const os::UniqueFd& parent = place->parent;
-  const std::string& name = place->name;
-  const auto current = look(parent.get(), name.c_str());
+  const int parent = place->parent.get();
+  const auto current = look(parent, place->name.c_str());
+  if (Status good = check_place(from, *source, to, parent, current); !good) return good;
   const bool is_tree = S_ISDIR(source->stx_mode);
-  if (current && is_tree != S_ISDIR(current->stx_mode))
-    return failure(to + ": it is there already, and " + (is_tree ? "no directory" : "a directory"), EEXIST);
-  // A copy would find itself in its source, or change its source, and never end or lose what it is to keep.
-  if (is_tree && lies_in(parent.get(), *source))
-    return failure(to + ": it lies in " + from + ", which would be copied into itself", EINVAL);
-  if (is_tree && current) {
-    if (same_inode(*source, *current)) return failure(to + ": it is " + from + " itself", EINVAL);
-    const os::UniqueFd there(::open(from.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (there && lies_in(there.get(), *current))
-      return failure(from + ": it lies in " + to + ", where it would be changed itself", EINVAL);
-  }
   // A tree that is not there yet grows under another name.
   const bool appears = is_tree && !current;
-  const std::string& made = appears ? place->partial : name;
+  const std::string& made = appears ? place->partial : place->name;
   const WalkOptions walk{.threads = options.threads != 0 ? options.threads : kReadingThreads};
-  const bool fresh = appears && ::mkdirat(parent.get(), made.c_str(), 0700) == 0;
+  const bool fresh = appears && ::mkdirat(parent, made.c_str(), 0700) == 0;
   if (appears && !fresh && errno != EEXIST) return failure_from_errno(to, errno);
-  Copier copier(options, progress, walk_threads(walk), parent.get(), made, appears, fresh);
-  os::UniqueFd lock;
-  if (is_tree) {
-    if (appears) {
-      lock.reset(::openat(parent.get(), made.c_str(), kDirectoryFlags));
-      if (!lock) return failure_from_errno(to, errno);
-      if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-        return failure(to + ": another copy is being made there", EWOULDBLOCK);
-    }
+  Copier copier(options, progress, walk_threads(walk), parent, made, appears, fresh);
+  FileCopier file_copier(copier, parent, place->name, current);
+  Result<os::UniqueFd> lock;
+  if (appears && !(lock = lock_growing(parent, made, to))) return failure(lock.error());
+  {
     std::optional<EarlyWriteback> early;
-    if (options.sync) early.emplace(parent.get(), progress.bytes);
-    if (Status walked = walk_tree(from, walk, copier, options.stop); !walked) return walked;
-  } else {
-    struct One : Visitor {
-      Copier& copier;
-      int target;
-      std::string name;
-      std::optional<struct statx> current;
-      One(Copier& made, int parent, std::string to, std::optional<struct statx> there)
-          : copier(made), target(parent), name(std::move(to)), current(there) {}
-      void visit(unsigned, Directory& in, const char* entry, const struct statx& status) override {
-        copier.copy(0, in, entry, status, target, copier.above(), name.c_str(), current);
-      }
-      void failed(unsigned worker, const std::string& path, int error_number) override {
-        copier.failed(worker, path, error_number);
-      }
-    } one(copier, parent.get(), name, current);
-    if (Status walked = walk_tree(from, walk, one, options.stop); !walked) return walked;
+    if (is_tree && options.sync) early.emplace(parent, progress.bytes);
+    Visitor& visitor = is_tree ? static_cast<Visitor&>(copier) : file_copier;
+    if (Status walked = walk_tree(from, walk, visitor, options.stop); !walked) return walked;
   }
-  if (options.stop != nullptr && *options.stop) return failure("stopped", ECANCELED);
-  if (options.sync && ::syncfs(parent.get()) != 0) progress.failures.add(to, errno, "writing to the disk");
-  if (progress.failures.count() > 0) return failure(to + ": not everything could be copied", EIO);
-  if (appears) {
-    if (::renameat2(parent.get(), made.c_str(), parent.get(), name.c_str(), RENAME_NOREPLACE) != 0)
-      return failure_from_errno(to, errno);
-    if (options.sync && ::fsync(parent.get()) != 0) return failure_from_errno(to, errno);
-  }
-  return {};
+  if (Status complete = check_complete(to, parent, options, progress); !complete) return complete;
+  return appears ? take_name(parent, made, place->name, options.sync, to) : Status();
 }
 
 }  // namespace minke::storage
