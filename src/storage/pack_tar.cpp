@@ -271,21 +271,10 @@ class Packer {
     TarMember& member = item.member;
     const bool in_shards = options_.shard_bytes != 0;
     if (in_shards && member.type == '5') return {};
-    const std::string sample = in_shards ? sample_of(member.name) : "";
-    if (!archive_ || (in_shards && archive_->size() >= options_.shard_bytes && sample != sample_)) {
-      if (archive_)
-        if (Status ended = end_archive(); !ended) return ended;
-      if (Status begun = next_archive(); !begun) return begun;
-    }
-    sample_ = sample;
-    if (!in_shards) member.name = member.name.empty() ? prefix_ : prefix_ + "/" + member.name;
-    if (member.type == '0' && item.status.stx_nlink > 1 && !in_shards) {
-      const auto [first, fresh] = first_of_.try_emplace(
-          {item.status.stx_dev_major, item.status.stx_dev_minor, item.status.stx_ino}, member.name);
-      if (!fresh) {
-        member.type = '1';
-        member.target = first->second;
-      }
+    if (Status ready = open_archive_for(member); !ready) return ready;
+    if (!in_shards) {
+      member.name = member.name.empty() ? prefix_ : prefix_ + "/" + member.name;
+      link_to_first_name(item);
     }
     if (Status put = archive_->write(tar_header(member)); !put) return put;
     ++progress_.files;
@@ -296,6 +285,30 @@ class Packer {
     progress_.bytes += member.size;
     if (Status put = archive_->write(std::string(tar_padding(member.size), '\0')); !put) return put;
     return archive_->add_to_index(place);
+  }
+
+  // The first one, or another shard where this one is full: all of a sample is in one.
+  Status open_archive_for(const TarMember& member) {
+    const bool in_shards = options_.shard_bytes != 0;
+    const std::string sample = in_shards ? sample_of(member.name) : "";
+    const bool full = archive_ && in_shards && archive_->size() >= options_.shard_bytes && sample != sample_;
+    if (full)
+      if (Status ended = end_archive(); !ended) return ended;
+    if (full || !archive_)
+      if (Status begun = next_archive(); !begun) return begun;
+    sample_ = sample;
+    return {};
+  }
+
+  // A file of several names has its content under the first one.
+  void link_to_first_name(PackItem& item) {
+    TarMember& member = item.member;
+    if (member.type != '0' || item.status.stx_nlink <= 1) return;
+    const auto [first, fresh] = first_of_.try_emplace(
+        {item.status.stx_dev_major, item.status.stx_dev_minor, item.status.stx_ino}, member.name);
+    if (fresh) return;
+    member.type = '1';
+    member.target = first->second;
   }
 
   // The header has told the size: whatever happens, so many bytes follow.
@@ -349,55 +362,94 @@ class Packer {
   FirstNames first_of_;
 };
 
+// Where an archive, or a directory of shards, grows beside its place.
+struct Growing {
+  const std::string& to;
+  const Beside& place;
+  bool in_shards;
+  int parent = place.parent.get();
+  std::string index_name = place.partial + "-index", notes_name = place.partial + "-notes";
+
+  // What is at the place may be replaced: an archive by an archive.
+  Status check_place() const {
+    struct stat there{};
+    const bool exists = ::fstatat(parent, place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!exists || (!in_shards && S_ISREG(there.st_mode))) return {};
+    return failure(to + (in_shards ? ": it is there already" : ": it is there, and no file"), EEXIST);
+  }
+
+  os::UniqueFd open_file(const std::string& name) const {
+    return os::UniqueFd(::openat(parent, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
+
+  // The index while it is made; its lock lets nobody else pack there.
+  Result<os::UniqueFd> lock_index() const {
+    os::UniqueFd index = open_file(index_name);
+    if (!index) return failure_from_errno(to, errno);
+    if (::flock(index.get(), LOCK_EX | LOCK_NB) != 0)
+      return failure(to + ": another pack is being made there", EWOULDBLOCK);
+    return index;
+  }
+
+  Result<os::UniqueFd> make_shards(bool goes_on) const {
+    if (!goes_on) remove_content();
+    const std::string& made = place.partial;
+    if (::mkdirat(parent, made.c_str(), 0777) != 0 && errno != EEXIST) return failure_from_errno(to, errno);
+    os::UniqueFd shards(::openat(parent, made.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!shards) return failure_from_errno(to, errno);
+    return shards;
+  }
+
+  // What is complete gets its name, and is on the disk under it. `shards`: none of one archive.
+  Status take_name(const os::UniqueFd& shards) const {
+    if (shards && ::fsync(shards.get()) != 0) return failure_from_errno(to, errno);
+    if (::renameat(parent, place.partial.c_str(), parent, place.name.c_str()) != 0 || ::fsync(parent) != 0)
+      return failure_from_errno(to, errno);
+    return {};
+  }
+
+  void remove_content() const {
+    Failures ignored;
+    (void)remove_tree(parent, place.partial, ignored);
+  }
+  void remove_notes() const {
+    (void)::unlinkat(parent, notes_name.c_str(), 0);
+    (void)::unlinkat(parent, index_name.c_str(), 0);
+  }
+};
+
 }  // namespace
 
 Status pack_tar(const std::string& from, const std::string& to, const PackOptions& options,
                 PackProgress& progress) {
   const auto place = beside(to);
   if (!place) return failure(place.error());
-  const os::UniqueFd& parent = place->parent;
-  const std::string &above = place->directory, &name = place->name, &made = place->partial;
-  const std::string index_name = made + "-index", notes_name = made + "-notes";
   Packer packer(from, options, progress);
-  struct stat source {};
+  struct stat source{};
   if (!packer.is_open() || ::stat(from.c_str(), &source) != 0)
     return failure(from + ": it is no directory that can be read", ENOTDIR);
-  const bool in_shards = options.shard_bytes != 0;
-  struct stat there {};
-  const bool exists = ::fstatat(parent.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-  if (exists && (in_shards || !S_ISREG(there.st_mode)))
-    return failure(to + (in_shards ? ": it is there already" : ": it is there, and no file"), EEXIST);
-  constexpr int kNew = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
-  const os::UniqueFd index(::openat(parent.get(), index_name.c_str(), kNew, 0600));
-  if (!index) return failure_from_errno(to, errno);
-  if (::flock(index.get(), LOCK_EX | LOCK_NB) != 0)
-    return failure(to + ": another pack is being made there", EWOULDBLOCK);
-  PackNotes notes(os::UniqueFd(::openat(parent.get(), notes_name.c_str(), kNew, 0600)),
+  const Growing growing{.to = to, .place = *place, .in_shards = options.shard_bytes != 0};
+  if (Status good = growing.check_place(); !good) return good;
+  const auto index = growing.lock_index();
+  if (!index) return failure(index.error());
+  PackNotes notes(growing.open_file(growing.notes_name),
                   std::to_string(source.st_dev) + ":" + std::to_string(source.st_ino) + " " +
                       std::to_string(options.shard_bytes) + (options.compress ? " zstd" : " tar"));
-  Failures ignored;
-  const auto remove_partial = [&](bool content) {
-    if (content) (void)remove_tree(parent.get(), made, ignored);
-    (void)::unlinkat(parent.get(), notes_name.c_str(), 0);
-    (void)::unlinkat(parent.get(), index_name.c_str(), 0);
-  };
   os::UniqueFd shards;
-  if (in_shards) {
-    if (!notes.read()) (void)remove_tree(parent.get(), made, ignored);
-    if (::mkdirat(parent.get(), made.c_str(), 0777) != 0 && errno != EEXIST)
-      return failure_from_errno(to, errno);
-    shards.reset(::openat(parent.get(), made.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!shards) return failure_from_errno(to, errno);
+  if (growing.in_shards) {
+    auto made = growing.make_shards(notes.read().has_value());
+    if (!made) return failure(made.error());
+    shards = std::move(*made);
   }
-  Status packed = in_shards ? packer.run(shards.get(), above + "/" + made, "", index.get(), notes)
-                            : packer.run(parent.get(), above, made, index.get(), notes);
+  const std::string &above = place->directory, &made = place->partial;
+  Status packed = shards ? packer.run(shards.get(), above + "/" + made, "", index->get(), notes)
+                         : packer.run(growing.parent, above, made, index->get(), notes);
   if (packed && progress.failures.count() > 0) packed = failure(to + ": not everything could be packed", EIO);
-  if (packed && in_shards && ::fsync(shards.get()) != 0) packed = failure_from_errno(to, errno);
-  if (packed && ::renameat(parent.get(), made.c_str(), parent.get(), name.c_str()) != 0)
-    packed = failure_from_errno(to, errno);
-  if (packed && ::fsync(parent.get()) != 0) packed = failure_from_errno(to, errno);
+  if (packed) packed = growing.take_name(shards);
   // What was stopped is gone on with by the next one.
-  if (packed || packed.error().code != ECANCELED) remove_partial(!packed);
+  if (!packed && packed.error().code == ECANCELED) return packed;
+  if (!packed) growing.remove_content();
+  growing.remove_notes();
   return packed;
 }
 

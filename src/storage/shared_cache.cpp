@@ -75,8 +75,7 @@ std::optional<uid_t> stranger() {
 // The job's directory, where it is one: its user's, in the root of jobs' directories.
 Result<std::string> job_directory(const std::string& tmp_root, const SharedRequest& request) {
   const auto refused = [] { return failure("that is no directory of a job of yours", EACCES); };
-  struct stat own {
-  }, above{}, root{};
+  struct stat own{}, above{}, root{};
   const os::UniqueFd parent(::openat(request.job_directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent || ::fstat(request.job_directory, &own) != 0 || ::fstat(parent.get(), &above) != 0 ||
       ::stat(tmp_root.c_str(), &root) != 0)
@@ -143,8 +142,7 @@ Status hand_to_root(const std::string& path) {
 // the user's.
 os::UniqueFd namespace_of(pid_t process) {
   os::UniqueFd space(::open(("/proc/" + std::to_string(process) + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat there {
-  }, here{}, owner{}, own{};
+  struct stat there{}, here{}, owner{}, own{};
   if (!space || ::fstat(space.get(), &there) != 0 || ::stat("/proc/self/ns/mnt", &here) != 0 ||
       there.st_ino == here.st_ino)
     return {};
@@ -178,7 +176,7 @@ bool mounted_for(const std::string& entry, const SharedRequest& request) {
   std::set<ino_t> done;
   for (const pid_t process : processes_of_job(request.process, request.uid)) {
     const os::UniqueFd space = namespace_of(process);
-    struct stat status {};
+    struct stat status{};
     if (!space || ::fstat(space.get(), &status) != 0 || !done.insert(status.st_ino).second) continue;
     if (!hand_on(content, space.get()) && process == request.process) return false;
   }
@@ -188,7 +186,7 @@ bool mounted_for(const std::string& entry, const SharedRequest& request) {
 struct Source {
   std::string key;
   uint64_t bytes = 0;
-  struct statx status {};
+  struct statx status{};
 };
 
 Result<Source> look_at(const SharedRequest& request, uid_t nobody) {
@@ -241,7 +239,7 @@ Status copy_file(const SharedRequest& request, const Source& source, const std::
     at += static_cast<uint64_t>(got);
   }
   if (Status done = out.finish(); !done) return done;
-  struct statx after {};
+  struct statx after{};
   if (::statx(request.source, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &after) != 0 ||
       state_of(after) != state_of(source.status))
     return failure(request.name + ": it changed while it was read", EIO);
@@ -276,70 +274,123 @@ class Watch {
   Clock::time_point next_;
 };
 
-// `most`: bytes that it may take.
-Status make(const SharedRequest& request, const Source& source, const std::string& making, uid_t nobody,
-            uint64_t most) {
-  const std::string work = making + "/work", in = making + "/in";
-  if (Status made = os::make_directories(making + "/users", 0700); !made) return made;
-  if (::mkdir(work.c_str(), 0700) != 0 || ::mkdir(in.c_str(), 0711) != 0 ||
-      ::lchown(work.c_str(), nobody, nobody) != 0)
-    return failure_from_errno(making, errno);
-  // Nobody else gets at what is being made.
-  if (Status closed = let_in(making, {nobody}); !closed) return closed;
-  const std::string to = work + "/content";
-  Watch watch(work, most, reserve_of(making));
-  const auto within = [&watch] { return watch(); };
-  const auto too_large = [&] {
-    return failure(request.name + ": it takes more than what is left of your part of the cache", EDQUOT);
-  };
-  if (S_ISDIR(source.status.stx_mode)) {
-    const std::string from = "/proc/self/fd/" + std::to_string(request.source) + "/.";
-    const Status copied = as_stranger(nobody, within, [&]() -> Status {
-      CopyProgress progress;
-      return copy_tree(from, to, {.sync = false}, progress);
-    });
-    if (!copied && copied.error().code == ECANCELED) return too_large();
-    // Something that not everybody may read, for one.
-    if (!copied) return failure(request.name + ": it cannot be shared", EACCES);
-  } else {
-    const std::string copy = in + "/" + request.name;
-    if (Status copied = copy_file(request, source, copy); !copied) return copied;
+// An entry of the cache while it is made, in a directory of its own: `work` is the stranger's, who unpacks
+// and copies there; `in` has a copy of the file that he reads.
+class NewEntry {
+ public:
+  // `most`: bytes that it may take.
+  NewEntry(const SharedRequest& request, const Source& source, const std::string& making, uid_t nobody,
+           uint64_t most)
+      : request_(request),
+        source_(source),
+        making_(making),
+        work_(making + "/work"),
+        in_(making + "/in"),
+        content_(work_ + "/content"),
+        nobody_(nobody),
+        most_(most) {}
+
+  Status make() {
+    if (Status prepared = prepare(); !prepared) return prepared;
+    Watch watch(work_, most_, reserve_of(making_));
+    const auto within = [&watch] { return watch(); };
+    if (S_ISDIR(source_.status.stx_mode)) {
+      if (Status copied = copy_directory(within); !copied) return copied;
+      return hand_over();
+    }
+    const std::string copy = in_ + "/" + request_.name;
+    if (Status copied = copy_file(request_, source_, copy); !copied) return copied;
     const auto kind = archive_kind(copy);
     if (kind == ArchiveKind::kSquashfs) {
-      const std::string image = making + "/image", place = making + "/content";
-      if (::rename(copy.c_str(), image.c_str()) != 0 || ::mkdir(place.c_str(), 0755) != 0)
-        return failure_from_errno(image, errno);
-      if (mount_by_kernel(image, place)) {
-        if (::rmdir(work.c_str()) != 0 || ::rmdir(in.c_str()) != 0) return failure_from_errno(making, errno);
-        return os::replace_file(making + "/source", source.key, 0600);
-      }
-      if (::rmdir(place.c_str()) != 0 || ::rename(image.c_str(), copy.c_str()) != 0)
-        return failure_from_errno(image, errno);
+      const auto mounted = mount_image(copy);
+      if (!mounted) return failure(mounted.error());
+      if (*mounted) return clear_work() ? note_source() : failure_from_errno(making_, errno);
     }
     if (kind) {
-      const Status unpacked = as_stranger(nobody, within, [&] {
-        return unpack(copy, to, nullptr, {.inner = without_suffix(request.name), .sync = false});
-      });
-      if (!unpacked && unpacked.error().code == ECANCELED) return too_large();
-      if (!unpacked) return unpacked;
-      if (size_of(to) > most) return too_large();
-      if (::unlink(copy.c_str()) != 0) return failure_from_errno(copy, errno);
-    } else if (::rename(copy.c_str(), to.c_str()) != 0) {
-      return failure_from_errno(to, errno);
+      if (Status unpacked = unpack_archive(copy, within); !unpacked) return unpacked;
+    } else if (::rename(copy.c_str(), content_.c_str()) != 0) {
+      return failure_from_errno(content_, errno);
     }
+    return hand_over();
   }
-  struct stat status {};
-  if (::lstat(to.c_str(), &status) != 0) return failure_from_errno(to, errno);
-  if (S_ISDIR(status.st_mode))
-    if (Status handed = hand_to_root(to); !handed) return handed;
-  // A directory that is renamed is written to.
-  if ((S_ISDIR(status.st_mode) && ::chmod(to.c_str(), 0755) != 0) ||
-      ::rename(to.c_str(), (making + "/content").c_str()) != 0 || ::rmdir(work.c_str()) != 0 ||
-      ::rmdir(in.c_str()) != 0 ||
-      (S_ISDIR(status.st_mode) && ::chmod((making + "/content").c_str(), 0555) != 0))
-    return failure_from_errno(making, errno);
-  return os::replace_file(making + "/source", source.key, 0600);
-}
+
+ private:
+  using Within = std::function<bool()>;
+
+  Status prepare() const {
+    if (Status made = os::make_directories(making_ + "/users", 0700); !made) return made;
+    if (::mkdir(work_.c_str(), 0700) != 0 || ::mkdir(in_.c_str(), 0711) != 0 ||
+        ::lchown(work_.c_str(), nobody_, nobody_) != 0)
+      return failure_from_errno(making_, errno);
+    // Nobody else gets at what is being made.
+    return let_in(making_, {nobody_});
+  }
+
+  tl::unexpected<Error> too_large() const {
+    return failure(request_.name + ": it takes more than what is left of your part of the cache", EDQUOT);
+  }
+
+  Status copy_directory(const Within& within) const {
+    const std::string from = "/proc/self/fd/" + std::to_string(request_.source) + "/.";
+    const Status copied = as_stranger(nobody_, within, [&]() -> Status {
+      CopyProgress progress;
+      return copy_tree(from, content_, {.sync = false}, progress);
+    });
+    if (copied) return {};
+    if (copied.error().code == ECANCELED) return too_large();
+    // Something that not everybody may read, for one.
+    return failure(request_.name + ": it cannot be shared", EACCES);
+  }
+
+  // False: it cannot be mounted here; the copy is where it was.
+  Result<bool> mount_image(const std::string& copy) const {
+    const std::string image = making_ + "/image", place = making_ + "/content";
+    if (::rename(copy.c_str(), image.c_str()) != 0 || ::mkdir(place.c_str(), 0755) != 0)
+      return failure_from_errno(image, errno);
+    if (mount_by_kernel(image, place)) return true;
+    if (::rmdir(place.c_str()) != 0 || ::rename(image.c_str(), copy.c_str()) != 0)
+      return failure_from_errno(image, errno);
+    return false;
+  }
+
+  Status unpack_archive(const std::string& copy, const Within& within) const {
+    const Status unpacked = as_stranger(nobody_, within, [&] {
+      return unpack(copy, content_, nullptr, {.inner = without_suffix(request_.name), .sync = false});
+    });
+    if (!unpacked && unpacked.error().code == ECANCELED) return too_large();
+    if (!unpacked) return unpacked;
+    if (size_of(content_) > most_) return too_large();
+    if (::unlink(copy.c_str()) != 0) return failure_from_errno(copy, errno);
+    return {};
+  }
+
+  // What the stranger has made becomes root's, and the entry's content.
+  Status hand_over() const {
+    struct stat status{};
+    if (::lstat(content_.c_str(), &status) != 0) return failure_from_errno(content_, errno);
+    const bool is_directory = S_ISDIR(status.st_mode);
+    if (is_directory)
+      if (Status handed = hand_to_root(content_); !handed) return handed;
+    const std::string place = making_ + "/content";
+    // A directory that is renamed is written to.
+    if ((is_directory && ::chmod(content_.c_str(), 0755) != 0) ||
+        ::rename(content_.c_str(), place.c_str()) != 0 || !clear_work() ||
+        (is_directory && ::chmod(place.c_str(), 0555) != 0))
+      return failure_from_errno(making_, errno);
+    return note_source();
+  }
+
+  bool clear_work() const { return ::rmdir(work_.c_str()) == 0 && ::rmdir(in_.c_str()) == 0; }
+
+  Status note_source() const { return os::replace_file(making_ + "/source", source_.key, 0600); }
+
+  const SharedRequest& request_;
+  const Source& source_;
+  const std::string& making_;
+  std::string work_, in_, content_;
+  uid_t nobody_;
+  uint64_t most_;
+};
 
 // Notes who uses it, and lets in those whose jobs do. False: the entry is not there.
 Result<bool> use(const std::string& cache, const std::string& entry, const std::string& key,
@@ -356,7 +407,7 @@ Result<bool> use(const std::string& cache, const std::string& entry, const std::
   (void)in_use(entry);  // forgets whose jobs are gone
   std::vector<uid_t> users;
   for (const std::string& name : names_in(entry + "/users")) {
-    struct stat status {};
+    struct stat status{};
     if (::lstat((entry + "/users/" + name).c_str(), &status) == 0) users.push_back(status.st_uid);
   }
   if (Status closed = let_in(entry, users); !closed) return failure(closed.error());
@@ -378,7 +429,7 @@ Result<uint64_t> room_of(const std::string& cache, const SharedRequest& request,
 
 // On root's record, with the entry: an image takes its own size, and a tree's is counted.
 Status charge(const std::string& making, uid_t uid) {
-  struct stat image {};
+  struct stat image{};
   const bool mounted = ::lstat((making + "/image").c_str(), &image) == 0;
   const uint64_t bytes =
       mounted ? static_cast<uint64_t>(image.st_blocks) * 512 : size_of(making + "/content");
@@ -414,7 +465,7 @@ Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedReques
   if (free_bytes(cache) < needed) return failure(request.name + ": there is no space for it", ENOSPC);
   remove_entry(making);
   remove_entry(entry);  // another source of the same hash
-  Status done = make(request, *source, making, *nobody, *most);
+  Status done = NewEntry(request, *source, making, *nobody, *most).make();
   if (done) done = charge(making, request.uid);
   if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);
   if (!done) {

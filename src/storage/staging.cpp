@@ -33,7 +33,7 @@ Result<Source> look_at(const std::string& given) {
   char resolved[PATH_MAX];
   if (::realpath(given.c_str(), resolved) == nullptr) return failure_from_errno(given, errno);
   Source source{.path = resolved, .key = {}, .name = {}};
-  struct statx status {};
+  struct statx status{};
   if (::statx(AT_FDCWD, resolved, 0, STATX_BASIC_STATS, &status) != 0)
     return failure_from_errno(given, errno);
   std::string base = given;
@@ -123,7 +123,7 @@ Result<bool> use(const std::string& cache, const std::string& entry, const Sourc
 // Beside the image, for those who cannot mount it: the image stays for the others. Of an entry that is in
 // use.
 Status add_content(const std::string& made, const std::string& entry) {
-  struct stat status {};
+  struct stat status{};
   // A directory that is renamed into another is written to.
   if (::lstat(made.c_str(), &status) != 0 || ::chmod(made.c_str(), status.st_mode | 0200) != 0 ||
       ::rename(made.c_str(), (entry + "/content").c_str()) != 0 ||
@@ -131,6 +131,68 @@ Status add_content(const std::string& made, const std::string& entry) {
     return failure_from_errno(entry, errno);
   return {};
 }
+
+// An entry of the cache while it is made.
+class NewEntry {
+ public:
+  NewEntry(const Source& source, const StageOptions& options, const std::string& name, Failures& failures)
+      : source_(source),
+        options_(options),
+        entry_(options.cache + "/" + name),
+        making_(options.cache + "/.making-" + name),
+        failures_(failures) {
+    remove(making_);
+    const auto known = os::read_file(entry_ + "/source", 64 << 10);
+    has_image_ = known && *known == source.key && ::access((entry_ + "/image").c_str(), F_OK) == 0;
+    if (!has_image_) remove(entry_);  // another source of the same hash
+  }
+
+  // An image is mounted at `to` on the way: whether one can be mounted here is only known when it has been.
+  Status make(const std::string& to) {
+    if (Status made = os::make_directories(making_ + "/users", 0700); !made) return made;
+    Status done;
+    if (source_.is_image && options_.mount && !has_image_) done = bring_image(to);
+    if (done && !is_image_) done = bring_content();
+    if (done) done = has_image_ ? add_content(making_ + "/content", entry_) : appear();
+    if (!done || has_image_) remove(making_);
+    return done;
+  }
+
+ private:
+  static void remove(const std::string& path) {
+    Failures ignored;
+    (void)remove_tree(AT_FDCWD, path, ignored);
+  }
+
+  // An error only where something is in the way at `to`: what cannot be mounted is unpacked.
+  Status bring_image(const std::string& to) {
+    const std::string image = making_ + "/image";
+    if (!copy(source_, image, options_.stop, failures_)) return {};
+    if (const Status tried = mount_at(image, to); !tried && tried.error().code == EEXIST) return tried;
+    is_image_ = is_mounted(to);
+    return {};
+  }
+
+  Status bring_content() {
+    (void)::unlink((making_ + "/image").c_str());
+    const std::string content = making_ + "/content";
+    const Status brought = bring(source_, content, options_.stop, failures_);
+    return brought ? make_read_only(content) : brought;
+  }
+
+  Status appear() {
+    if (Status noted = os::replace_file(making_ + "/source", source_.key, 0600); !noted) return noted;
+    if (::rename(making_.c_str(), entry_.c_str()) != 0) return failure_from_errno(entry_, errno);
+    return {};
+  }
+
+  const Source& source_;
+  const StageOptions& options_;
+  std::string entry_, making_;
+  Failures& failures_;
+  bool has_image_ = false;  // the entry is there, with an image that cannot be mounted here
+  bool is_image_ = false;   // what is being made
+};
 
 }  // namespace
 
@@ -150,47 +212,19 @@ Result<Staged> stage(const std::string& given, const std::string& directory, con
     return Staged{to, false};
   }
   const std::string name = hex(hash_of(source->key));
-  const std::string entry = cache + "/" + name;
-  auto used = use(cache, entry, *source, directory, to, options.mount);
+  const auto use_entry = [&] {
+    return use(cache, cache + "/" + name, *source, directory, to, options.mount);
+  };
+  auto used = use_entry();
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};
   const Filling filling(cache, name);
-  used = use(cache, entry, *source, directory, to, options.mount);
+  used = use_entry();  // another may have filled it meanwhile
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};
   evict(cache, source->bytes + source->bytes / 10);
-  const std::string making = cache + "/.making-" + name;
-  Failures ignored;
-  (void)remove_tree(AT_FDCWD, making, ignored);
-  const auto known = os::read_file(entry + "/source", 64 << 10);
-  const bool has_image = known && *known == source->key && ::access((entry + "/image").c_str(), F_OK) == 0;
-  if (!has_image) (void)remove_tree(AT_FDCWD, entry, ignored);  // another source of the same hash
-  if (Status made = os::make_directories(making + "/users", 0700); !made) return fail(made.error());
-  // Whether an image can be mounted here is only known when it has been.
-  const std::string image = making + "/image";
-  bool mounted = false;
-  if (source->is_image && options.mount && !has_image && copy(*source, image, options.stop, failures)) {
-    if (const Status tried = mount_at(image, to); !tried && tried.error().code == EEXIST) {
-      (void)remove_tree(AT_FDCWD, making, ignored);
-      return fail(tried.error());
-    }
-    mounted = is_mounted(to);
-  }
-  Status done;
-  if (!mounted) {
-    (void)::unlink(image.c_str());
-    done = bring(*source, making + "/content", options.stop, failures);
-    if (done) done = make_read_only(making + "/content");
-  }
-  if (done && has_image) {
-    done = add_content(making + "/content", entry);
-  } else {
-    if (done) done = os::replace_file(making + "/source", source->key, 0600);
-    if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);
-  }
-  if (!done || has_image) (void)remove_tree(AT_FDCWD, making, ignored);
-  if (!done) return fail(done.error());
-  used = use(cache, entry, *source, directory, to, options.mount);
+  if (Status made = NewEntry(*source, options, name, failures).make(to); !made) return fail(made.error());
+  used = use_entry();
   if (!used) return fail(used.error());
   if (!*used) return failure(given + ": its place in the cache is gone again", EIO);
   return Staged{to, false};
