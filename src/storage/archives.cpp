@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -40,7 +41,7 @@ bool holds_only(int directory, const std::string& name) {
     ++(found == name ? same : others);
   }
   ::closedir(stream);
-  struct stat status {};
+  struct stat status{};
   return others == 0 && same == 1 && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISDIR(status.st_mode);
 }
@@ -60,7 +61,7 @@ Status verify(ArchiveKind kind, const std::string& archive, const std::atomic<bo
   constexpr size_t kEnd = 1024;  // two blocks of zeros
   const os::UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char bytes[kEnd] = {};
-  struct stat status {};
+  struct stat status{};
   if (kind != ArchiveKind::kTar || !file || ::fstat(file.get(), &status) != 0 ||
       !os::read_at(file.get(), bytes, 512, 0) || !is_tar({bytes, 512}))
     return {};
@@ -90,35 +91,42 @@ Status extract(ArchiveKind kind, const std::string& archive, const std::string& 
   return failure("no such kind of archive");
 }
 
+// What is in it is only known by the name.
+bool is_compressed_tar(std::string_view bytes, const std::string& path) {
+  static constexpr std::string_view kMagics[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd",
+                                                 "\xfd"
+                                                 "7zXZ",
+                                                 "BZh"};
+  static constexpr std::string_view kSuffixes[] = {".tgz", ".txz", ".tbz2", ".tzst"};
+  const auto begins = [&](std::string_view magic) { return bytes.starts_with(magic); };
+  const auto ends = [&](std::string_view suffix) { return path.ends_with(suffix); };
+  return std::ranges::any_of(kMagics, begins) &&
+         (path.find(".tar.") != std::string::npos || std::ranges::any_of(kSuffixes, ends));
+}
+
+// Those of minke pack tell it.
+bool is_packed_tar(int file) {
+  const auto frames = FrameReader::open(file);
+  if (!frames) return false;
+  FrameReader::Hand hand;
+  char start[512] = {};
+  return frames->read(0, start, sizeof start, hand) && is_tar({start, sizeof start});
+}
+
 }  // namespace
 
 std::optional<ArchiveKind> archive_kind(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
+  struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   char start[512] = {};
   const ssize_t got = ::pread(file.get(), start, sizeof start, 0);
   const std::string_view bytes(start, static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (bytes.starts_with("hsqs")) return ArchiveKind::kSquashfs;
   if (bytes.starts_with("PK\003\004") || bytes.starts_with("PK\005\006")) return ArchiveKind::kZip;
-  if (is_tar(bytes)) return ArchiveKind::kTar;
-  if (bytes.size() == 512 && is_zero(bytes) && path.ends_with(".tar"))
-    return ArchiveKind::kTar;  // an empty one
-  // Compressed: what is in it is only known by the name.
-  const std::string_view magics[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd",
-                                     "\xfd"
-                                     "7zXZ",
-                                     "BZh"};
-  for (const std::string_view magic : magics) {
-    const bool named = path.find(".tar.") != std::string::npos || path.ends_with(".tgz") ||
-                       path.ends_with(".txz") || path.ends_with(".tbz2") || path.ends_with(".tzst");
-    if (bytes.starts_with(magic) && named) return ArchiveKind::kTar;
-  }
-  // Those of minke pack tell it.
-  if (const auto frames = FrameReader::open(file.get())) {
-    FrameReader::Hand hand;
-    if (frames->read(0, start, sizeof start, hand) && is_tar({start, sizeof start})) return ArchiveKind::kTar;
-  }
+  const bool empty_tar = bytes.size() == 512 && is_zero(bytes) && path.ends_with(".tar");
+  if (is_tar(bytes) || empty_tar || is_compressed_tar(bytes, path) || is_packed_tar(file.get()))
+    return ArchiveKind::kTar;
   return std::nullopt;
 }
 
@@ -137,7 +145,7 @@ Status pack_squashfs(const std::string& from, const std::string& to, bool compre
   auto place = beside(to);
   if (!place) return failure(place.error());
   remove_partial(*place);
-  struct stat there {};
+  struct stat there{};
   if (::fstatat(place->parent.get(), place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
       !S_ISREG(there.st_mode))
     return failure(to + ": it is there, and no file", EEXIST);
@@ -181,7 +189,7 @@ Status unpack(const std::string& archive, const std::string& to, const std::atom
   auto place = beside(to);
   if (!place) return failure(place.error());
   const int parent = place->parent.get();
-  struct stat there {};
+  struct stat there{};
   if (::fstatat(parent, place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0)
     return failure(to + ": it is there already", EEXIST);
   remove_partial(*place);

@@ -44,7 +44,7 @@ std::string last_words(const std::string& program, const std::string& said) {
   // It ends with us, however we end: what goes on writing would be in the way of whoever tries again.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
-  struct sigaction usual {};
+  struct sigaction usual{};
   usual.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) ::sigaction(number, &usual, nullptr);
   sigset_t none;
@@ -86,6 +86,32 @@ Result<pid_t> start(char* const* arguments, int output) {
                            : failure_from_errno(arguments[0], problem);
 }
 
+// What a program said until it closed its stderr: the last of it.
+struct Watched {
+  std::string said;
+  bool stopped = false;
+};
+Watched watch(pid_t pid, int output, const std::atomic<bool>* stop) {
+  constexpr size_t kMostBytes = 64 << 10, kKeptBytes = 32 << 10;
+  Watched watched;
+  char piece[4096];
+  for (;;) {
+    pollfd ready{output, POLLIN, 0};
+    const int count = ::poll(&ready, 1, stop != nullptr ? 200 : -1);
+    if (stop != nullptr && *stop && !watched.stopped) {
+      watched.stopped = true;
+      ::kill(pid, SIGTERM);
+    }
+    if (count <= 0) continue;
+    const ssize_t got = ::read(output, piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return watched;
+    std::string& said = watched.said;
+    said.append(piece, static_cast<size_t>(got));
+    if (said.size() > kMostBytes) said.erase(0, said.size() - kKeptBytes);
+  }
+}
+
 }  // namespace
 
 Status run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop) {
@@ -99,30 +125,13 @@ Status run_program(const std::vector<std::string>& words, const std::atomic<bool
   const auto started = start(arguments.data(), writing.get());
   writing.reset();
   if (!started) return failure(started.error());
-  const pid_t pid = *started;
-  std::string said;
-  char piece[4096];
-  bool stopped = false;
-  for (;;) {
-    pollfd ready{reading.get(), POLLIN, 0};
-    const int count = ::poll(&ready, 1, stop != nullptr ? 200 : -1);
-    if (stop != nullptr && *stop && !stopped) {
-      stopped = true;
-      ::kill(pid, SIGTERM);
-    }
-    if (count <= 0) continue;
-    const ssize_t got = ::read(reading.get(), piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    said.append(piece, static_cast<size_t>(got));
-    if (said.size() > 64 << 10) said.erase(0, said.size() - (32 << 10));
-  }
+  const Watched watched = watch(*started, reading.get(), stop);
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(*started, &status, 0) < 0 && errno == EINTR) {
   }
-  if (stopped) return failure("stopped", ECANCELED);
+  if (watched.stopped) return failure("stopped", ECANCELED);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  const std::string line = last_words(words[0], said);
+  const std::string line = last_words(words[0], watched.said);
   return failure(words[0] + ": " +
                  (!line.empty()       ? line
                   : WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))
