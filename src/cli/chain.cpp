@@ -102,6 +102,70 @@ Result<Times> read_times(int argc, char** argv, int& first) {
   return times;
 }
 
+// What of sbatch's options a chain cannot have. Empty: it can have them all.
+std::string cannot_be_a_chain(const submit::JobRequest& request) {
+  if (!request.het_components.empty()) return "a heterogeneous job cannot be a chain";
+  if (request.given.contains("time") && request.given.at("time") == submit::Source::kCommandLine)
+    return "--each is the time limit of each part; leave --time out";
+  if (request.spec.has_requeue() && !request.spec.requeue())
+    return "the parts of a chain are runs of one job: it cannot be with --no-requeue";
+  return "";
+}
+
+// Makes the job one that runs a part, is warned before its end, and is requeued for the next part.
+Status make_parts(const Times& times, model::JobSpec& spec) {
+  // A signal of the script's own choice (submitit: USR2) stays the one that its program gets.
+  model::WarningSignal& warning = *spec.mutable_warning_signal();
+  if (warning.number() == 0) {
+    warning.set_number(10);  // SIGUSR1
+    warning.set_seconds_before_end(static_cast<uint32_t>(times.warn));
+  }
+  if (warning.seconds_before_end() >= times.each)
+    return failure("the signal would come before the part begins: a longer --each, or a shorter --signal");
+  warning.set_batch_only(true);
+  spec.set_time_limit_minutes(static_cast<uint32_t>(times.each / 60));
+  spec.set_requeue(true);
+  if (spec.open_mode() == model::OPEN_DEFAULT) spec.set_open_mode(model::OPEN_APPEND);
+  return {};
+}
+
+// The script itself stands behind the line that runs the part, which takes it from there.
+std::string part_script(const std::string& home, const Times& times, const submit::JobRequest& request) {
+  const model::WarningSignal& warning = request.spec.warning_signal();
+  return "#!/bin/sh\nexec " + text::shell_quoted(os::bin_path(home) + "/minke") + " chain-part " +
+         std::to_string(times.total) + " " + std::to_string(warning.seconds_before_end()) + " " +
+         std::to_string(warning.number()) + (times.checkpoint ? " checkpoint" : " -") + " \"$0\" \"$@\"\n" +
+         request.script;
+}
+
+void print_submitted(uint32_t job_id, const Times& times, const submit::JobRequest& request) {
+  if (request.parsable) {
+    std::printf("%u\n", job_id);
+    return;
+  }
+  const model::WarningSignal& warning = request.spec.warning_signal();
+  std::printf("Submitted batch job %u: %s in parts of %s, SIG%s %s before the end of each\n", job_id,
+              text::format_seconds(times.total).c_str(), text::format_seconds(times.each).c_str(),
+              text::signal_name(warning.number()).c_str(),
+              text::format_seconds(warning.seconds_before_end()).c_str());
+}
+
+int submit_chain(const submit::Invocation& invocation, const Times& times, submit::JobRequest& request,
+                 int argc, char** argv) {
+  if (const std::string problem = cannot_be_a_chain(request); !problem.empty()) return complain(problem);
+  if (const Status made = make_parts(times, request.spec); !made) return complain(made.error().message);
+  const auto home = os::minke_home();
+  if (!home) return complain(home.error().message);
+  request.script = part_script(*home, times, request);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  const auto reply = submit_batch(**cluster, invocation, request, argc, argv);
+  if (!reply) return complain(reply.error().message);
+  for (const std::string& note : reply->notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
+  print_submitted(reply->job_id(), times, request);
+  return std::fflush(stdout) == 0 ? 0 : complain("standard output cannot be written");
+}
+
 }  // namespace
 
 int chain_main(int argc, char** argv) {
@@ -127,47 +191,7 @@ int chain_main(int argc, char** argv) {
   auto request = submit::make_job_request(invocation, *line, *script);
   if (!request) return give_up(request.error());
   print_notes(*request);
-  if (!request->het_components.empty()) return complain("a heterogeneous job cannot be a chain");
-  if (request->given.contains("time") && request->given.at("time") == submit::Source::kCommandLine)
-    return complain("--each is the time limit of each part; leave --time out");
-  if (request->spec.has_requeue() && !request->spec.requeue())
-    return complain("the parts of a chain are runs of one job: it cannot be with --no-requeue");
-
-  // A signal of the script's own choice (submitit: USR2) stays the one that its program gets.
-  model::JobSpec& spec = request->spec;
-  const uint32_t signal =
-      spec.warning_signal().number() != 0 ? spec.warning_signal().number() : 10;  // SIGUSR1
-  const uint32_t warn = spec.warning_signal().number() != 0 ? spec.warning_signal().seconds_before_end()
-                                                            : static_cast<uint32_t>(times->warn);
-  if (warn >= times->each)
-    return complain("the signal would come before the part begins: a longer --each, or a shorter --signal");
-  spec.mutable_warning_signal()->set_number(signal);
-  spec.mutable_warning_signal()->set_seconds_before_end(warn);
-  spec.mutable_warning_signal()->set_batch_only(true);
-  spec.set_time_limit_minutes(static_cast<uint32_t>(times->each / 60));
-  spec.set_requeue(true);
-  if (spec.open_mode() == model::OPEN_DEFAULT) spec.set_open_mode(model::OPEN_APPEND);
-  const auto home = os::minke_home();
-  if (!home) return complain(home.error().message);
-  // The script itself stands behind the line that runs the part, which takes it from there.
-  request->script = "#!/bin/sh\nexec " + text::shell_quoted(os::bin_path(*home) + "/minke") + " chain-part " +
-                    std::to_string(times->total) + " " + std::to_string(warn) + " " + std::to_string(signal) +
-                    (times->checkpoint ? " checkpoint" : " -") + " \"$0\" \"$@\"\n" + request->script;
-
-  auto cluster = engine::open();
-  if (!cluster) return complain(cluster.error().message);
-  const auto reply = submit_batch(**cluster, invocation, *request, argc, argv);
-  if (!reply) return complain(reply.error().message);
-  for (const std::string& note : reply->notes()) std::fprintf(stderr, "sbatch: %s\n", note.c_str());
-  if (request->parsable) {
-    std::printf("%u\n", reply->job_id());
-  } else {
-    std::printf("Submitted batch job %u: %s in parts of %s, SIG%s %s before the end of each\n",
-                reply->job_id(), text::format_seconds(times->total).c_str(),
-                text::format_seconds(times->each).c_str(), text::signal_name(signal).c_str(),
-                text::format_seconds(warn).c_str());
-  }
-  return std::fflush(stdout) == 0 ? 0 : complain("standard output cannot be written");
+  return submit_chain(invocation, *times, *request, argc, argv);
 }
 
 }  // namespace minke::cli

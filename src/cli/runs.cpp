@@ -55,6 +55,11 @@ std::string file_of(const std::string& directory) {
   return "";
 }
 
+// wandb marks what it has uploaded by a file beside it.
+bool is_uploaded(const std::string& file) {
+  return ::access((file + ".synced").c_str(), F_OK) == 0;
+}
+
 uint32_t job_of(const std::string& file) {
   const os::UniqueFd descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const auto parser = ml::make_metric_parser("run.wandb");
@@ -80,8 +85,7 @@ void find_runs(const std::string& directory, int depth, std::vector<Run>& found)
     if (name.starts_with("offline-run-")) {
       const std::string file = file_of(path);
       if (file.empty()) continue;
-      // wandb marks what it has uploaded by a file beside it.
-      found.push_back({path, job_of(file), "", false, ::access((file + ".synced").c_str(), F_OK) == 0});
+      found.push_back({path, job_of(file), "", false, is_uploaded(file)});
     } else if (depth < kMaxDepth && !name.starts_with('.') && name != "site-packages" &&
                name != "node_modules") {
       find_runs(path, depth + 1, found);
@@ -120,6 +124,60 @@ std::string program_on_path(const std::string& name) {
   return "";
 }
 
+// Returns why it failed; empty: it did not. wandb's own words are its last line.
+std::string upload(const std::string& wandb, const Run& run) {
+  const auto done = os::run_captured(
+      {wandb, "sync", run.directory},
+      {.timeout_seconds = kMaxSeconds, .show = ::isatty(STDERR_FILENO) != 0, .environment = {"WANDB_MODE"}});
+  if (!done) return done.error().message;
+  if (done->exit_code == 0 && is_uploaded(file_of(run.directory))) return "";
+  std::string last = "wandb sync did not upload it";
+  for (const std::string_view line : text::split(done->output, '\n')) {
+    if (!text::trim(line).empty()) last = text::trim(line);
+  }
+  return last;
+}
+
+// Returns how many could not be uploaded.
+int upload_all(const std::string& wandb, std::vector<Run>& found) {
+  int failed = 0;
+  for (Run& run : found) {
+    if (run.uploaded || run.running) continue;
+    const std::string problem = upload(wandb, run);
+    run.uploaded = problem.empty();
+    if (run.uploaded) continue;
+    ++failed;
+    std::fprintf(stderr, "minke: %s: %s\n", run.directory.c_str(), problem.c_str());
+  }
+  return failed;
+}
+
+std::string json_of(const std::vector<Run>& found) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Run& run : found) {
+    list.push_back({{"directory", run.directory},
+                    {"job_id", run.job},
+                    {"state", run.state},
+                    {"uploaded", run.uploaded}});
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string table_of(const std::vector<Run>& found) {
+  std::string out;
+  for (const Run& run : found) {
+    char line[64];
+    std::snprintf(line, sizeof line, "%-8s  %8s  %-10s  ",
+                  run.uploaded  ? "uploaded"
+                  : run.running ? "running"
+                                : "local",
+                  run.job == 0 ? "-" : std::to_string(run.job).c_str(),
+                  run.state.empty() ? "-" : run.state.c_str());
+    out += line + text::printable(run.directory) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 int runs(const RunsOptions& options) {
@@ -136,46 +194,9 @@ int runs(const RunsOptions& options) {
   if (options.upload) {
     const std::string wandb = program_on_path("wandb");
     if (wandb.empty()) return complain("wandb is not on PATH; it does the upload: pip install wandb");
-    for (Run& run : found) {
-      if (run.uploaded || run.running) continue;
-      const auto done =
-          os::run_captured({wandb, "sync", run.directory}, {.timeout_seconds = kMaxSeconds,
-                                                            .show = ::isatty(STDERR_FILENO) != 0,
-                                                            .environment = {"WANDB_MODE"}});
-      run.uploaded =
-          done && done->exit_code == 0 && ::access((file_of(run.directory) + ".synced").c_str(), F_OK) == 0;
-      if (run.uploaded) continue;
-      ++failed;
-      std::string last = done ? "wandb sync did not upload it" : done.error().message;
-      for (const std::string_view line : text::split(done ? done->output : "", '\n')) {
-        if (!text::trim(line).empty()) last = text::trim(line);
-      }
-      std::fprintf(stderr, "minke: %s: %s\n", run.directory.c_str(), last.c_str());
-    }
+    failed = upload_all(wandb, found);
   }
-  if (options.json) {
-    auto list = nlohmann::ordered_json::array();
-    for (const Run& run : found) {
-      list.push_back({{"directory", run.directory},
-                      {"job_id", run.job},
-                      {"state", run.state},
-                      {"uploaded", run.uploaded}});
-    }
-    view::write_out(list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    return failed > 0 ? 1 : 0;
-  }
-  std::string out;
-  for (const Run& run : found) {
-    char line[64];
-    std::snprintf(line, sizeof line, "%-8s  %8s  %-10s  ",
-                  run.uploaded  ? "uploaded"
-                  : run.running ? "running"
-                                : "local",
-                  run.job == 0 ? "-" : std::to_string(run.job).c_str(),
-                  run.state.empty() ? "-" : run.state.c_str());
-    out += line + text::printable(run.directory) + "\n";
-  }
-  view::write_out(out);
+  view::write_out(options.json ? json_of(found) : table_of(found));
   return failed > 0 ? 1 : 0;
 }
 

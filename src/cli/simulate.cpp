@@ -340,53 +340,44 @@ class Cluster {
   accounts::AccountBook accounts_;
 };
 
-}  // namespace
+// Options that exclude each other. Empty: they do not.
+std::string contradiction(const SimulateOptions& options) {
+  if (!options.waits.empty() && options.policies.size() > 1) return "--waits takes one policy";
+  if (!options.accounts.empty() && options.config.empty())
+    return "--accounts needs --config, which says how priorities are made up";
+  const bool plans =
+      std::find(options.policies.begin(), options.policies.end(), "conservative") != options.policies.end();
+  if (options.forecast && plans)
+    return "--forecast is of what passes decide: not with conservative, which plans every start itself";
+  return "";
+}
 
-int simulate(const SimulateOptions& options) {
-  if (!options.waits.empty() && options.policies.size() > 1) {
-    complain(Error{0, "--waits takes one policy"});
-    return 2;
-  }
-  if (!options.accounts.empty() && options.config.empty()) {
-    complain(Error{0, "--accounts needs --config, which says how priorities are made up"});
-    return 2;
-  }
-  for (const std::string& word : options.policies) {
-    if (!options.forecast || word != "conservative") continue;
-    complain(Error{
-        0, "--forecast is of what passes decide: not with conservative, which plans every start itself"});
-    return 2;
-  }
-  auto text = read_text(options.trace);
-  if (!text) return complain(text.error());
+Result<sim::Trace> read_trace(const SimulateOptions& options) {
+  const auto text = read_text(options.trace);
+  if (!text) return failure(text.error());
   // Where the time zone is not named, the C library looks at every time that is read whether it has changed.
   setenv("TZ", ":/etc/localtime", 0);
   auto trace =
       sim::looks_like_sacct(*text) ? sim::read_sacct(*text) : sim::read_swf(*text, {options.without_request});
-  if (!trace) return complain(Error{0, options.trace + ": " + trace.error().message});
-  text->clear();
-  text->shrink_to_fit();
+  if (!trace) return failure(options.trace + ": " + trace.error().message);
   if (options.exact_requests) {
     for (sim::TraceJob& job : trace->jobs) job.asks = job.runs;
   }
   if (options.dependencies && std::none_of(trace->jobs.begin(), trace->jobs.end(),
-                                           [](const auto& job) { return job.follows != sim::kNobody; })) {
-    return complain(Error{0, options.trace + " does not say of any job that it followed another"});
-  }
-  Cluster cluster;
-  if (auto done = cluster.set_up(options, *trace); !done) return complain(done.error());
-  const std::uint64_t processors = cluster.processors();
+                                           [](const auto& job) { return job.follows != sim::kNobody; }))
+    return failure(options.trace + " does not say of any job that it followed another");
+  return trace;
+}
 
-  // Each replay has its own times of submission where jobs follow others, and all the same else.
-  const auto original = std::make_shared<sim::Trace>(std::move(*trace));
-  const auto trace_to_replay = [&] {
-    return options.dependencies ? std::make_shared<sim::Trace>(*original) : original;
-  };
-  const auto moved = [&](sim::Trace& own) {
-    return options.dependencies ? std::span(own.jobs) : std::span<sim::TraceJob>();
-  };
-  std::vector<Run> runs;
-  for (const std::string& word : options.policies) {
+// One trace, replayed on one cluster under one policy after the other.
+class Study {
+ public:
+  Study(const SimulateOptions& options, const Cluster& cluster, sim::Trace trace)
+      : options_(options), cluster_(cluster), trace_(std::make_shared<sim::Trace>(std::move(trace))) {}
+
+  const sim::Trace& trace() const { return *trace_; }
+
+  Run run(const std::string& word) const {
     const auto policy = sim::policy_of(word);
     MINKE_CHECK(policy);
     Run run;
@@ -394,32 +385,67 @@ int simulate(const SimulateOptions& options) {
     const auto own = trace_to_replay();
     sim::Forecaster history(own->jobs, sim::Belief::kHistory);
     const auto begin = std::chrono::steady_clock::now();
-    run.replay = cluster.replay(*own, *policy, options.forecast ? &history : nullptr, moved(*own));
+    run.replay = cluster_.replay(*own, *policy, options_.forecast ? &history : nullptr, moved(*own));
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (options.forecast) {
-      const auto again = trace_to_replay();
-      sim::Forecaster limits(again->jobs, sim::Belief::kLimits);
-      cluster.replay(*again, *policy, &limits, moved(*again));
+    if (options_.forecast) {
       run.forecasts = history.score();
-      run.by_limits = limits.score();
+      run.by_limits = forecasts_by_limits(*policy);
     }
-    run.summary = sim::summarize(own->jobs, run.replay.starts, processors);
+    run.summary = sim::summarize(own->jobs, run.replay.starts, cluster_.processors());
     run.trace = own;
-    runs.push_back(std::move(run));
+    return run;
   }
+
+ private:
+  // Each replay has its own times of submission where jobs follow others, and all the same else.
+  std::shared_ptr<sim::Trace> trace_to_replay() const {
+    return options_.dependencies ? std::make_shared<sim::Trace>(*trace_) : trace_;
+  }
+  std::span<sim::TraceJob> moved(sim::Trace& own) const {
+    return options_.dependencies ? std::span(own.jobs) : std::span<sim::TraceJob>();
+  }
+  sim::ForecastScore forecasts_by_limits(sim::Policy policy) const {
+    const auto again = trace_to_replay();
+    sim::Forecaster limits(again->jobs, sim::Belief::kLimits);
+    cluster_.replay(*again, policy, &limits, moved(*again));
+    return limits.score();
+  }
+
+  const SimulateOptions& options_;
+  const Cluster& cluster_;
+  const std::shared_ptr<sim::Trace> trace_;
+};
+
+Status write_files(const SimulateOptions& options, const std::vector<Run>& runs, std::uint64_t processors) {
   if (!options.waits.empty()) {
     if (auto done = write_text(options.waits, waits_text(*runs.front().trace, runs.front().replay)); !done)
-      return complain(done.error());
+      return done;
   }
-  if (!options.svg.empty()) {
-    std::vector<sim::NamedTimeline> timelines;
-    for (const Run& run : runs)
-      timelines.push_back({run.policy, sim::timeline(run.trace->jobs, run.replay.starts, kSvgBins)});
-    const std::string picture = sim::svg_plot(timelines, processors, options.trace);
-    if (auto done = write_text(options.svg, picture); !done) return complain(done.error());
+  if (options.svg.empty()) return {};
+  std::vector<sim::NamedTimeline> timelines;
+  for (const Run& run : runs)
+    timelines.push_back({run.policy, sim::timeline(run.trace->jobs, run.replay.starts, kSvgBins)});
+  return write_text(options.svg, sim::svg_plot(timelines, processors, options.trace));
+}
+
+}  // namespace
+
+int simulate(const SimulateOptions& options) {
+  if (const std::string problem = contradiction(options); !problem.empty()) {
+    complain(Error{0, problem});
+    return 2;
   }
+  auto trace = read_trace(options);
+  if (!trace) return complain(trace.error());
+  Cluster cluster;
+  if (auto done = cluster.set_up(options, *trace); !done) return complain(done.error());
+  const Study study(options, cluster, std::move(*trace));
+  std::vector<Run> runs;
+  for (const std::string& word : options.policies) runs.push_back(study.run(word));
+  if (auto done = write_files(options, runs, cluster.processors()); !done) return complain(done.error());
   // With "-" standard output is the list's.
-  if (options.waits != "-" && options.svg != "-") print_runs(*original, runs, processors, options);
+  if (options.waits != "-" && options.svg != "-")
+    print_runs(study.trace(), runs, cluster.processors(), options);
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 

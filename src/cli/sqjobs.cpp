@@ -5,7 +5,7 @@
 
 #include <cstdio>
 #include <ctime>
-#include <set>
+#include <optional>
 #include <string>
 
 #include "api/job_filter.pb.h"
@@ -162,67 +162,88 @@ int print_totals(engine::Engine& cluster, const engine::JobRecords& jobs) {
   return 0;
 }
 
-}  // namespace
-
-int sqjobs_main(int argc, char** argv) {
+struct Options {
   api::JobFilter filter;
   bool all_users = false, running = false, queued = false, totals = false, in_full = false;
+};
+
+// The exit code, where the command is over: help, or something wrong, which has been said.
+std::optional<int> read_options(int argc, char** argv, Options& options) {
   int option = 0;
   while ((option = ::getopt(argc, argv, "au:rqnlh")) != -1) {
     switch (option) {
       case 'a':
-        all_users = true;
+        options.all_users = true;
         break;
       case 'u': {
         const auto uid = os::user_id_of(optarg);
         if (!uid) return complain(uid.error().message);
-        filter.add_uids(*uid);
+        options.filter.add_uids(*uid);
         break;
       }
       case 'r':
-        running = true;
+        options.running = true;
         break;
       case 'q':
-        queued = true;
+        options.queued = true;
         break;
       case 'n':
-        totals = true;
+        options.totals = true;
         break;
       case 'l':
-        in_full = true;
+        options.in_full = true;
         break;
       default:
         std::fputs(kUsage, option == 'h' ? stdout : stderr);
         return option == 'h' ? 0 : 1;
     }
   }
+  return std::nullopt;
+}
+
+// The jobs that are named; without any, the caller's own.
+Status read_jobs(int argc, char** argv, Options& options) {
+  api::JobFilter& filter = options.filter;
   for (int i = optind; i < argc; ++i) {
     const auto named = text::parse_job_id_list(argv[i]);
-    if (!named) return complain(std::string("not a job id: ") + argv[i]);
+    if (!named) return failure(std::string("not a job id: ") + argv[i]);
     for (const text::JobReference& job : *named) *filter.add_jobs() = engine::selector_of(job);
     filter.set_all_states(true);
   }
-  if (filter.jobs_size() == 0 && filter.uids_size() == 0 && !all_users && !totals)
+  if (filter.jobs_size() == 0 && filter.uids_size() == 0 && !options.all_users && !options.totals)
     filter.add_uids(::getuid());
-  auto cluster = engine::open();
-  if (!cluster) return complain(cluster.error().message);
-  const auto jobs = engine::fetch_jobs(**cluster, totals ? api::JobFilter() : filter);
-  if (!jobs) return complain(jobs.error().message);
-  if (totals) return print_totals(**cluster, *jobs);
-  if (filter.jobs_size() != 0 && jobs->records.empty()) return complain("no such job");
-  if (!in_full) {
+  return {};
+}
+
+void print_jobs(const engine::JobRecords& jobs, const Options& options) {
+  if (!options.in_full) {
     std::puts(" jobid queue state ncpus prio  nodes time command");
     std::puts("------ ----- ----- ----- ---- ------ ---- ------------");
   }
-  for (const model::JobRecord* job : jobs->records) {
-    if (running && job->state() != model::JOB_RUNNING) continue;
-    if (queued && job->state() != model::JOB_PENDING) continue;
-    if (in_full) {
+  for (const model::JobRecord* job : jobs.records) {
+    if (options.running && job->state() != model::JOB_RUNNING) continue;
+    if (options.queued && job->state() != model::JOB_PENDING) continue;
+    if (options.in_full) {
       print_long(*job);
     } else {
-      print_row(*job, jobs->now);
+      print_row(*job, jobs.now);
     }
   }
+}
+
+}  // namespace
+
+int sqjobs_main(int argc, char** argv) {
+  Options options;
+  if (const auto over = read_options(argc, argv, options)) return *over;
+  if (const Status read = read_jobs(argc, argv, options); !read) return complain(read.error().message);
+  auto cluster = engine::open();
+  if (!cluster) return complain(cluster.error().message);
+  const auto jobs = engine::fetch_jobs(**cluster, options.totals ? api::JobFilter() : options.filter);
+  if (!jobs) return complain(jobs.error().message);
+  if (options.totals) return print_totals(**cluster, *jobs);
+  if (options.filter.jobs_size() != 0 && jobs->records.empty()) return complain("no such job");
+  print_jobs(*jobs, options);
   return std::fflush(stdout) == 0 ? 0 : complain("standard output cannot be written");
 }
 
