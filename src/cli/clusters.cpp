@@ -1,6 +1,5 @@
 #include "cli/clusters.h"
 
-#include <cstdlib>
 #include <set>
 
 #include "engine/fetch.h"
@@ -11,11 +10,6 @@
 #include "view/output.h"
 
 namespace minke::cli {
-
-std::optional<std::string> clusters_from_environment() {
-  const char* value = std::getenv("SLURM_CLUSTERS");
-  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
-}
 
 bool check_clusters(engine::Engine& cluster, std::string_view command,
                     const std::optional<std::string>& clusters) {

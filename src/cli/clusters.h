@@ -11,8 +11,6 @@
 
 namespace minke::cli {
 
-std::optional<std::string> clusters_from_environment();
-
 // -M in a table of options: {{"clusters", 'M', …, "SLURM_CLUSTERS"}, clusters<&Asked::clusters>}.
 struct TakeClusters {
   void operator()(std::optional<std::string>& clusters, const options::Given& given) const {

@@ -12,23 +12,17 @@ constexpr size_t kBlockSize = 1 << 20;
 
 }  // namespace
 
-std::optional<int> read_document_option(std::string_view command, int option, const char* value,
-                                        std::optional<view::DocumentFormat>& format) {
-  const std::string_view parser = value == nullptr ? "" : value;
+std::optional<int> TakeDocument::operator()(std::optional<view::DocumentFormat>& format,
+                                            const options::Given& given) const {
+  const std::string parser = given.value.value_or("");
   if (parser == "list") {
     view::write_out("Possible data_parser plugins:\n" + std::string(view::kDataParser) + "\n");
     return 0;
   }
   if (const Status known = view::check_data_parser(parser); !known)
-    return view::print_error(command, known.error().message), 1;
-  format = option == kJsonOption ? view::DocumentFormat::kJson : view::DocumentFormat::kYaml;
+    return view::print_error(given.command.name, known.error().message), 1;
+  format = given.option.name == "json" ? view::DocumentFormat::kJson : view::DocumentFormat::kYaml;
   return std::nullopt;
-}
-
-std::optional<int> TakeDocument::operator()(std::optional<view::DocumentFormat>& format,
-                                            const options::Given& given) const {
-  return read_document_option(given.command.name, given.option.name == "json" ? kJsonOption : kYamlOption,
-                              given.value ? given.value->c_str() : nullptr, format);
 }
 
 void DocumentOutput::flush_if_long() {

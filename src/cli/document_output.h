@@ -11,14 +11,8 @@
 
 namespace minke::cli {
 
-// Numbers of the two long options, for the commands' own tables; the value is optional.
-enum DocumentOption { kJsonOption = 512, kYamlOption };
-
-// Reads one of them. An exit status where the command ends here: --json=list, or a shape that is not spoken.
-std::optional<int> read_document_option(std::string_view command, int option, const char* value,
-                                        std::optional<view::DocumentFormat>& format);
-
-// The same for a table of options: {{"json", '\0', kOptional, …}, document<&Asked::document>}.
+// --json and --yaml in a table of options: {{"json", '\0', kOptional, …}, document<&Asked::document>}. The
+// command ends here with --json=list, and with a shape that is not spoken.
 struct TakeDocument {
   std::optional<int> operator()(std::optional<view::DocumentFormat>& format,
                                 const options::Given& given) const;
