@@ -31,10 +31,6 @@
 namespace minke::cli {
 namespace {
 
-bool is_keyword(std::string_view word, std::string_view keyword, size_t enough) {
-  return word.size() >= enough && text::starts_with_ignoring_case(keyword, word);
-}
-
 std::string invalid_job_id() {
   return std::string(model::slurm_error_text(model::kInvalidJobId));
 }
@@ -50,55 +46,23 @@ bool is_debug_level(const std::string& word) {
 
 }  // namespace
 
-std::optional<int> Scontrol::run_action(const Words& words) {
-  const std::string& word = words[0];
-  const size_t arguments = words.size() - 1;
-  auto too_few = [&] { return complain("too few arguments for keyword:" + word); };
-  auto too_many = [&] { return complain("too many arguments for keyword:" + word); };
-  if (is_keyword(word, "suspend", 2)) return arguments == 0 ? too_few() : suspend(words, false);
-  if (is_keyword(word, "resume", 3)) return arguments == 0 ? too_few() : suspend(words, true);
-  if (is_keyword(word, "top", 3)) return arguments == 0 ? too_few() : arguments > 1 ? too_many() : top(words);
-  if (is_keyword(word, "notify", 1)) return arguments < 2 ? too_few() : notify(words);
-  if (is_keyword(word, "pidinfo", 3))
-    return arguments == 1 ? show_job_of_process(words[1])
-                          : complain((arguments == 0 ? "missing" : "too many") +
-                                     std::string(" argument for keyword:") + word);
-  if (is_keyword(word, "listpids", 1))
-    return arguments > 2 ? too_many() : list_processes(arguments == 0 ? "*" : words[1]);
-  if (is_keyword(word, "completing", 2)) return arguments > 0 ? too_many() : show_completing();
-  if (is_keyword(word, "shutdown", 8)) return arguments > 1 ? too_many() : shut_down();
-  if (is_keyword(word, "cluster", 2)) return 0;
-  if (is_keyword(word, "errnumstr", 2)) {
-    if (arguments == 0) return too_few();
-    const auto number = text::parse_unsigned(words[1], 1 << 20);
-    const std::string_view known =
-        number ? model::slurm_error_text(static_cast<int>(*number)) : std::string_view();
-    if (!number) return complain("number expected: " + words[1]);
-    view::write_out((known.empty() ? "Unknown error " + words[1] : std::string(known)) + "\n");
-    return 0;
-  }
-  // What the daemon logs is set by nobody: it logs what it would have to be asked for.
-  if (is_keyword(word, "setdebugflags", 9)) return arguments == 0 ? too_few() : 0;
-  if (is_keyword(word, "setdebug", 5)) {
-    if (arguments == 0) return too_few();
-    return is_debug_level(words[1]) ? 0 : complain("invalid debug level: " + words[1]);
-  }
-  if (is_keyword(word, "create", 2) || is_keyword(word, "delete", 1)) {
-    if (arguments == 0) return too_few();
-    const bool makes = is_keyword(word, "create", 2);
-    if (makes && text::starts_with_ignoring_case(words[1], "res"))
-      return complain("Error creating the reservation: " +
-                      std::string(model::slurm_error_text(model::kNotSupported)));
-    if (makes)
-      return complain(
-          "slurm_create_partition error: " + std::string(model::slurm_error_text(model::kNotSupported)) +
-          "; partitions are declared in minke.toml");
-    if (text::starts_with_ignoring_case(words[1], "res"))
-      return complain("delete_reservation " + words[1] + ": " +
-                      std::string(model::slurm_error_text(model::kReservationInvalid)));
-    return complain("Invalid deletion entity: " + words[1]);
-  }
-  return std::nullopt;
+int Scontrol::tell_process(const Words& words) {
+  if (words.size() == 2) return show_job_of_process(words[1]);
+  return complain((words.size() == 1 ? "missing" : "too many") + std::string(" argument for keyword:") +
+                  words[0]);
+}
+
+int Scontrol::tell_error(const std::string& number) {
+  const auto code = text::parse_unsigned(number, 1 << 20);
+  if (!code) return complain("number expected: " + number);
+  const std::string_view known = model::slurm_error_text(static_cast<int>(*code));
+  view::write_out((known.empty() ? "Unknown error " + number : std::string(known)) + "\n");
+  return 0;
+}
+
+// What the daemon logs is set by nobody: it logs what it would have to be asked for.
+int Scontrol::set_debug(const std::string& level) {
+  return is_debug_level(level) ? 0 : complain("invalid debug level: " + level);
 }
 
 int Scontrol::suspend(const Words& words, bool resume) {

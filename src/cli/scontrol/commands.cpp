@@ -19,7 +19,6 @@
 #include "cli/scontrol/job_words.h"
 #include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
-#include "cli/version_line.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
@@ -63,10 +62,6 @@ Result<Selectors> running_of(engine::Engine& cluster, const Selectors& jobs) {
   return running;
 }
 
-// Keywords of Slurm for what this cluster has no use for: known, but refused.
-constexpr std::string_view kRefused[] = {"abort",         "cancel_reboot", "fsdampeningfactor",
-                                         "power",         "reboot_nodes",  "reboot",
-                                         "schedloglevel", "takeover",      "token"};
 std::string host_name() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
@@ -109,62 +104,6 @@ view::DisplayContext Scontrol::context(int64_t now) {
   view::DisplayContext context = view::display_context_from_environment();
   context.now = now != 0 ? now : std::time(nullptr);
   return context;
-}
-
-int Scontrol::run(const Words& words) {
-  const std::string& word = words[0];
-  const size_t arguments = words.size() - 1;
-  auto too_few = [&] { return complain("too few arguments for keyword:" + word); };
-  auto too_many = [&] { return complain("too many arguments for keyword:" + word); };
-  if (is_keyword(word, "all", 1) || is_keyword(word, "hide", 2) || is_keyword(word, "local", 3) ||
-      is_keyword(word, "federation", 3) || is_keyword(word, "sibling", 3))
-    return 0;
-  if (is_keyword(word, "verbose", 4)) {
-    verbose_ = true;
-    return 0;
-  }
-  if (is_keyword(word, "details", 1)) {
-    options_.details = true;
-    return 0;
-  }
-  if (is_keyword(word, "oneliner", 1)) {
-    options_.one_line = true;
-    return 0;
-  }
-  if (is_keyword(word, "quiet", 4)) {
-    quiet_ = true;
-    return 0;
-  }
-  if (is_keyword(word, "hold", 4))
-    return arguments == 0 ? too_few() : change_hold(words, api::HoldRequest::HOLD);
-  if (is_keyword(word, "uhold", 2) || is_keyword(word, "holdu", 5))
-    return arguments == 0 ? too_few() : change_hold(words, api::HoldRequest::USER_HOLD);
-  if (is_keyword(word, "release", 3))
-    return arguments == 0 ? too_few() : change_hold(words, api::HoldRequest::RELEASE);
-  if (is_keyword(word, "ping", 3)) return arguments > 0 ? too_many() : ping();
-  if (is_keyword(word, "reconfigure", 3)) return arguments > 0 ? too_many() : reconfigure();
-  if (is_keyword(word, "requeue", 3)) return arguments == 0 ? too_few() : requeue(words, false);
-  if (is_keyword(word, "requeuehold", 8)) return arguments == 0 ? too_few() : requeue(words, true);
-  if (is_keyword(word, "show", 3))
-    return arguments == 0                                           ? too_few()
-           : arguments > 2 && !is_keyword(words[1], "assoc_mgr", 2) ? too_many()
-                                                                    : show(words);
-  if (is_keyword(word, "update", 1)) return update(words);
-  if (is_keyword(word, "create", 1)) return create(words);
-  if (is_keyword(word, "delete", 1)) return remove(words);
-  if (is_keyword(word, "version", 4)) {
-    view::write_out(kVersionLine);
-    return 0;
-  }
-  if (is_keyword(word, "wait_job", 4))
-    return arguments == 0 ? too_few() : arguments > 1 ? too_many() : wait_job(words[1]);
-  if (is_keyword(word, "write", 5)) return arguments == 0 ? too_few() : write(words);
-  if (const auto status = run_action(words)) return *status;
-  for (std::string_view refused : kRefused)
-    if (text::equals_ignoring_case(word, refused))
-      return complain("slurm_" + std::string(refused) +
-                      " error: " + std::string(model::slurm_error_text(model::kDisabled)));
-  return complain("invalid keyword: " + word);
 }
 
 int Scontrol::report(const api::ActionReply& reply, const char* summary) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/actions.pb.h"
@@ -30,18 +31,26 @@ class Scontrol {
  private:
   using Words = std::vector<std::string>;
 
-  // Commands that act on jobs that run, or on the daemon (scontrol_actions.cpp). Nothing: it is none of
-  // these.
-  std::optional<int> run_action(const Words& words);
+  // verbs.cpp: the words, and what each does.
+  struct Verb;
+  static const Verb kVerbs[];
+
+  // What acts on jobs that run, or on the daemon (actions.cpp).
   int suspend(const Words& words, bool resume);
   int top(const Words& words);
   int notify(const Words& words);
   int list_processes(const std::string& id);
   int show_job_of_process(const std::string& pid);
+  int tell_process(const Words& words);
+  int tell_error(const std::string& number);
+  int set_debug(const std::string& level);
   int show_completing();
   int shut_down();
   int show_licenses(const std::string& name);
 
+  // show.cpp: what can be shown, and how.
+  struct Entity;
+  static const Entity kEntities[];
   int show(const Words& words);
   int show_jobs(const std::string& id);
   int show_steps(const std::string& id);
@@ -53,6 +62,8 @@ class Scontrol {
   int show_limits(const Words& words);
   int show_slurmd();
   int show_hosts(const std::string& entity, std::optional<std::string> argument);
+  template <const std::string_view& kEntity>
+  static int show_hosts(Scontrol& its, const std::string& id, const Words& words);
 
   int change_hold(const Words& words, api::HoldRequest::Kind kind);
   int requeue(const Words& words, bool hold);

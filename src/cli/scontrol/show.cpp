@@ -43,7 +43,65 @@ bool tracks_wckeys(engine::Engine& cluster) {
          });
 }
 
+int show_nothing(Scontrol&, const std::string&, const std::vector<std::string>&) {
+  return 0;
+}
+
+constexpr std::string_view kHostList = "hostlist", kHostListSorted = "hostlistsorted",
+                           kHostNames = "hostnames";
+
 }  // namespace
+
+template <const std::string_view& kEntity>
+int Scontrol::show_hosts(Scontrol& its, const std::string& id, const Words& words) {
+  return its.show_hosts(std::string(kEntity), words.size() > 2 ? std::optional(id) : std::nullopt);
+}
+
+// The first whose name the word shortens, to no fewer letters than `shortest`.
+struct Scontrol::Entity {
+  std::string_view name;
+  size_t shortest;
+  int (*show)(Scontrol& its, const std::string& id, const Words& words);
+};
+
+const Scontrol::Entity Scontrol::kEntities[] = {
+    {"hostlistsorted", 9, show_hosts<kHostListSorted>},
+    {"hostlist", 5, show_hosts<kHostList>},
+    {"hostnames", 5, show_hosts<kHostNames>},
+    {"aliases", 1, [](Scontrol& its, const std::string&, const Words&) { return its.show_aliases(); }},
+    {"assoc_mgr", 2,
+     [](Scontrol& its, const std::string&, const Words& words) { return its.show_limits(words); }},
+    {"burstbuffer", 1, show_nothing},
+    {"dwstat", 2, show_nothing},
+    {"bbstat", 2, show_nothing},
+    {"federation", 2, show_nothing},
+    {"frontend", 2,
+     [](Scontrol&, const std::string&, const Words&) {
+       return view::write_out("No nodes in the system\n"), 0;
+     }},
+    {"topology", 1,
+     [](Scontrol& its, const std::string&, const Words&) {
+       return its.complain("scontrol: error: No topology information available"), 0;
+     }},
+    {"config", 1, [](Scontrol& its, const std::string&, const Words&) { return its.show_configuration(); }},
+    {"daemons", 1,
+     [](Scontrol&, const std::string&, const Words&) { return view::write_out("slurmctld slurmd\n"), 0; }},
+    {"jobs", 1, [](Scontrol& its, const std::string& id, const Words&) { return its.show_jobs(id); }},
+    {"jobid", 1, [](Scontrol& its, const std::string& id, const Words&) { return its.show_jobs(id); }},
+    {"licenses", 2, [](Scontrol& its, const std::string& id, const Words&) { return its.show_licenses(id); }},
+    {"nodes", 1, [](Scontrol& its, const std::string& id, const Words&) { return its.show_nodes(id); }},
+    {"partitions", 1,
+     [](Scontrol& its, const std::string& id, const Words&) { return its.show_partitions(id); }},
+    {"partitionname", 1,
+     [](Scontrol& its, const std::string& id, const Words&) { return its.show_partitions(id); }},
+    {"reservations", 1,
+     [](Scontrol& its, const std::string& id, const Words&) { return its.show_reservations(id); }},
+    {"reservationname", 1,
+     [](Scontrol& its, const std::string& id, const Words&) { return its.show_reservations(id); }},
+    {"slurmd", 2, [](Scontrol& its, const std::string&, const Words&) { return its.show_slurmd(); }},
+    {"steps", 2, [](Scontrol& its, const std::string& id, const Words&) { return its.show_steps(id); }},
+    {"stepid", 5, [](Scontrol& its, const std::string& id, const Words&) { return its.show_steps(id); }},
+};
 
 int Scontrol::show(const Words& words) {
   // "show job=12" is "show job 12".
@@ -52,38 +110,10 @@ int Scontrol::show(const Words& words) {
   const std::string id = words.size() > 2              ? words[2]
                          : equals != std::string::npos ? words[1].substr(equals + 1)
                                                        : std::string();
-  if (is_entity(entity, "hostlistsorted", 9))
-    return show_hosts("hostlistsorted", words.size() > 2 ? std::optional(id) : std::nullopt);
-  if (is_entity(entity, "hostlist", 5))
-    return show_hosts("hostlist", words.size() > 2 ? std::optional(id) : std::nullopt);
-  if (is_entity(entity, "hostnames", 5))
-    return show_hosts("hostnames", words.size() > 2 ? std::optional(id) : std::nullopt);
-  if (is_entity(entity, "aliases", 1)) return show_aliases();
-  if (is_entity(entity, "assoc_mgr", 2)) return show_limits(words);
-  if (is_entity(entity, "burstbuffer", 1) || is_entity(entity, "dwstat", 2) ||
-      is_entity(entity, "bbstat", 2) || is_entity(entity, "federation", 2))
-    return 0;
-  if (is_entity(entity, "frontend", 2)) {
-    view::write_out("No nodes in the system\n");
-    return 0;
-  }
-  if (is_entity(entity, "topology", 1)) {
-    complain("scontrol: error: No topology information available");
-    return 0;
-  }
-  if (is_entity(entity, "config", 1)) return show_configuration();
-  if (is_entity(entity, "daemons", 1)) {
-    view::write_out("slurmctld slurmd\n");
-    return 0;
-  }
-  if (is_entity(entity, "jobs", 1) || is_entity(entity, "jobid", 1)) return show_jobs(id);
-  if (is_entity(entity, "licenses", 2)) return show_licenses(id);
-  if (is_entity(entity, "nodes", 1)) return show_nodes(id);
-  if (is_entity(entity, "partitions", 1) || is_entity(entity, "partitionname", 1)) return show_partitions(id);
-  if (is_entity(entity, "reservations", 1) || is_entity(entity, "reservationname", 1))
-    return show_reservations(id);
-  if (is_entity(entity, "slurmd", 2)) return show_slurmd();
-  if (is_entity(entity, "steps", 2) || is_entity(entity, "stepid", 5)) return show_steps(id);
+  if (words.size() > 3 && !is_entity(words[1], "assoc_mgr", 2))
+    return complain("too many arguments for keyword:" + words[0]);
+  for (const Entity& one : kEntities)
+    if (is_entity(entity, one.name, one.shortest)) return one.show(*this, id, words);
   return complain("invalid entity:" + entity + " for keyword:" + words[0] + " ");
 }
 
