@@ -36,6 +36,106 @@ std::uint32_t next_id(const Map& map) {
   return map.empty() ? 1 : map.rbegin()->first + 1;
 }
 
+template <typename List, typename Is>
+void drop(List* list, const Is& is) {
+  list->erase(std::remove_if(list->begin(), list->end(), is), list->end());
+}
+
+template <typename Record>
+Status put_by_name(const std::vector<Record>& records, const char* what, std::map<std::string, Record>& to) {
+  for (const Record& record : records) {
+    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be " + what);
+    to[record.name()] = record;
+  }
+  return {};
+}
+
+using Associations = std::map<std::uint32_t, model::AssociationRecord>;
+using Qos = std::map<std::uint32_t, model::QosRecord>;
+
+// Those that a change removes, with those of the accounts, users and clusters that it removes.
+std::vector<std::uint32_t> associations_of(const AccountsChange& change, const Associations& associations) {
+  std::vector<std::uint32_t> gone = change.removed_associations;
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return !name.empty() && std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& [id, one] : associations) {
+    if (has(change.removed_accounts, one.account()) || has(change.removed_users, one.user()) ||
+        has(change.removed_clusters, one.cluster()))
+      gone.push_back(id);
+  }
+  return gone;
+}
+
+// Nobody may name it any more.
+void forget_qos(const std::string& name, Associations& associations, Qos& qos) {
+  for (auto& [id, association] : associations) {
+    drop(association.mutable_qos(), [&](const std::string& word) {
+      return word == name ||
+             (word.size() > 1 && (word[0] == '+' || word[0] == '-') && word.substr(1) == name);
+    });
+    if (association.default_qos() == name) association.clear_default_qos();
+  }
+  for (auto& [id, one] : qos)
+    drop(one.mutable_preempt(), [&](const std::string& word) { return word == name; });
+}
+
+// Where the cluster has none yet.
+void add_root(const std::string& cluster, Associations& associations) {
+  const auto is_root = [&](const auto& item) {
+    return item.second.cluster() == cluster && item.second.account() == kRootAccount &&
+           item.second.user().empty();
+  };
+  if (std::any_of(associations.begin(), associations.end(), is_root)) return;
+  const std::uint32_t id = next_id(associations);
+  model::AssociationRecord& root = associations[id];
+  root.set_id(id);
+  root.set_account(std::string(kRootAccount));
+  root.set_cluster(cluster);
+  root.set_shares(1);
+  root.add_qos("normal");
+}
+
+Status check_qos_names(const Qos& qos) {
+  std::set<std::string> names;
+  for (const auto& [id, one] : qos) {
+    if (!names.insert(one.name()).second) return failure("there are two QOS " + one.name());
+  }
+  return {};
+}
+
+Status check_shares(const std::string& name, const model::ResourceRecord& resource,
+                    const std::map<std::string, model::ClusterRecord>& clusters) {
+  std::uint32_t percent = 0;
+  for (const auto& share : resource.shares()) {
+    if (!clusters.contains(share.cluster())) return failure("there is no cluster " + share.cluster());
+    percent += share.percent();
+  }
+  if (percent > 100) return failure("more than all of " + name + " would be allowed");
+  return {};
+}
+
+// The book's index must be there already.
+Status check_clusters(const AccountBook& book) {
+  for (const auto& [name, cluster] : book.clusters()) {
+    if (!cluster.federation().empty() && !book.federations().contains(cluster.federation()))
+      return failure("there is no federation " + cluster.federation());
+    if (book.root_of(name) == 0) return failure("the cluster " + name + " has no root");
+  }
+  return {};
+}
+
+// A user's is the account, an account's the account that it names; nullptr: there is none.
+const model::AssociationRecord* find_above(const AccountBook& book, const model::AssociationRecord& one) {
+  return book.find(one.user().empty() ? one.parent_account() : one.account(), {}, {}, one.cluster());
+}
+
+// Users before accounts, each by name.
+auto place_below(const model::AssociationRecord& record) {
+  const bool is_account = record.user().empty();
+  return std::tuple(is_account, is_account ? record.account() : record.user(), record.partition());
+}
+
 }  // namespace
 
 bool AccountsChange::empty() const {
@@ -96,16 +196,7 @@ void AccountBook::remove_association(std::uint32_t id) {
 }
 
 void AccountBook::remove(const AccountsChange& change) {
-  std::vector<std::uint32_t> gone = change.removed_associations;
-  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  for (const auto& [id, one] : associations_) {
-    if (has(change.removed_accounts, one.account()) ||
-        (!one.user().empty() && has(change.removed_users, one.user())) ||
-        (!one.cluster().empty() && has(change.removed_clusters, one.cluster())))
-      gone.push_back(id);
-  }
+  std::vector<std::uint32_t> gone = associations_of(change, associations_);
   for (const std::string& name : change.removed_clusters) {
     if (!name.empty()) clusters_.erase(name);
   }
@@ -117,10 +208,7 @@ void AccountBook::remove(const AccountsChange& change) {
   }
   for (const std::string& name : change.removed_resources) resources_.erase(name);
   for (auto& [name, resource] : resources_) {
-    auto& shares = *resource.mutable_shares();
-    shares.erase(std::remove_if(shares.begin(), shares.end(),
-                                [&](const auto& share) { return !clusters_.contains(share.cluster()); }),
-                 shares.end());
+    drop(resource.mutable_shares(), [&](const auto& share) { return !clusters_.contains(share.cluster()); });
   }
   for (const std::uint32_t id : gone) remove_association(id);
   for (const std::string& name : change.removed_accounts) {
@@ -130,42 +218,20 @@ void AccountBook::remove(const AccountsChange& change) {
   for (const std::uint32_t id : change.removed_qos) {
     const model::QosRecord* record = qos(id);
     if (record == nullptr || id == kNormalQos) continue;
-    // Nobody may name it any more.
-    const std::string name = record->name();
-    const auto drop = [](auto* list, const auto& is) {
-      list->erase(std::remove_if(list->begin(), list->end(), is), list->end());
-    };
-    for (auto& [other, association] : associations_) {
-      drop(association.mutable_qos(), [&](const std::string& word) {
-        return word == name ||
-               (word.size() > 1 && (word[0] == '+' || word[0] == '-') && word.substr(1) == name);
-      });
-      if (association.default_qos() == name) association.clear_default_qos();
-    }
-    for (auto& [other, one] : qos_)
-      drop(one.mutable_preempt(), [&](const std::string& word) { return word == name; });
+    forget_qos(std::string(record->name()), associations_, qos_);
     qos_.erase(id);
   }
 }
 
 Status AccountBook::put(const AccountsChange& change) {
-  for (const model::AccountRecord& record : change.accounts) {
-    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be an account's name");
-    accounts_[record.name()] = record;
-  }
-  for (const model::UserRecord& record : change.users) {
-    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be a user's name");
-    users_[record.name()] = record;
-  }
+  if (Status done = put_by_name(change.accounts, "an account's name", accounts_); !done) return done;
+  if (Status done = put_by_name(change.users, "a user's name", users_); !done) return done;
   for (model::QosRecord record : change.qos) {
     if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be the name of a QOS");
     if (record.id() == 0) record.set_id(next_id(qos_));
     qos_[record.id()] = std::move(record);
   }
-  for (const model::FederationRecord& record : change.federations) {
-    if (!is_name(record.name())) return failure("'" + record.name() + "' cannot be a federation's name");
-    federations_[record.name()] = record;
-  }
+  if (Status done = put_by_name(change.federations, "a federation's name", federations_); !done) return done;
   for (const model::ClusterRecord& record : change.clusters) {
     if (!record.name().empty() && !is_name(record.name()))
       return failure("'" + record.name() + "' cannot be a cluster's name");
@@ -180,20 +246,7 @@ Status AccountBook::put(const AccountsChange& change) {
     if (record.id() == 0) record.set_id(next_id(associations_));
     associations_[record.id()] = std::move(record);
   }
-  for (const auto& [name, cluster] : clusters_) {
-    const auto is_root = [&name = name](const auto& item) {
-      return item.second.cluster() == name && item.second.account() == kRootAccount &&
-             item.second.user().empty();
-    };
-    if (std::any_of(associations_.begin(), associations_.end(), is_root)) continue;
-    const std::uint32_t id = next_id(associations_);
-    model::AssociationRecord& root = associations_[id];
-    root.set_id(id);
-    root.set_account(std::string(kRootAccount));
-    root.set_cluster(name);
-    root.set_shares(1);
-    root.add_qos("normal");
-  }
+  for (const auto& [name, cluster] : clusters_) add_root(name, associations_);
   return {};
 }
 
@@ -219,10 +272,7 @@ Status AccountBook::rebuild() {
   index_.clear();
   parents_.clear();
   children_.clear();
-  std::set<std::string> names;
-  for (const auto& [id, one] : qos_) {
-    if (!names.insert(one.name()).second) return failure("there are two QOS " + one.name());
-  }
+  if (Status good = check_qos_names(qos_); !good) return good;
   if (qos(kNormalQos) == nullptr) return failure("the QOS normal cannot be removed");
   for (const auto& [id, one] : associations_) {
     if (const std::string problem = problem_of(one); !problem.empty()) return failure(problem);
@@ -232,23 +282,13 @@ Status AccountBook::rebuild() {
   }
   const model::AssociationRecord* root = find(std::string(kRootAccount));
   if (root == nullptr || root->id() != kRootAssociation) return failure("root cannot be removed");
-  for (const auto& [name, cluster] : clusters_) {
-    if (!cluster.federation().empty() && !federations_.contains(cluster.federation()))
-      return failure("there is no federation " + cluster.federation());
-    if (root_of(name) == 0) return failure("the cluster " + name + " has no root");
-  }
+  if (Status good = check_clusters(*this); !good) return good;
   for (const auto& [name, resource] : resources_) {
-    std::uint32_t percent = 0;
-    for (const auto& share : resource.shares()) {
-      if (!clusters_.contains(share.cluster())) return failure("there is no cluster " + share.cluster());
-      percent += share.percent();
-    }
-    if (percent > 100) return failure("more than all of " + name + " would be allowed");
+    if (Status good = check_shares(name, resource, clusters_); !good) return good;
   }
   for (const auto& [id, one] : associations_) {
     if (one.user().empty() && one.account() == kRootAccount) continue;
-    const model::AssociationRecord* above =
-        find(one.user().empty() ? one.parent_account() : one.account(), {}, {}, one.cluster());
+    const model::AssociationRecord* above = find_above(*this, one);
     if (above == nullptr || above->id() == id)
       return failure("account " + one.account() + " has no parent account '" + one.parent_account() + "'");
     parents_[id] = above->id();
@@ -256,12 +296,7 @@ Status AccountBook::rebuild() {
   }
   for (auto& [id, below] : children_) {
     std::sort(below.begin(), below.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto order = [&](std::uint32_t one) {
-        const model::AssociationRecord& record = associations_.at(one);
-        return std::tuple(record.user().empty(), record.user().empty() ? record.account() : record.user(),
-                          record.partition());
-      };
-      return order(a) < order(b);
+      return place_below(associations_.at(a)) < place_below(associations_.at(b));
     });
   }
   std::size_t reached = 0;

@@ -43,6 +43,12 @@ std::uint64_t held(const LimitLedger::Use& use, const std::string& name) {
 
 const LimitLedger::Use kNothing;
 
+using UseOfPair = std::map<std::pair<std::uint32_t, std::uint32_t>, LimitLedger::Use>;
+const LimitLedger::Use& find_use(const UseOfPair& uses, const UseOfPair::key_type& key) {
+  const auto found = uses.find(key);
+  return found == uses.end() ? kNothing : found->second;
+}
+
 // What a QOS limits, the next QOS and the associations do not limit again.
 class Limited {
  public:
@@ -228,155 +234,220 @@ bool LimitLedger::limited(const Claim& claim) const {
   return std::any_of(order.begin(), order.end(), [](const auto* qos) { return qos->has_limits(); });
 }
 
-std::optional<StateReason> LimitLedger::submission_problem(const Claim& claim, std::uint64_t tasks) const {
-  const auto too_many = [&](const auto& use, std::uint32_t limit) { return use.submitted + tasks > limit; };
-  const auto find = [](const auto& map, const Pair& key) -> const Use& {
-    const auto found = map.find(key);
-    return found == map.end() ? kNothing : found->second;
-  };
-  const auto order = qos_in_order(claim);
-  bool strict = false, own_grp = false, own_max = false, own_account = false;
-  for (const model::QosRecord* qos : order) {
-    const model::Limits& limits = qos->limits();
-    strict |= flagged(*qos, "DenyOnLimit");
-    if (!own_account && limits.has_max_submit_jobs_per_account() &&
-        too_many(find(qos_accounts_, {qos->id(), account_of(claim.association)}),
-                 limits.max_submit_jobs_per_account()))
-      return model::QOS_MAX_SUBMIT_JOBS_PER_ACCOUNT;
-    if (!own_max && limits.has_max_submit_jobs() &&
-        too_many(find(qos_users_, {qos->id(), claim.uid}), limits.max_submit_jobs()))
-      return model::QOS_MAX_SUBMIT_JOBS_PER_USER;
-    if (!own_grp && limits.has_grp_submit_jobs() && too_many(qos_use(qos->id()), limits.grp_submit_jobs()))
-      return model::QOS_GRP_SUBMIT_JOBS;
-    own_account |= limits.has_max_submit_jobs_per_account();
-    own_max |= limits.has_max_submit_jobs();
-    own_grp |= limits.has_grp_submit_jobs();
+// Which limit refuses jobs at once: numbers of submitted jobs, and with DenyOnLimit what could never start.
+class LimitLedger::SubmissionCheck {
+ public:
+  SubmissionCheck(const LimitLedger& ledger, const Claim& claim, std::uint64_t tasks)
+      : ledger_(ledger), claim_(claim), tasks_(tasks), order_(ledger.qos_in_order(claim)) {}
+
+  std::optional<StateReason> find() {
+    for (const model::QosRecord* qos : order_) {
+      if (auto found = too_many_in(*qos)) return found;
+    }
+    if (auto found = too_many_in_associations()) return found;
+    return strict_ ? beyond_any_hope() : std::nullopt;
   }
-  for (std::uint32_t id = claim.association; id != 0; id = book_.parent(id)) {
-    const model::AssociationRecord* record = book_.association(id);
-    if (record == nullptr) break;
-    if (!own_grp && record->limits().has_grp_submit_jobs() &&
-        too_many(use(id), record->limits().grp_submit_jobs()))
-      return model::ASSOC_GRP_SUBMIT_JOBS;
-    if (id == claim.association && !own_max) {
-      const model::Limits limits = book_.effective_limits(id);
-      if (limits.has_max_submit_jobs() && too_many(use(id), limits.max_submit_jobs()))
+
+ private:
+  bool too_many(const Use& use, std::uint32_t limit) const { return use.submitted + tasks_ > limit; }
+
+  std::optional<StateReason> too_many_in(const model::QosRecord& qos) {
+    const model::Limits& limits = qos.limits();
+    const Use& account = find_use(ledger_.qos_accounts_, {qos.id(), ledger_.account_of(claim_.association)});
+    const Use& user = find_use(ledger_.qos_users_, {qos.id(), claim_.uid});
+    strict_ |= flagged(qos, "DenyOnLimit");
+    if (!own_account_ && limits.has_max_submit_jobs_per_account() &&
+        too_many(account, limits.max_submit_jobs_per_account()))
+      return model::QOS_MAX_SUBMIT_JOBS_PER_ACCOUNT;
+    if (!own_max_ && limits.has_max_submit_jobs() && too_many(user, limits.max_submit_jobs()))
+      return model::QOS_MAX_SUBMIT_JOBS_PER_USER;
+    if (!own_grp_ && limits.has_grp_submit_jobs() &&
+        too_many(ledger_.qos_use(qos.id()), limits.grp_submit_jobs()))
+      return model::QOS_GRP_SUBMIT_JOBS;
+    own_account_ |= limits.has_max_submit_jobs_per_account();
+    own_max_ |= limits.has_max_submit_jobs();
+    own_grp_ |= limits.has_grp_submit_jobs();
+    return std::nullopt;
+  }
+
+  std::optional<StateReason> too_many_in_associations() const {
+    const AccountBook& book = ledger_.book_;
+    for (std::uint32_t id = claim_.association; id != 0; id = book.parent(id)) {
+      const model::AssociationRecord* record = book.association(id);
+      if (record == nullptr) break;
+      if (!own_grp_ && record->limits().has_grp_submit_jobs() &&
+          too_many(ledger_.use(id), record->limits().grp_submit_jobs()))
+        return model::ASSOC_GRP_SUBMIT_JOBS;
+      if (id != claim_.association || own_max_) continue;
+      const model::Limits limits = book.effective_limits(id);
+      if (limits.has_max_submit_jobs() && too_many(ledger_.use(id), limits.max_submit_jobs()))
         return model::ASSOC_MAX_SUBMIT_JOBS;
     }
+    return std::nullopt;
   }
-  if (!strict) return std::nullopt;
-  Limited limited;
-  const auto alone = [&](const model::Tres& limit) {
-    return count_of(claim.tres, limit.name()) > limit.count();
-  };
-  for (const model::QosRecord* qos : order) {
-    const model::Limits& limits = qos->limits();
-    if (auto found = job_problem(true, limits, claim, limited)) return found;
-    if (auto found = over(true, kMaxPerUser, limits.max_tres_per_user(), limited, alone)) return found;
-    if (auto found = over(true, kMaxPerAccount, limits.max_tres_per_account(), limited, alone)) return found;
-    if (auto found = over(true, kGrp, limits.grp_tres(), limited, alone)) return found;
-  }
-  if (claim.association == 0) return std::nullopt;
-  if (auto found = job_problem(false, book_.effective_limits(claim.association), claim, limited))
-    return found;
-  for (std::uint32_t id = claim.association; id != 0; id = book_.parent(id)) {
-    if (auto found = over(false, kGrp, book_.association(id)->limits().grp_tres(), limited, alone))
+
+  // What is more than a limit allows even where nothing else runs.
+  std::optional<StateReason> beyond_any_hope() const {
+    Limited limited;
+    const auto alone = [&](const model::Tres& limit) {
+      return count_of(claim_.tres, limit.name()) > limit.count();
+    };
+    for (const model::QosRecord* qos : order_) {
+      const model::Limits& limits = qos->limits();
+      if (auto found = job_problem(true, limits, claim_, limited)) return found;
+      if (auto found = over(true, kMaxPerUser, limits.max_tres_per_user(), limited, alone)) return found;
+      if (auto found = over(true, kMaxPerAccount, limits.max_tres_per_account(), limited, alone))
+        return found;
+      if (auto found = over(true, kGrp, limits.grp_tres(), limited, alone)) return found;
+    }
+    if (claim_.association == 0) return std::nullopt;
+    const AccountBook& book = ledger_.book_;
+    if (auto found = job_problem(false, book.effective_limits(claim_.association), claim_, limited))
       return found;
+    for (std::uint32_t id = claim_.association; id != 0; id = book.parent(id)) {
+      if (auto found = over(false, kGrp, book.association(id)->limits().grp_tres(), limited, alone))
+        return found;
+    }
+    return std::nullopt;
   }
-  return std::nullopt;
+
+  const LimitLedger& ledger_;
+  const Claim& claim_;
+  std::uint64_t tasks_;
+  std::vector<const model::QosRecord*> order_;
+  bool strict_ = false;                                           // one of them has DenyOnLimit
+  bool own_grp_ = false, own_max_ = false, own_account_ = false;  // limited by a QOS: not again
+};
+
+std::optional<StateReason> LimitLedger::submission_problem(const Claim& claim, std::uint64_t tasks) const {
+  return SubmissionCheck(*this, claim, tasks).find();
 }
 
-std::optional<StateReason> LimitLedger::start_problem(const Claim& claim, const Past& past,
-                                                      std::int64_t now) const {
-  Limited limited;
-  const auto minutes = [](double seconds) { return seconds / 60; };
-  const auto job_minutes = [&](const std::string& name) {
-    return static_cast<double>(count_of(claim.tres, name)) * claim.limit_minutes;
-  };
+// Which limit keeps a claim from starting now: its QOS's in their order, then those of its association and of
+// the ones above it.
+class LimitLedger::StartCheck {
+ public:
+  StartCheck(const LimitLedger& ledger, const Claim& claim, const Past& past, std::int64_t now)
+      : ledger_(ledger), claim_(claim), past_(past), now_(now) {}
+
+  std::optional<StateReason> find() {
+    for (const model::QosRecord* qos : ledger_.qos_in_order(claim_)) {
+      if (auto found = in_qos(*qos)) return found;
+    }
+    const AccountBook& book = ledger_.book_;
+    if (claim_.association == 0 || book.association(claim_.association) == nullptr) return std::nullopt;
+    const model::Limits own = book.effective_limits(claim_.association);
+    for (std::uint32_t id = claim_.association; id != 0; id = book.parent(id)) {
+      if (auto found = jobs_of_association(id, own)) return found;
+    }
+    if (auto found = job_problem(false, own, claim_, limited_)) return found;
+    for (std::uint32_t id = claim_.association; id != 0; id = book.parent(id)) {
+      model::Limits limits = book.association(id)->limits();
+      if (id == kRootAssociation) limits.clear_grp_tres_mins();  // as Slurm
+      if (auto found = in_group(false, limits, ledger_.use(id), past_of(past_.associations, id),
+                                [&] { return ledger_.promised(id, now_); }))
+        return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // Beside the Kinds of TRES.
+  enum : int { kGrpJobs = -2, kMaxJobs = -3, kGrpWall = -4, kMaxAccountJobs = -5 };
+
+  static double minutes(double seconds) { return seconds / 60; }
+  std::uint64_t wanted(const model::Tres& limit) const { return count_of(claim_.tres, limit.name()); }
+  double job_minutes(const model::Tres& limit) const {
+    return static_cast<double>(wanted(limit)) * claim_.limit_minutes;
+  }
+  bool exceeds(const model::Tres& limit, const Use& use) const {
+    return wanted(limit) > 0 && held(use, limit.name()) + wanted(limit) > limit.count();
+  }
+
   // What a group holds and has used; `promise` is worked out only where a limit needs it.
-  const auto group = [&](bool qos, const model::Limits& limits, const Use& use, const Usage& used,
-                         const auto& promise) -> std::optional<StateReason> {
+  template <typename Promise>
+  std::optional<StateReason> in_group(bool qos, const model::Limits& limits, const Use& use,
+                                      const Usage& used, const Promise& promise) {
     const auto exceeds_past = [&](const model::Tres& limit) {
       const double spent = minutes(seconds_of(used, limit.name()));
       if (spent >= static_cast<double>(limit.count())) return true;
-      if (!past.safe || count_of(claim.tres, limit.name()) == 0) return false;
-      return spent + minutes(seconds_of(promise(), limit.name())) + job_minutes(limit.name()) >
+      if (!past_.safe || wanted(limit) == 0) return false;
+      return spent + minutes(seconds_of(promise(), limit.name())) + job_minutes(limit) >
              static_cast<double>(limit.count());
     };
-    if (auto found = over(qos, kGrpMinutes, limits.grp_tres_mins(), limited, exceeds_past)) return found;
-    if (auto found = over(qos, kGrp, limits.grp_tres(), limited, [&](const model::Tres& limit) {
-          const std::uint64_t wanted = count_of(claim.tres, limit.name());
-          return wanted > 0 && held(use, limit.name()) + wanted > limit.count();
-        }))
+    const auto exceeds_promised = [&](const model::Tres& limit) {
+      return wanted(limit) > 0 && minutes(seconds_of(promise(), limit.name())) + job_minutes(limit) >
+                                      static_cast<double>(limit.count());
+    };
+    if (auto found = over(qos, kGrpMinutes, limits.grp_tres_mins(), limited_, exceeds_past)) return found;
+    if (auto found = over(qos, kGrp, limits.grp_tres(), limited_,
+                          [&](const model::Tres& limit) { return exceeds(limit, use); }))
       return found;
-    return over(qos, kGrpRunMinutes, limits.grp_tres_run_mins(), limited, [&](const model::Tres& limit) {
-      return count_of(claim.tres, limit.name()) > 0 &&
-             minutes(seconds_of(promise(), limit.name())) + job_minutes(limit.name()) >
-                 static_cast<double>(limit.count());
-    });
-  };
-  const auto find = [](const auto& map, const Pair& key) -> const Use& {
-    const auto found = map.find(key);
-    return found == map.end() ? kNothing : found->second;
-  };
-  constexpr int kGrpJobs = -2, kMaxJobs = -3, kGrpWall = -4, kMaxAccountJobs = -5;
-  for (const model::QosRecord* qos : qos_in_order(claim)) {
-    const std::uint32_t id = qos->id();
-    const model::Limits& limits = qos->limits();
-    const Use& all = qos_use(id);
-    const Use& user = find(qos_users_, {id, claim.uid});
-    const Use& account = find(qos_accounts_, {id, account_of(claim.association)});
+    return over(qos, kGrpRunMinutes, limits.grp_tres_run_mins(), limited_, exceeds_promised);
+  }
+
+  std::optional<StateReason> in_qos(const model::QosRecord& qos) {
+    const std::uint32_t id = qos.id();
+    const model::Limits& limits = qos.limits();
+    const Use& user = find_use(ledger_.qos_users_, {id, claim_.uid});
+    const Use& account = find_use(ledger_.qos_accounts_, {id, ledger_.account_of(claim_.association)});
+    if (auto found = jobs_of_qos(id, limits, user, account)) return found;
+    if (auto found = job_problem(true, limits, claim_, limited_)) return found;
+    if (auto found = in_group(true, limits, ledger_.qos_use(id), past_of(past_.qos, id),
+                              [&] { return ledger_.promised_in_qos(id, now_); }))
+      return found;
+    if (auto found = over(true, kMaxPerAccount, limits.max_tres_per_account(), limited_,
+                          [&](const model::Tres& limit) { return exceeds(limit, account); }))
+      return found;
+    return over(true, kMaxPerUser, limits.max_tres_per_user(), limited_,
+                [&](const model::Tres& limit) { return exceeds(limit, user); });
+  }
+
+  // Numbers of running jobs, and time.
+  std::optional<StateReason> jobs_of_qos(std::uint32_t id, const model::Limits& limits, const Use& user,
+                                         const Use& account) {
     const auto decides = [&](int kind, bool has) {
-      if (!has || limited.taken(kind)) return false;
-      limited.take(kind);
+      if (!has || limited_.taken(kind)) return false;
+      limited_.take(kind);
       return true;
     };
-    if (decides(kGrpJobs, limits.has_grp_jobs()) && all.running >= limits.grp_jobs())
+    if (decides(kGrpJobs, limits.has_grp_jobs()) && ledger_.qos_use(id).running >= limits.grp_jobs())
       return model::QOS_GRP_JOBS;
     if (decides(kGrpWall, limits.has_grp_wall()) &&
-        minutes(past_of(past.qos, id).wall_seconds) >= limits.grp_wall())
+        minutes(past_of(past_.qos, id).wall_seconds) >= limits.grp_wall())
       return model::QOS_GRP_WALL;
     if (decides(kMaxAccountJobs, limits.has_max_jobs_per_account()) &&
         account.running >= limits.max_jobs_per_account())
       return model::QOS_MAX_JOBS_PER_ACCOUNT;
     if (decides(kMaxJobs, limits.has_max_jobs()) && user.running >= limits.max_jobs())
       return model::QOS_MAX_JOBS_PER_USER;
-    if (auto found = job_problem(true, limits, claim, limited)) return found;
-    if (auto found =
-            group(true, limits, all, past_of(past.qos, id), [&] { return promised_in_qos(id, now); }))
-      return found;
-    for (const auto& [kind, per, use] : {std::tuple{kMaxPerAccount, &limits.max_tres_per_account(), &account},
-                                         std::tuple{kMaxPerUser, &limits.max_tres_per_user(), &user}}) {
-      const Use& there = *use;
-      if (auto found = over(true, kind, *per, limited, [&](const model::Tres& limit) {
-            const std::uint64_t wanted = count_of(claim.tres, limit.name());
-            return wanted > 0 && held(there, limit.name()) + wanted > limit.count();
-          }))
-        return found;
-    }
+    return std::nullopt;
   }
-  if (claim.association == 0 || book_.association(claim.association) == nullptr) return std::nullopt;
-  const model::Limits own = book_.effective_limits(claim.association);
-  for (std::uint32_t id = claim.association; id != 0; id = book_.parent(id)) {
-    const model::Limits& limits = book_.association(id)->limits();
-    if (limits.has_grp_jobs() && !limited.taken(kGrpJobs) && use(id).running >= limits.grp_jobs())
+
+  std::optional<StateReason> jobs_of_association(std::uint32_t id, const model::Limits& own) const {
+    const model::Limits& limits = ledger_.book_.association(id)->limits();
+    const std::uint64_t running = ledger_.use(id).running;
+    if (limits.has_grp_jobs() && !limited_.taken(kGrpJobs) && running >= limits.grp_jobs())
       return model::ASSOC_GRP_JOBS;
-    if (id != kRootAssociation && limits.has_grp_wall() && !limited.taken(kGrpWall) &&
-        minutes(past_of(past.associations, id).wall_seconds) >= limits.grp_wall())
+    if (id != kRootAssociation && limits.has_grp_wall() && !limited_.taken(kGrpWall) &&
+        minutes(past_of(past_.associations, id).wall_seconds) >= limits.grp_wall())
       return model::ASSOC_GRP_WALL;
-    if (id == claim.association && own.has_max_jobs() && !limited.taken(kMaxJobs) &&
-        use(id).running >= own.max_jobs())
+    if (id == claim_.association && own.has_max_jobs() && !limited_.taken(kMaxJobs) &&
+        running >= own.max_jobs())
       return model::ASSOC_MAX_JOBS;
+    return std::nullopt;
   }
-  if (auto found = job_problem(false, own, claim, limited)) return found;
-  for (std::uint32_t id = claim.association; id != 0; id = book_.parent(id)) {
-    model::Limits limits = book_.association(id)->limits();
-    if (id == kRootAssociation) limits.clear_grp_tres_mins();  // as Slurm
-    if (auto found =
-            group(false, limits, use(id), past_of(past.associations, id), [&] { return promised(id, now); }))
-      return found;
-  }
-  return std::nullopt;
+
+  const LimitLedger& ledger_;
+  const Claim& claim_;
+  const Past& past_;
+  std::int64_t now_;
+  Limited limited_;
+};
+
+std::optional<StateReason> LimitLedger::start_problem(const Claim& claim, const Past& past,
+                                                      std::int64_t now) const {
+  return StartCheck(*this, claim, past, now).find();
 }
 
 std::uint32_t LimitLedger::longest_minutes(const Claim& claim) const {

@@ -97,6 +97,8 @@ class LimitLedger {
     std::int64_t start = 0;
   };
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  class SubmissionCheck;
+  class StartCheck;
   template <typename Change>
   void each_use(const Claim& claim, Change change);
   // Those whose limits hold, the one that decides first in front.
