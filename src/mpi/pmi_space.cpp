@@ -175,7 +175,6 @@ bool PmiSpace::command_1(uint32_t rank, const Fields& fields, std::vector<Output
   Rank& self = ranks_[rank];
   const std::string_view command = field(fields, "cmd");
   const auto answer = [&](std::string text) { out.push_back({rank, std::move(text) + "\n"}); };
-  const std::string key(field(fields, "key"));
   if (command == "init") {
     const auto version = number(field(fields, "pmi_version"));
     const bool known = version >= 1 && version <= 2;
@@ -193,7 +192,24 @@ bool PmiSpace::command_1(uint32_t rank, const Fields& fields, std::vector<Output
     answer("cmd=universe_size rc=0 size=" + std::to_string(ranks_.size()));
   } else if (command == "get_appnum") {
     answer("cmd=appnum rc=0 appnum=0");
-  } else if (command == "get_my_kvsname") {
+  } else if (command == "barrier_in") {
+    enter_barrier(rank, out);
+  } else if (command == "finalize") {
+    self.finalised = true;
+    answer("cmd=finalize_ack rc=0");
+  } else if (command == "abort") {
+    if (!aborted_) aborted_ = PmiAbort{rank, number(field(fields, "exitcode")).value_or(1), ""};
+  } else {
+    return kvs_command_1(rank, command, fields, out) || name_command_1(rank, command, fields, out);
+  }
+  return true;
+}
+
+bool PmiSpace::kvs_command_1(uint32_t rank, std::string_view command, const Fields& fields,
+                             std::vector<Output>& out) {
+  const auto answer = [&](std::string text) { out.push_back({rank, std::move(text) + "\n"}); };
+  const std::string key(field(fields, "key"));
+  if (command == "get_my_kvsname") {
     answer("cmd=my_kvsname rc=0 kvsname=" + job_id_);
   } else if (command == "put") {
     answer(put(values_, key, std::string(field(fields, "value"))) ? "cmd=put_result rc=0"
@@ -202,23 +218,27 @@ bool PmiSpace::command_1(uint32_t rank, const Fields& fields, std::vector<Output
     std::optional<std::string> value = job_attribute(key);
     if (const auto found = values_.find(key); found != values_.end()) value = found->second;
     answer(value ? "cmd=get_result rc=0 value=" + *value : "cmd=get_result rc=-1 msg=key_not_found");
-  } else if (command == "barrier_in") {
-    enter_barrier(rank, out);
-  } else if (command == "publish_name") {
-    const bool kept = put(names_, std::string(field(fields, "service")), std::string(field(fields, "port")));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Ports of services, under which programs of a job find one another.
+bool PmiSpace::name_command_1(uint32_t rank, std::string_view command, const Fields& fields,
+                              std::vector<Output>& out) {
+  const auto answer = [&](std::string text) { out.push_back({rank, std::move(text) + "\n"}); };
+  const std::string service(field(fields, "service"));
+  if (command == "publish_name") {
+    const bool kept = put(names_, service, std::string(field(fields, "port")));
     answer(kept ? "cmd=publish_result rc=0 info=ok" : "cmd=publish_result rc=-1 info=failed");
   } else if (command == "unpublish_name") {
-    const bool there = names_.erase(std::string(field(fields, "service"))) > 0;
+    const bool there = names_.erase(service) > 0;
     answer(there ? "cmd=unpublish_result rc=0 info=ok" : "cmd=unpublish_result rc=-1 info=failed");
   } else if (command == "lookup_name") {
-    const auto found = names_.find(std::string(field(fields, "service")));
+    const auto found = names_.find(service);
     answer(found == names_.end() ? "cmd=lookup_result rc=-1 info=failed"
                                  : "cmd=lookup_result rc=0 info=ok port=" + found->second);
-  } else if (command == "finalize") {
-    self.finalised = true;
-    answer("cmd=finalize_ack rc=0");
-  } else if (command == "abort") {
-    if (!aborted_) aborted_ = PmiAbort{rank, number(field(fields, "exitcode")).value_or(1), ""};
   } else {
     return false;
   }

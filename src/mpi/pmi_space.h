@@ -68,6 +68,9 @@ class PmiSpace {
 
   bool take_line(uint32_t rank, std::string_view line, std::vector<Output>& out);
   bool command_1(uint32_t rank, const Fields& fields, std::vector<Output>& out);
+  bool kvs_command_1(uint32_t rank, std::string_view command, const Fields& fields, std::vector<Output>& out);
+  bool name_command_1(uint32_t rank, std::string_view command, const Fields& fields,
+                      std::vector<Output>& out);
   bool command_2(uint32_t rank, const Fields& fields, std::vector<Output>& out);
   bool kvs_command_2(uint32_t rank, std::string_view command, const Fields& fields, std::vector<Output>& out);
   void enter_barrier(uint32_t rank, std::vector<Output>& out);

@@ -31,45 +31,78 @@ std::optional<Kind> kind_of_library(std::string_view name) {
   return std::nullopt;
 }
 
+// What a program's dynamic section says, read from its file.
+class DynamicSection {
+ public:
+  // Nothing where it is no 64 bit program, or not linked dynamically.
+  static std::optional<DynamicSection> read(int file) {
+    DynamicSection section;
+    if (!section.read_segments(file) || !section.read_entries(file) || !section.read_names(file))
+      return std::nullopt;
+    return section;
+  }
+
+  std::optional<Kind> kind() const {
+    for (const Elf64_Dyn& entry : entries_) {
+      if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= names_.size()) continue;
+      const size_t at = entry.d_un.d_val;
+      const size_t end = names_.find('\0', at);
+      if (const auto kind = kind_of_library(std::string_view(names_).substr(at, end - at))) return kind;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool read_segments(int file) {
+    Elf64_Ehdr header;
+    if (!read_at(file, 0, &header, 1) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+        header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostHeaders)
+      return false;
+    segments_.resize(header.e_phnum);
+    return read_at(file, header.e_phoff, segments_.data(), segments_.size());
+  }
+
+  bool read_entries(int file) {
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_DYNAMIC || segment.p_filesz > kMostEntries * sizeof(Elf64_Dyn)) continue;
+      entries_.resize(segment.p_filesz / sizeof(Elf64_Dyn));
+      if (!read_at(file, segment.p_offset, entries_.data(), entries_.size())) return false;
+    }
+    return true;
+  }
+
+  // The names that the entries point to.
+  bool read_names(int file) {
+    uint64_t address = 0, size = 0;  // a segment says where the address is in the file
+    for (const Elf64_Dyn& entry : entries_) {
+      if (entry.d_tag == DT_STRTAB) address = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
+    }
+    if (size == 0 || size > kLongestNames) return false;
+    names_.resize(size);
+    bool found = false;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
+          address - segment.p_vaddr >= segment.p_filesz)
+        continue;
+      found = read_at(file, segment.p_offset + (address - segment.p_vaddr), names_.data(), size);
+    }
+    return found;
+  }
+
+  std::vector<Elf64_Phdr> segments_;
+  std::vector<Elf64_Dyn> entries_;
+  std::string names_;
+};
+
 }  // namespace
 
 std::optional<Kind> kind_of_program(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  Elf64_Ehdr header;
-  if (!file || !read_at(file.get(), 0, &header, 1) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostHeaders)
-    return std::nullopt;
-  std::vector<Elf64_Phdr> segments(header.e_phnum);
-  if (!read_at(file.get(), header.e_phoff, segments.data(), segments.size())) return std::nullopt;
-  std::vector<Elf64_Dyn> entries;
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type != PT_DYNAMIC || segment.p_filesz > kMostEntries * sizeof(Elf64_Dyn)) continue;
-    entries.resize(segment.p_filesz / sizeof(Elf64_Dyn));
-    if (!read_at(file.get(), segment.p_offset, entries.data(), entries.size())) return std::nullopt;
-  }
-  uint64_t names_at = 0, names_size = 0;  // the first is an address; a segment says where that is in the file
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag == DT_STRTAB) names_at = entry.d_un.d_ptr;
-    if (entry.d_tag == DT_STRSZ) names_size = entry.d_un.d_val;
-  }
-  if (names_size == 0 || names_size > kLongestNames) return std::nullopt;
-  std::string names(names_size, '\0');
-  bool found = false;
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type != PT_LOAD || names_at < segment.p_vaddr ||
-        names_at - segment.p_vaddr >= segment.p_filesz)
-      continue;
-    found = read_at(file.get(), segment.p_offset + (names_at - segment.p_vaddr), names.data(), names_size);
-  }
-  if (!found) return std::nullopt;
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= names.size()) continue;
-    const size_t at = entry.d_un.d_val;
-    const size_t end = names.find('\0', at);
-    if (const auto kind = kind_of_library(std::string_view(names).substr(at, end - at))) return kind;
-  }
-  return std::nullopt;
+  if (!file) return std::nullopt;
+  const auto section = DynamicSection::read(file.get());
+  return section ? section->kind() : std::nullopt;
 }
 
 }  // namespace minke::mpi
