@@ -17,8 +17,7 @@ namespace {
 // As packages' names compare: case, and which of -_. is written, do not matter.
 std::string plain_name(std::string_view name) {
   std::string out = text::lower_case(name);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c == '.' || c == '_'; }, '-');
+  std::replace_if(out.begin(), out.end(), [](char c) { return c == '.' || c == '_'; }, '-');
   return out;
 }
 
@@ -97,10 +96,64 @@ std::string cell(const Wheel& wheel, const std::string& column) {
   return "generic";  // arch: built for every processor of its kind
 }
 
-}  // namespace
+// Whether the query's Python and version take it.
+bool fits(const Wheel& wheel, const WheelQuery& query) {
+  const bool python =
+      query.pythons.empty() || std::any_of(query.pythons.begin(), query.pythons.end(),
+                                           [&](const std::string& one) { return fits_python(wheel, one); });
+  if (!python || query.version.empty()) return python;
+  const std::string version = wheel.version.substr(0, wheel.version.find('+'));
+  return ::fnmatch(query.version.c_str(), version.c_str(), 0) == 0;
+}
 
-Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Wheel>& wheels,
-                                                           const WheelQuery& query) {
+bool matches(const Wheel& wheel, const Pattern& pattern) {
+  return ::fnmatch(pattern.name.c_str(), plain_name(wheel.name).c_str(), 0) == 0 &&
+         std::all_of(pattern.versions.begin(), pattern.versions.end(),
+                     [&](const auto& one) { return satisfies(wheel.version, one.first, one.second); });
+}
+
+// By name, the newest version first.
+void sort_wheels(std::vector<const Wheel*>& wheels) {
+  std::stable_sort(wheels.begin(), wheels.end(), [](const Wheel* a, const Wheel* b) {
+    const std::string x = plain_name(a->name), y = plain_name(b->name);
+    if (x != y) return x < y;
+    return compare_versions(a->version, b->version) > 0;
+  });
+}
+
+// Of each name and Python the first one.
+void keep_first(std::vector<const Wheel*>& wheels) {
+  std::set<std::string> seen;
+  std::erase_if(wheels, [&](const Wheel* wheel) {
+    return !seen.insert(plain_name(wheel->name) + " " + wheel->python).second;
+  });
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// Rows that differ in their Python alone become one.
+void add_condensed(std::vector<std::string> row, size_t python, Rows& rows) {
+  if (!rows.empty()) {
+    std::vector<std::string> last = rows.back(), same = row;
+    last[python].clear();
+    same[python].clear();
+    if (last == same) {
+      if (rows.back()[python] != row[python]) rows.back()[python] += "," + row[python];
+      return;
+    }
+  }
+  rows.push_back(std::move(row));
+}
+
+// What nothing matched has a row with its name alone.
+std::vector<std::string> row_of(const Pattern& pattern, const std::vector<std::string>& columns) {
+  std::vector<std::string> row;
+  for (const std::string& column : columns)
+    row.push_back(column == "name" ? pattern.text.substr(0, pattern.text.find_first_of("=<>~![ ")) : "");
+  return row;
+}
+
+Result<std::vector<Pattern>> parse_query(const WheelQuery& query) {
   static const std::set<std::string> columns = {"name",   "version", "localversion", "build",
                                                 "python", "abi",     "platform",     "arch"};
   for (const std::string& column : query.columns) {
@@ -112,68 +165,41 @@ Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Whe
     if (!pattern) return failure(pattern.error());
     patterns.push_back(std::move(*pattern));
   }
-  std::vector<bool> met(patterns.size());
+  return patterns;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Wheel>& wheels,
+                                                           const WheelQuery& query) {
+  const auto patterns = parse_query(query);
+  if (!patterns) return failure(patterns.error());
+  std::vector<bool> met(patterns->size());
   std::vector<const Wheel*> chosen;
   for (const Wheel& wheel : wheels) {
-    const std::string name = plain_name(wheel.name);
-    const bool fits = query.pythons.empty() ||
-                      std::any_of(query.pythons.begin(), query.pythons.end(),
-                                  [&](const std::string& python) { return fits_python(wheel, python); });
-    if (!fits) continue;
-    if (!query.version.empty() &&
-        ::fnmatch(query.version.c_str(), wheel.version.substr(0, wheel.version.find('+')).c_str(), 0) != 0)
-      continue;
-    bool wanted = patterns.empty();
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      const Pattern& pattern = patterns[i];
-      if (::fnmatch(pattern.name.c_str(), name.c_str(), 0) != 0) continue;
-      if (!std::all_of(pattern.versions.begin(), pattern.versions.end(),
-                       [&](const auto& one) { return satisfies(wheel.version, one.first, one.second); }))
-        continue;
-      wanted = met[i] = true;
+    if (!fits(wheel, query)) continue;
+    bool wanted = patterns->empty();
+    for (size_t i = 0; i < patterns->size(); ++i) {
+      if (matches(wheel, (*patterns)[i])) wanted = met[i] = true;
     }
     if (wanted) chosen.push_back(&wheel);
   }
-  // By name, the newest version first.
-  std::stable_sort(chosen.begin(), chosen.end(), [](const Wheel* a, const Wheel* b) {
-    const std::string x = plain_name(a->name), y = plain_name(b->name);
-    if (x != y) return x < y;
-    return compare_versions(a->version, b->version) > 0;
-  });
-  if (!query.all_versions && query.version.empty()) {
-    // Of each name and Python the latest one.
-    std::set<std::string> seen;
-    std::erase_if(chosen, [&](const Wheel* wheel) {
-      return !seen.insert(plain_name(wheel->name) + " " + wheel->python).second;
-    });
-  }
-  std::vector<std::vector<std::string>> rows;
-  for (const Wheel* wheel : query.only_not_available ? std::vector<const Wheel*>() : chosen) {
+  sort_wheels(chosen);
+  if (!query.all_versions && query.version.empty()) keep_first(chosen);
+  if (query.only_not_available) chosen.clear();
+  const auto python = std::find(query.columns.begin(), query.columns.end(), "python");
+  Rows rows;
+  for (const Wheel* wheel : chosen) {
     std::vector<std::string> row;
     for (const std::string& column : query.columns) row.push_back(cell(*wheel, column));
-    const auto python = std::find(query.columns.begin(), query.columns.end(), "python");
-    if (query.condense && !rows.empty() && python != query.columns.end()) {
-      const auto place = python - query.columns.begin();
-      std::vector<std::string> last = rows.back(), same = row;
-      last[place].clear();
-      same[place].clear();
-      if (last == same) {
-        if (rows.back()[place] != row[place]) rows.back()[place] += "," + row[place];
-        continue;
-      }
-    }
-    rows.push_back(std::move(row));
-  }
-  if (query.not_available || query.only_not_available) {
-    for (size_t i = 0; i < patterns.size(); ++i) {
-      if (met[i]) continue;
-      std::vector<std::string> row(query.columns.size());
-      for (size_t j = 0; j < row.size(); ++j) {
-        if (query.columns[j] == "name")
-          row[j] = patterns[i].text.substr(0, patterns[i].text.find_first_of("=<>~![ "));
-      }
+    if (query.condense && python != query.columns.end()) {
+      add_condensed(std::move(row), static_cast<size_t>(python - query.columns.begin()), rows);
+    } else {
       rows.push_back(std::move(row));
     }
+  }
+  for (size_t i = 0; i < met.size() && (query.not_available || query.only_not_available); ++i) {
+    if (!met[i]) rows.push_back(row_of((*patterns)[i], query.columns));
   }
   return rows;
 }
