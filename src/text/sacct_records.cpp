@@ -420,9 +420,13 @@ Status SacctReader::step(std::string_view suffix) {
   if (const std::string_view layout = cell("layout"); layout != "Unknown")
     step.set_distribution(bytes(layout));
 
-  model::Usage& usage = *step.mutable_usage();
+  read_usage(step.num_tasks(), *step.mutable_usage());
+  job_.steps.push_back(std::move(step));
+  return {};
+}
+
+void SacctReader::read_usage(uint64_t tasks, model::Usage& usage) const {
   read_times_used(usage);
-  const uint64_t tasks = step.num_tasks();
   usage.set_max_rss_kib(amount(cell("maxrss"), 1024));
   usage.set_total_rss_kib(amount(cell("averss"), 1024) * tasks);
   usage.set_read_bytes(amount(cell("avediskread"), 1) * tasks);
@@ -442,8 +446,6 @@ Status SacctReader::step(std::string_view suffix) {
     extreme(*most.mutable_faults(), "maxpages", amount(cell("maxpages"), 1));
     extreme(*usage.mutable_least()->mutable_cpu(), "mincpu", microseconds(cell("mincpu")));
   }
-  job_.steps.push_back(std::move(step));
-  return {};
 }
 
 void SacctReader::close() {

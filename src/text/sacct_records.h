@@ -64,6 +64,7 @@ class SacctReader {
   void read_tres(std::string_view text, uint32_t& cpus, uint64_t& memory_mib, uint32_t& nodes,
                  google::protobuf::RepeatedPtrField<model::Gres>& gres, double* billing) const;
   void read_times_used(model::Usage& usage) const;
+  void read_usage(uint64_t tasks, model::Usage& usage) const;
 
   std::string delimiter_;
   std::unordered_map<std::string, size_t> columns_;  // by name in lower case
