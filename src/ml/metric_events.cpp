@@ -35,26 +35,44 @@ double as_double(uint64_t bits) {
   return value;
 }
 
-// The number of a tensor that is one.
-std::optional<double> read_tensor(std::string_view tensor) {
+// What a tensor's message holds.
+struct Tensor {
   uint64_t type = 0;
+  bool has_dimensions = false;
   std::string_view content, floats, doubles;
-  std::optional<double> single;
-  Fields fields(tensor);
+  std::optional<double> single;  // of a list that is not packed
+};
+
+void take_bytes(Tensor& tensor, uint32_t number, std::string_view bytes) {
+  if (number == kTensorShape) tensor.has_dimensions = !bytes.empty();
+  if (number == kTensorContent) tensor.content = bytes;
+  if (number == kTensorFloats) tensor.floats = bytes;
+  if (number == kTensorDoubles) tensor.doubles = bytes;
+}
+
+void take_number(Tensor& tensor, uint32_t number, uint64_t bits) {
+  if (number == kTensorType) tensor.type = bits;
+  if (number == kTensorFloats) tensor.single = as_float(bits);
+  if (number == kTensorDoubles) tensor.single = as_double(bits);
+}
+
+// The number of a tensor that is one.
+std::optional<double> read_tensor(std::string_view message) {
+  Tensor tensor;
+  Fields fields(message);
   while (const auto field = fields.next()) {
-    if (field->number == kTensorType && !field->is_bytes) type = field->value;
-    if (field->number == kTensorShape && !field->bytes.empty()) return std::nullopt;  // has dimensions
-    if (field->number == kTensorContent) content = field->bytes;
-    if (field->number == kTensorFloats && field->is_bytes) floats = field->bytes;
-    if (field->number == kTensorFloats && !field->is_bytes) single = as_float(field->value);
-    if (field->number == kTensorDoubles && field->is_bytes) doubles = field->bytes;
-    if (field->number == kTensorDoubles && !field->is_bytes) single = as_double(field->value);
+    if (field->is_bytes) {
+      take_bytes(tensor, field->number, field->bytes);
+    } else {
+      take_number(tensor, field->number, field->value);
+    }
+    if (tensor.has_dimensions) return std::nullopt;
   }
-  if (single) return single;
-  if (type == kFloat && content.size() == 4) return as_float(little_endian(content));
-  if (type == kDouble && content.size() == 8) return as_double(little_endian(content));
-  if (floats.size() == 4) return as_float(little_endian(floats));
-  if (doubles.size() == 8) return as_double(little_endian(doubles));
+  if (tensor.single) return tensor.single;
+  if (tensor.type == kFloat && tensor.content.size() == 4) return as_float(little_endian(tensor.content));
+  if (tensor.type == kDouble && tensor.content.size() == 8) return as_double(little_endian(tensor.content));
+  if (tensor.floats.size() == 4) return as_float(little_endian(tensor.floats));
+  if (tensor.doubles.size() == 8) return as_double(little_endian(tensor.doubles));
   return std::nullopt;
 }
 

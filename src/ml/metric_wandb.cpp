@@ -73,46 +73,66 @@ class WandbParser : public MetricParser {
   uint32_t job_id() const override { return job_id_; }
 
  private:
+  // One piece of a record, as the format parts it into blocks.
+  struct Chunk {
+    uint32_t crc;
+    size_t length;
+    uint8_t type;
+    std::string_view content;  // may end before `length`
+
+    // The rest of a block, laid out before it is written.
+    bool is_blank() const { return crc == 0 && length == 0 && type == 0; }
+  };
+  static Chunk chunk_at(std::string_view rest) {
+    const size_t length = little_endian(rest.substr(4, 2));
+    return {static_cast<uint32_t>(little_endian(rest.substr(0, 4))), length, static_cast<uint8_t>(rest[6]),
+            rest.substr(kHeadBytes, length)};
+  }
+
+  // Steps over what the file begins with, once all of it is there.
+  Status take_head(size_t& at) const {
+    if (position_ != 0 || buffer_.size() < kHeadBytes) return {};
+    // ":W&B", 0xBEE1, version
+    if (std::string_view(buffer_).substr(0, 6) != std::string_view(":W&B\xe1\xbe", 6))
+      return failure("it does not begin as a W&B run does");
+    if (buffer_[6] != 0) return failure("a version of W&B's format that is not known");
+    at = kHeadBytes;
+    return {};
+  }
+
+  // Moves `at` behind what is complete.
   Status consume(size_t& at, MetricSet& metrics) {
-    if (position_ == 0) {
-      if (buffer_.size() < kHeadBytes) return {};
-      // ":W&B", 0xBEE1, version
-      if (std::string_view(buffer_).substr(0, 6) != std::string_view(":W&B\xe1\xbe", 6))
-        return failure("it does not begin as a W&B run does");
-      if (buffer_[6] != 0) return failure("a version of W&B's format that is not known");
-      at = kHeadBytes;
-    }
+    if (Status begun = take_head(at); !begun || position_ + at == 0) return begun;
     for (;;) {
       const size_t left_in_block = kBlockBytes - (position_ + at) % kBlockBytes;
-      if (left_in_block < kHeadBytes) {
-        if (buffer_.size() < at + left_in_block) return {};
-        at += left_in_block;  // filled with zeros
-        continue;
-      }
       const std::string_view rest = std::string_view(buffer_).substr(at);
-      if (rest.size() < kHeadBytes) return {};
-      const auto crc = static_cast<uint32_t>(little_endian(rest.substr(0, 4)));
-      const size_t length = little_endian(rest.substr(4, 2));
-      const auto type = static_cast<uint8_t>(rest[6]);
-      if (crc == 0 && length == 0 && type == 0) {  // space that was laid out before it is written
+      // Too little for a chunk is filled with zeros.
+      const bool filled = left_in_block < kHeadBytes;
+      if (!filled && rest.size() < kHeadBytes) return {};
+      if (filled || chunk_at(rest).is_blank()) {
         if (rest.size() < left_in_block) return {};
         at += left_in_block;
         continue;
       }
-      if (length + kHeadBytes > left_in_block || type < kFull || type > kLast)
+      const Chunk chunk = chunk_at(rest);
+      if (chunk.length + kHeadBytes > left_in_block || chunk.type < kFull || chunk.type > kLast)
         return failure("damaged at byte " + std::to_string(position_ + at));
-      if (rest.size() < kHeadBytes + length) return {};
-      if (kCrc(rest.substr(6, 1 + length)) != crc)
+      if (chunk.content.size() < chunk.length) return {};
+      if (kCrc(rest.substr(6, 1 + chunk.length)) != chunk.crc)
         return failure("damaged at byte " + std::to_string(position_ + at) + " (checksum)");
-      if (type == kFull || type == kFirst) record_.clear();
-      record_.append(rest.substr(kHeadBytes, length));
-      if (record_.size() > kMaxRecordBytes) return failure("a record is larger than 64 MiB");
-      at += kHeadBytes + length;
-      if (type == kFull || type == kLast) {
-        read_record(record_, metrics);
-        record_.clear();
-      }
+      if (Status taken = take_chunk(chunk, metrics); !taken) return taken;
+      at += kHeadBytes + chunk.length;
     }
+  }
+
+  Status take_chunk(const Chunk& chunk, MetricSet& metrics) {
+    if (chunk.type == kFull || chunk.type == kFirst) record_.clear();
+    record_.append(chunk.content);
+    if (record_.size() > kMaxRecordBytes) return failure("a record is larger than 64 MiB");
+    if (chunk.type != kFull && chunk.type != kLast) return {};
+    read_record(record_, metrics);
+    record_.clear();
+    return {};
   }
 
   void read_record(std::string_view record, MetricSet& metrics) {

@@ -75,18 +75,9 @@ uint32_t windowed_layers(const Json& config, const ModelShape& shape) {
   return shape.layers;
 }
 
-}  // namespace
-
-Result<ModelShape> read_model_config(std::string_view json) {
-  const Json whole = Json::parse(json, nullptr, false);
-  if (!whole.is_object()) return failure("config.json is no JSON object");
-  // What reads pictures, too, describes its language part apart.
-  const auto part = whole.find("text_config");
-  const Json& config = part != whole.end() && part->is_object() ? *part : whole;
-
-  ModelShape shape;
+Status read_sizes(const Json& config, ModelShape& shape) {
   struct Size {
-    uint32_t ModelShape::*member;
+    uint32_t ModelShape::* member;
     std::initializer_list<const char*> keys;
     uint32_t most;
     bool needed;
@@ -108,6 +99,11 @@ Result<ModelShape> read_model_config(std::string_view json) {
     if (size.needed && *value == 0) return failure("config.json has no " + std::string(*size.keys.begin()));
     shape.*size.member = *value;
   }
+  return {};
+}
+
+// What the file may leave out of attention follows from the rest.
+Status settle_heads(ModelShape& shape) {
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   if (shape.head_size == 0) {
     if (shape.hidden % shape.heads != 0)
@@ -117,6 +113,21 @@ Result<ModelShape> read_model_config(std::string_view json) {
   }
   if (shape.kv_heads > shape.heads)
     return failure("config.json: more num_key_value_heads than num_attention_heads");
+  return {};
+}
+
+}  // namespace
+
+Result<ModelShape> read_model_config(std::string_view json) {
+  const Json whole = Json::parse(json, nullptr, false);
+  if (!whole.is_object()) return failure("config.json is no JSON object");
+  // What reads pictures, too, describes its language part apart.
+  const auto part = whole.find("text_config");
+  const Json& config = part != whole.end() && part->is_object() ? *part : whole;
+
+  ModelShape shape;
+  if (Status read = read_sizes(config, shape); !read) return failure(read.error());
+  if (Status settled = settle_heads(shape); !settled) return failure(settled.error());
   const auto experts = number(config, {"num_local_experts", "n_routed_experts", "num_experts"}, 100000);
   if (!experts) return failure("config.json: " + experts.error().message);
   shape.experts = std::max(1u, *experts);

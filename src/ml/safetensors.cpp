@@ -20,6 +20,49 @@ uint32_t bits_of(std::string_view type) {
   return 0;
 }
 
+struct Tensor {
+  uint64_t parameters = 0, bytes = 0;
+  bool packed = false;  // of a type that quantized weights are packed into
+};
+
+bool is_tensor(const Json& description) {
+  if (!description.is_object()) return false;
+  const auto type = description.find("dtype"), shape = description.find("shape"),
+             offsets = description.find("data_offsets"), none = description.end();
+  return type != none && type->is_string() && shape != none && shape->is_array() && offsets != none &&
+         offsets->is_array() && offsets->size() == 2;
+}
+
+Result<uint64_t> count_of(const Json& shape) {
+  uint64_t count = 1;
+  for (const Json& side : shape) {
+    if (!side.is_number_unsigned()) return failure("has a shape that cannot be");
+    const uint64_t length = side.get<uint64_t>();
+    if (length != 0 && count > std::numeric_limits<uint64_t>::max() / 64 / length)
+      return failure("is too large");
+    count *= length;
+  }
+  return count;
+}
+
+// Errors go on behind the tensor's name.
+Result<Tensor> read_tensor(const Json& description, uint64_t data_bytes) {
+  if (!is_tensor(description)) return failure("lacks dtype, shape or data_offsets");
+  const std::string type = description["dtype"];
+  const uint32_t bits = bits_of(type);
+  if (bits == 0) return failure("has a type that is not known");
+  const auto count = count_of(description["shape"]);
+  if (!count) return failure(count.error());
+  const Json &first = description["data_offsets"][0], &last = description["data_offsets"][1];
+  if (!first.is_number_unsigned() || !last.is_number_unsigned())
+    return failure("has offsets that are no numbers");
+  const uint64_t from = first.get<uint64_t>(), to = last.get<uint64_t>();
+  if (to < from || to - from != (*count * bits + 7) / 8)
+    return failure("has another length than its shape says");
+  if (to > data_bytes) return failure("lies beyond the end of the file, which is cut off");
+  return Tensor{*count, to - from, type == "U8" || type == "I32" || type == "U32"};
+}
+
 }  // namespace
 
 Result<uint64_t> safetensors_header_length(std::string_view start) {
@@ -36,35 +79,14 @@ Result<StoredWeights> read_safetensors_header(std::string_view text, uint64_t fi
   if (!header.is_object()) return failure("the header is no JSON object");
   const uint64_t data_bytes = file_bytes < 8 + text.size() ? 0 : file_bytes - 8 - text.size();
   StoredWeights weights;
-  for (const auto& [name, tensor] : header.items()) {
+  for (const auto& [name, description] : header.items()) {
     if (name == "__metadata__") continue;
-    const auto wrong = [&name = name](const char* what) { return failure("tensor " + name + " " + what); };
-    if (!tensor.is_object() || !tensor.contains("dtype") || !tensor["dtype"].is_string() ||
-        !tensor.contains("shape") || !tensor["shape"].is_array() || !tensor.contains("data_offsets") ||
-        !tensor["data_offsets"].is_array() || tensor["data_offsets"].size() != 2)
-      return wrong("lacks dtype, shape or data_offsets");
-    const std::string type = tensor["dtype"];
-    const uint32_t bits = bits_of(type);
-    if (bits == 0) return wrong("has a type that is not known");
-    uint64_t count = 1;
-    for (const Json& side : tensor["shape"]) {
-      if (!side.is_number_unsigned()) return wrong("has a shape that cannot be");
-      const uint64_t length = side.get<uint64_t>();
-      if (length != 0 && count > std::numeric_limits<uint64_t>::max() / 64 / length)
-        return wrong("is too large");
-      count *= length;
-    }
-    const Json &first = tensor["data_offsets"][0], &last = tensor["data_offsets"][1];
-    if (!first.is_number_unsigned() || !last.is_number_unsigned())
-      return wrong("has offsets that are no numbers");
-    const uint64_t from = first.get<uint64_t>(), to = last.get<uint64_t>();
-    if (to < from || to - from != (count * bits + 7) / 8)
-      return wrong("has another length than its shape says");
-    if (to > data_bytes) return wrong("lies beyond the end of the file, which is cut off");
-    weights.parameters += count;
-    weights.bytes += to - from;
+    const auto tensor = read_tensor(description, data_bytes);
+    if (!tensor) return failure("tensor " + name + " " + tensor.error().message);
+    weights.parameters += tensor->parameters;
+    weights.bytes += tensor->bytes;
     ++weights.tensors;
-    weights.packed |= type == "U8" || type == "I32" || type == "U32";
+    weights.packed |= tensor->packed;
   }
   if (weights.tensors == 0) return failure("it holds no tensor");
   return weights;
