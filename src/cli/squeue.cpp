@@ -188,6 +188,29 @@ int show_steps(engine::Engine& cluster, const view::SqueueOptions& options, bool
   return 0;
 }
 
+// The tiers of the partitions, for --priority's lines.
+Status add_partition_tiers(engine::Engine& cluster, view::SqueueOptions& options) {
+  if (!options.per_partition) return {};
+  const auto partitions = engine::fetch_partitions(cluster);
+  if (!partitions) return failure(partitions.error());
+  for (const model::PartitionRecord* partition : partitions->records)
+    options.partition_tiers[partition->name()] = partition->priority_tier();
+  return {};
+}
+
+bool needs_cluster_name(const view::SqueueOptions& options) {
+  return options.document ||
+         (options.long_format && options.long_format->find("luster") != std::string::npos);
+}
+
+int show_once(engine::Engine& cluster, const view::SqueueOptions& options, bool nothing,
+              const view::DocumentOrigin& origin, view::DisplayContext& context) {
+  if (options.document) return describe_jobs(cluster, options, nothing, origin, context);
+  if (!options.no_header) view::write_out(cluster_line(cluster, options.clusters));
+  return options.show_steps ? show_steps(cluster, options, nothing, context)
+                            : show_jobs(cluster, options, nothing, context);
+}
+
 }  // namespace
 
 int squeue_main(int argc, char** argv) {
@@ -198,23 +221,15 @@ int squeue_main(int argc, char** argv) {
   auto cluster = engine::open();
   if (!cluster) return fail("slurm_load_jobs", cluster.error());
   if (!check_clusters(**cluster, "squeue", options.clusters) || !nodes_exist(**cluster, options)) return 1;
-  if (options.per_partition) {
-    const auto partitions = engine::fetch_partitions(**cluster);
-    if (!partitions) return fail("slurm_load_partitions", partitions.error());
-    for (const model::PartitionRecord* partition : partitions->records)
-      options.partition_tiers[partition->name()] = partition->priority_tier();
-  }
+  if (const Status added = add_partition_tiers(**cluster, options); !added)
+    return fail("slurm_load_partitions", added.error());
   if (options.verbose && !options.document) view::write_out(parameters(options));
   view::DisplayContext context = view::display_context_from_environment();
   context.convert_units = !options.no_convert;
   context.now = std::time(nullptr);
-  if (options.document || (options.long_format && options.long_format->find("luster") != std::string::npos))
-    context.cluster_name = engine::fetch_cluster_name(**cluster);
+  if (needs_cluster_name(options)) context.cluster_name = engine::fetch_cluster_name(**cluster);
   while (true) {
-    if (!options.no_header && !options.document) view::write_out(cluster_line(**cluster, options.clusters));
-    int status = options.document     ? describe_jobs(**cluster, options, nothing, origin, context)
-                 : options.show_steps ? show_steps(**cluster, options, nothing, context)
-                                      : show_jobs(**cluster, options, nothing, context);
+    const int status = show_once(**cluster, options, nothing, origin, context);
     if (options.iterate_seconds == 0 || status != 0) return status;
     sleep(options.iterate_seconds);
   }
