@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <span>
 
 #include "model/accounts.pb.h"
 #include "text/duration.h"
@@ -64,36 +65,61 @@ Result<bool> tres(TresLimits& limits, const Word& word, std::string_view prefix 
 }
 
 #define MINKE_COUNT(field, title) \
-  count(                          \
-      word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
+  count(word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
 #define MINKE_MINUTES(field, title) \
-  minutes(                          \
-      word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
+  minutes(word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
+
+// A limit by its word: some are told of any TRES, some of one ("cpu=").
+struct TresLimit {
+  std::string_view name;
+  TresLimits* (Limits::*list)();
+  std::string_view unit;
+};
+struct NumberLimit {
+  std::string_view name;
+  Result<bool> (*set)(Limits& limits, const Word& word);
+};
+#define MINKE_LIMIT(name, how, field, title) \
+  {name, [](Limits& limits, const Word& word) { return how(field, title); }}
+
+// True where the word is one of these, and the limit is set.
+Result<bool> set_listed(Limits& limits, const Word& word, std::span<const TresLimit> of_tres,
+                        std::span<const NumberLimit> of_numbers) {
+  for (const TresLimit& one : of_tres)
+    if (word.name == one.name) return tres(*(limits.*one.list)(), word, one.unit);
+  for (const NumberLimit& one : of_numbers)
+    if (word.name == one.name) return one.set(limits, word);
+  return false;
+}
 
 // The limits that associations and QOS share.
+constexpr TresLimit kTresLimits[] = {
+    {"grptres", &Limits::mutable_grp_tres, ""},
+    {"grpcpus", &Limits::mutable_grp_tres, "cpu="},
+    {"grpnodes", &Limits::mutable_grp_tres, "node="},
+    {"grpmemory", &Limits::mutable_grp_tres, "mem="},
+    {"grptresmins", &Limits::mutable_grp_tres_mins, ""},
+    {"grpcpumins", &Limits::mutable_grp_tres_mins, "cpu="},
+    {"grptresrunmins", &Limits::mutable_grp_tres_run_mins, ""},
+    {"grpcpurunmins", &Limits::mutable_grp_tres_run_mins, "cpu="},
+    {"maxtres", &Limits::mutable_max_tres, ""},
+    {"maxcpus", &Limits::mutable_max_tres, "cpu="},
+    {"maxnodes", &Limits::mutable_max_tres, "node="},
+    {"maxtrespernode", &Limits::mutable_max_tres_per_node, ""},
+    {"maxtresmins", &Limits::mutable_max_tres_mins, ""},
+    {"maxcpumins", &Limits::mutable_max_tres_mins, "cpu="},
+};
+constexpr NumberLimit kNumberLimits[] = {
+    MINKE_LIMIT("grpjobs", MINKE_COUNT, grp_jobs, "GrpJobs"),
+    MINKE_LIMIT("grpjobsaccrue", MINKE_COUNT, grp_jobs_accrue, "GrpJobsAccrue"),
+    MINKE_LIMIT("grpsubmitjobs", MINKE_COUNT, grp_submit_jobs, "GrpSubmitJobs"),
+    MINKE_LIMIT("grpwall", MINKE_MINUTES, grp_wall, "GrpWall"),
+    MINKE_LIMIT("maxwall", MINKE_MINUTES, max_wall, "MaxWall"),
+    MINKE_LIMIT("minpriothreshold", MINKE_COUNT, min_priority, "MinPrioThreshold"),
+};
+
 Result<bool> set_limit(Limits& limits, const Word& word) {
-  const std::string& name = word.name;
-  if (name == "grpjobs") return MINKE_COUNT(grp_jobs, "GrpJobs");
-  if (name == "grpjobsaccrue") return MINKE_COUNT(grp_jobs_accrue, "GrpJobsAccrue");
-  if (name == "grpsubmitjobs") return MINKE_COUNT(grp_submit_jobs, "GrpSubmitJobs");
-  if (name == "grpwall") return MINKE_MINUTES(grp_wall, "GrpWall");
-  if (name == "grptres") return tres(*limits.mutable_grp_tres(), word);
-  if (name == "grpcpus") return tres(*limits.mutable_grp_tres(), word, "cpu=");
-  if (name == "grpnodes") return tres(*limits.mutable_grp_tres(), word, "node=");
-  if (name == "grpmemory") return tres(*limits.mutable_grp_tres(), word, "mem=");
-  if (name == "grptresmins") return tres(*limits.mutable_grp_tres_mins(), word);
-  if (name == "grpcpumins") return tres(*limits.mutable_grp_tres_mins(), word, "cpu=");
-  if (name == "grptresrunmins") return tres(*limits.mutable_grp_tres_run_mins(), word);
-  if (name == "grpcpurunmins") return tres(*limits.mutable_grp_tres_run_mins(), word, "cpu=");
-  if (name == "maxwall") return MINKE_MINUTES(max_wall, "MaxWall");
-  if (name == "maxtres") return tres(*limits.mutable_max_tres(), word);
-  if (name == "maxcpus") return tres(*limits.mutable_max_tres(), word, "cpu=");
-  if (name == "maxnodes") return tres(*limits.mutable_max_tres(), word, "node=");
-  if (name == "maxtrespernode") return tres(*limits.mutable_max_tres_per_node(), word);
-  if (name == "maxtresmins") return tres(*limits.mutable_max_tres_mins(), word);
-  if (name == "maxcpumins") return tres(*limits.mutable_max_tres_mins(), word, "cpu=");
-  if (name == "minpriothreshold") return MINKE_COUNT(min_priority, "MinPrioThreshold");
-  return false;
+  return set_listed(limits, word, kTresLimits, kNumberLimits);
 }
 
 std::string known_qos(const accounts::AccountBook& book) {
@@ -172,6 +198,49 @@ Result<bool> real(const Word& word, std::string_view title,
   set(value);
   return true;
 }
+
+// Whom the QOS preempts: names of others.
+Result<bool> set_preempt(model::QosRecord& record, const Word& word, const accounts::AccountBook& book) {
+  Word plain = word;
+  if (plain.value == "-1") plain.value.clear();
+  auto done = qos_list(*record.mutable_preempt(), plain, book);
+  for (std::string& one : *record.mutable_preempt()) {
+    if (one[0] == '+') one = one.substr(1);
+  }
+  auto& list = *record.mutable_preempt();
+  list.erase(std::remove_if(list.begin(), list.end(), [](const std::string& one) { return one[0] == '-'; }),
+             list.end());
+  return done;
+}
+
+Result<bool> set_preempt_mode(model::QosRecord& record, const Word& word) {
+  const std::string mode = lower(word.value);
+  if (mode != "off" && mode != "cancel" && mode != "requeue" && mode != "suspend" && mode != "cluster")
+    return bad_value("PreemptMode", word);
+  record.set_preempt_mode(mode == "cluster" ? std::string() : mode);
+  return true;
+}
+
+// The limits that a QOS alone has.
+constexpr TresLimit kQosTresLimits[] = {
+    {"maxtrespu", &Limits::mutable_max_tres_per_user, ""},
+    {"maxcpuspu", &Limits::mutable_max_tres_per_user, "cpu="},
+    {"maxnodespu", &Limits::mutable_max_tres_per_user, "node="},
+    {"maxtrespa", &Limits::mutable_max_tres_per_account, ""},
+    {"mintres", &Limits::mutable_min_tres, ""},
+    {"mincpus", &Limits::mutable_min_tres, "cpu="},
+};
+constexpr NumberLimit kQosNumberLimits[] = {
+    MINKE_LIMIT("maxjobspu", MINKE_COUNT, max_jobs, "MaxJobsPerUser"),
+    MINKE_LIMIT("maxjobs", MINKE_COUNT, max_jobs, "MaxJobsPerUser"),
+    MINKE_LIMIT("maxjobspa", MINKE_COUNT, max_jobs_per_account, "MaxJobsPerAccount"),
+    MINKE_LIMIT("maxjobsaccruepu", MINKE_COUNT, max_jobs_accrue, "MaxJobsAccruePerUser"),
+    MINKE_LIMIT("maxjobsaccrue", MINKE_COUNT, max_jobs_accrue, "MaxJobsAccruePerUser"),
+    MINKE_LIMIT("maxjobsaccruepa", MINKE_COUNT, max_jobs_accrue_per_account, "MaxJobsAccruePerAccount"),
+    MINKE_LIMIT("maxsubmitpu", MINKE_COUNT, max_submit_jobs, "MaxSubmitJobsPerUser"),
+    MINKE_LIMIT("maxsubmitjobs", MINKE_COUNT, max_submit_jobs, "MaxSubmitJobsPerUser"),
+    MINKE_LIMIT("maxsubmitpa", MINKE_COUNT, max_submit_jobs_per_account, "MaxSubmitJobsPerAccount"),
+};
 
 }  // namespace
 
@@ -269,46 +338,16 @@ Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts:
     return count(
         word, "GraceTime", [&](uint32_t v) { record.set_grace_seconds(v); },
         [&] { record.clear_grace_seconds(); });
-  if (name == "preempt") {
-    Word plain = word;
-    if (plain.value == "-1") plain.value.clear();
-    auto done = qos_list(*record.mutable_preempt(), plain, book);
-    for (std::string& one : *record.mutable_preempt()) {
-      if (one[0] == '+') one = one.substr(1);
-    }
-    auto& list = *record.mutable_preempt();
-    list.erase(std::remove_if(list.begin(), list.end(), [](const std::string& one) { return one[0] == '-'; }),
-               list.end());
-    return done;
-  }
-  if (name == "preemptmode") {
-    const std::string mode = lower(word.value);
-    if (mode != "off" && mode != "cancel" && mode != "requeue" && mode != "suspend" && mode != "cluster")
-      return bad_value("PreemptMode", word);
-    record.set_preempt_mode(mode == "cluster" ? std::string() : mode);
-    return true;
-  }
+  if (name == "preempt") return set_preempt(record, word, book);
+  if (name == "preemptmode") return set_preempt_mode(record, word);
   if (name == "usagefactor")
     return real(word, "UsageFactor", [&](std::optional<double> value) {
       value ? record.set_usage_factor(*value) : record.clear_usage_factor();
     });
   if (name == "usagethreshold" || name == "limitfactor" || name == "preemptexempttime")
     return failure(" " + word.text + ": this is not honoured here");
-  if (name == "maxjobspu" || name == "maxjobs") return MINKE_COUNT(max_jobs, "MaxJobsPerUser");
-  if (name == "maxjobspa") return MINKE_COUNT(max_jobs_per_account, "MaxJobsPerAccount");
-  if (name == "maxjobsaccruepu" || name == "maxjobsaccrue")
-    return MINKE_COUNT(max_jobs_accrue, "MaxJobsAccruePerUser");
-  if (name == "maxjobsaccruepa") return MINKE_COUNT(max_jobs_accrue_per_account, "MaxJobsAccruePerAccount");
-  if (name == "maxsubmitpu" || name == "maxsubmitjobs")
-    return MINKE_COUNT(max_submit_jobs, "MaxSubmitJobsPerUser");
-  if (name == "maxsubmitpa") return MINKE_COUNT(max_submit_jobs_per_account, "MaxSubmitJobsPerAccount");
-  if (name == "maxtrespu") return tres(*limits.mutable_max_tres_per_user(), word);
-  if (name == "maxcpuspu") return tres(*limits.mutable_max_tres_per_user(), word, "cpu=");
-  if (name == "maxnodespu") return tres(*limits.mutable_max_tres_per_user(), word, "node=");
-  if (name == "maxtrespa") return tres(*limits.mutable_max_tres_per_account(), word);
-  if (name == "mintres") return tres(*limits.mutable_min_tres(), word);
-  if (name == "mincpus") return tres(*limits.mutable_min_tres(), word, "cpu=");
-  auto done = set_limit(limits, word);
+  auto done = set_listed(limits, word, kQosTresLimits, kQosNumberLimits);
+  if (done && !*done) done = set_limit(limits, word);
   if (limits.ByteSizeLong() == 0) record.clear_limits();
   return done;
 }
