@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
@@ -72,6 +73,132 @@ bool are_flags(std::string_view list) {
   return true;
 }
 
+// What is to be held: these say so in particular.
+bool says_what(std::string_view name) {
+  constexpr std::string_view kWhat[] = {"Nodes",    "NodeCnt", "CoreCnt",     "CPUCnt",
+                                        "Licenses", "TRES",    "BurstBuffer", "Watts"};
+  return std::find(std::begin(kWhat), std::end(kWhat), name) != std::end(kWhat);
+}
+
+bool says_who(std::string_view name) {
+  return name == "Users" || name == "Accounts" || name == "Groups";
+}
+
+bool has_part_nodes(std::string_view flags) {
+  for (const std::string_view flag : text::split(flags, ','))
+    if (flag.size() >= 4 && text::starts_with_ignoring_case("PART_NODES", flag)) return true;
+  return false;
+}
+
+// Puts the request together, word by word.
+class ReservationReader {
+ public:
+  explicit ReservationReader(api::Change change) : create_(change == api::CREATE) {
+    request_.set_change(change);
+  }
+
+  // `is_first`: "reservation" itself, of "create reservation …".
+  Status take(const std::string& word, bool is_first) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+      if (create_ && is_first && !full_name(word).empty()) return {};
+      return refused("Unknown parameter " + word);
+    }
+    std::string given = word.substr(0, equals);
+    std::string value = word.substr(equals + 1);
+    const char last = given.empty() ? '\0' : given.back();
+    const char sign = last == '+' || last == '-' ? last : '\0';
+    if (sign != '\0') given.pop_back();
+    const std::string_view name = full_name(given);
+    if (name.empty()) return refused("Unknown parameter " + word);
+    if (name == "ReservationName") {
+      request_.set_name(value);
+      return {};
+    }
+    if (name == "Nodes" && sign != '\0')
+      return refused("The +=/-= notation is not supported when updating nodes");
+    if (const Status checked = check(name, value, sign, word); !checked) return checked;
+    note(name, value, sign);
+    if (sign != '\0') {
+      const bool names = name == "Users" || name == "Accounts";
+      value.insert(0, names && sign == '-' ? "--" : std::string(1, sign));
+    }
+    add(name == "CPUCnt" ? "CoreCnt" : name, value);
+    return {};
+  }
+
+  Result<api::UpdateReservationRequest> finish() {
+    if (part_nodes_ && (!all_nodes_ || (create_ && !partition_)))
+      return refused("PART_NODES flag requires specifying a Partition and ALL nodes");
+    if (!create_) return std::move(request_);
+    // A partition, and nothing of it in particular: all its nodes.
+    if (partition_ && !what_) add("Nodes", "ALL");
+    if (partition_ && !part_nodes_ && (all_nodes_ || !what_)) add("Flags", "PART_NODES");
+    if (start_time_ != 0 && end_time_ != 0 && end_time_ < start_time_)
+      return refused("Start time cannot be after end time");
+    if (!start_) return refused("A start time must be given");
+    if (!end_) return refused("An end time or duration must be given");
+    if (!what_ && !partition_)
+      return refused("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified");
+    if (!who_) return refused("Either Users/Groups and/or Accounts must be specified");
+    return std::move(request_);
+  }
+
+ private:
+  std::string outcome() const {
+    return create_ ? ".  No reservation created." : ".  No reservation update.\nslurm_update error: No error";
+  }
+  tl::unexpected<Error> refused(const std::string& text) const {
+    return failure("scontrol: error: " + text + outcome());
+  }
+
+  // Values that scontrol looks at. Times count from now on, which is the daemon's to say.
+  Status check(std::string_view name, const std::string& value, char sign, const std::string& word) {
+    if (name == "StartTime" || name == "EndTime") {
+      const bool is_start = name == "StartTime";
+      const auto time = text::parse_time(signed_value(value, sign), 1000000000);
+      if (!time) {
+        return failure("Invalid time specification (pos=0): " + signed_value(value, sign) +
+                       "\nscontrol: error: Invalid " + (is_start ? "start" : "end") + " time " + word +
+                       outcome());
+      }
+      (is_start ? start_ : end_) = true;
+      (is_start ? start_time_ : end_time_) = *time;
+    }
+    if (name == "Duration" && !text::parse_minutes(value)) return refused("Invalid duration " + word);
+    if (name == "Flags" && !are_flags(signed_value(value, sign)))
+      return refused("Error parsing flags " + signed_value(value, sign));
+    return {};
+  }
+
+  // What of it has been said.
+  void note(std::string_view name, const std::string& value, char sign) {
+    partition_ = partition_ || name == "PartitionName";
+    if (name == "Nodes") all_nodes_ = text::equals_ignoring_case(value, "ALL");
+    if (name == "Flags" && sign != '-')
+      part_nodes_ = part_nodes_ || has_part_nodes(signed_value(value, sign));
+    who_ = who_ || says_who(name);
+    what_ = what_ || says_what(name);
+    end_ = end_ || name == "Duration";
+  }
+
+  static std::string signed_value(const std::string& value, char sign) {
+    return sign == '\0' ? value : sign + value;
+  }
+
+  void add(std::string_view name, std::string_view value) {
+    api::Field& field = *request_.add_fields();
+    field.set_name(std::string(name));
+    field.set_value(std::string(value));
+  }
+
+  const bool create_;
+  api::UpdateReservationRequest request_;
+  bool start_ = false, end_ = false, who_ = false, what_ = false;
+  bool partition_ = false, all_nodes_ = false, part_nodes_ = false;
+  int64_t start_time_ = 0, end_time_ = 0;
+};
+
 }  // namespace
 
 bool names_reservation(const std::vector<std::string>& words) {
@@ -88,86 +215,10 @@ bool names_reservation(const std::vector<std::string>& words) {
 
 Result<api::UpdateReservationRequest> parse_reservation(const std::vector<std::string>& words,
                                                         api::Change change) {
-  const bool create = change == api::CREATE;
-  const std::string denied = create ? ".  No reservation created." : ".  No reservation update.";
-  const std::string after = create ? "" : "\nslurm_update error: No error";
-  const auto refused = [&](const std::string& text) {
-    return failure("scontrol: error: " + text + denied + after);
-  };
-  api::UpdateReservationRequest request;
-  request.set_change(change);
-  bool start = false, end = false, who = false, what = false;
-  bool partition = false, all_nodes = false, part_nodes = false;
-  int64_t start_time = 0, end_time = 0;
-  for (const std::string& word : words) {
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos) {
-      if (create && !full_name(word).empty() && words.front() == word) continue;  // "create reservation …"
-      return refused("Unknown parameter " + word);
-    }
-    std::string given = word.substr(0, equals);
-    std::string value = word.substr(equals + 1);
-    const char sign = given.empty() ? '\0' : given.back();
-    if (sign == '+' || sign == '-') given.pop_back();
-    const std::string_view name = full_name(given);
-    if (name.empty()) return refused("Unknown parameter " + word);
-    if (name == "ReservationName") {
-      request.set_name(value);
-      continue;
-    }
-    if (sign == '+' || sign == '-') {
-      if (name == "Nodes") return refused("The +=/-= notation is not supported when updating nodes");
-      const bool names = name == "Users" || name == "Accounts";
-      value.insert(0, names && sign == '-' ? "--" : std::string(1, sign));
-    }
-    // Times count from now on, which is the daemon's to say; here they are only looked at.
-    if (name == "StartTime" || name == "EndTime") {
-      const bool is_start = name == "StartTime";
-      const auto time = text::parse_time(value, 1000000000);
-      if (!time) {
-        return failure("Invalid time specification (pos=0): " + value + "\nscontrol: error: Invalid " +
-                       (is_start ? "start" : "end") + " time " + word + denied + after);
-      }
-      (is_start ? start : end) = true;
-      (is_start ? start_time : end_time) = *time;
-    }
-    if (name == "Duration" && !text::parse_minutes(sign == '+' || sign == '-' ? value.substr(1) : value))
-      return refused("Invalid duration " + word);
-    if (name == "Flags" && !are_flags(value)) return refused("Error parsing flags " + value);
-    partition = partition || name == "PartitionName";
-    if (name == "Nodes") all_nodes = text::equals_ignoring_case(value, "ALL");
-    if (name == "Flags" && sign != '-') {
-      for (const std::string_view flag : text::split(value, ','))
-        part_nodes = part_nodes || (flag.size() >= 4 && text::starts_with_ignoring_case("PART_NODES", flag));
-    }
-    who = who || name == "Users" || name == "Accounts" || name == "Groups";
-    for (std::string_view one :
-         {"Nodes", "NodeCnt", "CoreCnt", "CPUCnt", "Licenses", "TRES", "BurstBuffer", "Watts"})
-      what = what || name == one;
-    end = end || name == "Duration";
-    api::Field& field = *request.add_fields();
-    field.set_name(std::string(name == "CPUCnt" ? "CoreCnt" : name));
-    field.set_value(value);
-  }
-  if (part_nodes && (!all_nodes || (create && !partition)))
-    return refused("PART_NODES flag requires specifying a Partition and ALL nodes");
-  if (!create) return request;
-  // A partition, and nothing of it in particular: all its nodes.
-  const auto add = [&](const char* name, const char* value) {
-    api::Field& field = *request.add_fields();
-    field.set_name(name);
-    field.set_value(value);
-  };
-  if (partition && !what) add("Nodes", "ALL");
-  if (partition && !part_nodes && (all_nodes || !what)) add("Flags", "PART_NODES");
-  what = what || partition;
-  if (start_time != 0 && end_time != 0 && end_time < start_time)
-    return refused("Start time cannot be after end time");
-  if (!start) return refused("A start time must be given");
-  if (!end) return refused("An end time or duration must be given");
-  if (!what) return refused("CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified");
-  if (!who) return refused("Either Users/Groups and/or Accounts must be specified");
-  return request;
+  ReservationReader reader(change);
+  for (const std::string& word : words)
+    if (const Status taken = reader.take(word, word == words.front()); !taken) return failure(taken.error());
+  return reader.finish();
 }
 
 }  // namespace minke::cli
