@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Fails when an include points upwards, or when a pure room does I/O. Run by `./dev lint` and by the tests.
+"""Fails when an include points upwards, when a part of the engine calls one above it, or when a pure room does I/O.
+
+Run by `./dev lint` and by the tests.
 
 src/rooms.json lists the directories of src/ from the lowest to the highest, with what each may include besides itself.
 The table in docs/architecture.md says the same: `--table` prints it.
@@ -19,8 +21,8 @@ IMPURE_HEADERS = re.compile(
 # Programs that are started by name are arrows, too: os/helper_program.h is the one place that has the names.
 STARTED_BY_NAME = re.compile(r'"/proc/self/exe"\s*\)?,\s*(std::string\()?"')
 IMPURE_CALLS = re.compile(r"\b(system_clock::now|steady_clock::now|getenv|std::time\(|fopen)|(?<!\w)::open\(")
-
-
+ENGINE = SOURCE / "engine/embedded"
+KNOW_EACH_OTHER = {("Measuring", "Steps")}
 
 
 def table() -> list[str]:
@@ -64,14 +66,35 @@ def check_file(path: pathlib.Path) -> list[str]:
     return problems
 
 
+def check_parts() -> list[str]:
+    """A part of the engine's Core calls those that core.h names before it; what goes up is told as an event."""
+    members = re.findall(r"std::unique_ptr<(\w+)> (\w+);", (ENGINE / "core.h").read_text())
+    floor = {part: number for number, (part, _) in enumerate(members)}
+    part_of = {member: part for part, member in members}
+    problems = []
+    for path in sorted(ENGINE.glob("*.cpp")):
+        if path.name in ("core.cpp",) or path.name.endswith("_test.cpp"):
+            continue
+        part = None
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if match := re.match(r"(?!\s)[\w:<>&*, ]*?\b(\w+)::~?\w+\(", line):
+                part = match.group(1) if match.group(1) in floor else None
+            for member in re.findall(r"\bcore_?\.(\w+)\b", line):
+                target = part_of.get(member)
+                if part and target and floor[target] > floor[part] and (part, target) not in KNOW_EACH_OTHER:
+                    problems.append(f"{path.relative_to(SOURCE.parent)}:{number}: {part} calls {target}, which stands "
+                                    "above it in core.h")
+    return problems
+
+
 def main() -> int:
     if sys.argv[1:] == ["--table"]:
         print("\n".join(table()))
         return 0
-    problems = check_list()
+    problems = check_list() + check_parts()
     for path in sorted(path for ending in ("h", "cpp", "proto") for path in SOURCE.rglob(f"*.{ending}")):
         problems += check_file(path)
-    print("\n".join(problems) if problems else "layers: every include points down")
+    print("\n".join(problems) if problems else "layers: every include and every call of a part points down")
     return 1 if problems else 0
 
 

@@ -49,6 +49,7 @@ enum class PreemptMode { kOff, kCancel, kRequeue, kSuspend };
 struct PreemptionPolicy {
   PreemptType type = PreemptType::kNone;
   PreemptMode mode = PreemptMode::kOff;  // where neither QOS nor partition says
+  bool enabled() const { return type != PreemptType::kNone; }
 };
 
 // "cancel", in any case; nothing where it is not one.

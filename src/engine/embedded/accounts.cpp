@@ -7,7 +7,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
-#include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 #include "model/error.h"
 #include "sched/allocation_shares.h"
 #include "text/licenses.h"
@@ -183,13 +183,12 @@ accounts::Claim Accounts::claim_of(const Charge& charge, const JobSpec& spec, ui
                                    const sched::Request& request) const {
   JobRecord record;
   *record.mutable_spec() = spec;
-  const sched::LayoutPartition& partition =
-      core_.scheduling->machine().layout().partitions()[request.partition];
+  const sched::LayoutPartition& partition = core_.world->machine().layout().partitions()[request.partition];
   add_request(record, &request, &partition);
   return {charge.association,
           charge.qos,
           uid,
-          tres_counts(record, core_.scheduling->billing_weights(partition.name), nullptr),
+          tres_counts(record, core_.nodes->billing_weights(partition.name), nullptr),
           request.time_limit_minutes,
           qos_of_partition(partition.name)};
 }
@@ -266,7 +265,7 @@ void Accounts::job_started(Job& job, Start) {
                static_cast<uint32_t>(gres.indices_size()));
   }
   accounts::Run run{job.association, job.qos, 0, {}, job.start_time, 0, 1};
-  run.tres = tres_counts(record, core_.scheduling->billing_weights(record.partition()), &run.billing);
+  run.tres = tres_counts(record, core_.nodes->billing_weights(record.partition()), &run.billing);
   if (const QosRecord* qos = book_.qos(job.qos); qos != nullptr && qos->has_usage_factor())
     run.factor = qos->usage_factor();
   run.partition_qos = partition_qos;
@@ -313,15 +312,15 @@ std::vector<accounts::Run> Accounts::running(int64_t now) const {
 
 uint32_t Accounts::limit_group(const Job& job, const JobSpec& spec, sched::Request& request) {
   if (!core_.config.accounting.limits) return 0;
-  const std::string& partition = core_.scheduling->machine().layout().partitions()[request.partition].name;
+  const std::string& partition = core_.world->machine().layout().partitions()[request.partition].name;
   accounts::Claim claim{
       job.association, job.qos, job.uid, {}, job.time_limit_minutes, qos_of_partition(partition)};
   if (!ledger_.limited(claim)) return 0;
   request.max_nodes = std::min(request.max_nodes, std::max(request.min_nodes, ledger_.max_nodes(claim)));
   JobRecord record;
   *record.mutable_spec() = spec;
-  add_request(record, &request, &core_.scheduling->machine().layout().partitions()[request.partition]);
-  claim.tres = tres_counts(record, core_.scheduling->billing_weights(partition), nullptr);
+  add_request(record, &request, &core_.world->machine().layout().partitions()[request.partition]);
+  claim.tres = tres_counts(record, core_.nodes->billing_weights(partition), nullptr);
   const auto [found, is_new] = group_ids_.try_emplace(
       GroupKey{claim.association, claim.qos, claim.partition_qos, claim.uid, claim.limit_minutes, claim.tres},
       groups_.size() + 1);
@@ -362,7 +361,7 @@ void Accounts::reset_usage_if_due(int64_t now) {
 
 std::unordered_map<uint32_t, uint32_t> Accounts::shares_in_effect() const {
   if (core_.config.accounting.allocation_shares) {
-    return sched::allocation_shares(book_, sched::capacity_of(core_.scheduling->machine().layout()),
+    return sched::allocation_shares(book_, sched::capacity_of(core_.world->machine().layout()),
                                     [this](uint32_t id) { return ledger_.has_active_jobs(id); });
   }
   std::unordered_map<uint32_t, uint32_t> shares;

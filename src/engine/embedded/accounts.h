@@ -22,6 +22,7 @@
 #include "accounts/tres_weights.h"
 #include "accounts/usage_book.h"
 #include "base/result.h"
+#include "engine/embedded/cluster_events.h"
 #include "engine/embedded/job_events.h"
 #include "rpc/socket.h"
 #include "sched/forecast.h"
@@ -44,7 +45,7 @@ namespace minke::engine {
 
 struct Core;
 
-class Accounts : public JobListener {
+class Accounts : public JobListener, public ClusterListener {
  public:
   explicit Accounts(Core& core);
 
@@ -87,16 +88,20 @@ class Accounts : public JobListener {
   bool limited_together(const Job& job, const Job& other, bool of_qos) const;
 
   void query(const api::QueryAccountsRequest& request, api::AccountsReply& reply);
-  Status update(const api::UpdateAccountsRequest& request, uint32_t uid);
+  Status update(const api::UpdateAccountsRequest& request);  // Rights::admits() it
 
   const accounts::AccountBook& book() const { return book_; }
   // Usage and fair share as of now; the limits go by it until the next time.
   void calculate();
   double fair_share(uint32_t association) const;
-  void policy_changed();      // the configuration was read again
-  void partitions_changed();  // some may have another QOS
+  void policy_changed();  // the configuration was read again
+  // It may have another QOS.
+  void partition_changed(const model::PartitionRecord&, bool recount) override {
+    if (recount) count_by_partition();
+  }
 
  private:
+  void count_by_partition();  // some partitions may have another QOS
   void add_owner(accounts::AccountsChange& tree) const;
   std::string bare_record(const std::string& name) const;
   void store_usage(uint32_t association);

@@ -8,8 +8,6 @@
 #include "api/accounts.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/rights.h"
-#include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "text/number.h"
 
@@ -113,15 +111,7 @@ Status Accounts::check_update(const api::UpdateAccountsRequest& request,
   return {};
 }
 
-Status Accounts::update(const api::UpdateAccountsRequest& request, uint32_t uid) {
-  if (!core_.rights->is_operator(uid))
-    return failure("only operators and administrators may change accounts", kAccessDenied);
-  for (const UserRecord& user : request.users()) {
-    const UserRecord* before = book_.user(user.name());
-    if (user.admin_level() != (before == nullptr ? ADMIN_NONE : before->admin_level()) &&
-        !core_.rights->is_administrator(uid))
-      return failure("only administrators may change an admin level", kAccessDenied);
-  }
+Status Accounts::update(const api::UpdateAccountsRequest& request) {
   accounts::AccountsChange change;
   change.accounts = values(request.accounts());
   change.users = values(request.users());
@@ -144,7 +134,8 @@ Status Accounts::update(const api::UpdateAccountsRequest& request, uint32_t uid)
       return failure(applied.error().message, kNotSupported);
   }
   store_change(request, before);
-  if (request.resources_size() + request.removed_resources_size() > 0) core_.scheduling->rebuild();
+  if (request.resources_size() + request.removed_resources_size() > 0)
+    core_.cluster_events.tell(&ClusterListener::layout_changed);
   policy_changed();
   return {};
 }
@@ -196,7 +187,7 @@ void Accounts::store_change(const api::UpdateAccountsRequest& request, const acc
   }
 }
 
-void Accounts::partitions_changed() {
+void Accounts::count_by_partition() {
   for (const auto& [id, job] : core_.state.jobs()) {
     const uint32_t now = qos_of_first_partition(*job);
     if (now != job->partition_qos && (!job->ended() || job->completing)) {
@@ -216,13 +207,13 @@ void Accounts::partitions_changed() {
 }
 
 void Accounts::policy_changed() {
-  partitions_changed();
+  count_by_partition();
   usage_.set_half_life(core_.config.priority.half_life);
   stale_ = true;
   calculate();
   group_ids_.clear();
   groups_.clear();
-  core_.scheduling->limits_changed();
+  core_.cluster_events.tell(&ClusterListener::limits_changed);
 }
 
 }  // namespace minke::engine

@@ -15,6 +15,7 @@
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/quotas.h"
+#include "engine/embedded/recovery.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/retention.h"
 #include "engine/embedded/rights.h"
@@ -24,6 +25,7 @@
 #include "engine/embedded/storage_keeping.h"
 #include "engine/embedded/triggers.h"
 #include "engine/embedded/waiting.h"
+#include "engine/embedded/world.h"
 
 namespace minke::engine {
 
@@ -37,32 +39,41 @@ Core::Core(os::EventLoop& event_loop, config::Configuration configuration, store
       committer(event_loop, durable_store, state),
       alarms(event_loop, now, [this](uint32_t job_id) { lifecycle->alarm(job_id); }),
       diagnostics(now),
-      rights(std::make_unique<Rights>(*this)),
+      world(std::make_unique<World>(build_machine(config.nodes, config.partitions, config.licenses))),
       nodes(std::make_unique<Nodes>(*this)),
-      reservations(std::make_unique<Reservations>(*this)),
       accounts(std::make_unique<Accounts>(*this)),
+      rights(std::make_unique<Rights>(*this)),
+      reservations(std::make_unique<Reservations>(*this)),
       priorities(std::make_unique<Priorities>(*this)),
       history(std::make_unique<History>(*this)),
-      preemption(std::make_unique<Preemption>(*this)),
-      scheduling(std::make_unique<Scheduling>(*this)),
-      launching(std::make_unique<Launching>(*this)),
+      quotas(std::make_unique<Quotas>(*this)),
       shortages(std::make_unique<Shortages>(*this)),
-      prologs(std::make_unique<Prologs>(*this)),
-      lifecycle(std::make_unique<Lifecycle>(*this)),
-      steps(std::make_unique<Steps>(*this)),
-      dependencies(std::make_unique<Dependencies>(*this)),
       waiting(std::make_unique<Waiting>(*this)),
       mail(std::make_unique<Mail>(*this)),
-      triggers(std::make_unique<Triggers>(*this)),
-      measuring(std::make_unique<Measuring>(*this)),
-      quotas(std::make_unique<Quotas>(*this)),
       storage_keeping(std::make_unique<StorageKeeping>(*this)),
-      retention(std::make_unique<Retention>(*this)) {
-  // In this order: what a job has used is measured before it is charged.
+      retention(std::make_unique<Retention>(*this)),
+      launching(std::make_unique<Launching>(*this)),
+      prologs(std::make_unique<Prologs>(*this)),
+      measuring(std::make_unique<Measuring>(*this)),
+      steps(std::make_unique<Steps>(*this)),
+      lifecycle(std::make_unique<Lifecycle>(*this)),
+      dependencies(std::make_unique<Dependencies>(*this)),
+      triggers(std::make_unique<Triggers>(*this)),
+      preemption(std::make_unique<Preemption>(*this)),
+      scheduling(std::make_unique<Scheduling>(*this)),
+      recovery(std::make_unique<Recovery>(*this)) {
+  // In this order: what a job has used is measured before it is charged, and all is settled when its place is
+  // another's.
   for (JobListener* listener : std::initializer_list<JobListener*>{
            measuring.get(), accounts.get(), history.get(), reservations.get(), quotas.get(),
-           dependencies.get(), waiting.get(), mail.get(), triggers.get()})
+           dependencies.get(), waiting.get(), mail.get(), triggers.get(), scheduling.get()})
     job_events.add(*listener);
+  for (RunListener* listener :
+       std::initializer_list<RunListener*>{shortages.get(), steps.get(), lifecycle.get()})
+    run_events.add(*listener);
+  for (ClusterListener* listener :
+       std::initializer_list<ClusterListener*>{accounts.get(), scheduling.get(), lifecycle.get()})
+    cluster_events.add(*listener);
   committer.on_problem([this] { shortages->store_changed(); });
 }
 

@@ -1,9 +1,11 @@
 // The parts of the daemon that decide things, and what they share.
 //
-// All of them belong to the state's thread and call each other directly: scheduling starts jobs through
-// launching; lifecycle ends, requeues, holds and cancels them; steps run inside jobs; dependencies release
-// what waited for others; waiting tells clients when a job has started or ended. `state` holds the data,
-// `committer` makes every change durable, `alarms` brings back the jobs for which something falls due.
+// All of them belong to the state's thread. They stand on floors, as the members below do: a part calls those
+// under it directly, and what is above it hears of events: of jobs (job_events.h), of their runs
+// (run_events.h), and of what they are scheduled by (cluster_events.h). Scheduling starts jobs through
+// lifecycle, which launches, ends, requeues, holds and cancels them; steps run inside jobs; recovery settles
+// what a restarted daemon finds. `state` and `world` hold the data, `committer` makes every change durable,
+// `alarms` brings back the jobs for which something falls due.
 #pragma once
 
 #include <functional>
@@ -12,9 +14,11 @@
 
 #include "config/configuration.h"
 #include "engine/embedded/alarms.h"
+#include "engine/embedded/cluster_events.h"
 #include "engine/embedded/committer.h"
 #include "engine/embedded/diagnostics.h"
 #include "engine/embedded/job_events.h"
+#include "engine/embedded/run_events.h"
 #include "engine/embedded/software_environment.h"
 #include "engine/embedded/state.h"
 #include "node/launcher_client.h"
@@ -35,6 +39,7 @@ class Preemption;
 class Priorities;
 class Prologs;
 class Quotas;
+class Recovery;
 class Reservations;
 class Retention;
 class Rights;
@@ -44,6 +49,7 @@ class Steps;
 class StorageKeeping;
 class Triggers;
 class Waiting;
+class World;
 
 struct Core {
   Core(os::EventLoop& event_loop, config::Configuration configuration, store::Store& durable_store,
@@ -60,31 +66,35 @@ struct Core {
   Alarms alarms;
   Diagnostics diagnostics;
   JobEvents job_events;
+  RunEvents run_events;
+  ClusterEvents cluster_events;
   SoftwareEnvironment software;
   std::string hosts_path;                    // engine/embedded/confining.h; empty: jobs have the machine's
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
-  std::unique_ptr<Rights> rights;
+  std::unique_ptr<World> world;
   std::unique_ptr<Nodes> nodes;
-  std::unique_ptr<Reservations> reservations;
   std::unique_ptr<Accounts> accounts;
+  std::unique_ptr<Rights> rights;
+  std::unique_ptr<Reservations> reservations;
   std::unique_ptr<Priorities> priorities;
   std::unique_ptr<History> history;
-  std::unique_ptr<Preemption> preemption;
-  std::unique_ptr<Scheduling> scheduling;
-  std::unique_ptr<Launching> launching;
+  std::unique_ptr<Quotas> quotas;
   std::unique_ptr<Shortages> shortages;
-  std::unique_ptr<Prologs> prologs;
-  std::unique_ptr<Lifecycle> lifecycle;
-  std::unique_ptr<Steps> steps;
-  std::unique_ptr<Dependencies> dependencies;
   std::unique_ptr<Waiting> waiting;
   std::unique_ptr<Mail> mail;
-  std::unique_ptr<Triggers> triggers;
-  std::unique_ptr<Measuring> measuring;
-  std::unique_ptr<Quotas> quotas;
   std::unique_ptr<StorageKeeping> storage_keeping;
   std::unique_ptr<Retention> retention;
+  std::unique_ptr<Launching> launching;
+  std::unique_ptr<Prologs> prologs;
+  std::unique_ptr<Measuring> measuring;  // it and steps know each other
+  std::unique_ptr<Steps> steps;
+  std::unique_ptr<Lifecycle> lifecycle;
+  std::unique_ptr<Dependencies> dependencies;
+  std::unique_ptr<Triggers> triggers;
+  std::unique_ptr<Preemption> preemption;
+  std::unique_ptr<Scheduling> scheduling;
+  std::unique_ptr<Recovery> recovery;
 };
 
 }  // namespace minke::engine

@@ -22,7 +22,6 @@
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
@@ -30,6 +29,7 @@
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/quotas.h"
+#include "engine/embedded/recovery.h"
 #include "engine/embedded/restart.h"
 #include "engine/embedded/retention.h"
 #include "engine/embedded/rights.h"
@@ -255,7 +255,7 @@ Status Daemon::start() {
   restart_ = std::make_unique<Restart>(*core_);
   if (const Status loaded = restart_->load(boot_id()); !loaded) return loaded;
 
-  auto callbacks = core_->launching->callbacks([this] { recovered(); });
+  auto callbacks = core_->recovery->callbacks([this] { recovered(); });
   callbacks.on_inventory = [this, next = std::move(callbacks.on_inventory)](node::Inventory inventory) {
     tell_of_launcher(inventory);
     launcher_pid_ = inventory.pid();

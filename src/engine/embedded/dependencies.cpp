@@ -9,7 +9,6 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/mail.h"
 #include "engine/embedded/rights.h"
-#include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "model/nobody.h"
 
@@ -206,7 +205,6 @@ bool Dependencies::release_task(Job& array, uint32_t index, uint32_t other) {
   term.set_type(AFTER_CORR);
   term.set_job_id(other);
   if (evaluate(term, probe) == DEPENDENCY_UNFULFILLED) return false;
-  core_.scheduling->remove(array);
   Job& task = core_.state.split_task(array, index);
   for (Dependency& one : task.need_details().dependencies) {
     if (one.status() == DEPENDENCY_UNFULFILLED) one.set_status(evaluate(one, task));
@@ -219,9 +217,9 @@ bool Dependencies::release_task(Job& array, uint32_t index, uint32_t other) {
     core_.lifecycle->cancel(task, model::kNobody);
   } else {
     if (fulfilled(task)) task.eligible_time = std::max(task.eligible_time, core_.now());
-    core_.scheduling->update(task);
+    core_.job_events.tell(&JobListener::obstacle_changed, task);
   }
-  if (&task != &array) core_.scheduling->update(array);
+  if (&task != &array) core_.job_events.tell(&JobListener::obstacle_changed, array);
   return true;
 }
 
@@ -312,7 +310,7 @@ void Dependencies::settled(Job& job) {
   }
   if (fulfilled(job) && job.eligible_time < core_.now()) job.eligible_time = core_.now();
   core_.committer.job_changed(job.id);
-  core_.scheduling->update(job);
+  core_.job_events.tell(&JobListener::obstacle_changed, job);
 }
 
 void Dependencies::look_at(uint32_t job_id, uint32_t about) {

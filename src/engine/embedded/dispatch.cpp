@@ -13,7 +13,7 @@
 #include "engine/embedded/long_queries.h"
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
-#include "engine/embedded/priorities.h"
+#include "engine/embedded/priority_queries.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/steps.h"
@@ -148,7 +148,7 @@ void Dispatch::answer(const std::shared_ptr<ConnectedClient>& client, rpc::Clien
       core_.triggers->nodes_changed();
       return changed({});
     case rpc::ClientMessage::kUpdatePartition:
-      return changed(core_.nodes->change_partition(message.update_partition()));
+      return changed(core_.nodes->change_partition(message.update_partition(), core_.accounts->book()));
     case rpc::ClientMessage::kQueryJobs:
       return list_jobs(core_, queries_, message.query_jobs(), viewer, flow_.begin_long_answer(client, id));
     case rpc::ClientMessage::kQuerySteps:
@@ -227,10 +227,12 @@ void Dispatch::answer(const std::shared_ptr<ConnectedClient>& client, rpc::Clien
       return client->send(answer, id, true);
     }
     case rpc::ClientMessage::kUpdateAccounts:
-      return changed(core_.accounts->update(message.update_accounts(), client->peer.uid));
+      if (const Status may = core_.rights->admits(client->peer.uid, message.update_accounts()); !may)
+        return changed(may);
+      return changed(core_.accounts->update(message.update_accounts()));
     case rpc::ClientMessage::kQueryPriorities: {
       rpc::ServerMessage answer;
-      core_.priorities->query(message.query_priorities(), viewer, *answer.mutable_priorities());
+      query_priorities(core_, message.query_priorities(), viewer, *answer.mutable_priorities());
       return client->send(answer, id, true);
     }
     case rpc::ClientMessage::kSetTriggers:

@@ -14,6 +14,7 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/outlook.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 #include "model/error.h"
 #include "rpc/messages.pb.h"
 #include "text/hostlist.h"
@@ -119,7 +120,7 @@ void Explaining::add_forecast(const Job& job, api::ExplainJobReply& reply,
   if (expected->after_unlimited) return;
   reply.set_start_time(std::max(now, expected->start));
   for (const sched::NodeShare& share : expected->placement.nodes)
-    nodes.push_back(core_.scheduling->machine().layout().nodes()[share.node].name);
+    nodes.push_back(core_.world->machine().layout().nodes()[share.node].name);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   reply.set_start_nodes(text::compress_hostlist(nodes));
@@ -157,10 +158,10 @@ void Explaining::add_awaited_jobs(const Job& job, api::ExplainJobReply& reply) c
 }
 
 void Explaining::add_license_holders(const Job& job, api::ExplainJobReply& reply) const {
-  const sched::Request* request = core_.scheduling->queued_request(job);
+  const sched::Request* request = core_.world->request_of(job);
   if (request == nullptr) return;
   size_t count = 0;
-  for (const auto& [end, placement] : core_.scheduling->running().by_end()) {
+  for (const auto& [end, placement] : core_.world->running().by_end()) {
     const bool holds =
         std::any_of(placement.licenses.begin(), placement.licenses.end(), [&](const auto& held) {
           return std::any_of(request->licenses.begin(), request->licenses.end(),
@@ -177,7 +178,7 @@ void Explaining::add_limits(const Job& job, api::ExplainJobReply& reply) const {
   const bool of_qos = reply.job().reason() >= QOS_GRP_CPU;
   reply.set_limit(core_.accounts->limits_in_words(job, of_qos));
   size_t count = 0;
-  for (const auto& [end, placement] : core_.scheduling->running().by_end()) {
+  for (const auto& [end, placement] : core_.world->running().by_end()) {
     const Job* other = core_.state.find(static_cast<uint32_t>(end.key));
     if (other == nullptr || !core_.accounts->limited_together(job, *other, of_qos)) continue;
     *reply.add_jobs() = describe(*other);
@@ -187,7 +188,7 @@ void Explaining::add_limits(const Job& job, api::ExplainJobReply& reply) const {
 
 // Of the first of its partitions, what nodes that are available have.
 std::string Explaining::free_now(const Job& job) const {
-  const sched::Machine& machine = core_.scheduling->machine();
+  const sched::Machine& machine = core_.world->machine();
   const sched::MachineLayout& layout = machine.layout();
   const auto partition = layout.find_partition(job.submission->partitions.front());
   if (!partition) return "";
@@ -217,18 +218,17 @@ std::string Explaining::free_now(const Job& job) const {
 // Those that outrank it and wait for their turn as it does; shown are those that are not to start after it:
 // what is before it and starts later does not hold it up.
 void Explaining::add_jobs_before(const Job& job, api::ExplainJobReply& reply) const {
-  const sched::PendingQueue& queue = core_.scheduling->queue();
+  const sched::PendingQueue& queue = core_.world->queue();
   const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
-  const sched::Request* own = core_.scheduling->queued_request(job);
+  const sched::Request* own = core_.world->request_of(job);
   std::unordered_map<uint32_t, int64_t> starts;
   for (const auto& expected : core_.scheduling->forecast())
-    starts.try_emplace(Scheduling::job_of_entry(expected.entry),
-                       expected.after_unlimited ? 0 : expected.start);
+    starts.try_emplace(World::job_of_entry(expected.entry), expected.after_unlimited ? 0 : expected.start);
   std::unordered_set<uint32_t> seen;
   size_t shown = 0;
   sched::PendingQueue::Cursor cursor(queue);
   while (const auto item = cursor.next()) {
-    const uint32_t id = Scheduling::job_of_entry(item->entry.id);
+    const uint32_t id = World::job_of_entry(item->entry.id);
     if (id == job.id || seen.size() >= kMostAhead) break;
     if (queue.request(item->class_id).partition != own->partition) continue;
     const StateReason reason = reasons.of(item->entry.id);
@@ -352,7 +352,7 @@ void Explaining::try_next(const std::shared_ptr<Inquiry>& inquiry) {
       auto made = core_.scheduling->request_for(choice->spec, partition, choice->time_limit_minutes);
       if (!made) continue;
       core_.scheduling->apply_limits(*job, choice->spec, *made);
-      const sched::Request* own = core_.scheduling->queued_request(*job);
+      const sched::Request* own = core_.world->request_of(*job);
       if (own != nullptr && *made == *own) continue;
       request = std::move(*made);
       break;

@@ -9,8 +9,7 @@
 
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/preemption.h"
-#include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
 #include "os/log.h"
@@ -120,7 +119,7 @@ void History::after_pass() {
   options.max_entries = kEntries;
   options.max_passes = kPasses;
   options.max_tests = kTests;
-  if (const auto expected = core_.scheduling->forecast_job(*job, options);
+  if (const auto expected = core_.world->forecast(*job, core_.now(), options);
       expected && !expected->after_unlimited) {
     forecasts_.emplace(job_of(*job), expected->start);
   }
@@ -139,13 +138,13 @@ int64_t History::seconds(uint32_t uid, int64_t limit, uint32_t cpus, int64_t ela
 }
 
 bool History::knows_end(const Job& job) const {
-  if (job.time_limit_minutes != kUnlimited || core_.preemption->grace_end(job) != 0) return true;
+  if (job.time_limit_minutes != kUnlimited || job.grace_end() != 0) return true;
   const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
   return expected_end(job) - job.start_time - suspended < sched::kUnlimitedSeconds;
 }
 
 int64_t History::expected_end(const Job& job) const {
-  if (const int64_t gone = core_.preemption->grace_end(job); gone != 0) return gone;
+  if (const int64_t gone = job.grace_end(); gone != 0) return gone;
   const int64_t suspended = job.details ? job.details->suspended_seconds : 0;
   const int64_t elapsed = std::max<int64_t>(0, core_.now() - job.start_time - suspended);
   return job.start_time + suspended +
@@ -163,7 +162,7 @@ uint32_t History::runs_of(uint32_t uid) const {
 
 sched::ForecastOptions History::beliefs() const {
   sched::ForecastOptions options;
-  options.partition_bits = Scheduling::kPartitionBits;
+  options.partition_bits = World::kPartitionBits;
   options.pass.gate = core_.accounts->gate();
   options.limits = [this] { return core_.accounts->foresee(); };
   options.run_unlimited = [this](sched::RunKey key) {
@@ -171,13 +170,13 @@ sched::ForecastOptions History::beliefs() const {
     return job != nullptr && job->time_limit_minutes == kUnlimited;
   };
   options.entry_unlimited = [this](sched::EntryId entry) {
-    const Job* job = core_.state.find(Scheduling::job_of_entry(entry));
+    const Job* job = core_.state.find(World::job_of_entry(entry));
     return job != nullptr && job->time_limit_minutes == kUnlimited;
   };
-  if (core_.preemption->enabled()) {
+  if (core_.config.preemption.enabled()) {
     options.believed_end = [this](sched::RunKey key) {
       const Job* job = core_.state.find(static_cast<uint32_t>(key));
-      const int64_t gone = job == nullptr ? 0 : core_.preemption->grace_end(*job);
+      const int64_t gone = job == nullptr ? 0 : job->grace_end();
       return gone != 0 ? gone : std::numeric_limits<int64_t>::max();
     };
   }
@@ -195,16 +194,16 @@ sched::ForecastOptions History::beliefs() const {
     const Job* job = core_.state.find(static_cast<uint32_t>(key));
     if (job == nullptr) return core_.now();
     // It has been asked to give way.
-    if (const int64_t gone = core_.preemption->grace_end(*job); gone != 0) return gone;
+    if (const int64_t gone = job->grace_end(); gone != 0) return gone;
     const int64_t suspended = job->details ? job->details->suspended_seconds : 0;
     const int64_t elapsed = std::max<int64_t>(0, core_.now() - job->start_time - suspended);
     return job->start_time + suspended +
            ask(job->uid, sched::limit_seconds(job->time_limit_minutes), cpus_of(*job), elapsed);
   };
   options.believed_seconds = [this, ask](sched::EntryId entry) -> int64_t {
-    const Job* job = core_.state.find(Scheduling::job_of_entry(entry));
+    const Job* job = core_.state.find(World::job_of_entry(entry));
     if (job == nullptr) return sched::kUnlimitedSeconds;
-    const sched::Request* request = core_.scheduling->queued_request(*job);
+    const sched::Request* request = core_.world->request_of(*job);
     if (request == nullptr) return sched::limit_seconds(job->time_limit_minutes);
     return ask(job->uid, sched::limit_seconds(job->time_limit_minutes), cpus_of(*request), 0);
   };

@@ -19,6 +19,11 @@ model::JobSpec Submission::spec() const {
   return parsed;
 }
 
+bool Job::has_node(const std::string& name) const {
+  return details && std::any_of(details->nodes.begin(), details->nodes.end(),
+                                [&](const model::NodeAllocation& node) { return node.node() == name; });
+}
+
 int64_t Job::limit_end() const {
   return start_time + (details ? details->suspended_seconds : 0) + int64_t{time_limit_minutes} * 60;
 }

@@ -105,7 +105,10 @@ struct Details {
   int64_t suspend_time = 0;
   int64_t pre_suspend_seconds = 0;
   int64_t suspended_seconds = 0;
-  int64_t preempt_time = 0;     // when it was told that it has to give way; not stored; 0: it was not
+  // It has been told to give way to another: by then (s since the epoch; not stored; 0: it has not), and what
+  // becomes of it.
+  int64_t grace_end = 0;
+  bool requeue_when_preempted = false;
   int64_t kill_time = 0;        // SIGKILL is due; 0: not being killed
   bool warned = false;          // --signal has been sent
   uint32_t mailed_percent = 0;  // of the time limit: the last mark that a mail told of
@@ -183,6 +186,9 @@ struct Job {
   bool holds_nodes() const {
     return state == model::JOB_RUNNING || state == model::JOB_SUSPENDED || completing;
   }
+  // s since the epoch at which it has to have given way to another; 0: it has not been asked to.
+  int64_t grace_end() const { return details ? details->grace_end : 0; }
+  bool has_node(const std::string& name) const;
   int64_t limit_end() const;  // s since the epoch at which its time limit is over; needs a limit and a start
   bool ended() const { return state >= model::JOB_COMPLETE; }
   // Its own exit code; 0 for one that was stopped, whatever with.

@@ -1,16 +1,16 @@
 // What happens to jobs, told to all who keep something of them: accounts, history, mail, triggers, measuring,
-// quotas, reservations, those who wait, dependencies. engine/embedded/lifecycle.h tells, and knows none of
-// them.
+// quotas, reservations, those who wait, dependencies, and scheduling, which is told last.
+// engine/embedded/lifecycle.h tells, and knows none of them. What may keep a job from starting (quotas,
+// shortages, dependencies) tells when it does so no more, or does now.
 //
 // Invariants: every change of `Job::state` tells its event, whoever caused it, a recovery too. A job is told
 // as started once a run, as freed once a run, as ended once. Listeners are told in the order in which they
 // were added; none of them changes the job's state while it is being told. State's thread.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
+#include "engine/embedded/events.h"
 #include "engine/embedded/job.h"
 
 namespace minke::engine {
@@ -37,6 +37,13 @@ class JobListener {
   virtual void job_requeued(Job&) {}
   // It waits again, after a run or instead of one.
   virtual void job_waits_again(Job&) {}
+  // It is stopped, and lends its processors; it has gone on.
+  virtual void job_suspended(Job&) {}
+  virtual void job_resumed(Job&) {}
+  // A waiting job's: what kept it from starting may be over, or something keeps it now.
+  virtual void obstacle_changed(Job&) {}
+  // One task fewer of the array runs.
+  virtual void array_task_over(uint32_t /*array_job_id*/) {}
   // It has ended for good. `ran`: its last state was not that of a waiting one.
   virtual void job_ended(Job&, bool /*ran*/) {}
 
@@ -48,36 +55,10 @@ class JobListener {
   virtual void job_due(Job&) {}
 };
 
-class JobEvents final : public JobListener {
+class JobEvents : public Events<JobListener> {
  public:
-  // It must outlive this.
-  void add(JobListener& listener) { listeners_.push_back(&listener); }
-
-  void job_started(Job& job, Start start) override {
-    for (JobListener* one : listeners_) one->job_started(job, start);
-  }
-  void job_launched(Job& job) override {
-    for (JobListener* one : listeners_) one->job_launched(job);
-  }
-  void job_freed(Job& job, int64_t end_time) override {
-    for (JobListener* one : listeners_) one->job_freed(job, end_time);
-  }
-  void run_ended(Job& job) override {
-    for (JobListener* one : listeners_) one->run_ended(job);
-  }
-  void job_left_queue(Job& job) override {
-    for (JobListener* one : listeners_) one->job_left_queue(job);
-  }
-  void job_requeued(Job& job) override {
-    for (JobListener* one : listeners_) one->job_requeued(job);
-  }
-  void job_waits_again(Job& job) override {
-    for (JobListener* one : listeners_) one->job_waits_again(job);
-  }
-  void job_ended(Job& job, bool ran) override {
-    for (JobListener* one : listeners_) one->job_ended(job, ran);
-  }
-  int64_t next_mark(const Job& job) const override {
+  // The earliest of all listeners.
+  int64_t next_mark(const Job& job) const {
     int64_t next = 0;
     for (const JobListener* one : listeners_) {
       const int64_t mark = one->next_mark(job);
@@ -85,15 +66,6 @@ class JobEvents final : public JobListener {
     }
     return next;
   }
-  void mark_reached(Job& job) override {
-    for (JobListener* one : listeners_) one->mark_reached(job);
-  }
-  void job_due(Job& job) override {
-    for (JobListener* one : listeners_) one->job_due(job);
-  }
-
- private:
-  std::vector<JobListener*> listeners_;
 };
 
 }  // namespace minke::engine

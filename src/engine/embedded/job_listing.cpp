@@ -13,6 +13,7 @@
 #include "engine/embedded/long_queries.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/stored_jobs.h"
+#include "engine/embedded/world.h"
 #include "model/error.h"
 #include "rpc/messages.pb.h"
 
@@ -42,7 +43,7 @@ class JobListing final : public std::enable_shared_from_this<JobListing> {
     if (!request.with_start_forecast()) return;
     for (const auto& expected : core_.scheduling->forecast()) {
       if (expected.after_unlimited) continue;  // nobody knows
-      expected_starts_.try_emplace(Scheduling::job_of_entry(expected.entry), expected.start);
+      expected_starts_.try_emplace(World::job_of_entry(expected.entry), expected.start);
     }
   }
 

@@ -12,14 +12,7 @@
 
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/lifecycle.h"
-#include "engine/embedded/measuring.h"
-#include "engine/embedded/queries.h"
 #include "engine/embedded/reservations.h"
-#include "engine/embedded/scheduling.h"
-#include "engine/embedded/shortages.h"
-#include "engine/embedded/step_totals.h"
-#include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/task_prologs.h"
 #include "environment/job_environment.h"
@@ -38,34 +31,27 @@ namespace minke::engine {
 
 using namespace model;
 
-node::LauncherClient::Callbacks Launching::callbacks(std::function<void()> on_recovered) {
-  on_recovered_ = std::move(on_recovered);
-  return {
-      .on_inventory = [this](node::Inventory inventory) { on_inventory(inventory); },
-      .on_started =
-          [this](node::Launch launch) {
-            if (launch.id().kind() == STEP_NORMAL) {
-              core_.steps->launch_started(launch);
-            } else {
-              note_batch_pid(launch);
-            }
-          },
-      .on_task_ended = [this](node::Launch launch) { core_.steps->task_ended(launch); },
-      .on_ended =
-          [this](node::Launch launch) {
-            if (launch.id().kind() == STEP_NORMAL) {
-              core_.steps->launch_ended(launch);
-            } else {
-              on_ended(launch);
-            }
-          },
-      .on_job_ended = [this](node::JobEnded ended) { on_job_ended(ended); },
-      .on_lost_connection =
-          [this](const Status&) {  // the client has said why
-            core_.scheduling->pause(true);
-            core_.launcher->start();
-          },
+node::LauncherClient::Callbacks Launching::callbacks() {
+  const auto is_step = [](const node::Launch& launch) { return launch.id().kind() == STEP_NORMAL; };
+  node::LauncherClient::Callbacks callbacks;
+  callbacks.on_started = [this, is_step](const node::Launch& launch) {
+    if (!is_step(launch)) return note_pid(launch);
+    core_.run_events.tell(&RunListener::step_launched, launch);
   };
+  callbacks.on_task_ended = [this](const node::Launch& launch) {
+    core_.run_events.tell(&RunListener::step_task_ended, launch);
+  };
+  callbacks.on_ended = [this, is_step](const node::Launch& launch) {
+    if (!is_step(launch)) return take_end(launch);
+    core_.run_events.tell(&RunListener::step_ended, launch);
+  };
+  callbacks.on_job_ended = [this](const node::JobEnded& ended) { on_job_ended(ended); };
+  return callbacks;
+}
+
+void Launching::set_machine(const node::Inventory& inventory) {
+  machine_ = inventory;
+  machine_.clear_launches();
 }
 
 std::string Launching::tmp_dir_of(const Job& job) const {
@@ -289,7 +275,7 @@ void Launching::announce(Job& job, const std::string& why) {
                text::format_time(core_.now()) + (why.empty() ? "" : " " + why) + " ***");
 }
 
-void Launching::note_batch_pid(const node::Launch& launch) {
+void Launching::note_pid(const node::Launch& launch) {
   Job* job = core_.state.find(launch.id().job_id());
   if (job == nullptr || job->restarts != launch.id().run() || !job->details) return;
   job->details->batch_pid = launch.pids_size() > 0 ? static_cast<int32_t>(launch.pids(0)) : 0;
@@ -324,7 +310,7 @@ void Launching::send_again() {
     Job* job = core_.state.find(id);
     if (job == nullptr || job->restarts != run || (job->state != JOB_RUNNING && !job->completing)) continue;
     if (job->completing) {
-      core_.lifecycle->ended(*job, SIGKILL, core_.now());
+      core_.run_events.tell(&RunListener::nothing_left, *job, SIGKILL);
     } else {
       send(*job);
     }
@@ -332,16 +318,13 @@ void Launching::send_again() {
 }
 
 void Launching::launch_failed(Job& job, const Error& error, int64_t time) {
-  if (os::is_shortage(error.code) && !job.completing) {
-    const uint32_t uid = job.uid;
-    core_.shortages->launch_failed(uid, error.message);
-    return core_.lifecycle->wait_again(job);
-  }
+  if (os::is_shortage(error.code) && !job.completing)
+    return core_.run_events.tell(&RunListener::launch_lacked, job, error.message);
   os::log_warning("job " + std::to_string(job.id) + ": " + error.message);
-  core_.lifecycle->failed(job, JOB_FAILED, FAIL_LAUNCH, error.message, time);
+  core_.run_events.tell(&RunListener::launch_failed, job, error.message, time);
 }
 
-void Launching::on_ended(const node::Launch& launch) {
+void Launching::take_end(const node::Launch& launch) {
   collect(launch.id());
   Job* job = core_.state.find(launch.id().job_id());
   // Known to have ended already: the launcher had not been told that it is durable.
@@ -355,8 +338,7 @@ void Launching::on_ended(const node::Launch& launch) {
                     (job->completing        ? "was being stopped"
                      : job->requeue_allowed ? "goes back to the queue"
                                             : "ends as NODE_FAIL"));
-    core_.lifecycle->failed(*job, JOB_NODE_FAIL, FAIL_DOWN_NODE, "the launcher died", end_time);
-    return;
+    return core_.run_events.tell(&RunListener::run_lost, *job, "the launcher died", end_time);
   }
   if (!launch.launch_error().empty()) {
     if (may_be_too_early(*job, launch.launch_error())) return send_later(*job);
@@ -365,39 +347,13 @@ void Launching::on_ended(const node::Launch& launch) {
   }
   const node::TaskEnd end = launch.ended_tasks_size() > 0 ? launch.ended_tasks(0) : node::TaskEnd();
   const int32_t status = end.oom_kills() != 0 ? text::kOutOfMemory : end.status();
-  Details& details = job->need_details();
-  if (details.next_step_id > 0 || job->completing) {
-    // Without other steps a batch step that ended by itself is the job, and its record can be told from the
-    // job's.
-    StepRecord record;
-    record.set_job_id(job->id);
-    record.set_kind(STEP_BATCH);
-    record.set_restarts(job->restarts);
-    record.set_name("batch");
-    record.set_state(status == 0 ? JOB_COMPLETE : status == text::kOutOfMemory ? JOB_OOM : JOB_FAILED);
-    if (job->completing) record.set_state(JOB_CANCELLED);
-    record.set_exit_code(status);
-    record.set_start_time(job->start_time);
-    record.set_end_time(end_time);
-    const NodeAllocation& node = details.nodes.Get(details.script_node);
-    record.set_node_list(node.node());
-    record.set_num_nodes(1);
-    record.set_num_tasks(1);
-    add_holdings(record, node);
-    *record.mutable_usage() = end.usage();
-    core_.measuring->add_usage(*job, record, gpu_devices_of(core_, *job));
-    record.set_array_job_id(job->array_job_id);
-    if (job->array_task != kNoTask) record.set_array_task_id(job->array_task);
-    core_.committer.step_changed(record);
-  }
-  add_step_usage(details.usage, end.usage());
-  core_.lifecycle->ended(*job, status, end_time);
+  core_.run_events.tell(&RunListener::script_ended, *job, end, status, end_time);
 }
 
 void Launching::on_job_ended(const node::JobEnded& ended) {
   Job* job = core_.state.find(ended.job_id());
   if (job == nullptr || job->restarts != ended.run() || !job->completing) return;
-  core_.lifecycle->ended(*job, job->exit_code, core_.now());
+  core_.run_events.tell(&RunListener::nothing_left, *job, job->exit_code);
 }
 
 }  // namespace minke::engine

@@ -37,13 +37,12 @@ class Launching {
  public:
   explicit Launching(Core& core) : core_(core) {}
 
-  node::LauncherClient::Callbacks callbacks(std::function<void()> on_recovered);
-  // Before the launcher is asked: which boot of the machine, and which journal of the launcher, the stored
-  // jobs are of. Jobs that ran when the machine went down, or when the journal was lost, and that the
-  // launcher does not know are gone, not still to be launched.
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings, std::string boot_id);
+  // Of what the launcher reports of launches; its inventory, and that it is gone, are
+  // engine/embedded/recovery.h's.
+  node::LauncherClient::Callbacks callbacks();
   // What the launcher said of itself and of what the kernel lets it do.
   const node::Inventory& machine() const { return machine_; }
+  void set_machine(const node::Inventory& inventory);
 
   void launch(Job& job);                  // a batch job that has just started
   void begin_allocation(const Job& job);  // an interactive job has started
@@ -54,6 +53,12 @@ class Launching {
   void say(const Job& job, const std::string& message);
   // The line that Slurm writes to a job's standard error when it stops it.
   void announce(Job& job, const std::string& why);
+
+  // What the launcher says of a script: its first process, and that it has ended, or never began.
+  void note_pid(const node::Launch& launch);
+  void take_end(const node::Launch& launch);
+  // It may forget the launch, once what is known of it here is durable.
+  void collect(const node::LaunchId& id);
 
   // Removes the spooled scripts that no job in memory needs; they are written again from the store where one
   // does.
@@ -73,20 +78,9 @@ class Launching {
 
  private:
   void send(Job& job);
-  void on_inventory(const node::Inventory& inventory);
-  void on_ended(const node::Launch& launch);
   // Nothing of it has run.
   void launch_failed(Job& job, const Error& error, int64_t time);
   void on_job_ended(const node::JobEnded& ended);
-  bool was_tried_again(const node::Launch& launch) const;
-  bool recover_batch(const node::Launch& launch);  // true: its end is to be taken up
-  void note_batch_pid(const node::Launch& launch);
-  void settle(Job& job);  // one that should be running, and that the launcher does not know
-  // Its launch was known once, as far as can be told.
-  bool may_have_run(const Job& job) const;
-  void note_settled();
-  void resume_waiting();  // what waits and could start is in the scheduler's queue
-  void collect(const node::LaunchId& id);
   struct SpooledScript {
     std::string path;
     std::string
@@ -105,15 +99,10 @@ class Launching {
   Core& core_;
   std::vector<std::pair<uint32_t, uint32_t>> send_again_;  // job id, restarts
   std::unique_ptr<os::EventLoop::Timer> send_again_timer_;
-  std::string boot_id_, stored_boot_id_;
-  std::string journal_id_;     // of the launcher's journal, as stored; empty: not known yet
-  bool rebooted_ = false;      // since the stored jobs ran
-  bool journal_lost_ = false;  // with what it said of the stored jobs
-  node::Inventory machine_;    // without its launches
+  node::Inventory machine_;  // without its launches
   // Directories of the spool that are known to be as they should be, and whether their scripts bring data.
   std::unordered_map<std::string, bool> spooled_;
   unsigned spooled_since_clearing_ = 0;
-  std::function<void()> on_recovered_;
   // The environments used last: many jobs in a row come from one shell.
   std::vector<std::pair<std::shared_ptr<const store::ContentHash>, std::shared_ptr<const std::string>>>
       environments_;

@@ -6,12 +6,11 @@
 #include <csignal>
 #include <utility>
 
+#include "base/request_guard.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/owner_watch.h"
-#include "engine/embedded/preemption.h"
 #include "engine/embedded/prologs.h"
-#include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
 #include "model/error.h"
 #include "node/launch.pb.h"
@@ -40,7 +39,7 @@ void Lifecycle::enter_running(Job& job, int64_t start_time, JobListener::Start h
   job.exit_code = job.derived_exit_code = 0;
   if (job.array_job_id != 0) ++core_.state.find_array(job.array_job_id)->running;
   core_.committer.job_changed(job.id);
-  core_.job_events.job_started(job, how);
+  core_.job_events.tell(&JobListener::job_started, job, how);
   set_alarm(job);
 }
 
@@ -49,13 +48,13 @@ void Lifecycle::started(Job& job) {
   core_.prologs->before_job(job);
 }
 
-void Lifecycle::begin(Job& job) {
+void Lifecycle::prologs_over(Job& job) {
   if (job.has_script()) {
     core_.launching->launch(job);
   } else {
     core_.launching->begin_allocation(job);
   }
-  core_.job_events.job_launched(job);
+  core_.job_events.tell(&JobListener::job_launched, job);
 }
 
 void Lifecycle::prolog_failed(Job& job, bool launched, bool hold) {
@@ -105,6 +104,31 @@ void Lifecycle::failed(Job& job, JobState state, StateReason reason, const std::
   finish(job, state, reason, state == JOB_FAILED ? 1 << 8 : 0, end_time);
 }
 
+void Lifecycle::launch_failed(Job& job, const std::string& problem, int64_t time) {
+  failed(job, JOB_FAILED, FAIL_LAUNCH, problem, time);
+}
+
+void Lifecycle::run_lost(Job& job, const std::string& why, int64_t time) {
+  failed(job, JOB_NODE_FAIL, FAIL_DOWN_NODE, why, time);
+}
+
+void Lifecycle::nothing_left(Job& job, int32_t exit_code) {
+  ended(job, exit_code, core_.now());
+}
+
+void Lifecycle::node_down(const std::string& node) {
+  std::vector<Job*> there;
+  for (const auto& [id, job] : core_.state.jobs())
+    if (job->holds_nodes() && job->has_node(node)) there.push_back(job.get());
+  for (Job* job : there) node_failed(*job, node);
+}
+
+void Lifecycle::partition_changed(const PartitionRecord& partition, bool) {
+  for (const auto& [id, job] : core_.state.jobs())
+    if (job->state == JOB_RUNNING && job->details && job->details->partition == partition.name())
+      set_alarm(*job);
+}
+
 void Lifecycle::node_failed(Job& job, const std::string& node) {
   if (job.completing || !job.holds_nodes()) return;
   if (job.het_job_id != 0 && !job.is_het_leader()) {
@@ -124,9 +148,11 @@ void Lifecycle::time_out(Job& job) {
   stop(job, JOB_TIMEOUT, FAIL_TIMEOUT, false);
 }
 
-void Lifecycle::asked_to_give_way(Job& job) {
+void Lifecycle::ask_to_give_way(Job& job, int64_t grace_end, bool requeue) {
   MINKE_CHECK(job.state == JOB_RUNNING && !job.completing);
-  if (core_.preemption->grace_end(job) <= core_.now()) return give_way(job);
+  job.details->grace_end = grace_end;
+  job.details->requeue_when_preempted = requeue;
+  if (grace_end <= core_.now()) return give_way(job);
   core_.committer.job_changed(job.id);
   for (const Job* one : job.is_het_leader() ? core_.state.components(job) : std::vector<Job*>{&job}) {
     core_.launching->signal(*one, SIGCONT, node::SignalOrder::STEPS);
@@ -136,7 +162,8 @@ void Lifecycle::asked_to_give_way(Job& job) {
 }
 
 void Lifecycle::give_way(Job& job) {
-  job.details->requeue_when_ended = core_.preemption->requeues(job);
+  job.details->requeue_when_ended =
+      job.details->requeue_when_preempted && job.requeue_allowed && job.has_script();
   if (job.has_script()) core_.launching->announce(job, "DUE TO PREEMPTION");
   stop(job, JOB_PREEMPTED, WAIT_NO_REASON, false);
 }
@@ -178,13 +205,11 @@ void Lifecycle::finish(Job& job, JobState state, StateReason reason, int32_t exi
 
 void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t exit_code, int64_t end_time) {
   const bool was_running = job.start_time != 0 && job.holds_nodes();
+  RequestGuard::changing();
   core_.alarms.cancel(job.id);
-  core_.scheduling->remove(job);
-  job.queued = false;
   if (was_running) {
     core_.steps->job_ended(job);
-    core_.job_events.job_freed(job, std::max(end_time, job.start_time));
-    core_.scheduling->release(job);
+    core_.job_events.tell(&JobListener::job_freed, job, std::max(end_time, job.start_time));
   }
   job.state = state;
   job.reason = reason;
@@ -192,15 +217,14 @@ void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t e
   job.exit_code = exit_code;
   job.end_time = std::max(end_time, job.start_time);
   if (was_running) {
-    core_.job_events.run_ended(job);
+    core_.job_events.tell(&JobListener::run_ended, job);
   } else {
-    core_.job_events.job_left_queue(job);
+    core_.job_events.tell(&JobListener::job_left_queue, job);
     job.start_time = 0;
   }
   if (was_running && job.array_job_id != 0) {
     --core_.state.find_array(job.array_job_id)->running;
-    if (core_.state.find_array(job.array_job_id)->max_running != 0)
-      core_.scheduling->throttle_changed(job.array_job_id);
+    core_.job_events.tell(&JobListener::array_task_over, job.array_job_id);
   }
   if (job.details && job.details->requeue_when_ended) {
     if (job.is_het_leader()) requeue_components(job);
@@ -210,7 +234,7 @@ void Lifecycle::conclude(Job& job, JobState state, StateReason reason, int32_t e
   core_.diagnostics.job_ended(job.state, job.reason);
   count_in_array(job);
   core_.committer.job_changed(job.id);
-  core_.job_events.job_ended(job, was_running);
+  core_.job_events.tell(&JobListener::job_ended, job, was_running);
   if (job.is_het_leader()) end_components(job);
 }
 
@@ -242,14 +266,14 @@ void Lifecycle::end_components(const Job& leader) {
 
 void Lifecycle::back_to_queue(Job& job) {
   core_.committer.run_ended(core_.state.row_of(job));
-  core_.job_events.job_requeued(job);
+  core_.job_events.tell(&JobListener::job_requeued, job);
   ++job.restarts;
   job.state = JOB_PENDING;
   job.reason = WAIT_NO_REASON;
   job.start_time = job.end_time = 0;
   job.exit_code = job.derived_exit_code = 0;
   job.cancelled_by_uid = 0;
-  core_.job_events.job_waits_again(job);
+  core_.job_events.tell(&JobListener::job_waits_again, job);
   job.submit_time = core_.now();
   job.eligible_time = job.submit_time + (job.priority == 0 ? 0 : int64_t{core_.config.requeue_delay_seconds});
   const bool launch_failed = job.details && job.details->ending_reason == FAIL_LAUNCH;
@@ -262,7 +286,7 @@ void Lifecycle::back_to_queue(Job& job) {
   }
   core_.committer.job_changed(job.id);
   set_alarm(job);
-  core_.scheduling->update(job);
+  core_.job_events.tell(&JobListener::obstacle_changed, job);
 }
 
 void Lifecycle::cancel(Job& job, uint32_t by_uid) {

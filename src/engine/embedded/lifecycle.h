@@ -9,7 +9,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "engine/embedded/cluster_events.h"
 #include "engine/embedded/job_events.h"
+#include "engine/embedded/run_events.h"
 
 namespace minke::model {
 class JobRecord;
@@ -21,7 +23,7 @@ namespace minke::engine {
 
 struct Core;
 
-class Lifecycle {
+class Lifecycle : public RunListener, public ClusterListener {
  public:
   explicit Lifecycle(Core& core) : core_(core) {}
 
@@ -35,27 +37,29 @@ class Lifecycle {
   // Its processes were lost, and what may be left of them is to be killed before anything else: it ends as
   // NODE_FAIL, or waits again where that is allowed.
   void lost(Job& job, const std::string& detail);
-  // Nothing holds it back any more (engine/embedded/prologs.h): its script runs, or its owner is told.
-  void begin(Job& job);
-  // A prolog failed: back to the queue, there to be held where `hold` says so; what cannot be requeued ends.
-  // `launched`: some of it may run.
-  void prolog_failed(Job& job, bool launched, bool hold);
-  // Its epilogs are over, too.
-  void conclude(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
-                int64_t end_time);
-  // The batch script ended (or an allocation was given back) and nothing of the job is left.
-  void ended(Job& job, int32_t exit_code, int64_t end_time);
-  // It ended because its processes, or the means to run them, were lost.
-  void failed(Job& job, model::JobState state, model::StateReason reason, const std::string& detail,
-              int64_t end_time);
+  // Its script runs, or its owner is told.
+  void prologs_over(Job& job) override;
+  // Back to the queue, there to be held where `hold` says so; what cannot be requeued ends.
+  void prolog_failed(Job& job, bool launched, bool hold) override;
+  void epilogs_over(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
+                    int64_t end_time) override {
+    conclude(job, state, reason, exit_code, end_time);
+  }
+  void launch_lacked(Job& job, const std::string&) override { wait_again(job); }
+  void launch_failed(Job& job, const std::string& problem, int64_t time) override;
+  void script_ended(Job& job, const node::TaskEnd&, int32_t status, int64_t end_time) override {
+    ended(job, status, end_time);
+  }
+  void run_lost(Job& job, const std::string& why, int64_t time) override;
+  void nothing_left(Job& job, int32_t exit_code) override;
 
-  // A node of a running job was taken down: the job ends with NODE_FAIL, or goes back to the queue where that
-  // is allowed. With --no-kill, one of several nodes does not end it.
-  void node_failed(Job& job, const std::string& node);
+  // A node was taken down: jobs that run on it end with NODE_FAIL, or go back to the queue where that is
+  // allowed. With --no-kill, one of several nodes does not end a job.
+  void node_down(const std::string& node) override;
+  void partition_changed(const model::PartitionRecord& partition, bool recount) override;  // OverTimeLimit
+  void reservation_ended(Job& job) override { time_out(job); }
   // Another needs what it has: after its GraceTime, which SIGCONT and SIGTERM tell it of, it is PREEMPTED.
-  void asked_to_give_way(Job& job);
-  // Its time limit is over, or the reservation that it runs in.
-  void time_out(Job& job);
+  void ask_to_give_way(Job& job, int64_t grace_end, bool requeue);
 
   // Stops a job: pending ones end at once, running ones when their processes are gone.
   void cancel(Job& job, uint32_t by_uid);
@@ -82,9 +86,19 @@ class Lifecycle {
   void set_alarm(Job& job);   // the next time at which something falls due for it
 
  private:
+  // The batch script ended (or an allocation was given back) and nothing of the job is left.
+  void ended(Job& job, int32_t exit_code, int64_t end_time);
+  void time_out(Job& job);  // its limit is over, or the reservation that it runs in
   // What a start changes, whoever has made it; details.nodes and details.partition are set.
   void enter_running(Job& job, int64_t start_time, JobListener::Start how);
   void terminate(const Job& job);  // SIGTERM to all of its processes
+  // Its processes, or the means to run them, were lost.
+  void failed(Job& job, model::JobState state, model::StateReason reason, const std::string& detail,
+              int64_t end_time);
+  void node_failed(Job& job, const std::string& node);
+  // Its epilogs are over, too.
+  void conclude(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
+                int64_t end_time);
   void finish(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
               int64_t end_time);
   void give_way(Job& job);

@@ -8,8 +8,6 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/nodes.h"
-#include "engine/embedded/preemption.h"
-#include "engine/embedded/scheduling.h"
 #include "node/launch.pb.h"
 
 namespace minke::engine {
@@ -62,8 +60,8 @@ void Lifecycle::set_alarm(Job& job) {
     if (const int64_t latest = last_start(job); latest != 0) consider(latest + 1);
   } else if (job.completing) {
     consider(job.details->kill_time);
-  } else if (job.state == JOB_RUNNING && core_.preemption->grace_end(job) != 0) {
-    consider(std::max(core_.now(), core_.preemption->grace_end(job)));
+  } else if (job.state == JOB_RUNNING && job.grace_end() != 0) {
+    consider(std::max(core_.now(), job.grace_end()));
     if (job.time_limit_minutes != kUnlimited) consider(job.limit_end());
   } else if (job.state == JOB_RUNNING && job.time_limit_minutes != kUnlimited) {
     const int64_t end = job.limit_end();
@@ -90,8 +88,7 @@ void Lifecycle::alarm(uint32_t job_id) {
       finish(*job, JOB_DEADLINE, FAIL_DEADLINE, 0, now);
       return;
     }
-    core_.job_events.job_due(*job);
-    core_.scheduling->update(*job);
+    core_.job_events.tell(&JobListener::job_due, *job);
     set_alarm(*job);
     return;
   }
@@ -104,10 +101,9 @@ void Lifecycle::alarm(uint32_t job_id) {
     return;
   }
   if (job->state != JOB_RUNNING) return;
-  if (const int64_t grace = core_.preemption->grace_end(*job); grace != 0 && now >= grace)
-    return give_way(*job);
+  if (const int64_t grace = job->grace_end(); grace != 0 && now >= grace) return give_way(*job);
   if (job->time_limit_minutes == kUnlimited) return;
-  core_.job_events.mark_reached(*job);
+  core_.job_events.tell(&JobListener::mark_reached, *job);
   const int64_t end = job->limit_end();
   if (now >= end + tolerated_seconds(*job)) return time_out(*job);
   const Submission& submission = *job->submission;

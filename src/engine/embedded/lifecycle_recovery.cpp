@@ -6,7 +6,6 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
-#include "engine/embedded/scheduling.h"
 #include "os/log.h"
 
 namespace minke::engine {
@@ -24,8 +23,6 @@ bool has_prologs(const config::PrologConfiguration& config) {
 
 void Lifecycle::adopt_start(Job& job, const JobRecord& record) {
   MINKE_CHECK(job.state == JOB_PENDING);
-  core_.scheduling->remove(job);
-  job.queued = false;
   Details& details = job.need_details();
   details.nodes = record.nodes();
   for (int i = 0; i < details.nodes.size(); ++i)
@@ -34,10 +31,6 @@ void Lifecycle::adopt_start(Job& job, const JobRecord& record) {
   details.billing = record.billing();
   job.time_limit_minutes = record.time_limit_minutes();
   enter_running(job, record.start_time(), JobListener::Start::kAdopted);
-  if (const Status adopted = core_.scheduling->adopt(job); !adopted) {
-    os::log_warning("job " + std::to_string(job.id) +
-                    " runs outside the configured nodes: " + adopted.error().message);
-  }
 }
 
 void Lifecycle::wait_again(Job& job) {
@@ -48,13 +41,12 @@ void Lifecycle::wait_again(Job& job) {
     return finish(job, JOB_REQUEUED, FAIL_LAUNCH, 0, core_.now());
   }
   core_.alarms.cancel(job.id);
-  core_.job_events.job_freed(job, job.start_time);
-  core_.scheduling->release(job);
+  core_.job_events.tell(&JobListener::job_freed, job, job.start_time);
   job.state = JOB_PENDING;
   job.reason = WAIT_NO_REASON;
   job.start_time = 0;
   if (job.array_job_id != 0) --core_.state.find_array(job.array_job_id)->running;
-  core_.job_events.job_waits_again(job);
+  core_.job_events.tell(&JobListener::job_waits_again, job);
   std::vector<Dependency> dependencies = std::move(job.details->dependencies);
   const uint32_t next_step_id =
       job.details->next_step_id;  // the run keeps its number: steps keep theirs, too
@@ -63,8 +55,8 @@ void Lifecycle::wait_again(Job& job) {
   if (next_step_id != 0) job.need_details().next_step_id = next_step_id;
   core_.committer.job_changed(job.id);
   set_alarm(job);
-  if (job.array_job_id != 0) core_.scheduling->throttle_changed(job.array_job_id);
-  core_.scheduling->update(job);
+  if (job.array_job_id != 0) core_.job_events.tell(&JobListener::array_task_over, job.array_job_id);
+  core_.job_events.tell(&JobListener::obstacle_changed, job);
 }
 
 void Lifecycle::lost(Job& job, const std::string& detail) {

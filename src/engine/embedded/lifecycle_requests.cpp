@@ -8,7 +8,6 @@
 #include "engine/embedded/launching.h"
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/prologs.h"
-#include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "node/launch.pb.h"
 
@@ -35,7 +34,7 @@ Status Lifecycle::hold(Job& job, bool by_user) {
   }
   job.reason = by_user ? WAIT_HELD_USER : WAIT_HELD;
   core_.committer.job_changed(job.id);
-  core_.scheduling->update(job);
+  core_.job_events.tell(&JobListener::obstacle_changed, job);
   return {};
 }
 
@@ -52,7 +51,7 @@ Status Lifecycle::release(Job& job) {
     if (job.details) job.details->reason_detail.clear();
     job.reason = WAIT_NO_REASON;
     core_.committer.job_changed(job.id);
-    core_.scheduling->update(job);
+    core_.job_events.tell(&JobListener::obstacle_changed, job);
   }
   return {};
 }
@@ -92,10 +91,10 @@ Status Lifecycle::suspend(Job& job) {
   core_.committer.job_changed(job.id);
   // Another gets its processors: a daemon that comes back must know of it.
   core_.committer.when_durable([this, id = job.id] {
-    const Job* found = core_.state.find(id);
+    Job* found = core_.state.find(id);
     if (found == nullptr || found->state != JOB_SUSPENDED || found->completing) return;
     core_.launching->signal(*found, SIGSTOP, node::SignalOrder::ALL);
-    core_.scheduling->suspended(*found);
+    core_.job_events.tell(&JobListener::job_suspended, *found);
   });
   set_alarm(job);
   return {};
@@ -115,7 +114,7 @@ Status Lifecycle::resume(Job& job) {
   job.state = JOB_RUNNING;
   core_.committer.job_changed(job.id);
   core_.launching->signal(job, SIGCONT, node::SignalOrder::ALL);
-  core_.scheduling->resumed(job);
+  core_.job_events.tell(&JobListener::job_resumed, job);
   set_alarm(job);
   return {};
 }

@@ -8,7 +8,7 @@
 #include "api/step_usage.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/queries.h"
-#include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 #include "node/launcher.h"
 #include "node/process_tree.h"
 #include "rpc/messages.pb.h"
@@ -61,7 +61,7 @@ void Queries::processes(const api::QueryPidsRequest& request, Viewer viewer, con
 void Queries::licenses(const Part& part) {
   rpc::ServerMessage message;
   message.mutable_licenses()->set_now(core_.now());
-  const sched::Machine& machine = core_.scheduling->machine();
+  const sched::Machine& machine = core_.world->machine();
   for (size_t i = 0; i < machine.layout().licenses().size(); ++i) {
     const sched::LicensePool& pool = machine.layout().licenses()[i];
     api::License& license = *message.mutable_licenses()->add_licenses();

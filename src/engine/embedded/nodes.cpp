@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "accounts/account_book.h"
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
 #include "config/partition_fields.h"
-#include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/lifecycle.h"
-#include "engine/embedded/scheduling.h"
 #include "model/error.h"
 #include "text/hostlist.h"
 #include "text/number.h"
@@ -35,12 +33,6 @@ std::string names_of_active(const NodeRecord& node) {
 // Whether the scheduler has to lay out its machine anew.
 bool same_layout(const NodeRecord& a, const NodeRecord& b) {
   return a.weight() == b.weight() && names_of_active(a) == names_of_active(b);
-}
-
-bool holds(const Job& job, const std::string& node) {
-  return job.details &&
-         std::any_of(job.details->nodes.begin(), job.details->nodes.end(),
-                     [&](const NodeAllocation& allocation) { return allocation.node() == node; });
 }
 
 // What operators say of a node, as opposed to what it offers, which is found out at each start.
@@ -91,6 +83,22 @@ const PartitionRecord& Nodes::default_partition() const {
   return found == partitions_.end() ? partitions_.front() : *found;
 }
 
+const accounts::TresWeights* Nodes::billing_weights(const std::string& partition) const {
+  const model::PartitionRecord* record = find_partition(partition);
+  if (record == nullptr || record->billing_weights().empty()) return nullptr;
+  for (const model::PartitionRecord& configured : core_.config.partitions) {
+    if (configured.name() != partition || configured.billing_weights() != record->billing_weights()) continue;
+    for (const auto& [name, weights] : core_.config.billing) {
+      if (name == partition) return &weights;
+    }
+  }
+  const auto known = changed_weights_.find(record->billing_weights());
+  if (known != changed_weights_.end()) return &known->second;
+  auto parsed = accounts::parse_tres_weights(record->billing_weights());
+  if (!parsed) return nullptr;
+  return &changed_weights_.emplace(record->billing_weights(), std::move(*parsed)).first->second;
+}
+
 void Nodes::set_lost_gpus(std::map<std::string, std::string> lost) {
   if (lost == lost_gpus_) return;
   lost_gpus_ = std::move(lost);
@@ -107,7 +115,7 @@ void Nodes::set_lost_gpus(std::map<std::string, std::string> lost) {
     node.set_reason_uid(0);
     node.set_reason_time(reason.empty() ? 0 : core_.now());
   }
-  core_.scheduling->rebuild();
+  core_.cluster_events.tell(&ClusterListener::layout_changed);
 }
 
 const PartitionRecord* Nodes::configured(const std::string& partition) const {
@@ -166,7 +174,7 @@ void Nodes::reconfigure() {
     replace(next);
     keep(next);
   }
-  core_.scheduling->rebuild();
+  core_.cluster_events.tell(&ClusterListener::layout_changed);
 }
 
 void Nodes::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -206,7 +214,7 @@ void Nodes::restore(const std::vector<std::pair<std::string, std::string>>& sett
     }
   }
   if (partitions_.empty()) partitions_ = core_.config.partitions;
-  core_.scheduling->rebuild();
+  core_.cluster_events.tell(&ClusterListener::layout_changed);
 }
 
 void Nodes::replace(const PartitionRecord& changed) {
@@ -239,7 +247,7 @@ Status Nodes::update_node(const api::UpdateNodeRequest& request, uint32_t uid) {
     if (present == nullptr) return failure("there is no node " + name, kInvalidNodeName);
     const bool busy = std::any_of(
         core_.state.jobs().begin(), core_.state.jobs().end(),
-        [&](const auto& item) { return item.second->holds_nodes() && holds(*item.second, name); });
+        [&](const auto& item) { return item.second->holds_nodes() && item.second->has_node(name); });
     NodeRecord& node = changed.emplace_back(*present);
     bool reason_given = false;
     for (const api::Field& field : request.fields()) {
@@ -266,21 +274,18 @@ Status Nodes::update_node(const api::UpdateNodeRequest& request, uint32_t uid) {
       if (node.name() == next.name()) node = next;
     }
     keep(next);
-    core_.scheduling->set_node_available(next.name(), is_available(next.state()));
+    core_.cluster_events.tell(&ClusterListener::node_availability_changed, next.name(),
+                              is_available(next.state()));
   }
-  if (layout_changed) core_.scheduling->rebuild();
+  if (layout_changed) core_.cluster_events.tell(&ClusterListener::layout_changed);
   for (const NodeRecord& node : changed) {
-    if (!is_down(node.state())) continue;
-    std::vector<Job*> lost;
-    for (const auto& [id, job] : core_.state.jobs()) {
-      if (job->holds_nodes() && holds(*job, node.name())) lost.push_back(job.get());
-    }
-    for (Job* job : lost) core_.lifecycle->node_failed(*job, node.name());
+    if (is_down(node.state())) core_.cluster_events.tell(&ClusterListener::node_down, node.name());
   }
   return {};
 }
 
-Status Nodes::change_partition(const api::UpdatePartitionRequest& request) {
+Status Nodes::change_partition(const api::UpdatePartitionRequest& request,
+                               const accounts::AccountBook& book) {
   const PartitionRecord* present = find_partition(request.name());
   if ((present == nullptr) != (request.change() == api::CREATE)) {
     return failure(present == nullptr ? "there is no partition " + request.name()
@@ -292,7 +297,7 @@ Status Nodes::change_partition(const api::UpdatePartitionRequest& request) {
     if (partitions_.size() == 1) return failure("there must be one partition", kPartitionInUse);
     std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == request.name(); });
     core_.committer.setting_changed(kPartitionSetting + request.name(), "");
-    core_.scheduling->rebuild();
+    core_.cluster_events.tell(&ClusterListener::layout_changed);
     return {};
   }
   PartitionRecord next;
@@ -309,25 +314,14 @@ Status Nodes::change_partition(const api::UpdatePartitionRequest& request) {
   for (const api::Field& field : request.fields()) {
     if (const Status applied = config::apply_partition_field(next, field, nodes_); !applied) return applied;
   }
-  if (!next.qos().empty() && core_.accounts->book().qos(next.qos()) == nullptr)
-    return failure("", kInvalidQos);
+  if (!next.qos().empty() && book.qos(next.qos()) == nullptr) return failure("", kInvalidQos);
   // What runs is counted by these, too.
   const bool same_rules = present != nullptr && present->nodes() == next.nodes() &&
                           present->max_cpus_per_node() == next.max_cpus_per_node() &&
                           present->exclusive_user() == next.exclusive_user() && present->qos() == next.qos();
   replace(next);
   keep(next);
-  if (same_rules) {
-    core_.scheduling->set_partition_up(next.name(), is_scheduled(next));
-    core_.scheduling->partition_changed(next.name());
-  } else {
-    core_.accounts->partitions_changed();
-    core_.scheduling->rebuild();
-  }
-  for (const auto& [id, job] : core_.state.jobs()) {  // OverTimeLimit
-    if (job->state == JOB_RUNNING && job->details && job->details->partition == next.name())
-      core_.lifecycle->set_alarm(*job);
-  }
+  core_.cluster_events.tell(&ClusterListener::partition_changed, next, !same_rules);
   return {};
 }
 

@@ -6,10 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "accounts/tres_weights.h"
 #include "base/result.h"
 #include "config/configuration.h"
 #include "model/cluster.pb.h"
 #include "store/store.h"
+
+namespace minke::accounts {
+class AccountBook;
+}  // namespace minke::accounts
 
 namespace minke::api {
 class Field;
@@ -41,6 +46,8 @@ class Nodes {
   const model::NodeRecord* find_node(const std::string& name) const;
   const model::PartitionRecord* find_partition(const std::string& name) const;
   const model::PartitionRecord& default_partition() const;
+  // Null where CPUs are billed.
+  const accounts::TresWeights* billing_weights(const std::string& partition) const;
 
   // GPUs that the driver does not reach, by UUID, and what it says. Nothing is placed on them any more until
   // it reaches them again; their node's reason tells of them.
@@ -49,7 +56,8 @@ class Nodes {
 
   // All of it, or nothing and an error with Slurm's number.
   Status update_node(const api::UpdateNodeRequest& request, uint32_t uid);
-  Status change_partition(const api::UpdatePartitionRequest& request);
+  // `book`: where the QOS that a partition names must be.
+  Status change_partition(const api::UpdatePartitionRequest& request, const accounts::AccountBook& book);
 
   // Of the partitions that the job asks for, those that take such jobs of this user; an error where none
   // does.
@@ -71,6 +79,8 @@ class Nodes {
   std::vector<model::NodeRecord> nodes_;
   std::vector<model::PartitionRecord> partitions_;
   std::map<std::string, std::string> lost_gpus_;
+  // Of partitions whose billing weights somebody has changed, by their text.
+  mutable std::map<std::string, accounts::TresWeights> changed_weights_;
 };
 
 // One NAME=VALUE of `scontrol update node`, applied; what is not done here is refused with a reason. `busy`:

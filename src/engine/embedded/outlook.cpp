@@ -5,6 +5,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/history.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 
 namespace minke::engine {
 
@@ -14,7 +15,7 @@ std::optional<sched::ExpectedStart> Outlook::start(const Job& job) {
   if (forecasts_left_ == 0) return std::nullopt;
   if (job.queued) {
     --forecasts_left_;
-    return core_.scheduling->forecast_job(job, options_);
+    return core_.world->forecast(job, core_.now(), options_);
   }
   const auto from = eligible(job);
   if (!from || forecasts_left_-- == 0) return std::nullopt;

@@ -12,7 +12,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
-#include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 #include "sched/placer.h"
 #include "sched/preemption.h"
 
@@ -58,10 +58,6 @@ void Preemption::remember_suspended() {
   core_.committer.setting_changed(kSetting, ids);
 }
 
-bool Preemption::enabled() const {
-  return core_.config.preemption.type != config::PreemptType::kNone;
-}
-
 config::PreemptMode Preemption::mode_of(const Job& running) const {
   const config::PreemptionPolicy& policy = core_.config.preemption;
   std::string own;
@@ -81,11 +77,6 @@ uint32_t Preemption::grace_seconds(const Job& running) const {
   }
   const PartitionRecord* partition = core_.nodes->find_partition(running.details->partition);
   return partition == nullptr ? 0 : partition->grace_time_seconds();
-}
-
-int64_t Preemption::grace_end(const Job& running) const {
-  const int64_t asked = running.details ? running.details->preempt_time : 0;
-  return asked == 0 ? 0 : asked + grace_seconds(running);
 }
 
 bool Preemption::requeues(const Job& running) const {
@@ -166,7 +157,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
     const bool component = job->het_job_id != 0;
     const Job* leader = component ? core_.state.find(job->het_job_id) : job;
     if (leader == nullptr) continue;
-    const bool asked = leader->details && leader->details->preempt_time != 0;
+    const bool asked = leader->grace_end() != 0;
     if (job->completing || leader->completing || (leader->state == JOB_RUNNING && asked)) {
       later.release(placement);
       continue;
@@ -201,7 +192,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
 void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& queue,
                            const sched::RunningSet& running, const sched::LimitGate& gate) {
   served_.clear();
-  if (!enabled() || queue.size() == 0) return;
+  if (!core_.config.preemption.enabled() || queue.size() == 0) return;
   sched::Machine later = machine;  // once those are gone that are leaving
   std::vector<Running> candidates = this->candidates(running, later);
 
@@ -210,10 +201,10 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->queued) continue;
     for (size_t i = 0; i < job->choices; ++i) {
-      const sched::EntryId entry = Scheduling::entry_of(id, i);
+      const sched::EntryId entry = World::entry_of(id, i);
       const auto found = queue.find(entry);
       if (!found) continue;
-      const std::string& partition = Scheduling::partition_of(*job, i);
+      const std::string& partition = World::partition_of(*job, i);
       // Who may ask whom goes by these two alone, and few of them are different.
       const auto [known, is_new] = may_ask.try_emplace({job->qos, partition}, false);
       if (is_new) {
@@ -267,7 +258,7 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
                                                         const sched::Request& request,
                                                         const sched::Machine& machine,
                                                         const sched::RunningSet& running) const {
-  if (!enabled() || !machine.schedulable(request.partition)) return std::nullopt;
+  if (!core_.config.preemption.enabled() || !machine.schedulable(request.partition)) return std::nullopt;
   sched::Machine later = machine;
   std::vector<std::vector<sched::Placement>> freed;
   std::vector<int64_t> gone;  // when, of each
@@ -300,8 +291,8 @@ void Preemption::ask(Job& component) {
     (void)core_.lifecycle->suspend(running);
     return;
   }
-  running.details->preempt_time = core_.now();
-  core_.lifecycle->asked_to_give_way(running);
+  core_.lifecycle->ask_to_give_way(running, core_.now() + grace_seconds(running),
+                                   mode_of(running) == config::PreemptMode::kRequeue);
 }
 
 }  // namespace minke::engine

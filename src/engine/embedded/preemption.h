@@ -31,10 +31,7 @@ class Preemption {
   explicit Preemption(Core& core) : core_(core) {}
 
   void restore(const std::vector<std::pair<std::string, std::string>>& settings);
-  bool enabled() const;
   config::PreemptMode mode_of(const Job& running) const;
-  // s since the epoch at which a job that has been asked must be gone; 0: it has not been asked.
-  int64_t grace_end(const Job& running) const;
   bool requeues(const Job& running) const;  // it would go back to the queue
 
   // What is suspended and may go on, goes on: before a pass only where nothing that waits would stop it

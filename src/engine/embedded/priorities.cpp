@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
-#include "api/priorities.pb.h"
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/queries.h"
-#include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 #include "text/hostlist.h"
 
 namespace minke::engine {
@@ -63,9 +62,9 @@ sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
                                            const sched::Request& request) const {
   JobRecord record;
   *record.mutable_spec() = spec;
-  add_request(record, &request, &core_.scheduling->machine().layout().partitions()[request.partition]);
+  add_request(record, &request, &core_.world->machine().layout().partitions()[request.partition]);
   sched::PriorityFactors factors;
-  const auto& layout = core_.scheduling->machine().layout();
+  const auto& layout = core_.world->machine().layout();
   const std::string& partition = layout.partitions()[request.partition].name;
   factors.eligible_seconds = core_.now() - job.eligible_time;
   factors.nodes = record.num_nodes();
@@ -93,7 +92,7 @@ sched::PriorityFactors Priorities::factors(const Job& job, const JobSpec& spec,
     factors.nice = spec.nice();
     return factors;
   }
-  const auto counts = tres_counts(record, core_.scheduling->billing_weights(partition), nullptr);
+  const auto counts = tres_counts(record, core_.nodes->billing_weights(partition), nullptr);
   for (const auto& [name, weight] : core_.config.priority.tres.each) {
     double there = 0;
     for (const NodeRecord* node : nodes_of(partition)) there += total_of(*node, name);
@@ -129,7 +128,7 @@ void Priorities::enter(Job& job, const JobSpec& spec, const sched::Request& requ
   const sched::PriorityParts parts = sched::priority_parts(weights, all);
   job.static_priority =
       parts.association + parts.job_size + parts.qos + parts.tres - static_cast<double>(parts.nice);
-  job.priority = in_partition(job, core_.scheduling->machine().layout().partitions()[request.partition].name);
+  job.priority = in_partition(job, core_.world->machine().layout().partitions()[request.partition].name);
 }
 
 uint32_t Priorities::in_partition(const Job& job, const std::string& partition) const {
@@ -145,75 +144,12 @@ void Priorities::something_waits() {
 void Priorities::calculate() {
   timer_set_ = false;
   core_.accounts->calculate();
-  core_.scheduling->priorities_changed();
+  core_.cluster_events.tell(&ClusterListener::priorities_changed);
 }
 
 void Priorities::policy_changed() {
   timer_set_ = false;
   timer_->cancel();
-}
-
-void Priorities::query(const api::QueryPrioritiesRequest& request, Viewer viewer,
-                       api::PrioritiesReply& reply) const {
-  const JobMatcher matcher(request.filter(), viewer);
-  const config::PriorityPolicy& policy = core_.config.priority;
-  reply.set_multifactor(policy.multifactor);
-  api::PriorityWeights& weights = *reply.mutable_weights();
-  weights.set_age(policy.weights.age);
-  weights.set_association(policy.weights.association);
-  weights.set_fair_share(policy.weights.fair_share);
-  weights.set_job_size(policy.weights.job_size);
-  weights.set_partition(policy.weights.partition);
-  weights.set_qos(policy.weights.qos);
-  for (const auto& [name, weight] : policy.tres.each) {
-    TresSeconds& one = *weights.add_tres();
-    one.set_name(name);
-    one.set_seconds(weight);
-  }
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (job->state != JOB_PENDING || !job->committed || job->priority == 0 || !matcher.selected(*job))
-      continue;
-    const JobSpec spec = job->submission->spec();
-    for (const std::string& partition : job->submission->partitions) {
-      const auto wanted = core_.scheduling->request_for(spec, partition, job->time_limit_minutes);
-      if (!wanted) continue;
-      const sched::PriorityFactors made = factors(*job, spec, *wanted);
-      api::JobPriority& shown = *reply.add_jobs();
-      shown.set_job_id(id);
-      shown.set_array_job_id(job->array_job_id);
-      if (job->array_task != kNoTask) shown.set_array_task_id(job->array_task);
-      shown.set_uid(job->uid);
-      shown.set_user(core_.state.user_name(job->uid));
-      shown.set_account(spec.account());
-      shown.set_qos(spec.qos());
-      shown.set_partition(partition);
-      const bool fixed = !policy.multifactor || job->fixed_priority;
-      shown.set_priority(fixed ? job->priority : in_partition(*job, partition));
-      if (fixed) continue;
-      shown.set_age(
-          std::clamp(static_cast<double>(made.eligible_seconds) / static_cast<double>(policy.weights.max_age),
-                     0.0, 1.0));
-      shown.set_association(made.association);
-      shown.set_fair_share(made.fair_share);
-      const sched::PriorityParts size = sched::priority_parts(
-          {.job_size = 1, .favor_small = policy.weights.favor_small}, {.nodes = made.nodes,
-                                                                       .cpus = made.cpus,
-                                                                       .all_nodes = made.all_nodes,
-                                                                       .all_cpus = made.all_cpus,
-                                                                       .tres = {}});
-      shown.set_job_size(size.job_size);
-      shown.set_partition_factor(made.partition);
-      shown.set_qos_factor(made.qos);
-      shown.set_nice(made.nice);
-      for (size_t i = 0; i < made.tres.size(); ++i) {
-        TresSeconds& one = *shown.add_tres();
-        one.set_name(policy.tres.each[i].first);
-        one.set_seconds(
-            made.tres[i].weight *
-            std::min(1.0, made.tres[i].available > 0 ? made.tres[i].requested / made.tres[i].available : 0));
-      }
-    }
-  }
 }
 
 }  // namespace minke::engine

@@ -17,11 +17,6 @@
 #include "sched/priority.h"
 #include "sched/request.h"
 
-namespace minke::api {
-class PrioritiesReply;
-class QueryPrioritiesRequest;
-}  // namespace minke::api
-
 namespace minke::model {
 class JobSpec;
 class NodeRecord;
@@ -46,15 +41,15 @@ class Priorities {
   void something_waits();  // the timer is set, if time changes anything
   void policy_changed();
 
-  void query(const api::QueryPrioritiesRequest& request, Viewer viewer, api::PrioritiesReply& reply) const;
+  // What the sum is made of.
+  sched::PriorityFactors factors(const Job& job, const model::JobSpec& spec,
+                                 const sched::Request& request) const;
 
  private:
   void calculate();
   double changing_part(const Job& job) const;  // age and fair share
   std::vector<const model::NodeRecord*> nodes_of(const std::string& partition) const;
   double partition_part(const std::string& partition) const;
-  sched::PriorityFactors factors(const Job& job, const model::JobSpec& spec,
-                                 const sched::Request& request) const;
 
   Core& core_;
   std::unique_ptr<os::EventLoop::Timer> timer_;

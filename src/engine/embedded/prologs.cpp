@@ -11,10 +11,8 @@
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
-#include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/prologs.pb.h"
-#include "engine/embedded/steps.h"
 #include "environment/prolog_environment.h"
 #include "os/log.h"
 
@@ -59,7 +57,6 @@ void Prologs::go_on() {
       forget(id);
     } else if (mine.progress.ending() && mine.running == 0) {
       job->need_details().requeue_when_ended = mine.progress.requeue();
-      core_.lifecycle->set_alarm(*job);
       run_epilogs(*job);
     }
   }
@@ -135,13 +132,14 @@ void Prologs::begin(Job& job) {
     job.reason = WAIT_NO_REASON;
     core_.committer.job_changed(job.id);
   }
-  core_.lifecycle->begin(job);
+  core_.run_events.tell(&RunListener::prologs_over, job);
   if (job.het_job_id == 0 || job.is_het_leader()) return;
   if (const Job* leader = core_.state.find(job.het_job_id)) go_on_starting(leader->id, leader->restarts);
 }
 
 void Prologs::before_job(Job& job) {
-  if (!wants_start(job) && !waits_for_components(job)) return core_.lifecycle->begin(job);
+  if (!wants_start(job) && !waits_for_components(job))
+    return core_.run_events.tell(&RunListener::prologs_over, job);
   Of& mine = of(job);
   if (mine.starting) return;
   mine.starting = true;
@@ -230,7 +228,7 @@ void Prologs::prolog_failed(Job& job, bool hold) {
   Of& mine = of(job);
   const bool launched = !mine.starting;
   mine.starting = false;
-  core_.lifecycle->prolog_failed(job, launched, hold);
+  core_.run_events.tell(&RunListener::prolog_failed, job, launched, hold);
 }
 
 // ---- before a step ----------------------------------------------------------------------------------
@@ -357,8 +355,8 @@ void Prologs::epilog_ended(uint32_t job_id, uint32_t run_number, const std::stri
 void Prologs::conclude(Job& job) {
   const PrologProgress progress = of(job).progress;
   forget(job.id);
-  core_.lifecycle->conclude(job, progress.state(), progress.reason(), progress.exit_code(),
-                            progress.end_time());
+  core_.run_events.tell(&RunListener::epilogs_over, job, progress.state(), progress.reason(),
+                        progress.exit_code(), progress.end_time());
 }
 
 // ---- programs ---------------------------------------------------------------------------------------

@@ -40,7 +40,8 @@ class Prologs {
   // After the launcher's inventory has been settled: epilogs that are not over go on.
   void go_on();
 
-  // The job has its nodes. Lifecycle::begin() follows when its prologs have succeeded, maybe at once.
+  // The job has its nodes. RunListener::prologs_over() follows when its prologs have succeeded, maybe at
+  // once.
   void before_job(Job& job);
   // Whether its start waits for a prolog: nothing of it has been launched.
   bool holds_back(const Job& job) const;
@@ -50,7 +51,7 @@ class Prologs {
   // Whether it should be running, by what is durable, and its start waits for what before_job() does.
   bool wants_start(const Job& job) const;
 
-  // Nothing of the job is left. True: it ends later, by Lifecycle::conclude(), after its epilogs.
+  // Nothing of the job is left. True: it ends later, by RunListener::epilogs_over(), after its epilogs.
   bool before_end(Job& job, model::JobState state, model::StateReason reason, int32_t exit_code,
                   int64_t end_time);
   bool ends(const Job& job) const;  // its epilogs run, or wait to

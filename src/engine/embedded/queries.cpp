@@ -15,9 +15,9 @@
 #include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/rights.h"
-#include "engine/embedded/scheduling.h"
 #include "engine/embedded/step_usage.h"
 #include "engine/embedded/steps.h"
+#include "engine/embedded/world.h"
 #include "environment/job_paths.h"
 #include "model/error.h"
 #include "model/script_node.h"
@@ -156,7 +156,7 @@ void set_error(rpc::ServerMessage& message, const Error& error) {
 }
 
 const sched::LayoutPartition* Queries::partition_of(const JobRecord& record) const {
-  const sched::MachineLayout& layout = core_.scheduling->machine().layout();
+  const sched::MachineLayout& layout = core_.world->machine().layout();
   const std::string_view first = std::string_view(record.partition()).substr(0, record.partition().find(','));
   for (const sched::LayoutPartition& partition : layout.partitions())
     if (partition.name == first) return &partition;
@@ -169,10 +169,9 @@ void Queries::complete(JobRecord& record, const Job* job) {
   record.set_account(spec.account());
   record.set_qos(spec.qos());
   if (record.nodes_size() == 0) {
-    add_request(record, job == nullptr ? nullptr : core_.scheduling->queued_request(*job),
-                partition_of(record));
+    add_request(record, job == nullptr ? nullptr : core_.world->request_of(*job), partition_of(record));
     if (const auto* weights =
-            core_.scheduling->billing_weights(record.partition().substr(0, record.partition().find(',')))) {
+            core_.nodes->billing_weights(record.partition().substr(0, record.partition().find(',')))) {
       double billing = 0;
       tres_counts(record, weights, &billing);
       record.set_billing(billing);
@@ -199,8 +198,7 @@ void Queries::write_brief(const Job& job, JobRecord& record) {
   if (record.partition().empty()) record.set_partition(spec.partition.data(), spec.partition.size());
   record.set_account(spec.account.data(), spec.account.size());
   record.set_qos(spec.qos.data(), spec.qos.size());
-  if (record.nodes_size() == 0)
-    add_counts(record, spec, core_.scheduling->queued_request(job), partition_of(record));
+  if (record.nodes_size() == 0) add_counts(record, spec, core_.world->request_of(job), partition_of(record));
   add_times(record, spec.begin_time, core_.now());
 }
 

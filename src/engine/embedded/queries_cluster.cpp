@@ -13,7 +13,6 @@
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/queries.h"
 #include "engine/embedded/reservations.h"
-#include "engine/embedded/scheduling.h"
 #include "node/discovery.h"
 #include "rpc/messages.pb.h"
 #include "text/hostlist.h"
@@ -90,7 +89,7 @@ void Queries::partitions(const Part& part) {
   for (const PartitionRecord& configured : core_.nodes->partitions()) {
     PartitionRecord& record = *message.mutable_partitions()->add_partitions();
     record = configured;
-    if (record.preempt_mode().empty() && core_.preemption->enabled())
+    if (record.preempt_mode().empty() && core_.config.preemption.enabled())
       record.set_preempt_mode(config::preempt_mode_name(core_.config.preemption.mode));
     const auto names = text::expand_hostlist(record.nodes());
     for (const NodeRecord& node : core_.nodes->nodes()) {

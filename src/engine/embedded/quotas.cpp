@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "engine/embedded/core.h"
-#include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
 #include "model/job_state.pb.h"
 #include "os/detached.h"
@@ -221,7 +220,7 @@ void Quotas::look_again() {
     if (known->second != held_by_quota(*job) && (job->queued || held_by_quota(*job))) other.push_back(id);
   }
   for (const uint32_t id : other) {
-    if (Job* job = core_.state.find(id)) core_.scheduling->update(*job);
+    if (Job* job = core_.state.find(id)) core_.job_events.tell(&JobListener::obstacle_changed, *job);
   }
   if (held.empty()) {
     timer_->cancel();

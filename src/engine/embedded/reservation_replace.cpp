@@ -7,7 +7,6 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
-#include "engine/embedded/scheduling.h"
 #include "text/hostlist.h"
 #include "text/number.h"
 
@@ -74,7 +73,7 @@ void Reservations::replace_nodes() {
     keep(record);
     changed = true;
   }
-  if (changed) core_.scheduling->rebuild();
+  if (changed) core_.cluster_events.tell(&ClusterListener::layout_changed);
 }
 
 }  // namespace minke::engine

@@ -6,10 +6,9 @@
 #include "api/field.pb.h"
 #include "api/updates.pb.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
-#include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
+#include "engine/embedded/world.h"
 #include "model/error.h"
 #include "sched/request.h"
 #include "text/hostlist.h"
@@ -154,7 +153,7 @@ Result<sched::HoldId> Reservations::hold_id(const JobSpec& spec) const {
 Status Reservations::check_licenses(const ReservationRecord& record) const {
   const auto wanted = text::parse_licenses(record.licenses());
   if (!wanted) return failure(wanted.error().message, kInvalidLicenses);
-  const sched::MachineLayout& layout = core_.scheduling->machine().layout();
+  const sched::MachineLayout& layout = core_.world->machine().layout();
   for (const auto& [name, count] : *wanted) {
     const auto license = layout.find_license(name);
     if (!license) return failure("there is no license " + name, kInvalidLicenses);
@@ -407,7 +406,7 @@ Result<std::string> Reservations::change(const api::UpdateReservationRequest& re
       keep(*present);
     }
   }
-  core_.scheduling->rebuild();
+  core_.cluster_events.tell(&ClusterListener::layout_changed);
   advance();
   return name;
 }
@@ -430,7 +429,7 @@ void Reservations::advance() {
     idle_since_.erase(record.id());
     const std::vector<Job*> running = jobs_in(record.name(), true);
     if (!has_flag(record, "FLEX")) {
-      for (Job* job : running) core_.lifecycle->time_out(*job);
+      for (Job* job : running) core_.cluster_events.tell(&ClusterListener::reservation_ended, *job);
     }
     if (move_on(record, now)) {
       keep(record);
@@ -440,9 +439,10 @@ void Reservations::advance() {
   }
   for (const std::string& name : over) remove(name);
   if (over.empty()) {
-    core_.scheduling->holds_changed();
+    core_.cluster_events.tell(&ClusterListener::holds_changed);
   } else {
-    core_.scheduling->rebuild();  // jobs that name it wait for what no longer is
+    core_.cluster_events.tell(
+        &ClusterListener::layout_changed);  // jobs that name it wait for what no longer is
   }
   int64_t next = 0;
   for (const ReservationRecord& record : records_) {

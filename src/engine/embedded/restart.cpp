@@ -18,6 +18,7 @@
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/quotas.h"
+#include "engine/embedded/recovery.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/steps.h"
@@ -48,12 +49,12 @@ void Restart::restore_settings(const std::string& boot_id) {
   core_.reservations->restore(settings_);
   core_.nodes->restore(settings_);
   core_.accounts->restore(settings_);
-  if (!core_.accounts->book().resources().empty()) core_.scheduling->rebuild();
+  if (!core_.accounts->book().resources().empty()) core_.scheduling->layout_changed();
   core_.preemption->restore(settings_);
   core_.quotas->restore(settings_);
   core_.prologs->restore(settings_);
   core_.mail->restore(settings_);  // before any end is told: each message has a number of its own
-  core_.launching->restore(settings_, boot_id);
+  core_.recovery->restore(settings_, boot_id);
 }
 
 void Restart::restore_jobs(store::Loaded& loaded) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "api/accounts.pb.h"
 #include "api/explanation.pb.h"
 #include "config/budgets.h"
 #include "engine/embedded/accounts.h"
@@ -165,6 +166,16 @@ Status Rights::admits(uint32_t uid, RequestKind kind) {
     default:
       return {};
   }
+}
+
+Status Rights::admits(uint32_t uid, const api::UpdateAccountsRequest& request) {
+  for (const model::UserRecord& user : request.users()) {
+    const model::UserRecord* before = core_.accounts->book().user(user.name());
+    if (user.admin_level() != (before == nullptr ? model::ADMIN_NONE : before->admin_level()) &&
+        !is_administrator(uid))
+      return failure("only administrators may change an admin level", model::kAccessDenied);
+  }
+  return {};
 }
 
 Status Rights::admits(uint32_t uid, const model::JobSpec& spec) {

@@ -17,6 +17,10 @@
 #include "engine/embedded/kept_answers.h"
 #include "engine/embedded/request_kind.h"
 
+namespace minke::api {
+class UpdateAccountsRequest;
+}  // namespace minke::api
+
 namespace minke::model {
 enum AdminLevel : int;
 class JobSpec;
@@ -57,6 +61,8 @@ class Rights {
 
   // Whether requests of this kind are for everybody: what is further to be asked, the request says itself.
   Status admits(uint32_t uid, RequestKind kind);
+  // Of changes of accounts, an admin level is for administrators alone.
+  Status admits(uint32_t uid, const api::UpdateAccountsRequest& request);
   // What only operators may ask for in a job.
   Status admits(uint32_t uid, const model::JobSpec& spec);
 

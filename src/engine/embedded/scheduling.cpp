@@ -12,6 +12,7 @@
 #include "engine/embedded/quotas.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/shortages.h"
+#include "engine/embedded/world.h"
 #include "model/cluster.pb.h"
 #include "model/error.h"
 #include "model/job_record.pb.h"
@@ -34,7 +35,9 @@ constexpr size_t kMaxChoicesOfJob = 255;  // the lower byte of an entry's id
 
 Scheduling::Scheduling(Core& core)
     : core_(core),
-      machine_(build_machine(core.nodes->offered(), core.nodes->partitions(), core.config.licenses)) {}
+      machine_(core.world->machine_),
+      queue_(core.world->queue_),
+      running_(core.world->running_) {}
 
 Result<sched::Request> Scheduling::request_for(const model::JobSpec& spec, const std::string& partition,
                                                uint32_t time_limit_minutes) const {
@@ -161,7 +164,7 @@ void Scheduling::update(Job& job) {
   job.choices = static_cast<uint8_t>(std::min(partitions * reservations.size(), kMaxChoicesOfJob));
   Error problem;
   for (size_t i = 0; i < job.choices; ++i) {
-    const std::string& name = partition_of(job, i);
+    const std::string& name = World::partition_of(job, i);
     auto request = request_for(spec, name, job.time_limit_minutes);
     if (!request) {
       problem = request.error();
@@ -172,7 +175,7 @@ void Scheduling::update(Job& job) {
     if (!job.queued) core_.priorities->enter(job, spec, *request);
     const PartitionRecord* partition = core_.nodes->find_partition(name);
     // Where several will do, what is reserved is used first.
-    queue_.insert({.id = entry_of(job.id, i),
+    queue_.insert({.id = World::entry_of(job.id, i),
                    .priority = (uint64_t{partition->priority_tier()} << 32) | priority_in(job, name),
                    .order = uint64_t{job.id} * 2 + (request->reservation == 0 ? 1 : 0),
                    .startable = startable(job)},
@@ -204,11 +207,11 @@ void Scheduling::priorities_changed() {
     any = true;
     if (!core_.priorities->multifactor() || job->fixed_priority) continue;
     for (size_t i = 0; i < job->choices; ++i) {
-      const std::string& name = partition_of(*job, i);
+      const std::string& name = World::partition_of(*job, i);
       const uint32_t priority = core_.priorities->in_partition(*job, name);
       if (i == 0) job->priority = priority;
       const model::PartitionRecord* partition = core_.nodes->find_partition(name);
-      queue_.set_priority(entry_of(id, i), (uint64_t{partition->priority_tier()} << 32) | priority);
+      queue_.set_priority(World::entry_of(id, i), (uint64_t{partition->priority_tier()} << 32) | priority);
     }
   }
   if (!any) return;
@@ -221,22 +224,6 @@ void Scheduling::limits_changed() {
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == model::JOB_PENDING && job->queued) update(*job);
   }
-}
-
-const accounts::TresWeights* Scheduling::billing_weights(const std::string& partition) const {
-  const model::PartitionRecord* record = core_.nodes->find_partition(partition);
-  if (record == nullptr || record->billing_weights().empty()) return nullptr;
-  for (const model::PartitionRecord& configured : core_.config.partitions) {
-    if (configured.name() != partition || configured.billing_weights() != record->billing_weights()) continue;
-    for (const auto& [name, weights] : core_.config.billing) {
-      if (name == partition) return &weights;
-    }
-  }
-  const auto known = changed_weights_.find(record->billing_weights());
-  if (known != changed_weights_.end()) return &known->second;
-  auto parsed = accounts::parse_tres_weights(record->billing_weights());
-  if (!parsed) return nullptr;
-  return &changed_weights_.emplace(record->billing_weights(), std::move(*parsed)).first->second;
 }
 
 sched::WaitReasons Scheduling::wait_reasons() const {
@@ -291,7 +278,7 @@ void Scheduling::update_components(Job& job) {
   if (reason) return;
   const std::string& name = machine_.layout().partitions()[all->partition].name;
   queue_.insert(
-      {.id = entry_of(leader.id, 0),
+      {.id = World::entry_of(leader.id, 0),
        .priority = (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | leader.priority,
        .order = uint64_t{leader.id} * 2 + 1,
        .startable = 1},
@@ -314,9 +301,15 @@ void Scheduling::throttle_changed(uint32_t array_job_id) {
       if (!stays) update(job);
       continue;
     }
-    for (size_t i = 0; i < job.choices; ++i) queue_.set_startable(entry_of(job.id, i), count);
+    for (size_t i = 0; i < job.choices; ++i) queue_.set_startable(World::entry_of(job.id, i), count);
     request_pass();
   }
+}
+
+void Scheduling::array_task_over(uint32_t array_job_id) {
+  if (const ArrayGroup* group = core_.state.find_array(array_job_id);
+      group != nullptr && group->max_running != 0)
+    throttle_changed(array_job_id);
 }
 
 void Scheduling::remove(Job& job) {
@@ -325,7 +318,7 @@ void Scheduling::remove(Job& job) {
   if (job.het_job_id != 0 && !job.is_het_leader()) queued = core_.state.find(job.het_job_id);
   if (queued == nullptr || !std::exchange(queued->queued, false)) return;
   forecast_.time = 0;
-  for (size_t i = 0; i < queued->choices; ++i) queue_.remove(entry_of(queued->id, i));
+  for (size_t i = 0; i < queued->choices; ++i) queue_.remove(World::entry_of(queued->id, i));
 }
 
 void Scheduling::request_pass() {
@@ -364,7 +357,7 @@ void Scheduling::pass() {
     core_.loop.post([this] { request_pass(); });
   } else {
     core_.preemption->make_room(machine_, queue_, running_, options.gate);
-    if (core_.preemption->enabled()) forecast_.time = 0;
+    if (core_.config.preemption.enabled()) forecast_.time = 0;
     core_.preemption->let_go_on(machine_, false);
     core_.loop.post([this] {
       core_.history->after_pass();
@@ -390,7 +383,7 @@ void Scheduling::take_place(Job& job, const std::string& partition, const sched:
   number_cpus(job);
   details.script_node = job.submission->chooses_script_node ? script_node_of(job, placement) : 0;
   details.partition = partition;
-  if (const accounts::TresWeights* weights = billing_weights(partition)) {
+  if (const accounts::TresWeights* weights = core_.nodes->billing_weights(partition)) {
     model::JobRecord record = core_.state.record_of(job);
     *record.mutable_spec() = job.submission->spec();
     for (const model::NodeAllocation& node : record.nodes()) {
@@ -433,12 +426,12 @@ sched::RunKey Scheduling::start_component(Job& leader, const sched::Placement& p
 
 sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& placement,
                                 int64_t expected_end) {
-  Job* waiting = core_.state.find(job_of_entry(entry));
+  Job* waiting = core_.state.find(World::job_of_entry(entry));
   MINKE_CHECK(waiting != nullptr);
   if (waiting->het_job_id != 0) return start_component(*waiting, placement, expected_end);
   MINKE_CHECK(waiting->queued);
   const size_t choice = entry & 0xff;
-  const std::string partition = partition_of(*waiting, choice);
+  const std::string partition = World::partition_of(*waiting, choice);
   Job* job = waiting;
   if (waiting->array) {
     job = &core_.state.split_task(*waiting, waiting->array->waiting.first());
@@ -448,7 +441,7 @@ sched::RunKey Scheduling::start(sched::EntryId entry, const sched::Placement& pl
   const bool array_goes_on = job != waiting;
   for (size_t i = 0; i < waiting->choices; ++i) {
     if (i == choice) continue;
-    const sched::EntryId other = entry_of(waiting->id, i);
+    const sched::EntryId other = World::entry_of(waiting->id, i);
     if (!array_goes_on) {
       queue_.remove(other);
     } else if (const auto found = queue_.find(other)) {

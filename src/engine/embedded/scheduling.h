@@ -1,8 +1,10 @@
 // Which jobs are in the scheduler's queue, and the passes over it.
 //
 // Invariant: a job is in the queue exactly while it may start: pending, durable, not held, eligible, its
-// dependencies fulfilled, its array below the throttle. Whoever changes one of these calls update(). Passes
-// run once per burst of events. State's thread.
+// dependencies fulfilled, its array below the throttle. Whoever changes one of these
+// tells JobListener::obstacle_changed, or calls update() where it stands above. Passes run once per burst of
+// events. The machine, the queue and what runs are engine/embedded/world.h's; only this changes them. State's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "accounts/tres_weights.h"
 #include "base/result.h"
 #include "config/configuration.h"
+#include "engine/embedded/cluster_events.h"
 #include "engine/embedded/job.h"
+#include "engine/embedded/job_events.h"
 #include "model/cluster.pb.h"
 #include "model/job_spec.pb.h"
 #include "sched/cpu_numbers.h"
@@ -34,9 +37,8 @@ namespace minke::engine {
 
 struct Core;
 
-class Scheduling {
+class Scheduling : public JobListener, public ClusterListener {
  public:
-  // The configuration has been checked: a layout that cannot be built is a broken invariant here.
   explicit Scheduling(Core& core);
 
   void update(Job& job);  // enters or takes out, as the invariant says; sets the reason where it must wait
@@ -50,25 +52,27 @@ class Scheduling {
   void release(const Job& job);
   void time_limit_changed(const Job& job);
 
-  // Limits, priorities or their factors are others than they were: all that waits is looked at again.
-  void limits_changed();
-  void priorities_changed();  // those that changed with time, and no more
-  // Null where CPUs are billed.
-  const accounts::TresWeights* billing_weights(const std::string& partition) const;
-
-  void set_node_available(const std::string& node, bool available);
-  void set_partition_up(const std::string& partition, bool up);
-  // Limits, defaults or the tier of a partition: its jobs that wait are looked at again.
-  void partition_changed(const std::string& partition);
-  // What reservations hold has changed, or begins or ends now.
-  void holds_changed();
-  // The processors of a suspended job are others' until it goes on; all else that it has stays its own. When
-  // it goes on, they may be used twice for a while.
-  void suspended(const Job& job);
-  void resumed(const Job& job);
+  // Whatever of these changes, what waits and is concerned is looked at again.
+  void limits_changed() override;
+  void priorities_changed() override;
+  void node_availability_changed(const std::string& node, bool available) override;
+  void partition_changed(const model::PartitionRecord& partition, bool recount) override;
+  void holds_changed() override;
+  void store_works_again() override { request_pass(); }
   // The machine is laid out anew from nodes and partitions as they stand now: what runs keeps its place, and
   // what waits is looked at again.
-  void rebuild();
+  void layout_changed() override;
+
+  void job_started(Job& job, Start start) override;
+  void job_freed(Job& job, int64_t) override { release(job); }
+  void job_left_queue(Job& job) override { remove(job); }
+  // The processors of a suspended job are others' until it goes on; all else that it has stays its own. When
+  // it goes on, they may be used twice for a while.
+  void job_suspended(Job& job) override;
+  void job_resumed(Job& job) override;
+  void obstacle_changed(Job& job) override { update(job); }
+  void job_due(Job& job) override { update(job); }
+  void array_task_over(uint32_t array_job_id) override;
 
   // Checks a request against the machine; with several partitions, one that can take it is enough, and the
   // list is narrowed to those.
@@ -86,9 +90,6 @@ class Scheduling {
 
   // Of the first ones of the queue. Kept until the state changes, or for some seconds.
   const std::vector<sched::ExpectedStart>& forecast() const;
-  // Of a job in the queue, in whichever of its partitions.
-  std::optional<sched::ExpectedStart> forecast_job(const Job& job,
-                                                   const sched::ForecastOptions& options) const;
   int64_t expected_seconds(const Job& job) const;  // that a job which waits will run
   // Of one that will enter the queue at `from`, or is in it already; not of a heterogeneous job's component.
   std::optional<sched::ExpectedStart> forecast_later(const Job& job, int64_t from,
@@ -106,23 +107,6 @@ class Scheduling {
   bool launcher_is_missing() const;
   std::string reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const;
 
-  // Of a job in the queue: what it asks for, in its first partition; null where it is not queued.
-  const sched::Request* queued_request(const Job& job) const;
-
-  const sched::Machine& machine() const { return machine_; }
-  const sched::PendingQueue& queue() const { return queue_; }
-  const sched::RunningSet& running() const { return running_; }
-  static constexpr uint32_t kPartitionBits = 8;  // the lower part of an entry's id: which of Job::choices
-  static uint32_t job_of_entry(sched::EntryId entry) {
-    return static_cast<uint32_t>(entry >> kPartitionBits);
-  }
-  static sched::EntryId entry_of(uint32_t job_id, size_t choice) {
-    return (uint64_t{job_id} << kPartitionBits) | choice;
-  }
-  // The choices are all partitions in its first reservation, then all of them in the next.
-  static const std::string& partition_of(const Job& job, size_t choice) {
-    return job.submission->partitions[choice % job.submission->partitions.size()];
-  }
   size_t queued() const { return queue_.size(); }
 
  private:
@@ -155,25 +139,17 @@ class Scheduling {
   std::vector<sched::LicenseShare> licenses_of(const Job& job) const;
 
   Core& core_;
-  sched::Machine machine_;
-  sched::PendingQueue queue_;
-  sched::RunningSet running_;
+  sched::Machine& machine_;  // of core.world, as what follows
+  sched::PendingQueue& queue_;
+  sched::RunningSet& running_;
   sched::CpuNumbers cpu_numbers_;
   bool pass_scheduled_ = false;
   bool paused_ = true;
-  // Of partitions whose billing weights somebody has changed, by their text.
-  mutable std::map<std::string, accounts::TresWeights> changed_weights_;
-  std::optional<sched::EntryId> first_entry(const Job& job) const;  // of those in the queue
   struct Forecast {
     int64_t time = 0;  // at which it was made; 0: none, or the state has changed
     std::vector<sched::ExpectedStart> starts;
   };
   mutable Forecast forecast_;
 };
-
-// A cluster with nothing on it. Nodes and partitions have been checked.
-sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
-                             const std::vector<model::PartitionRecord>& partitions,
-                             const std::vector<std::pair<std::string, uint32_t>>& licenses);
 
 }  // namespace minke::engine

@@ -11,6 +11,7 @@
 #include "engine/embedded/priorities.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/shortages.h"
+#include "engine/embedded/world.h"
 #include "model/job_spec.pb.h"
 #include "model/job_state.pb.h"
 
@@ -31,22 +32,8 @@ const std::vector<sched::ExpectedStart>& Scheduling::forecast() const {
   return forecast_.starts;
 }
 
-std::optional<sched::EntryId> Scheduling::first_entry(const Job& job) const {
-  for (size_t i = 0; job.queued && i < job.choices; ++i) {
-    if (queue_.find(entry_of(job.id, i))) return entry_of(job.id, i);
-  }
-  return std::nullopt;
-}
-
-std::optional<sched::ExpectedStart> Scheduling::forecast_job(const Job& job,
-                                                             const sched::ForecastOptions& options) const {
-  const auto entry = first_entry(job);
-  if (!entry) return std::nullopt;
-  return sched::forecast_entry(machine_, queue_, running_, *entry, core_.now(), options);
-}
-
 int64_t Scheduling::expected_seconds(const Job& job) const {
-  if (const sched::Request* request = queued_request(job))
+  if (const sched::Request* request = core_.world->request_of(job))
     return core_.history->expected_seconds(job, *request);
   const auto request =
       first_request(job.submission->spec(), job.submission->partitions, job.time_limit_minutes);
@@ -56,14 +43,14 @@ int64_t Scheduling::expected_seconds(const Job& job) const {
 
 std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, int64_t from,
                                                                const sched::ForecastOptions& options) const {
-  if (first_entry(job)) return forecast_job(job, options);
+  if (core_.world->entry_of(job)) return core_.world->forecast(job, core_.now(), options);
   const model::JobSpec spec = job.submission->spec();
   auto request = first_request(spec, job.submission->partitions, job.time_limit_minutes);
   if (!request || job.het_job_id != 0) return std::nullopt;
   apply_limits(job, spec, *request);
   const std::string& name = machine_.layout().partitions()[request->partition].name;
   const sched::PendingEntry entry{
-      .id = entry_of(job.id, 0),
+      .id = World::entry_of(job.id, 0),
       .priority =
           (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | priority_in(job, name),
       .order = uint64_t{job.id} * 2 + 1,
@@ -73,7 +60,7 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, i
 
 std::optional<sched::ExpectedStart> Scheduling::forecast_changed(const Job& job,
                                                                  const sched::Request& request) const {
-  const auto entry = first_entry(job);
+  const auto entry = core_.world->entry_of(job);
   if (!entry) return std::nullopt;
   return sched::forecast_changed(machine_, queue_, running_, *entry, request, core_.now(),
                                  core_.history->beliefs());
@@ -154,13 +141,6 @@ std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
   return best;
 }
 
-const sched::Request* Scheduling::queued_request(const Job& job) const {
-  for (size_t i = 0; job.queued && i < job.choices; ++i) {
-    if (const sched::Request* request = queue_.request_of(entry_of(job.id, i))) return request;
-  }
-  return nullptr;
-}
-
 model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, const Job& job) const {
   if (job.het_job_id != 0 && !job.is_het_leader()) {
     const Job* leader = core_.state.find(job.het_job_id);
@@ -170,8 +150,8 @@ model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, cons
   if (launcher_is_missing()) return model::WAIT_NODE_NOT_AVAIL;
   if (core_.shortages->stops_all()) return model::WAIT_NODE_NOT_AVAIL;
   for (size_t i = 0; i < job.choices; ++i) {
-    if (!queue_.find(entry_of(job.id, i))) continue;
-    return reasons.of(entry_of(job.id, i));
+    if (!queue_.find(World::entry_of(job.id, i))) continue;
+    return reasons.of(World::entry_of(job.id, i));
   }
   return job.reason;
 }
@@ -191,7 +171,7 @@ std::string Scheduling::reason_detail_of(const sched::WaitReasons& reasons, cons
     return core_.shortages->reason(job.uid);
   if (!job.queued || machine_.holds() == nullptr) return "";
   const sched::Hold* hold = nullptr;
-  for (size_t i = 0; i < job.choices && hold == nullptr; ++i) hold = reasons.held(entry_of(job.id, i));
+  for (size_t i = 0; i < job.choices && hold == nullptr; ++i) hold = reasons.held(World::entry_of(job.id, i));
   if (hold == nullptr) return "";
   return hold->maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
                            : "ReqNodeNotAvail, May be reserved for other job";

@@ -8,29 +8,15 @@
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/scheduling.h"
+#include "engine/embedded/world.h"
 #include "model/cluster.pb.h"
 #include "model/job_record.pb.h"
 #include "model/job_state.pb.h"
+#include "os/log.h"
 #include "text/hostlist.h"
 #include "text/licenses.h"
 
 namespace minke::engine {
-
-sched::Machine build_machine(const std::vector<model::NodeRecord>& nodes,
-                             const std::vector<model::PartitionRecord>& partitions,
-                             const std::vector<std::pair<std::string, uint32_t>>& licenses) {
-  std::vector<sched::PartitionNodes> members;
-  for (const auto& partition : partitions) {
-    auto names = text::expand_hostlist(partition.nodes());
-    MINKE_CHECK(names.has_value());
-    members.push_back({partition.name(), std::move(*names)});
-  }
-  std::vector<sched::LicensePool> pools;
-  for (const auto& [name, count] : licenses) pools.push_back({name, count});
-  auto machine = sched::Machine::build(nodes, members, std::move(pools));
-  MINKE_CHECK(machine.has_value());
-  return std::move(*machine);
-}
 
 namespace {
 
@@ -90,6 +76,15 @@ Status Scheduling::adopt(const Job& job) {
   return {};
 }
 
+void Scheduling::job_started(Job& job, Start start) {
+  if (start != Start::kAdopted) return;  // start() has booked it
+  remove(job);
+  if (const Status adopted = adopt(job); !adopted) {
+    os::log_warning("job " + std::to_string(job.id) +
+                    " runs outside the configured nodes: " + adopted.error().message);
+  }
+}
+
 void Scheduling::release(const Job& job) {
   const auto placement = running_.remove(job.id);
   if (!placement) return;
@@ -105,7 +100,7 @@ void Scheduling::time_limit_changed(const Job& job) {
   request_pass();
 }
 
-void Scheduling::suspended(const Job& job) {
+void Scheduling::job_suspended(Job& job) {
   auto placement = running_.remove(job.id);
   if (!placement) return;
   machine_.release(*placement);
@@ -117,7 +112,7 @@ void Scheduling::suspended(const Job& job) {
   request_pass();
 }
 
-void Scheduling::resumed(const Job& job) {
+void Scheduling::job_resumed(Job& job) {
   if (const auto placement = running_.remove(job.id)) machine_.release(*placement);
   (void)adopt(job);
 }
@@ -128,25 +123,24 @@ void Scheduling::holds_changed() {
   request_pass();
 }
 
-void Scheduling::set_node_available(const std::string& node, bool available) {
+void Scheduling::node_availability_changed(const std::string& node, bool available) {
   const auto id = machine_.layout().find_node(node);
   MINKE_CHECK(id.has_value());
   machine_.set_available(*id, available);
   request_pass();
 }
 
-void Scheduling::set_partition_up(const std::string& partition, bool up) {
-  const auto id = machine_.layout().find_partition(partition);
+void Scheduling::partition_changed(const model::PartitionRecord& partition, bool recount) {
+  if (recount) return layout_changed();
+  const auto id = machine_.layout().find_partition(partition.name());
   MINKE_CHECK(id.has_value());
-  machine_.set_schedulable(*id, up);
+  machine_.set_schedulable(*id, is_scheduled(partition));
   request_pass();
-}
-
-void Scheduling::partition_changed(const std::string& partition) {
   std::vector<Job*> waiting;
   for (const auto& [id, job] : core_.state.jobs()) {
     const auto& names = job->submission->partitions;
-    if (job->state == model::JOB_PENDING && std::find(names.begin(), names.end(), partition) != names.end())
+    if (job->state == model::JOB_PENDING &&
+        std::find(names.begin(), names.end(), partition.name()) != names.end())
       waiting.push_back(job.get());
   }
   for (Job* job : waiting) update(*job);
@@ -163,7 +157,7 @@ void Scheduling::withhold_lost_gpus() {
   }
 }
 
-void Scheduling::rebuild() {
+void Scheduling::layout_changed() {
   std::vector<Job*> waiting;
   for (const auto& [id, job] : core_.state.jobs()) {
     if (job->state == model::JOB_PENDING && job->committed) waiting.push_back(job.get());

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "engine/embedded/core.h"
-#include "engine/embedded/scheduling.h"
 #include "model/job_state.pb.h"
 #include "os/log.h"
 
@@ -36,7 +35,8 @@ std::string Shortages::reason(uint32_t uid) const {
   return found.empty() ? "" : kReasonPrefix + found;
 }
 
-void Shortages::launch_failed(uint32_t uid, const std::string& problem) {
+void Shortages::launch_lacked(Job& job, const std::string& problem) {
+  const uint32_t uid = job.uid;
   OfUser& one = users_[uid];
   one.problem = problem;
   if (one.holds) return;
@@ -49,7 +49,7 @@ void Shortages::launch_failed(uint32_t uid, const std::string& problem) {
 }
 
 void Shortages::store_changed() {
-  if (!stops_all()) core_.scheduling->request_pass();
+  if (!stops_all()) core_.cluster_events.tell(&ClusterListener::store_works_again);
 }
 
 // Those in the queue leave it; those that waited for this come back.
@@ -58,7 +58,7 @@ void Shortages::update_jobs(uint32_t uid) {
   for (const auto& [id, job] : core_.state.jobs())
     if (job->uid == uid && job->state == model::JOB_PENDING && job->committed) ids.push_back(id);
   for (const uint32_t id : ids)
-    if (Job* job = core_.state.find(id)) core_.scheduling->update(*job);
+    if (Job* job = core_.state.find(id)) core_.job_events.tell(&JobListener::obstacle_changed, *job);
 }
 
 void Shortages::look() {

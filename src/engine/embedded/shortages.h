@@ -13,6 +13,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "engine/embedded/run_events.h"
 #include "os/event_loop.h"
 
 namespace minke::engine {
@@ -20,12 +21,12 @@ namespace minke::engine {
 struct Core;
 struct Job;
 
-class Shortages {
+class Shortages : public RunListener {
  public:
   explicit Shortages(Core& core);
 
-  // A launch of this user's has failed; `problem`: the error, one line.
-  void launch_failed(uint32_t uid, const std::string& problem);
+  // `problem`: one line.
+  void launch_lacked(Job& job, const std::string& problem) override;
   // The committer cannot store, or can again.
   void store_changed();
 

@@ -314,7 +314,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
                                         " bytes for all tasks together, at most " +
                                         std::to_string(kMostOrderBytes) + " are allowed");
     never.set_end_time(core_.now());
-    launch_ended(never);
+    step_ended(never);
   });
 }
 
@@ -359,7 +359,7 @@ api::StepEvent Steps::started_event(const Step& step) {
   return event;
 }
 
-void Steps::launch_started(const node::Launch& launch) {
+void Steps::step_launched(const node::Launch& launch) {
   Step* step = find(launch.id());
   if (step == nullptr) return;
   step->started = true;
@@ -367,7 +367,7 @@ void Steps::launch_started(const node::Launch& launch) {
   report(*step, started_event(*step));
 }
 
-void Steps::task_ended(const node::Launch& launch) {
+void Steps::step_task_ended(const node::Launch& launch) {
   Step* step = find(launch.id());
   if (step == nullptr) return;
   for (const node::TaskEnd& end : launch.ended_tasks()) {
@@ -398,11 +398,11 @@ void Steps::collect(const node::LaunchId& id) {
   });
 }
 
-void Steps::launch_ended(const node::Launch& launch) {
+void Steps::step_ended(const node::Launch& launch) {
   Step* step = find(launch.id());
   if (step == nullptr) return collect(launch.id());  // ended with its job
   StepRecord record = step->tag.record();
-  if (step->tag.node_of_task_size() == 1 && launch.ended_tasks_size() == 1) task_ended(launch);
+  if (step->tag.node_of_task_size() == 1 && launch.ended_tasks_size() == 1) step_task_ended(launch);
   int32_t highest = 0;
   bool out_of_memory = false;
   for (const node::TaskEnd& end : launch.ended_tasks()) {

@@ -20,6 +20,7 @@
 #include "engine/embedded/budgets.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/owner_watch.h"
+#include "engine/embedded/run_events.h"
 #include "engine/embedded/step_layout.h"
 #include "engine/embedded/tags.pb.h"
 #include "model/step_record.pb.h"
@@ -41,6 +42,7 @@ class Inventory;
 class Launch;
 class LaunchId;
 class LaunchOrder;
+class TaskEnd;
 }  // namespace minke::node
 
 namespace minke::engine {
@@ -48,7 +50,7 @@ namespace minke::engine {
 struct Core;
 class UsageReader;
 
-class Steps {
+class Steps : public RunListener {
  public:
   explicit Steps(Core& core) : core_(core) {}
 
@@ -70,9 +72,11 @@ class Steps {
   // gone; one that still waits is given up.
   void forget_report(uint32_t job_id, const std::string& key, const void* client);
 
-  void launch_started(const node::Launch& launch);
-  void task_ended(const node::Launch& launch);
-  void launch_ended(const node::Launch& launch);
+  void step_launched(const node::Launch& launch) override;
+  void step_task_ended(const node::Launch& launch) override;
+  void step_ended(const node::Launch& launch) override;
+  // A batch step by itself is its job, and has no record where there is no other step.
+  void script_ended(Job& job, const node::TaskEnd& end, int32_t status, int64_t end_time) override;
   // As stored: what was changed of a step since it was launched, for when it is recovered.
   void restore(const model::StepRecord& record);
   void recover(const node::Launch& launch);

@@ -3,11 +3,16 @@
 #include <utility>
 
 #include "api/steps.pb.h"
+#include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
+#include "engine/embedded/measuring.h"
+#include "engine/embedded/queries.h"
+#include "engine/embedded/step_totals.h"
 #include "engine/embedded/steps.h"
 #include "model/error.h"
 #include "node/launch.pb.h"
+#include "text/state.h"
 #include "text/timestamp.h"
 
 namespace minke::engine {
@@ -35,6 +40,35 @@ void Steps::job_ended(Job& job) {
     waiting.report(event);
   }
   jobs_.erase(steps);
+}
+
+void Steps::script_ended(Job& job, const node::TaskEnd& end, int32_t status, int64_t end_time) {
+  Details& details = job.need_details();
+  // Without other steps a batch step that ended by itself is the job, and its record can be told from the
+  // job's.
+  if (details.next_step_id > 0 || job.completing) {
+    StepRecord record;
+    record.set_job_id(job.id);
+    record.set_kind(STEP_BATCH);
+    record.set_restarts(job.restarts);
+    record.set_name("batch");
+    record.set_state(status == 0 ? JOB_COMPLETE : status == text::kOutOfMemory ? JOB_OOM : JOB_FAILED);
+    if (job.completing) record.set_state(JOB_CANCELLED);
+    record.set_exit_code(status);
+    record.set_start_time(job.start_time);
+    record.set_end_time(end_time);
+    const NodeAllocation& node = details.nodes.Get(details.script_node);
+    record.set_node_list(node.node());
+    record.set_num_nodes(1);
+    record.set_num_tasks(1);
+    add_holdings(record, node);
+    *record.mutable_usage() = end.usage();
+    core_.measuring->add_usage(job, record, engine::gpu_devices_of(core_, job));
+    record.set_array_job_id(job.array_job_id);
+    if (job.array_task != kNoTask) record.set_array_task_id(job.array_task);
+    core_.committer.step_changed(record);
+  }
+  add_step_usage(details.usage, end.usage());
 }
 
 bool Steps::abort(const Job& job, const std::string& why) {

@@ -33,7 +33,7 @@ void Steps::skip_step_ids_to(Job& job, uint32_t used) {
 
 void Steps::recover(const node::Launch& launch) {
   if (find(launch.id()) != nullptr) {  // the daemon lived on: only what became of the step is news
-    if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
+    if (launch.end_time() != 0 || launch.lost()) step_ended(launch);
     return;
   }
   Step step;
@@ -55,7 +55,7 @@ void Steps::recover(const node::Launch& launch) {
   Step& found = jobs_[job->id].running.emplace(launch.id().step_id(), std::move(step)).first->second;
   watch_owner(found);
   watch_time_limit(found);
-  if (launch.end_time() != 0 || launch.lost()) launch_ended(launch);
+  if (launch.end_time() != 0 || launch.lost()) step_ended(launch);
 }
 
 void Steps::fail_unknown(const node::Inventory& inventory) {
@@ -79,7 +79,7 @@ void Steps::fail_unknown(const node::Inventory& inventory) {
       unknown.push_back(std::move(launch));
     }
   }
-  for (const node::Launch& launch : unknown) launch_ended(launch);
+  for (const node::Launch& launch : unknown) step_ended(launch);
 }
 
 }  // namespace minke::engine

@@ -17,6 +17,7 @@
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/users.h"
+#include "engine/embedded/world.h"
 #include "model/error.h"
 #include "model/nobody.h"
 #include "submit/text_limits.h"
@@ -129,7 +130,7 @@ Result<api::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
   reply.set_job_id(core_.state.next_job_id());
   if (!expected) return failure("no node that could run it is available", kNodesBusy);
   reply.set_start_time(expected->start);
-  const auto nodes = sched::to_model(core_.scheduling->machine().layout(), expected->placement);
+  const auto nodes = sched::to_model(core_.world->machine().layout(), expected->placement);
   std::vector<std::string> names;
   uint32_t cpus = 0;
   for (const NodeAllocation& node : nodes) {

@@ -8,7 +8,7 @@
 
 #include "api/daemon.pb.h"
 #include "api/submission.pb.h"
-#include "engine/embedded/launching.h"
+#include "engine/embedded/recovery.h"
 #include "engine/embedded/scheduling.h"
 #include "os/files.h"
 #include "os/minke_home.h"
@@ -147,7 +147,7 @@ Status Engine::start() {
   core_ = std::make_unique<Core>(loop_, options_.config, *store_, [this] { return host_.machine.now(); });
   restart_ = std::make_unique<Restart>(*core_);
   if (const Status loaded = restart_->load(options_.boot_id); !loaded) return loaded;
-  launcher_ = make_simulated_launcher(loop_, host_, core_->launching->callbacks([this] {
+  launcher_ = make_simulated_launcher(loop_, host_, core_->recovery->callbacks([this] {
     (void)restart_->recovered();
     ready_ = true;
     restart_->go_on();

@@ -17,8 +17,8 @@
 
 #include "api/daemon.pb.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/launching.h"
 #include "engine/embedded/lifecycle.h"
+#include "engine/embedded/recovery.h"
 #include "engine/embedded/restart.h"
 #include "engine/embedded/server.h"
 #include "engine/embedded/simulation/memory_store.h"
@@ -134,7 +134,7 @@ class RequestEngine {
         restart_(core_) {
     const Status loaded = restart_.load("boot");
     MINKE_CHECK(loaded);
-    launcher_ = std::make_unique<PatientLauncher>(loop_, core_.launching->callbacks([this] {
+    launcher_ = std::make_unique<PatientLauncher>(loop_, core_.recovery->callbacks([this] {
       restart_.recovered();
       restart_.go_on();
     }));
