@@ -46,99 +46,126 @@ BriefSpec BriefSpec::of(const model::JobSpec& spec) {
   return brief;
 }
 
+namespace {
+
+// A serialised message, field by field. What an older daemon has stored may have fields that nobody knows, of
+// any form: they are passed over, and where that cannot be, what has been read counts.
+class WireReader {
+ public:
+  enum Form { kNumber = 0, kFixed64 = 1, kText = 2, kFixed32 = 5 };
+
+  explicit WireReader(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
+
+  // False at the end, or where it cannot be read on.
+  bool next() {
+    if (at_ == end_) return false;
+    const uint64_t tag = varint();
+    field = static_cast<int>(tag >> 3);
+    form = static_cast<int>(tag & 7);
+    switch (form) {
+      case kNumber:
+        number = varint();
+        break;
+      case kFixed64:
+        take(8);
+        break;
+      case kText:
+        text = take(varint());
+        break;
+      case kFixed32:
+        take(4);
+        break;
+      default:
+        whole_ = false;  // groups: there have never been any
+    }
+    return whole_;
+  }
+
+  int field = 0, form = 0;
+  uint64_t number = 0;    // of form kNumber
+  std::string_view text;  // of form kText
+
+ private:
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (at_ == end_) break;
+      const auto byte = static_cast<uint8_t>(*at_++);
+      value |= uint64_t{byte & 0x7fu} << shift;
+      if (byte < 0x80) return value;
+    }
+    whole_ = false;
+    return 0;
+  }
+  std::string_view take(uint64_t size) {
+    whole_ = whole_ && size <= static_cast<uint64_t>(end_ - at_);
+    const std::string_view taken(at_, whole_ ? size : 0);
+    at_ += taken.size();
+    return taken;
+  }
+
+  const char* at_;
+  const char* end_;
+  bool whole_ = true;
+};
+
+// Null: the field is none of these texts.
+std::string_view* text_of(BriefSpec& brief, int field) {
+  using Spec = model::JobSpec;
+  switch (field) {
+    case Spec::kNameFieldNumber:
+      return &brief.name;
+    case Spec::kAccountFieldNumber:
+      return &brief.account;
+    case Spec::kPartitionFieldNumber:
+      return &brief.partition;
+    case Spec::kQosFieldNumber:
+      return &brief.qos;
+    default:
+      return nullptr;
+  }
+}
+
+uint32_t* count_of(BriefSpec& brief, int field) {
+  using Spec = model::JobSpec;
+  switch (field) {
+    case Spec::kMinNodesFieldNumber:
+      return &brief.min_nodes;
+    case Spec::kMaxNodesFieldNumber:
+      return &brief.max_nodes;
+    case Spec::kNtasksFieldNumber:
+      return &brief.ntasks;
+    case Spec::kCpusPerTaskFieldNumber:
+      return &brief.cpus_per_task;
+    case Spec::kNtasksPerNodeFieldNumber:
+      return &brief.ntasks_per_node;
+    case Spec::kMinCpusFieldNumber:
+      return &brief.min_cpus;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
 // Reads protobuf's wire form itself: to make a message of it costs many times as much. The fields wanted have
 // low numbers, and fields are written in the order of their numbers.
 BriefSpec Submission::brief_spec() const {
   using Spec = model::JobSpec;
   BriefSpec brief;
   brief.overcommit = overcommit;
-  const char* at = spec_bytes.data();
-  const char* const end = at + spec_bytes.size();
-  // What an older daemon has stored may have fields that nobody knows, of any form: they are passed over, and
-  // where that cannot be, what has been read counts.
-  bool whole = true;
-  const auto varint = [&] {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (at == end) break;
-      const auto byte = static_cast<uint8_t>(*at++);
-      value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return value;
-    }
-    whole = false;
-    return uint64_t{0};
-  };
-  const auto take = [&](uint64_t size) {
-    whole = whole && size <= static_cast<uint64_t>(end - at);
-    const std::string_view text(at, whole ? size : 0);
-    at += text.size();
-    return text;
-  };
-  while (at != end) {
-    const uint64_t tag = varint();
-    const auto field = static_cast<int>(tag >> 3);
-    if (field > Spec::kMinCpusFieldNumber) break;
-    uint64_t value = 0;
-    std::string_view text;
-    switch (tag & 7) {
-      case 0:
-        value = varint();
-        break;
-      case 1:
-        take(8);
-        break;
-      case 2:
-        text = take(varint());
-        break;
-      case 5:
-        take(4);
-        break;
-      default:
-        whole = false;  // groups: there have never been any
-    }
-    if (!whole) break;
-    const bool is_text = field == Spec::kNameFieldNumber || field == Spec::kAccountFieldNumber ||
-                         field == Spec::kPartitionFieldNumber || field == Spec::kQosFieldNumber;
-    if ((tag & 7) != (is_text ? 2 : 0)) continue;  // another form than the field's own: not that field
-    switch (field) {
-      case Spec::kNameFieldNumber:
-        brief.name = text;
-        break;
-      case Spec::kAccountFieldNumber:
-        brief.account = text;
-        break;
-      case Spec::kPartitionFieldNumber:
-        brief.partition = text;
-        break;
-      case Spec::kQosFieldNumber:
-        brief.qos = text;
-        break;
-      case Spec::kBeginTimeFieldNumber:
-        brief.begin_time = static_cast<int64_t>(value);
-        break;
-      case Spec::kMinNodesFieldNumber:
-        brief.min_nodes = static_cast<uint32_t>(value);
-        break;
-      case Spec::kMaxNodesFieldNumber:
-        brief.max_nodes = static_cast<uint32_t>(value);
-        break;
-      case Spec::kNtasksFieldNumber:
-        brief.ntasks = static_cast<uint32_t>(value);
-        break;
-      case Spec::kCpusPerTaskFieldNumber:
-        brief.cpus_per_task = static_cast<uint32_t>(value);
-        break;
-      case Spec::kNtasksPerNodeFieldNumber:
-        brief.ntasks_per_node = static_cast<uint32_t>(value);
-        break;
-      case Spec::kMinCpusFieldNumber:
-        brief.min_cpus = static_cast<uint32_t>(value);
-        break;
-      case Spec::kExclusiveFieldNumber:
-        brief.exclusive = value != 0;
-        break;
-      default:
-        break;
+  for (WireReader wire(spec_bytes); wire.next() && wire.field <= Spec::kMinCpusFieldNumber;) {
+    // A field of another form than its own is not that field.
+    if (std::string_view* text = text_of(brief, wire.field)) {
+      if (wire.form == WireReader::kText) *text = wire.text;
+    } else if (wire.form != WireReader::kNumber) {
+      continue;
+    } else if (uint32_t* count = count_of(brief, wire.field)) {
+      *count = static_cast<uint32_t>(wire.number);
+    } else if (wire.field == Spec::kBeginTimeFieldNumber) {
+      brief.begin_time = static_cast<int64_t>(wire.number);
+    } else if (wire.field == Spec::kExclusiveFieldNumber) {
+      brief.exclusive = wire.number != 0;
     }
   }
   return brief;
