@@ -96,55 +96,75 @@ Accounts::Accounts(Core& core) : core_(core), usage_(core.config.priority.half_l
 
 // ---- whose job it is ----------------------------------------------------------------------------------
 
-Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const std::string& user) const {
-  const config::AccountingPolicy& policy = core_.config.accounting;
-  const std::string partition = first_of(spec.partition());
-  std::string wanted;
-  for (const char c : spec.account()) wanted += text::to_lower(c);
-  const std::string suffix = policy.split_accounts ? (asks_for_gpus(spec) ? "_gpu" : "_cpu") : "";
-  const auto find = [&](const std::string& account) -> const AssociationRecord* {
+// The accounts of one user as a job of his may name them; where the accounts are split, those for jobs with
+// GPUs, or without.
+struct Accounts::Choice {
+  const accounts::AccountBook& book;
+  const std::string& user;
+  std::string partition;  // the job's first
+  std::string suffix;     // of the split accounts that are for this job; empty: they are not split
+
+  const AssociationRecord* find(const std::string& account) const {
     if (!suffix.empty()) {
-      if (const auto* split = book_.find_for_job(without_suffix(account) + suffix, user, partition))
+      if (const auto* split = book.find_for_job(without_suffix(account) + suffix, user, partition))
         return split;
     }
-    return book_.find_for_job(account, user, partition);
-  };
-  std::vector<std::string> own;
-  for (const std::string& name : book_.accounts_of(user)) {
-    if (suffix.empty()) {
-      own.push_back(name);
-    } else if (name.ends_with(suffix) || without_suffix(name) == name) {
-      own.push_back(without_suffix(name));
-    }
+    return book.find_for_job(account, user, partition);
   }
-  const UserRecord* record = book_.user(user);
-  if (wanted.empty()) {
-    const bool root_only = own.size() > 1 && own.back() == accounts::kRootAccount;
-    if (policy.ask_account && own.size() > (root_only ? 2u : 1u)) {
-      const std::string line(40, '-');
-      return failure("Unspecified error\n" + line + "\nYou are associated with multiple " + suffix +
-                     (suffix.empty() ? "" : " ") +
-                     "allocations...\nPlease specify one of the following accounts to submit this job:" +
-                     list_of_accounts(own) +
-                     "\nUse the parameter --account=desired_account when submitting your job\n" + line);
-    }
-    if (own.size() == 1) {
-      if (const auto* only = find(own.front())) return only;
-    }
-    const auto* by_default = record == nullptr ? nullptr : find(record->default_account());
-    if (by_default == nullptr && policy.associations) return failure("", kInvalidAccount);
-    return by_default;
+  const AssociationRecord* by_default() const {
+    const UserRecord* record = book.user(user);
+    return record == nullptr ? nullptr : find(record->default_account());
   }
-  if (const auto* found = find(wanted)) return found;
+  std::vector<std::string> own() const {
+    std::vector<std::string> names;
+    for (const std::string& name : book.accounts_of(user)) {
+      if (suffix.empty()) {
+        names.push_back(name);
+      } else if (name.ends_with(suffix) || without_suffix(name) == name) {
+        names.push_back(without_suffix(name));
+      }
+    }
+    return names;
+  }
+};
+
+// Of a job that names no account.
+Result<const AssociationRecord*> Accounts::association_without_name(const Choice& choice) const {
+  const config::AccountingPolicy& policy = core_.config.accounting;
+  const std::vector<std::string> own = choice.own();
+  const bool root_only = own.size() > 1 && own.back() == accounts::kRootAccount;
+  if (policy.ask_account && own.size() > (root_only ? 2u : 1u)) {
+    const std::string line(40, '-');
+    return failure("Unspecified error\n" + line + "\nYou are associated with multiple " + choice.suffix +
+                   (choice.suffix.empty() ? "" : " ") +
+                   "allocations...\nPlease specify one of the following accounts to submit this job:" +
+                   list_of_accounts(own) +
+                   "\nUse the parameter --account=desired_account when submitting your job\n" + line);
+  }
+  if (own.size() == 1) {
+    if (const auto* only = choice.find(own.front())) return only;
+  }
+  const auto* by_default = choice.by_default();
+  if (by_default == nullptr && policy.associations) return failure("", kInvalidAccount);
+  return by_default;
+}
+
+Result<const AssociationRecord*> Accounts::association_for(JobSpec& spec, const std::string& user) const {
+  const config::AccountingPolicy& policy = core_.config.accounting;
+  const Choice choice{book_, user, first_of(spec.partition()),
+                      policy.split_accounts ? (asks_for_gpus(spec) ? "_gpu" : "_cpu") : ""};
+  if (spec.account().empty()) return association_without_name(choice);
+  std::string wanted;
+  for (const char c : spec.account()) wanted += text::to_lower(c);
+  if (const auto* found = choice.find(wanted)) return found;
   if (policy.associations && (policy.ask_account || policy.split_accounts)) {
     return failure(
         "Unspecified error\nYou cannot use this account to submit this job.\n"
         "Please use one of the following accounts:" +
-        list_of_accounts(own));
+        list_of_accounts(choice.own()));
   }
   if (policy.associations) return failure("", kInvalidAccount);
-  // As Slurm where associations are not enforced.
-  return record == nullptr ? nullptr : find(record->default_account());
+  return choice.by_default();  // as Slurm where associations are not enforced
 }
 
 Result<Accounts::Charge> Accounts::choose(JobSpec& spec, uint32_t uid) {

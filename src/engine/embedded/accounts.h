@@ -110,6 +110,8 @@ class Accounts : public JobListener, public ClusterListener {
   Status check_update(const api::UpdateAccountsRequest& request,
                       const accounts::AccountsChange& change) const;
   void store_change(const api::UpdateAccountsRequest& request, const accounts::AccountBook& before);
+  struct Choice;
+  Result<const model::AssociationRecord*> association_without_name(const Choice& choice) const;
   // Null where none fits and none is needed.
   Result<const model::AssociationRecord*> association_for(model::JobSpec& spec,
                                                           const std::string& user) const;
