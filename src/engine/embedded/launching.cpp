@@ -142,22 +142,69 @@ void Launching::launch(Job& job) {
   });
 }
 
+namespace {
+
+// Where the script reads and writes.
+void write_streams(const JobRecord& record, node::TaskOrder& task) {
+  const environment::JobPaths paths = environment::paths_of(record);
+  const auto mode = record.spec().open_mode();
+  const bool append = mode == OPEN_APPEND || (mode == OPEN_DEFAULT && record.restarts() > 0);
+  task.mutable_stdin()->set_path(paths.in);
+  task.mutable_stdout()->set_path(paths.out);
+  task.mutable_stdout()->set_append(append);
+  if (paths.error.empty() || paths.error == paths.out) {
+    task.mutable_stderr()->set_same_as_stdout(true);
+  } else {
+    task.mutable_stderr()->set_path(paths.error);
+    task.mutable_stderr()->set_append(append);
+  }
+}
+
+}  // namespace
+
 void Launching::send(Job& job) {
   job.details->launched = true;
   // Until the launcher is back: its inventory will show that it does not know this job, and it is sent then.
   if (!core_.launcher->connected()) return;
-  node::LaunchOrder order;
   const auto script = spooled_script(job);
   const auto environment = environment_of(job);
-  if (!script || !environment) {
-    const Error problem = !script ? script.error() : environment.error();
-    core_.loop.post([this, id = job.id, run = job.restarts, problem] {
-      Job* found = core_.state.find(id);
-      if (found != nullptr && found->restarts == run && found->holds_nodes() && found->details->launched)
-        launch_failed(*found, problem, core_.now());
-    });
-    return;
-  }
+  if (script && environment) return core_.launcher->launch(order_of(job, *script, **environment), {});
+  const Error problem = !script ? script.error() : environment.error();
+  core_.loop.post([this, id = job.id, run = job.restarts, problem] {
+    Job* found = core_.state.find(id);
+    if (found != nullptr && found->restarts == run && found->holds_nodes() && found->details->launched)
+      launch_failed(*found, problem, core_.now());
+  });
+}
+
+// Where the user's staged data are kept between jobs; in a directory that only root may add to. Nothing
+// bounds it: where jobs' directories are of a limited size, it would be the way out.
+void Launching::make_stage_cache(const Job& job) const {
+  if (!core_.config.shared || core_.config.tmp_bytes != 0) return;
+  const std::string cache = core_.config.tmp_root + "/stage-cache-" + std::to_string(job.uid);
+  if (::mkdir(cache.c_str(), 0700) == 0 && ::lchown(cache.c_str(), job.uid, job.gid) != 0)
+    (void)::rmdir(cache.c_str());
+}
+
+// `block`: the user's environment.
+std::vector<std::string> Launching::script_variables(const Job& job, const JobRecord& record,
+                                                     std::string_view block) const {
+  environment::JobSurroundings around = surroundings(job, record.spec());
+  if (environment::has_variable(block, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
+  std::vector<std::string> variables = environment::allocation_environment(record, around);
+  environment::leave_submit_dir(block, variables);
+  for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
+  const NodeAllocation& first = model::script_node(record);
+  const environment::GpuVariables gpus =
+      gpu_variables(core_, job, first.node(), environment::gpu_numbers(first));
+  for (std::string& variable : environment::batch_environment(record, gpus))
+    variables.push_back(std::move(variable));
+  add_common(job, block, variables);
+  return variables;
+}
+
+node::LaunchOrder Launching::order_of(const Job& job, const SpooledScript& script, const std::string& block) {
+  node::LaunchOrder order;
   JobRecord record = core_.state.record_of(job);
   JobTag tag;
   *tag.mutable_record() = record;
@@ -169,56 +216,29 @@ void Launching::send(Job& job) {
   order.mutable_id()->set_job_id(job.id);
   order.mutable_id()->set_run(job.restarts);
   order.mutable_id()->set_kind(STEP_BATCH);
-  const bool staged = !script->data_lines.empty();
-  if (staged && core_.config.shared && core_.config.tmp_bytes == 0) {
-    // Where the user's staged data are kept between jobs; in a directory that only root may add to. Nothing
-    // bounds it: where jobs' directories are of a limited size, it would be the way out.
-    const std::string cache = core_.config.tmp_root + "/stage-cache-" + std::to_string(job.uid);
-    if (::mkdir(cache.c_str(), 0700) == 0 && ::lchown(cache.c_str(), job.uid, job.gid) != 0)
-      (void)::rmdir(cache.c_str());
-  }
+  const bool staged = !script.data_lines.empty();
+  if (staged) make_stage_cache(job);
   for (const std::string& word : task_prolog_words(core_.config.prologs, true)) order.add_argv(word);
   if (staged)
-    for (const std::string& word : os::helper_command(os::Helper::kStagedScript, {script->data_lines}))
+    for (const std::string& word : os::helper_command(os::Helper::kStagedScript, {script.data_lines}))
       order.add_argv(word);
-  order.add_argv(script->path);
+  order.add_argv(script.path);
   for (int i = 1; i < spec.arguments_size(); ++i) order.add_argv(spec.arguments(i));
-  environment::JobSurroundings around = surroundings(job, spec);
-  if (environment::has_variable(**environment, "SLURM_MPI_TYPE=")) around.mpi_default.clear();
-  std::vector<std::string> variables = environment::allocation_environment(record, around);
-  environment::leave_submit_dir(**environment, variables);
-  for (std::string& variable : het_environment(job)) variables.push_back(std::move(variable));
-  const NodeAllocation& first = model::script_node(record);
-  const environment::GpuVariables gpus =
-      gpu_variables(core_, job, first.node(), environment::gpu_numbers(first));
-  for (std::string& variable : environment::batch_environment(record, gpus))
-    variables.push_back(std::move(variable));
-  add_common(job, **environment, variables);
+  std::vector<std::string> variables = script_variables(job, record, block);
   if (staged) variables.push_back("MINKE_KILL_WAIT=" + std::to_string(core_.config.kill_wait_seconds));
-  order.set_environment(environment::merge_environment(**environment, variables, core_.config.home + "/bin"));
+  order.set_environment(environment::merge_environment(block, variables, core_.config.home + "/bin"));
   order.set_work_dir(spec.work_dir());
   order.set_umask(spec.umask());
   *order.mutable_resource_limits() = spec.resource_limits();
   confine(core_, job, order);
+  const NodeAllocation& first = model::script_node(record);
   node::PlaceOrder& place = *order.add_places();
   place.set_memory_bytes(memory_limit_of(first));
   place.set_host_name(host_name_of(core_, first.node()));
   order.set_ends_job(true);
   order.set_script_error_prefix(kErrorPrefix);
-  node::TaskOrder& task = *order.add_tasks();
-  const environment::JobPaths paths = environment::paths_of(record);
-  const bool append =
-      spec.open_mode() == OPEN_APPEND || (spec.open_mode() == OPEN_DEFAULT && job.restarts > 0);
-  task.mutable_stdin()->set_path(paths.in);
-  task.mutable_stdout()->set_path(paths.out);
-  task.mutable_stdout()->set_append(append);
-  if (paths.error.empty() || paths.error == paths.out) {
-    task.mutable_stderr()->set_same_as_stdout(true);
-  } else {
-    task.mutable_stderr()->set_path(paths.error);
-    task.mutable_stderr()->set_append(append);
-  }
-  core_.launcher->launch(std::move(order), {});
+  write_streams(record, *order.add_tasks());
+  return order;
 }
 
 void Launching::begin_allocation(const Job& job) {

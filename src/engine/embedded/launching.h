@@ -77,15 +77,19 @@ class Launching {
   void add_common(const Job& job, std::string_view block, std::vector<std::string>& variables) const;
 
  private:
-  void send(Job& job);
-  // Nothing of it has run.
-  void launch_failed(Job& job, const Error& error, int64_t time);
-  void on_job_ended(const node::JobEnded& ended);
   struct SpooledScript {
     std::string path;
     std::string
         data_lines;  // the file that `minke staged-script` reads its #MINKE lines from; empty: it has none
   };
+  void send(Job& job);
+  node::LaunchOrder order_of(const Job& job, const SpooledScript& script, const std::string& block);
+  void make_stage_cache(const Job& job) const;
+  std::vector<std::string> script_variables(const Job& job, const model::JobRecord& record,
+                                            std::string_view block) const;
+  // Nothing of it has run.
+  void launch_failed(Job& job, const Error& error, int64_t time);
+  void on_job_ended(const node::JobEnded& ended);
   Result<SpooledScript> spooled_script(const Job& job);
   Result<std::shared_ptr<const std::string>> environment_of(const Job& job);
 
