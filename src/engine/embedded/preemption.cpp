@@ -42,6 +42,12 @@ bool will_lend(const sched::Placement& placement) {
                      [](const sched::NodeShare& share) { return share.cpus != 0; });
 }
 
+// What is suspended goes on alone, which components do not.
+bool may_be_asked(const Job& job, const Job& leader, config::PreemptMode mode) {
+  return job.state == JOB_RUNNING && leader.state == JOB_RUNNING && mode != config::PreemptMode::kOff &&
+         (job.het_job_id == 0 || mode != config::PreemptMode::kSuspend);
+}
+
 }  // namespace
 
 void Preemption::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -154,8 +160,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
   for (const auto& [end, placement] : running.by_end()) {
     Job* job = core_.state.find(static_cast<uint32_t>(end.key));
     if (job == nullptr) continue;
-    const bool component = job->het_job_id != 0;
-    const Job* leader = component ? core_.state.find(job->het_job_id) : job;
+    const Job* leader = job->het_job_id != 0 ? core_.state.find(job->het_job_id) : job;
     if (leader == nullptr) continue;
     const bool asked = leader->grace_end() != 0;
     if (job->completing || leader->completing || (leader->state == JOB_RUNNING && asked)) {
@@ -164,9 +169,7 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
     }
     const config::PreemptMode mode = mode_of(*job);
     if (job->state == JOB_SUSPENDED && will_lend(placement)) later.release(processors_of(placement));
-    // What is suspended goes on alone, which components do not.
-    if (job->state != JOB_RUNNING || leader->state != JOB_RUNNING || mode == config::PreemptMode::kOff ||
-        (component && mode == config::PreemptMode::kSuspend)) {
+    if (!may_be_asked(*job, *leader, mode)) {
       spared.insert(leader->id);
       continue;
     }
@@ -189,15 +192,11 @@ std::vector<Preemption::Running> Preemption::candidates(const sched::RunningSet&
   return found;
 }
 
-void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& queue,
-                           const sched::RunningSet& running, const sched::LimitGate& gate) {
-  served_.clear();
-  if (!core_.config.preemption.enabled() || queue.size() == 0) return;
-  sched::Machine later = machine;  // once those are gone that are leaving
-  std::vector<Running> candidates = this->candidates(running, later);
-
-  std::map<std::pair<uint32_t, std::string>, bool> may_ask;                  // by QOS and partition
-  std::vector<std::tuple<uint64_t, uint64_t, Job*, sched::EntryId>> asking;  // the first has most priority
+// The jobs in the queue that may ask any of the candidates, most priority first.
+std::vector<Preemption::Asking> Preemption::asking(const sched::PendingQueue& queue,
+                                                   const std::vector<Running>& candidates) const {
+  std::map<std::pair<uint32_t, std::string>, bool> may_ask;  // by QOS and partition
+  std::vector<Asking> asking;
   for (const auto& [id, job] : core_.state.jobs()) {
     if (!job->queued) continue;
     for (size_t i = 0; i < job->choices; ++i) {
@@ -213,44 +212,61 @@ void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& q
                         [&, &job = job](const Running& one) { return may_preempt(*job, partition, one); });
       }
       if (known->second || found->priority == kFirstOfAll)
-        asking.emplace_back(~found->priority, id, job.get(), entry);
+        asking.push_back({~found->priority, id, job.get(), entry});
     }
   }
   std::sort(asking.begin(), asking.end());
   if (asking.size() > kMostTested) asking.resize(kMostTested);
+  return asking;
+}
 
+// Those that must go so that the request fits, which leave `candidates`; nothing where it will not.
+std::optional<std::vector<Job*>> Preemption::take_victims(const Job& job, const sched::Request& request,
+                                                          std::vector<Running>& candidates,
+                                                          sched::Machine& later) const {
+  const std::string& partition = later.layout().partitions()[request.partition].name;
+  std::vector<std::vector<sched::Placement>> freed;
+  std::vector<size_t> which;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!may_preempt(job, partition, candidates[i])) continue;
+    freed.push_back(candidates[i].frees);
+    which.push_back(i);
+  }
+  const auto chosen = sched::choose_victims(later, request, freed, core_.now());
+  if (!chosen) return std::nullopt;
+  std::vector<Job*> victims;
+  for (auto index = chosen->rbegin(); index != chosen->rend(); ++index) {
+    for (const sched::Placement& placement : freed[*index]) later.release(placement);
+    victims.insert(victims.begin(), candidates[which[*index]].jobs.front());
+    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(which[*index]));
+  }
+  if (const auto place = sched::place_together(later, request, nullptr, core_.now(),
+                                               core_.now() + request.planned_seconds()))
+    later.adopt(*place);
+  return victims;
+}
+
+void Preemption::make_room(const sched::Machine& machine, sched::PendingQueue& queue,
+                           const sched::RunningSet& running, const sched::LimitGate& gate) {
+  served_.clear();
+  if (!core_.config.preemption.enabled() || queue.size() == 0) return;
+  sched::Machine later = machine;  // once those are gone that are leaving
+  std::vector<Running> candidates = this->candidates(running, later);
   std::set<std::tuple<sched::PendingQueue::ClassId, uint32_t>> in_vain;  // with the QOS
-  for (const auto& [priority, id, job, entry] : asking) {
+  for (const auto& [rank, id, job, entry] : asking(queue, candidates)) {
     const auto class_id = queue.class_of(entry);
     const sched::Request& request = queue.request(*class_id);
     if (served_.contains(job->id) || in_vain.contains({*class_id, job->qos}) ||
         !machine.schedulable(request.partition) || sched::refused(gate, request))
       continue;
-    const std::string& partition = machine.layout().partitions()[request.partition].name;
-    std::vector<std::vector<sched::Placement>> freed;
-    std::vector<size_t> which;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      if (!may_preempt(*job, partition, candidates[i])) continue;
-      freed.push_back(candidates[i].frees);
-      which.push_back(i);
-    }
-    const auto chosen = sched::choose_victims(later, request, freed, core_.now());
-    if (!chosen) {
+    const auto victims = take_victims(*job, request, candidates, later);
+    if (!victims) {
       in_vain.emplace(*class_id, job->qos);
       continue;
     }
     served_.insert(job->id);
-    std::vector<Job*> victims;
-    for (auto index = chosen->rbegin(); index != chosen->rend(); ++index) {
-      for (const sched::Placement& placement : freed[*index]) later.release(placement);
-      victims.insert(victims.begin(), candidates[which[*index]].jobs.front());
-      candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(which[*index]));
-    }
-    if (const auto place = sched::place_together(later, request, nullptr, core_.now(),
-                                                 core_.now() + request.planned_seconds()))
-      later.adopt(*place);
     queue.set_priority(entry, kFirstOfAll);
-    for (Job* victim : victims) ask(*victim);
+    for (Job* victim : *victims) ask(*victim);
   }
 }
 

@@ -53,6 +53,17 @@ class Preemption {
     std::vector<sched::Placement> frees;
     uint64_t rank = 0;  // the lower, the sooner it is asked
   };
+  struct Asking {
+    uint64_t rank = 0;  // the lower, the more priority it has
+    uint64_t job_id = 0;
+    Job* job = nullptr;
+    sched::EntryId entry = 0;
+    auto operator<=>(const Asking&) const = default;
+  };
+  std::vector<Asking> asking(const sched::PendingQueue& queue, const std::vector<Running>& candidates) const;
+  std::optional<std::vector<Job*>> take_victims(const Job& job, const sched::Request& request,
+                                                std::vector<Running>& candidates,
+                                                sched::Machine& later) const;
   // By rank. What is leaving anyway is released on `later`.
   std::vector<Running> candidates(const sched::RunningSet& running, sched::Machine& later) const;
   uint32_t grace_seconds(const Job& running) const;
