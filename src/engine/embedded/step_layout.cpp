@@ -78,36 +78,31 @@ Result<std::vector<size_t>> allowed_nodes(const api::StepSpec& spec, const std::
   return allowed;
 }
 
-Result<Choice> choose(const api::StepSpec& spec, const std::vector<StepNode>& nodes, StepLayout& layout) {
-  Choice choice;
+void read_distribution(const api::StepSpec& spec, Choice& choice) {
   const std::string distribution = text::lower_case(spec.distribution());
-  if (distribution.starts_with("arbitrary")) choice.distribution = Distribution::kArbitrary;
   choice.pack = distribution == "pack" || distribution.ends_with(",pack");
+  // Without a list of nodes there is nothing that it could follow.
+  if (distribution.starts_with("arbitrary") && !spec.node_list().empty())
+    choice.distribution = Distribution::kArbitrary;
   if (distribution.starts_with("cyclic")) choice.distribution = Distribution::kCyclic;
-  if (distribution.starts_with("plane=")) {
-    choice.distribution = Distribution::kPlane;
-    choice.plane_size = static_cast<uint32_t>(
-        text::parse_unsigned(distribution.substr(6, distribution.find_first_of(":,") - 6), UINT32_MAX)
-            .value_or(1));
-    if (choice.plane_size == 0) choice.plane_size = 1;
-  }
-  const bool arbitrary = choice.distribution == Distribution::kArbitrary && !spec.node_list().empty();
-  if (!arbitrary && choice.distribution == Distribution::kArbitrary)
-    choice.distribution = Distribution::kBlock;
-  auto allowed = allowed_nodes(spec, nodes, arbitrary);
-  if (!allowed) return failure(allowed.error());
-  choice.nodes = std::move(*allowed);
-  for (const size_t index : choice.nodes) choice.cpus_in_all += nodes[index].cpus;
-  choice.cpus_per_task = spec.has_cpus_per_task() ? std::max(1u, spec.cpus_per_task()) : 1;
-  if (arbitrary) {
-    if (spec.has_ntasks() && spec.ntasks() < choice.nodes.size()) choice.nodes.resize(spec.ntasks());
-    choice.tasks = static_cast<uint32_t>(choice.nodes.size());
-    if (choice.nodes.size() > std::max(kMostTasks, choice.cpus_in_all))
-      return failure("a step has " + std::to_string(kMostTasks) + " tasks at most", model::kBadTaskCount);
-    if (choice.tasks == 0 || (spec.has_ntasks() && spec.ntasks() > choice.tasks))
-      return failure("", model::kBadTaskCount);
-    return choice;
-  }
+  if (!distribution.starts_with("plane=")) return;
+  choice.distribution = Distribution::kPlane;
+  const std::string size = distribution.substr(6, distribution.find_first_of(":,") - 6);
+  choice.plane_size = std::max(1u, static_cast<uint32_t>(text::parse_unsigned(size, UINT32_MAX).value_or(1)));
+}
+
+// --distribution=arbitrary: a task on each node of the list.
+Status count_arbitrary_tasks(const api::StepSpec& spec, Choice& choice) {
+  if (spec.has_ntasks() && spec.ntasks() < choice.nodes.size()) choice.nodes.resize(spec.ntasks());
+  choice.tasks = static_cast<uint32_t>(choice.nodes.size());
+  if (choice.nodes.size() > std::max(kMostTasks, choice.cpus_in_all))
+    return failure("a step has " + std::to_string(kMostTasks) + " tasks at most", model::kBadTaskCount);
+  if (choice.tasks == 0 || (spec.has_ntasks() && spec.ntasks() > choice.tasks))
+    return failure("", model::kBadTaskCount);
+  return {};
+}
+
+Status count_tasks(const api::StepSpec& spec, Choice& choice, StepLayout& layout) {
   choice.node_count = spec.has_min_nodes() ? spec.min_nodes() : static_cast<uint32_t>(choice.nodes.size());
   if (spec.has_max_nodes()) choice.node_count = std::min(choice.node_count, std::max(1u, spec.max_nodes()));
   const uint64_t tasks = spec.has_ntasks() ? spec.ntasks()
@@ -129,6 +124,20 @@ Result<Choice> choose(const api::StepSpec& spec, const std::vector<StepNode>& no
   }
   if (choice.node_count == 0 || choice.node_count > choice.nodes.size())
     return failure("", model::kNodeConfigUnavailable);
+  return {};
+}
+
+Result<Choice> choose(const api::StepSpec& spec, const std::vector<StepNode>& nodes, StepLayout& layout) {
+  Choice choice;
+  read_distribution(spec, choice);
+  const bool arbitrary = choice.distribution == Distribution::kArbitrary;
+  auto allowed = allowed_nodes(spec, nodes, arbitrary);
+  if (!allowed) return failure(allowed.error());
+  choice.nodes = std::move(*allowed);
+  for (const size_t index : choice.nodes) choice.cpus_in_all += nodes[index].cpus;
+  choice.cpus_per_task = spec.has_cpus_per_task() ? std::max(1u, spec.cpus_per_task()) : 1;
+  const Status counted = arbitrary ? count_arbitrary_tasks(spec, choice) : count_tasks(spec, choice, layout);
+  if (!counted) return failure(counted.error());
   return choice;
 }
 

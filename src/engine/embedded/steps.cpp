@@ -1,6 +1,5 @@
 #include "engine/embedded/steps.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,10 +10,8 @@
 #include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
-#include "engine/embedded/measuring.h"
 #include "engine/embedded/prologs.h"
 #include "engine/embedded/rights.h"
-#include "engine/embedded/step_totals.h"
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
 #include "environment/job_environment.h"
@@ -225,15 +222,59 @@ std::string own_host_name() {
 
 }  // namespace
 
-void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
-  const api::StepSpec& spec = waiting.request.spec();
-  JobSteps& steps = jobs_[job.id];
-  // A heterogeneous job's components count together.
+// A heterogeneous job's components count together.
+uint32_t Steps::take_step_id(Job& job, const api::StepSpec& spec) {
   Job* leader = job.het_job_id == 0 ? nullptr : core_.state.find(job.het_job_id);
   Job& counting = leader != nullptr && leader->details ? *leader : job;
   const uint32_t step_id = spec.het().has_step_id() ? spec.het().step_id() : counting.details->next_step_id++;
   job.details->next_step_id = std::max(job.details->next_step_id, step_id + 1);
-  Step& step = steps.running[step_id];
+  return step_id;
+}
+
+// What the step holds, by node, and in all. The result: its nodes.
+std::vector<std::string> Steps::write_holdings(const Job& job, const api::StepSpec& spec,
+                                               const StepLayout& layout, StepTag& tag) {
+  StepRecord& record = *tag.mutable_record();
+  std::vector<std::string> names;
+  uint32_t cpus = 0;
+  uint64_t memory = 0, of_job_mib = 0;
+  size_t gpus = 0;
+  for (size_t i = 0; i < layout.tasks.size(); ++i) {
+    if (layout.tasks[i] == 0) continue;
+    const NodeAllocation& node = job.details->nodes.Get(static_cast<int>(i));
+    const std::string& name = names.emplace_back(node.node());
+    cpus += layout.cpus[i];
+    if (layout.cpus[i] != 0) (*tag.mutable_cpus())[name] = layout.cpus[i];
+    // What steps share is told, and taken from nobody.
+    if (layout.memory_mib[i] != 0 && !spec.overlap())
+      (*tag.mutable_memory_mib())[name] = layout.memory_mib[i];
+    memory += layout.memory_mib[i];
+    of_job_mib += node.memory_mib();
+    gpus += layout.gpus[i].size();
+    if (!layout.holds_gpus) continue;
+    StepGpus& held = (*tag.mutable_gpus())[name];
+    for (const uint32_t gpu : layout.gpus[i]) held.add_indices(gpu);
+  }
+  for (const size_t node : layout.task_nodes)
+    tag.add_node_of_task(job.details->nodes.Get(static_cast<int>(node)).node());
+  record.set_node_list(text::compress_hostlist_sorted(names));
+  record.set_num_nodes(static_cast<uint32_t>(names.size()));
+  record.set_num_tasks(static_cast<uint32_t>(layout.task_nodes.size()));
+  record.set_num_cpus(std::max(cpus, record.num_tasks()));
+  // A step that asks for no memory in particular has its job's.
+  record.set_memory_mib(memory != 0 ? memory : of_job_mib);
+  if (gpus != 0) {
+    Gres& gres = *record.add_tres_gres();
+    gres.set_name("gpu");
+    gres.set_count(static_cast<uint32_t>(gpus));
+  }
+  return names;
+}
+
+void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
+  const api::StepSpec& spec = waiting.request.spec();
+  const uint32_t step_id = take_step_id(job, spec);
+  Step& step = jobs_[job.id].running[step_id];
   step.report = std::move(waiting.report);
   step.charge = std::move(waiting.charges.step);
 
@@ -248,37 +289,7 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   record.set_start_time(core_.now());
   record.set_array_job_id(job.array_job_id);
   if (job.array_task != kNoTask) record.set_array_task_id(job.array_task);
-  std::vector<std::string> names;
-  uint32_t cpus = 0;
-  uint64_t memory = 0, of_job_mib = 0;
-  size_t gpus = 0;
-  for (size_t i = 0; i < layout.tasks.size(); ++i) {
-    if (layout.tasks[i] == 0) continue;
-    const std::string& name = job.details->nodes.Get(static_cast<int>(i)).node();
-    names.push_back(name);
-    cpus += layout.cpus[i];
-    if (layout.cpus[i] != 0) (*step.tag.mutable_cpus())[name] = layout.cpus[i];
-    // What steps share is told, and taken from nobody.
-    if (layout.memory_mib[i] != 0 && !spec.overlap())
-      (*step.tag.mutable_memory_mib())[name] = layout.memory_mib[i];
-    memory += layout.memory_mib[i];
-    of_job_mib += job.details->nodes.Get(static_cast<int>(i)).memory_mib();
-    gpus += layout.gpus[i].size();
-    if (!layout.holds_gpus) continue;
-    StepGpus& held = (*step.tag.mutable_gpus())[name];
-    for (const uint32_t gpu : layout.gpus[i]) held.add_indices(gpu);
-  }
-  record.set_node_list(text::compress_hostlist_sorted(names));
-  record.set_num_nodes(static_cast<uint32_t>(names.size()));
-  record.set_num_tasks(static_cast<uint32_t>(layout.task_nodes.size()));
-  record.set_num_cpus(std::max(cpus, record.num_tasks()));
-  // A step that asks for no memory in particular has its job's.
-  record.set_memory_mib(memory != 0 ? memory : of_job_mib);
-  if (gpus != 0) {
-    Gres& gres = *record.add_tres_gres();
-    gres.set_name("gpu");
-    gres.set_count(static_cast<uint32_t>(gpus));
-  }
+  const std::vector<std::string> nodes = write_holdings(job, spec, layout, step.tag);
   if (spec.has_time_limit_minutes()) record.set_time_limit_minutes(spec.time_limit_minutes());
   record.set_key(waiting.request.key());
   record.set_submit_line(spec.submit_line());
@@ -286,9 +297,6 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   record.set_srun_host(own_host_name());
   record.set_srun_pid(static_cast<uint32_t>(waiting.owner.pid));
   step.tag.set_owner(format_owner(waiting.owner));
-  for (const size_t node : layout.task_nodes) {
-    step.tag.add_node_of_task(job.details->nodes.Get(static_cast<int>(node)).node());
-  }
   if (!layout.note.empty()) {
     api::StepEvent event;
     event.set_note(layout.note);
@@ -296,10 +304,15 @@ void Steps::start(Job& job, Waiting waiting, const StepLayout& layout) {
   }
   watch_owner(step);
   watch_time_limit(step);
-  // Nothing is in it that could not wait until a Prolog has come to its end on nodes that had none.
-  auto order = std::make_shared<node::LaunchOrder>(order_of(job, spec, step, layout));
-  auto descriptors = std::make_shared<std::vector<os::UniqueFd>>(std::move(waiting.descriptors));
-  core_.prologs->before_step(job, names, [this, order, descriptors](bool ready) {
+  launch_after_prolog(job, nodes, order_of(job, spec, step, layout), std::move(waiting.descriptors));
+}
+
+// Nothing is in the order that could not wait until a Prolog has come to its end on nodes that had none.
+void Steps::launch_after_prolog(Job& job, const std::vector<std::string>& nodes, node::LaunchOrder made,
+                                std::vector<os::UniqueFd> with) {
+  auto order = std::make_shared<node::LaunchOrder>(std::move(made));
+  auto descriptors = std::make_shared<std::vector<os::UniqueFd>>(std::move(with));
+  core_.prologs->before_step(job, nodes, [this, order, descriptors](bool ready) {
     const Step* found = find(order->id());
     if (found == nullptr) return;  // ended with its job
     const size_t size = order->ByteSizeLong();
@@ -396,58 +409,6 @@ void Steps::collect(const node::LaunchId& id) {
     *order.add_ids() = id;
     core_.launcher->collect(std::move(order));
   });
-}
-
-void Steps::step_ended(const node::Launch& launch) {
-  Step* step = find(launch.id());
-  if (step == nullptr) return collect(launch.id());  // ended with its job
-  StepRecord record = step->tag.record();
-  if (step->tag.node_of_task_size() == 1 && launch.ended_tasks_size() == 1) step_task_ended(launch);
-  int32_t highest = 0;
-  bool out_of_memory = false;
-  for (const node::TaskEnd& end : launch.ended_tasks()) {
-    out_of_memory = out_of_memory || end.oom_kills() != 0;
-    highest = std::max(highest, WIFSIGNALED(end.status()) ? 128 * 256 + end.status() : end.status());
-    add_task_usage(*record.mutable_usage(), end.usage(), end.rank(),
-                   static_cast<int>(end.rank()) < step->tag.node_of_task_size()
-                       ? step->tag.node_of_task(static_cast<int>(end.rank()))
-                       : std::string(),
-                   step->tag.node_of_task_size() > 1);
-  }
-  if (highest >= 128 * 256) highest -= 128 * 256;
-  Job* job = core_.state.find(launch.id().job_id());
-  record.set_exit_code(highest);
-  record.set_end_time(std::max(launch.end_time(), record.start_time()));
-  record.set_state(highest == 0 && launch.launch_error().empty() ? JOB_COMPLETE : JOB_FAILED);
-  if (out_of_memory) {
-    record.set_state(JOB_OOM);
-    record.set_exit_code(highest = text::kOutOfMemory);
-  }
-  if (launch.lost()) record.set_state(JOB_NODE_FAIL);
-  if (job != nullptr) {
-    // Slurm accounts for a step that a signal ended as cancelled, whoever sent it.
-    if (record.state() != JOB_COMPLETE && !out_of_memory &&
-        (job->completing || step->killed || WIFSIGNALED(highest)))
-      record.set_state(JOB_CANCELLED);
-    if (record.state() != JOB_COMPLETE && step->out_of_time) record.set_state(JOB_TIMEOUT);
-    job->derived_exit_code = std::max(job->derived_exit_code, highest);
-    core_.measuring->add_usage(*job, record, gpu_devices_of(*job, *step));
-    add_step_usage(job->need_details().usage, record.usage());
-    core_.committer.job_changed(job->id);  // what it has of its steps is stored with them
-  }
-  core_.committer.step_changed(record);
-  api::StepEvent event;
-  *event.mutable_ended()->mutable_step() = record;
-  event.mutable_ended()->set_launch_error(launch.launch_error());
-  collect(launch.id());
-  core_.committer.when_durable([event, tell = std::move(step->report)] {
-    if (tell) tell(event);
-  });
-  auto& running = jobs_[launch.id().job_id()].running;
-  running.erase(launch.id().step_id());
-  if (job != nullptr && job->completing && !job->has_script() && running.empty())
-    core_.launching->end_allocation(*job);
-  start_waiting(launch.id().job_id());
 }
 
 void Steps::start_waiting(uint32_t job_id) {

@@ -148,6 +148,12 @@ class Steps : public RunListener {
                     std::vector<os::UniqueFd> descriptors, const Owner& owner, Report report);
   std::vector<StepNode> nodes_of(const Job& job, const JobSteps& steps) const;
   void start(Job& job, Waiting waiting, const StepLayout& layout);
+  uint32_t take_step_id(Job& job, const api::StepSpec& spec);
+  static std::vector<std::string> write_holdings(const Job& job, const api::StepSpec& spec,
+                                                 const StepLayout& layout, StepTag& tag);
+  void launch_after_prolog(Job& job, const std::vector<std::string>& nodes, node::LaunchOrder made,
+                           std::vector<os::UniqueFd> with);
+  static model::StepRecord ended_record(const Step& step, const node::Launch& launch, const Job* job);
   node::LaunchOrder order_of(const Job& job, const api::StepSpec& spec, const Step& step,
                              const StepLayout& layout);
   void start_waiting(uint32_t job_id);

@@ -1,4 +1,7 @@
 // Steps: how they are brought to an end, by signals, limits, and the end of their job.
+#include <sys/wait.h>
+
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -18,6 +21,65 @@
 namespace minke::engine {
 
 using namespace model;
+
+// How it ended, by its tasks and by whoever ended it.
+StepRecord Steps::ended_record(const Step& step, const node::Launch& launch, const Job* job) {
+  StepRecord record = step.tag.record();
+  const bool several = step.tag.node_of_task_size() > 1;
+  int32_t highest = 0;
+  bool out_of_memory = false;
+  for (const node::TaskEnd& end : launch.ended_tasks()) {
+    out_of_memory = out_of_memory || end.oom_kills() != 0;
+    highest = std::max(highest, WIFSIGNALED(end.status()) ? 128 * 256 + end.status() : end.status());
+    add_task_usage(*record.mutable_usage(), end.usage(), end.rank(),
+                   static_cast<int>(end.rank()) < step.tag.node_of_task_size()
+                       ? step.tag.node_of_task(static_cast<int>(end.rank()))
+                       : std::string(),
+                   several);
+  }
+  if (highest >= 128 * 256) highest -= 128 * 256;
+  record.set_exit_code(highest);
+  record.set_end_time(std::max(launch.end_time(), record.start_time()));
+  record.set_state(highest == 0 && launch.launch_error().empty() ? JOB_COMPLETE : JOB_FAILED);
+  if (out_of_memory) {
+    record.set_state(JOB_OOM);
+    record.set_exit_code(text::kOutOfMemory);
+  }
+  if (launch.lost()) record.set_state(JOB_NODE_FAIL);
+  if (job == nullptr || record.state() == JOB_COMPLETE) return record;
+  // Slurm accounts for a step that a signal ended as cancelled, whoever sent it.
+  if (!out_of_memory && (job->completing || step.killed || WIFSIGNALED(highest)))
+    record.set_state(JOB_CANCELLED);
+  if (step.out_of_time) record.set_state(JOB_TIMEOUT);
+  return record;
+}
+
+void Steps::step_ended(const node::Launch& launch) {
+  Step* step = find(launch.id());
+  if (step == nullptr) return collect(launch.id());  // ended with its job
+  if (step->tag.node_of_task_size() == 1 && launch.ended_tasks_size() == 1) step_task_ended(launch);
+  Job* job = core_.state.find(launch.id().job_id());
+  StepRecord record = ended_record(*step, launch, job);
+  if (job != nullptr) {
+    job->derived_exit_code = std::max(job->derived_exit_code, record.exit_code());
+    core_.measuring->add_usage(*job, record, gpu_devices_of(*job, *step));
+    add_step_usage(job->need_details().usage, record.usage());
+    core_.committer.job_changed(job->id);  // what it has of its steps is stored with them
+  }
+  core_.committer.step_changed(record);
+  api::StepEvent event;
+  *event.mutable_ended()->mutable_step() = record;
+  event.mutable_ended()->set_launch_error(launch.launch_error());
+  collect(launch.id());
+  core_.committer.when_durable([event, tell = std::move(step->report)] {
+    if (tell) tell(event);
+  });
+  auto& running = jobs_[launch.id().job_id()].running;
+  running.erase(launch.id().step_id());
+  if (job != nullptr && job->completing && !job->has_script() && running.empty())
+    core_.launching->end_allocation(*job);
+  start_waiting(launch.id().job_id());
+}
 
 void Steps::job_ended(Job& job) {
   const auto steps = jobs_.find(job.id);
