@@ -36,7 +36,8 @@ def handled(wire, uid: int) -> int:
     return sum(one.count for one in answer.diagnostics.by_user if one.id == uid)
 
 
-@pytest.mark.parametrize("kind", ["query_jobs", "query_accounting", "query_diagnostics", "notify"])
+@pytest.mark.parametrize("kind", ["query_jobs", "query_accounting", "query_diagnostics", "notify", "explain_job",
+                                  "query_priorities", "query_nodes"])
 def test_a_flood_of_requests_holds_nobody_up(shared, kind):
     job = int(shared.alice.submit("true", "--hold"))
     with Wire(shared.home) as wire:
@@ -44,6 +45,8 @@ def test_a_flood_of_requests_holds_nobody_up(shared, kind):
         getattr(message, kind).SetInParent()
         if kind == "notify":
             message.notify.job.job_id, message.notify.message = job, b"x" * 10
+        if kind == "explain_job":
+            message.explain_job.job.job_id = job
         floods = [subprocess.Popen([sys.executable, "-c", FLOOD, str(shared.home / "minked.sock"), greeting().hex(),
                                     frame(message.SerializeToString()).hex()], stdout=subprocess.PIPE, cwd="/",
                                    env=shared.alice.environment, **shared.alice.rights()) for _ in range(2)]

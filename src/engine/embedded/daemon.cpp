@@ -168,6 +168,12 @@ class Daemon {
   Status not_stopped() const;
   void watch_shut_down(std::shared_ptr<std::function<void(Status)>> answer);
   void stop_when_idle();
+  // Of start().
+  Status prepare_tmp(const config::Configuration& config);
+  Status load(config::Configuration config);
+  void connect_launcher();
+  Status listen();
+  void stop_on_signals();
   void tell_of_launcher(const node::Inventory& inventory);
   bool gives_up_starting();
   void start_metrics();
@@ -221,30 +227,22 @@ Result<config::Configuration> Daemon::read_configuration(const NodeRecord& machi
   return config;
 }
 
-Status Daemon::start() {
-  start_time_ = std::time(nullptr);
-  NodeRecord machine = node::discover_machine();
-  machine.set_version(kVersion);
-  offer_slurm_conf(os::slurm_conf_path(options_.home));
-  auto config = read_configuration(machine);
-  if (!config) return failure(config.error());
-  if (config->shared && ::geteuid() != 0)
-    return failure("the daemon of a shared cluster must run as root", EPERM);
-  auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync, .vfs = {}});
-  if (!opened) return failure(opened.error());
-  store_ = std::move(*opened);
-  if (const Status made = os::make_directories(config->tmp_root, config->shared ? 0711 : 0700); !made)
+// What jobs get their directories from.
+Status Daemon::prepare_tmp(const config::Configuration& config) {
+  if (const Status made = os::make_directories(config.tmp_root, config.shared ? 0711 : 0700); !made)
     return made;
-  if (config->shared) {
-    if (const Status open = let_users_pass(options_.home, config->tmp_root); !open) return open;
+  if (config.shared) {
+    if (const Status open = let_users_pass(options_.home, config.tmp_root); !open) return open;
   }
-  if (config->tmp_bytes != 0) {
-    if (!config->shared) return failure("tmp_size needs a shared cluster: only root can limit directories");
-    if (const Status made = make_tmp_image_template(config->tmp_root, config->tmp_bytes); !made)
-      return failure("tmp_size: " + made.error().message);
-  }
+  if (config.tmp_bytes == 0) return {};
+  if (!config.shared) return failure("tmp_size needs a shared cluster: only root can limit directories");
+  const Status made = make_tmp_image_template(config.tmp_root, config.tmp_bytes);
+  return made ? Status() : failure("tmp_size: " + made.error().message);
+}
+
+Status Daemon::load(config::Configuration config) {
   core_ =
-      std::make_unique<Core>(loop_, std::move(*config), *store_, [] { return int64_t{std::time(nullptr)}; });
+      std::make_unique<Core>(loop_, std::move(config), *store_, [] { return int64_t{std::time(nullptr)}; });
   files_ = files_of(core_->config);
   core_->software.load(core_->config.home);
   if (auto hosts = write_hosts(core_->config)) {
@@ -253,8 +251,10 @@ Status Daemon::start() {
     os::log_warning("jobs cannot look up the names of nodes: " + hosts.error().message);
   }
   restart_ = std::make_unique<Restart>(*core_);
-  if (const Status loaded = restart_->load(boot_id()); !loaded) return loaded;
+  return restart_->load(boot_id());
+}
 
+void Daemon::connect_launcher() {
   auto callbacks = core_->recovery->callbacks([this] { recovered(); });
   callbacks.on_inventory = [this, next = std::move(callbacks.on_inventory)](node::Inventory inventory) {
     tell_of_launcher(inventory);
@@ -278,7 +278,9 @@ Status Daemon::start() {
                                                                  .await = options_.await_launcher},
                                                                 std::move(callbacks));
   core_->launcher = launcher_.get();
+}
 
+Status Daemon::listen() {
   auto listener = rpc::listen_at(os::socket_path(options_.home), core_->config.shared ? 0666 : 0600);
   if (!listener) return failure(listener.error());
   server_ = std::make_unique<Server>(*core_, std::move(*listener),
@@ -287,6 +289,10 @@ Status Daemon::start() {
                                                      shut_down(mode, std::move(reply));
                                                    },
                                                    [this] { return reconfigure(); }});
+  return {};
+}
+
+void Daemon::stop_on_signals() {
   for (const int signal_number : {SIGTERM, SIGINT}) {
     signals_.push_back(loop_.on_signal(signal_number, [this] {
       os::log_info("told to stop; running jobs go on");
@@ -297,6 +303,25 @@ Status Daemon::start() {
       });
     }));
   }
+}
+
+Status Daemon::start() {
+  start_time_ = std::time(nullptr);
+  NodeRecord machine = node::discover_machine();
+  machine.set_version(kVersion);
+  offer_slurm_conf(os::slurm_conf_path(options_.home));
+  auto config = read_configuration(machine);
+  if (!config) return failure(config.error());
+  if (config->shared && ::geteuid() != 0)
+    return failure("the daemon of a shared cluster must run as root", EPERM);
+  auto opened = store::Store::open(os::database_path(options_.home), {.sync = options_.sync, .vfs = {}});
+  if (!opened) return failure(opened.error());
+  store_ = std::move(*opened);
+  if (const Status prepared = prepare_tmp(*config); !prepared) return prepared;
+  if (const Status loaded = load(std::move(*config)); !loaded) return loaded;
+  connect_launcher();
+  if (const Status listens = listen(); !listens) return listens;
+  stop_on_signals();
   launcher_->start();
   return {};
 }
@@ -495,7 +520,7 @@ void Daemon::shut_down(api::ShutdownRequest::Mode mode, std::function<void(Statu
   }
   const auto left = std::make_shared<size_t>(ids.size());
   for (const uint32_t id : ids) {
-    core_->waiting->for_end(id, [left, stop](const JobRecord&) {
+    core_->waiting->for_end(id, [left, stop](const Waiting::Record&) {
       if (--*left == 0) stop();
     });
     core_->lifecycle->cancel(*core_->state.find(id), geteuid());

@@ -1,7 +1,9 @@
 // Hands each request to the part of the engine that answers it, and its answers to the client.
 //
-// Whether the sender may ask for such a thing at all is looked at here; what he may do to whose jobs, by the
-// part that does it. Every request is answered, with an error where it cannot be done. State's thread.
+// One table has a row for each kind of request: what answers it, and whether it changes the state before all
+// of it has been checked. Whether the sender may ask for such a thing at all is looked at here; what he may
+// do to whose jobs, by the part that does it. Every request is answered, with an error where it cannot be
+// done. State's thread.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +16,16 @@
 #include "base/result.h"
 #include "engine/embedded/actions.h"
 #include "engine/embedded/connected_client.h"
-#include "engine/embedded/explaining.h"
 #include "engine/embedded/flow_control.h"
 #include "engine/embedded/queries.h"
+#include "engine/embedded/requester.h"
 #include "engine/embedded/submitting.h"
 #include "os/fd.h"
 #include "os/rate_limit.h"
 
 namespace minke::api {
-class CreateStepRequest;
 class NotifyRequest;
-class WaitJobRequest;
+class WaitJobReply;
 }  // namespace minke::api
 
 namespace minke::model {
@@ -57,15 +58,64 @@ class Dispatch {
   void forget(const ConnectedClient& client);
 
  private:
-  using Ticket = std::shared_ptr<FlowControl::Ticket>;
-  void create_step(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id,
-                   const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors);
-  void wait_job(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id,
-                const api::WaitJobRequest& request, Ticket ticket);
-  // Of a job that has left memory.
-  void tell_end(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id, uint32_t job_id,
-                const std::function<void(const model::JobRecord& record, bool last)>& answer);
+  struct Request;
+  struct Row;
+  struct Table;
+
+  // Of `body`, a field of the request: an action on jobs; a query, which shows what its sender may see; and
+  // one whose answer is everybody's.
+  template <auto body, auto action>
+  void act(Request& request);
+  template <auto body, auto query>
+  void show(Request& request);
+  template <auto query>
+  void show_all(Request& request);
+
+  void submit(Request& request);
+  void wait_job(Request& request);
+  void create_step(Request& request);
+  void attach_step(Request& request);
+  void notify(Request& request);
+  void update_node(Request& request);
+  void update_partition(Request& request);
+  void update_reservation(Request& request);
+  void update_records(Request& request);
+  void update_accounts(Request& request);
+  void keep_metrics(Request& request);
+  void set_triggers(Request& request);
+  void clear_triggers(Request& request);
+  void reconfigure(Request& request);
+  void shut_down(Request& request);
+  void show_status(Request& request);
+  void list_jobs(Request& request);
+  void list_steps(Request& request);
+  void list_step_usage(Request& request);
+  void list_priorities(Request& request);
+  void list_nodes(Request& request);
+  void list_partitions(Request& request);
+  void report_accounting(Request& request);
+  void show_measurements(Request& request);
+  void show_script(Request& request);
+  void show_diagnostics(Request& request);
+  void show_accounts(Request& request);
+  void show_triggers(Request& request);
+  void explain(Request& request);
+
+  // Answers once what has been changed is stored.
+  void confirm(const Request& request, const Status& outcome);
+  void confirm(const Request& request, const api::ActionReply& reply);
+  LongAnswer& begin_long_answer(const Request& request);
   Status may_notify(uint32_t uid, const api::NotifyRequest& request);
+
+  // Of wait_job().
+  struct Awaited;
+  Awaited find_awaited(uint32_t job_id);
+  bool has_ended(const Awaited& awaited);
+  void tell(const Requester& requester, const model::JobRecord& record, bool last);
+  void tell_in_turn(const Requester& requester, std::shared_ptr<const model::JobRecord> record);
+  void tell_ending(const Requester& requester, const Awaited& awaited);
+  void tell_stored(const Requester& requester, Viewer viewer, uint32_t job_id);
+  void add_allocation(const Job& job, const model::JobRecord& record, api::WaitJobReply& reply);
 
   Core& core_;
   FlowControl& flow_;
@@ -73,7 +123,6 @@ class Dispatch {
   std::function<size_t()> connections_;
   Submitting submitting_;
   Queries queries_;
-  Explaining explaining_;
   Actions actions_;
   std::map<bool, std::unique_ptr<os::RateLimit>> notices_;  // of operators, of others
 };

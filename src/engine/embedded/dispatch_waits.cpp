@@ -7,6 +7,7 @@
 #include "api/steps.pb.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dispatch.h"
+#include "engine/embedded/dispatch_request.h"
 #include "engine/embedded/launching.h"
 #include "engine/embedded/peer_owner.h"
 #include "engine/embedded/prologs.h"
@@ -22,106 +23,128 @@ namespace minke::engine {
 
 using namespace model;
 
-void Dispatch::wait_job(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id,
-                        const api::WaitJobRequest& request, Ticket ticket) {
-  const auto answer = [this, weak = std::weak_ptr<ConnectedClient>(client), request_id,
-                       ticket = std::move(ticket)](const JobRecord& record, bool last) {
-    const auto self = weak.lock();
-    if (!self) return;
-    rpc::ServerMessage message;
-    *message.mutable_wait_job()->mutable_job() = record;
-    if (last && record.state() == JOB_RUNNING) {
-      // What its processes are told is its owner's to know.
-      if (const Job* job = core_.state.find(record.job_id());
-          job != nullptr && core_.rights->owns(self->peer.uid, job->uid)) {
-        for (std::string& variable : environment::allocation_environment(
-                 record, core_.launching->surroundings(*job, record.spec()))) {
-          message.mutable_wait_job()->add_environment(std::move(variable));
-        }
-        for (std::string& variable : core_.launching->het_environment(*job))
-          message.mutable_wait_job()->add_environment(std::move(variable));
-        if (job->het_job_id != 0) {
-          for (const Job* component : core_.state.components(*job))
-            *message.mutable_wait_job()->add_het_components() = queries_.full_record(*component);
-        }
-      }
-    }
-    self->send(message, request_id, last);
-  };
-  const Viewer viewer = core_.rights->viewer(client->peer.uid);
-  const Job* job = core_.state.find(request.job_id());
-  const ArrayGroup* array = core_.state.find_array(request.job_id());
-  // All records of an array are of one user; that with its number may have ended before the others.
-  const Job* known = job == nullptr && array != nullptr ? core_.state.find(*array->jobs.begin()) : job;
-  if (known != nullptr && !viewer.sees(known->uid))
-    return client->send_error(request_id, Error{kInvalidJobId, {}});
-  if (job == nullptr && array == nullptr) return tell_end(client, request_id, request.job_id(), answer);
-  const auto over = [&](uint32_t id) {
-    const Job* one = core_.state.find(id);
-    return one == nullptr || (one->ended() && !one->completing);
-  };
-  if (array != nullptr ? std::all_of(array->jobs.begin(), array->jobs.end(), over) : over(job->id)) {
-    // It has ended, and that is on its way to the disk.
-    JobRecord record = queries_.full_record(job != nullptr ? *job : *core_.state.find(*array->jobs.begin()));
-    if (array != nullptr && array->ended > array->succeeded)
-      record.set_exit_code(array->highest_exit != 0 ? array->highest_exit : 1 << 8);
-    core_.committer.when_durable([answer, record] { answer(record, true); });
-    return;
+// The job, or the array, of a number: `job` has it itself, and may have ended before the rest of its array.
+struct Dispatch::Awaited {
+  const Job* job = nullptr;
+  const ArrayGroup* array = nullptr;
+  const Job* shown = nullptr;  // what is told of it; null: it is not in memory
+};
+
+Dispatch::Awaited Dispatch::find_awaited(uint32_t job_id) {
+  Awaited found{core_.state.find(job_id), core_.state.find_array(job_id)};
+  found.shown = found.job;
+  if (found.job == nullptr && found.array != nullptr && !found.array->jobs.empty())
+    found.shown = core_.state.find(*found.array->jobs.begin());
+  return found;
+}
+
+bool Dispatch::has_ended(const Awaited& awaited) {
+  const auto over = [](const Job* job) { return job == nullptr || (job->ended() && !job->completing); };
+  if (awaited.array == nullptr) return over(awaited.job);
+  return std::all_of(awaited.array->jobs.begin(), awaited.array->jobs.end(),
+                     [&](uint32_t id) { return over(core_.state.find(id)); });
+}
+
+// What the processes of an allocation are told.
+void Dispatch::add_allocation(const Job& job, const JobRecord& record, api::WaitJobReply& reply) {
+  for (std::string& variable :
+       environment::allocation_environment(record, core_.launching->surroundings(job, record.spec())))
+    reply.add_environment(std::move(variable));
+  for (std::string& variable : core_.launching->het_environment(job))
+    reply.add_environment(std::move(variable));
+  if (job.het_job_id == 0) return;
+  for (const Job* component : core_.state.components(job))
+    *reply.add_het_components() = queries_.full_record(*component);
+}
+
+void Dispatch::tell(const Requester& requester, const JobRecord& record, bool last) {
+  const auto client = requester.client();
+  if (!client) return;
+  rpc::ServerMessage message;
+  *message.mutable_wait_job()->mutable_job() = record;
+  if (last && record.state() == JOB_RUNNING) {
+    // That is its owner's to know.
+    const Job* job = core_.state.find(record.job_id());
+    if (job != nullptr && core_.rights->owns(client->peer.uid, job->uid))
+      add_allocation(*job, record, *message.mutable_wait_job());
   }
-  const Job& shown = job != nullptr ? *job : *core_.state.find(*array->jobs.begin());
-  const JobRecord record = queries_.full_record(shown);
-  const bool started = request.until() == api::WaitJobRequest::STARTED && shown.state != JOB_PENDING &&
-                       !core_.prologs->holds_back(shown);
-  answer(record, started);
+  requester.send(message, last);
+}
+
+// Many may wait for one job: each is told in its user's turn, and when it has read what it was told before.
+void Dispatch::tell_in_turn(const Requester& requester, std::shared_ptr<const JobRecord> record) {
+  const auto client = requester.client();
+  if (!client) return;
+  flow_.in_turn(client, [this, requester, record = std::move(record)] { tell(requester, *record, true); });
+}
+
+// It has ended, and that is on its way to the disk.
+void Dispatch::tell_ending(const Requester& requester, const Awaited& awaited) {
+  JobRecord record = queries_.full_record(*awaited.shown);
+  if (awaited.array != nullptr && awaited.array->ended > awaited.array->succeeded)
+    record.set_exit_code(awaited.array->highest_exit != 0 ? awaited.array->highest_exit : 1 << 8);
+  core_.committer.when_durable([this, requester, record] { tell(requester, record, true); });
+}
+
+void Dispatch::wait_job(Request& request) {
+  const uint32_t job_id = request.message.wait_job().job_id();
+  const bool for_start = request.message.wait_job().until() == api::WaitJobRequest::STARTED;
+  const Requester& requester = request.requester;
+  const Awaited awaited = find_awaited(job_id);
+  if (awaited.shown == nullptr) return tell_stored(requester, request.viewer, job_id);
+  // All records of an array are of one user.
+  if (!request.viewer.sees(awaited.shown->uid)) return requester.fail(Error{kInvalidJobId, {}});
+  if (has_ended(awaited)) return tell_ending(requester, awaited);
+  const bool started =
+      for_start && awaited.shown->state != JOB_PENDING && !core_.prologs->holds_back(*awaited.shown);
+  tell(requester, queries_.full_record(*awaited.shown), started);
   if (started) return;
-  const auto tell = [answer](const JobRecord& ended) { answer(ended, true); };
-  client->waits_for.insert(request.job_id());
-  if (request.until() == api::WaitJobRequest::STARTED) {
-    core_.waiting->for_start(request.job_id(), tell, client.get());
+  const auto later = [this, requester](std::shared_ptr<const JobRecord> record) {
+    tell_in_turn(requester, std::move(record));
+  };
+  request.client->waits_for.insert(job_id);
+  if (for_start) {
+    core_.waiting->for_start(job_id, later, request.client.get());
   } else {
-    core_.waiting->for_end(request.job_id(), tell, client.get());
+    core_.waiting->for_end(job_id, later, request.client.get());
   }
 }
 
-void Dispatch::tell_end(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id, uint32_t job_id,
-                        const std::function<void(const JobRecord& record, bool last)>& answer) {
+// Of a job that has left memory.
+void Dispatch::tell_stored(const Requester& requester, Viewer viewer, uint32_t job_id) {
   const auto stored = core_.store.job(job_id);
-  if (!stored) return client->send_error(request_id, stored.error());
-  if (!*stored) return client->send_error(request_id, Error{kInvalidJobId, {}});
-  const JobRecord& record = (*stored)->record;
-  if (!core_.rights->viewer(client->peer.uid).sees(record.uid()))
-    return client->send_error(request_id, Error{kInvalidJobId, {}});
-  if (record.array_job_id() == 0) return answer(record, true);
+  if (!stored) return requester.fail(stored.error());
+  if (!*stored || !viewer.sees((*stored)->record.uid())) return requester.fail(Error{kInvalidJobId, {}});
+  const auto told = std::make_shared<JobRecord>((*stored)->record);
+  if (told->array_job_id() == 0) return tell(requester, *told, true);
   // Of an array the highest exit code of all its tasks is told.
-  const auto told = std::make_shared<JobRecord>(record);
   store::AccountingQuery query;
-  query.job_ids = {record.array_job_id()};
-  core_.store.query(std::move(query), [this, answer, told](auto chunk) {
-    core_.loop.post([answer, told, chunk = std::move(chunk)] {
+  query.job_ids = {told->array_job_id()};
+  core_.store.query(std::move(query), [this, requester, told](auto chunk) {
+    core_.loop.post([this, requester, told, chunk = std::move(chunk)] {
       const bool more = chunk && !chunk->empty();
-      if (!more) return answer(*told, true);
+      if (!more) return tell(requester, *told, true);
       for (const store::AccountedJob& task : *chunk)
         told->set_exit_code(std::max(told->exit_code(), task.job.record.exit_code()));
     });
   });
 }
 
-void Dispatch::create_step(const std::shared_ptr<ConnectedClient>& client, uint32_t request_id,
-                           const api::CreateStepRequest& request, std::vector<os::UniqueFd> descriptors) {
+void Dispatch::create_step(Request& request) {
+  const api::CreateStepRequest& wanted = request.message.create_step();
+  const Requester& requester = request.requester;
   // A key is only looked for among the steps of a job whose owner asks.
-  const Job* job = core_.state.find(request.job_id());
-  if (job == nullptr) return client->send_error(request_id, Error{kInvalidJobId, {}});
-  if (client->peer.uid != job->uid && client->peer.uid != 0) {
-    const bool seen = core_.rights->viewer(client->peer.uid).sees(job->uid);
-    return client->send_error(request_id, Error{seen ? kAccessDenied : kInvalidJobId, {}});
-  }
-  if (request.key().size() != Steps::kKeyBytes)
-    return client->send_error(request_id, Error{kInternal, "a step's key has 16 bytes"});
-  client->steps[request.key()] = request.job_id();
+  const Job* job = core_.state.find(wanted.job_id());
+  if (job == nullptr) return requester.fail(Error{kInvalidJobId, {}});
+  if (request.uid() != job->uid && request.uid() != 0)
+    return requester.fail(Error{request.viewer.sees(job->uid) ? kAccessDenied : kInvalidJobId, {}});
+  if (wanted.key().size() != Steps::kKeyBytes)
+    return requester.fail(Error{kInternal, "a step's key has 16 bytes"});
+  request.client->steps[wanted.key()] = wanted.job_id();
   Steps::Report report;
-  report.client = client.get();
-  report.tell = [weak = std::weak_ptr<ConnectedClient>(client), request_id,
-                 key = request.key()](const api::StepEvent& event) {
+  report.client = request.client.get();
+  report.tell = [weak = std::weak_ptr<ConnectedClient>(request.client),
+                 request_id = request.message.request_id(), key = wanted.key()](const api::StepEvent& event) {
     const auto self = weak.lock();
     if (!self) return;
     if (event.has_ended()) self->steps.erase(key);
@@ -129,11 +152,11 @@ void Dispatch::create_step(const std::shared_ptr<ConnectedClient>& client, uint3
     *message.mutable_step() = event;
     self->send(message, request_id, event.has_ended());
   };
-  const Status created =
-      core_.steps->create(request, std::move(descriptors), owner_of_peer(client->peer), std::move(report));
+  const Status created = core_.steps->create(wanted, std::move(request.descriptors),
+                                             owner_of_peer(request.peer()), std::move(report));
   if (created) return;
-  client->steps.erase(request.key());
-  client->send_error(request_id, created.error());
+  request.client->steps.erase(wanted.key());
+  requester.fail(created.error());
 }
 
 void Dispatch::forget(const ConnectedClient& client) {

@@ -52,7 +52,7 @@ void LongAnswer::next(std::function<void()> piece) {
   const auto self = std::find_if(client->answers.begin(), client->answers.end(),
                                  [this](const auto& one) { return one.get() == this; });
   if (self == client->answers.end()) return;
-  flow_.add_piece(client, [weak = std::weak_ptr<LongAnswer>(*self), piece = std::move(piece)] {
+  flow_.in_turn(client, [weak = std::weak_ptr<LongAnswer>(*self), piece = std::move(piece)] {
     if (const auto still = weak.lock()) still->make(piece);
   });
 }
@@ -115,12 +115,17 @@ LongAnswer& FlowControl::begin_long_answer(const std::shared_ptr<ConnectedClient
   return *client->answers.emplace_back(std::make_shared<LongAnswer>(*this, client, request_id));
 }
 
-void FlowControl::add_piece(const std::shared_ptr<ConnectedClient>& client, std::function<void()> piece) {
+void FlowControl::in_turn(const std::shared_ptr<ConnectedClient>& client, std::function<void()> work) {
   if (has_to_read(*client) || !client->next_pieces.empty())
-    return client->next_pieces.push_back(std::move(piece));
-  turns_.add(client->peer.uid, [weak = std::weak_ptr<ConnectedClient>(client), piece = std::move(piece)] {
-    if (const auto still = weak.lock(); still && still->connection) piece();
-  });
+    return client->next_pieces.push_back(std::move(work));
+  turns_.add(client->peer.uid,
+             [weak = std::weak_ptr<ConnectedClient>(client), work = std::move(work)]() mutable {
+               const auto still = weak.lock();
+               if (!still || !still->connection) return;
+               // What was said in the turns before this one may have been much.
+               if (has_to_read(*still)) return still->next_pieces.push_back(std::move(work));
+               work();
+             });
 }
 
 bool FlowControl::may_handle(const std::shared_ptr<ConnectedClient>& client) {
@@ -146,7 +151,7 @@ void FlowControl::stand_in_line(const std::shared_ptr<ConnectedClient>& client) 
 void FlowControl::was_read(const std::shared_ptr<ConnectedClient>& client) {
   client->charges.unread = {};
   auto pieces = std::exchange(client->next_pieces, {});
-  for (auto& piece : pieces) add_piece(client, std::move(piece));
+  for (auto& piece : pieces) in_turn(client, std::move(piece));
   if (client->is_held) stand_in_line(client);
 }
 

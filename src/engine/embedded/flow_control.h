@@ -4,7 +4,8 @@
 // budget, and each request waits for its user's turn (turns.h). What goes: who has not read his answers is
 // asked nothing more and told nothing more until he has. A long answer is made in pieces, each in its user's
 // turn and only when what there is has been read, so that neither its length nor a slow reader costs
-// others time, or the daemon memory. What is told unasked, as the end of a job, is bounded by a budget.
+// others time, or the daemon memory. So is the end of a job told to those who wait for it. What is told
+// unasked, as the end of a step, is bounded by a budget.
 //
 // Invariants: a request that waits is handled once its user's turn has come, nothing of an earlier one is
 // under way on its connection, and nearly all of what was sent on it has been read. State's thread.
@@ -76,6 +77,8 @@ class FlowControl {
   // or nobody could see a large cluster whole. False: the client is dropped as soon as nobody is at work with
   // it.
   bool may_hold_unread(ConnectedClient& client);
+  // Has something told to a client, in its user's turn and once it has read nearly all of what it was told.
+  void in_turn(const std::shared_ptr<ConnectedClient>& client, std::function<void()> work);
   void was_read(const std::shared_ptr<ConnectedClient>& client);  // all that was sent
   void room_was_made(uint32_t uid);  // in this user's budget: who is held back may try again
 
@@ -86,7 +89,6 @@ class FlowControl {
   };
   friend class LongAnswer;
   void stand_in_line(const std::shared_ptr<ConnectedClient>& client);
-  void add_piece(const std::shared_ptr<ConnectedClient>& client, std::function<void()> piece);
   void let_in(uint32_t uid);
 
   Core& core_;

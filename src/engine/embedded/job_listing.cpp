@@ -1,6 +1,5 @@
 // The list of jobs: those in memory, and those that ended a moment ago, from the store.
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
 #include "engine/embedded/core.h"
+#include "engine/embedded/listing_in_pieces.h"
 #include "engine/embedded/long_queries.h"
 #include "engine/embedded/scheduling.h"
 #include "engine/embedded/stored_jobs.h"
@@ -23,18 +23,14 @@ using namespace model;
 
 namespace {
 
-constexpr int kJobsPerPart = 500;
-constexpr int kLooksPerPart = 10000;  // at jobs, of which few may be meant
-constexpr size_t kBytesPerPart = size_t{4} << 20;
-constexpr std::chrono::milliseconds kSlice{3};  // after so long others have their turn
-
-class JobListing final : public std::enable_shared_from_this<JobListing> {
+class JobListing final : public ListingInPieces {
  public:
   JobListing(Core& core, Queries& queries, const api::QueryJobsRequest& request, Viewer viewer,
              LongAnswer& answer)
-      : core_(core),
+      : ListingInPieces(answer),
+        core_(core),
         queries_(queries),
-        answer_(answer),
+        walk_(core.state),
         filter_(request.filter()),
         matcher_(filter_, viewer),
         asker_(viewer.uid),
@@ -47,40 +43,30 @@ class JobListing final : public std::enable_shared_from_this<JobListing> {
     }
   }
 
-  void begin() { go_on(&JobListing::show_some); }
-
  private:
-  void go_on(void (JobListing::*step)()) {
-    answer_.next([weak = weak_from_this(), step] {
-      if (const auto self = weak.lock()) ((*self).*step)();
-    });
+  void begin_piece() override {
+    walk_.begin_piece();
+    reasons_.emplace(core_.scheduling->wait_reasons());
   }
 
-  void show_some() {
-    const sched::WaitReasons reasons = core_.scheduling->wait_reasons();
-    const auto begin = std::chrono::steady_clock::now();
-    size_t bytes = 0;
-    int looks = 0;
-    for (auto at = core_.state.jobs().lower_bound(next_id_); at != core_.state.jobs().end(); ++at) {
-      if (++looks > kLooksPerPart || message_.jobs().jobs_size() >= kJobsPerPart || bytes > kBytesPerPart) {
-        send(false);
-        if (std::chrono::steady_clock::now() - begin > kSlice || !answer_.has_room())
-          return go_on(&JobListing::show_some);
-        bytes = 0;
-        looks = 0;
-      }
-      next_id_ = at->first + 1;
-      if (next_id_ == 0) break;
-      bytes += show(*at->second, reasons);
-    }
+  bool show_next() override {
+    const Job* job = walk_.job();
+    if (job == nullptr) return false;
+    walk_.advance();
+    show(*job);
+    return true;
+  }
+
+  void all_shown() override {
     if (!wants_ended()) return finish();
     send(false);
     read_ended();
   }
 
-  // How many bytes.
-  size_t show(const Job& job, const sched::WaitReasons& reasons) {
-    if (!job.committed || !matcher_.touches(job)) return 0;
+  void clear_records() override { message_.mutable_jobs()->clear_jobs(); }
+
+  void show(const Job& job) {
+    if (!job.committed || !matcher_.touches(job)) return;
     any_selected_ = any_ = true;
     JobRecord& record = *message_.mutable_jobs()->add_jobs();
     if (brief_) {
@@ -89,8 +75,8 @@ class JobListing final : public std::enable_shared_from_this<JobListing> {
       record = queries_.full_record(job);
     }
     if (record.state() == JOB_PENDING) {
-      record.set_reason(core_.scheduling->reason_of(reasons, job));
-      if (std::string more = core_.scheduling->reason_detail_of(reasons, job); !more.empty())
+      record.set_reason(core_.scheduling->reason_of(*reasons_, job));
+      if (std::string more = core_.scheduling->reason_detail_of(*reasons_, job); !more.empty())
         record.set_reason_detail(std::move(more));
       if (const auto expected = expected_starts_.find(job.id); expected != expected_starts_.end())
         record.set_start_time(expected->second);
@@ -98,11 +84,11 @@ class JobListing final : public std::enable_shared_from_this<JobListing> {
     if (job.ended()) known_.insert(job.id);
     if (!state_shown(record) || !matcher_.passes(record) || was_struck_out(record)) {
       message_.mutable_jobs()->mutable_jobs()->RemoveLast();
-      return 0;
+      return;
     }
     known_.insert(job.id);
     if (record.has_spec()) record.mutable_spec()->clear_submit_line();  // the accounting record's alone
-    return record.ByteSizeLong();
+    added(record.ByteSizeLong());
   }
 
   bool state_shown(const JobRecord& record) const {
@@ -128,7 +114,7 @@ class JobListing final : public std::enable_shared_from_this<JobListing> {
 
   // False: there is no more.
   bool show_ended(Result<std::vector<store::AccountedJob>>& chunk) {
-    if (!chunk) return fail(chunk.error());
+    if (!chunk) return stop(chunk.error());
     for (store::AccountedJob& stored : *chunk) {
       JobRecord& record = stored.job.record;
       if (known_.contains(record.job_id()) || !matcher_.selected(record)) continue;
@@ -136,45 +122,33 @@ class JobListing final : public std::enable_shared_from_this<JobListing> {
       if (was_struck_out(record)) continue;
       *record.mutable_spec() = std::move(stored.spec);
       queries_.complete(record, nullptr);
-      if (state_shown(record) && matcher_.passes(record))
-        *message_.mutable_jobs()->add_jobs() = std::move(record);
+      if (!state_shown(record) || !matcher_.passes(record)) continue;
+      added(record.ByteSizeLong());
+      *message_.mutable_jobs()->add_jobs() = std::move(record);
     }
     if (!chunk->empty()) {
       send(false);
       return true;
     }
-    if (filter_.jobs_size() == 1 && !any_) return fail(Error{kInvalidJobId, {}});
+    if (filter_.jobs_size() == 1 && !any_) return stop(Error{kInvalidJobId, {}});
     finish();
     return false;
   }
 
-  bool fail(const Error& error) {
-    rpc::ServerMessage reply;
-    set_error(reply, error);
-    answer_.send(reply, true);
-    answer_.end();
+  bool stop(const Error& error) {
+    fail(error);
     return false;
-  }
-  void send(bool last) {
-    if (!last && message_.jobs().jobs().empty()) return;
-    answer_.send(message_, last);
-    message_.mutable_jobs()->clear_jobs();
-  }
-  void finish() {
-    send(true);
-    answer_.end();
   }
 
   Core& core_;
   Queries& queries_;
-  LongAnswer& answer_;
+  JobWalk walk_;
+  std::optional<sched::WaitReasons> reasons_;  // of the piece
   const api::JobFilter filter_;
   const JobMatcher matcher_;
   const uint32_t asker_;
   const bool brief_;
   std::unordered_map<uint32_t, int64_t> expected_starts_;
-  rpc::ServerMessage message_;
-  uint32_t next_id_ = 0;
   std::unordered_set<uint32_t> known_;  // from memory: they are not looked for in the store
   bool any_selected_ = false;           // in memory
   bool any_ = false;

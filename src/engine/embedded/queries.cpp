@@ -8,19 +8,13 @@
 
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
-#include "api/step_usage.pb.h"
 #include "engine/embedded/accounts.h"
-#include "engine/embedded/confining.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/measuring.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/rights.h"
-#include "engine/embedded/step_usage.h"
-#include "engine/embedded/steps.h"
 #include "engine/embedded/world.h"
 #include "environment/job_paths.h"
 #include "model/error.h"
-#include "model/script_node.h"
 #include "node/discovery.h"
 #include "rpc/messages.pb.h"
 #include "submit/text_limits.h"
@@ -213,62 +207,6 @@ JobRecord Queries::full_record(const Job& job) {
   }
   complete(record, &job);
   return record;
-}
-
-StepRecord Queries::batch_step(const Job& job, const JobRecord& record) {
-  StepRecord step;
-  step.set_job_id(job.id);
-  step.set_kind(STEP_BATCH);
-  step.set_name("batch");
-  step.set_state(job.state);
-  step.set_start_time(job.start_time);
-  step.set_node_list(record.batch_host());
-  step.set_num_nodes(1);
-  step.set_num_tasks(1);
-  if (record.nodes_size() > 0) add_holdings(step, model::script_node(record));
-  step.set_array_job_id(job.array_job_id);
-  if (job.array_task != kNoTask) step.set_array_task_id(job.array_task);
-  return step;
-}
-
-void Queries::steps(const api::QueryStepsRequest& request, Viewer viewer, const Part& part) {
-  const JobMatcher matcher(request.filter(), viewer);
-  rpc::ServerMessage message;
-  message.mutable_steps()->set_now(core_.now());
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->holds_nodes() || job->completing || !matcher.selected(*job)) continue;
-    const JobRecord record = full_record(*job);
-    if (!matcher.passes(record)) continue;
-    if (job->has_script()) *message.mutable_steps()->add_steps() = batch_step(*job, record);
-    for (StepRecord& step : core_.steps->of_job(id)) {
-      step.clear_submit_line();  // the accounting record's alone
-      *message.mutable_steps()->add_steps() = std::move(step);
-    }
-  }
-  part(message, true);
-}
-
-void Queries::step_usage(const api::QueryStepUsageRequest& request, Viewer viewer, const Part& part) {
-  const JobMatcher matcher(request.filter(), viewer);
-  rpc::ServerMessage message;
-  api::StepUsageReply& reply = *message.mutable_step_usage();
-  reply.set_now(core_.now());
-  const UsageReader reader;
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (!job->holds_nodes() || job->completing || !matcher.selected(*job)) continue;
-    const JobRecord record = full_record(*job);
-    if (!matcher.passes(record)) continue;
-    if (job->has_script()) {
-      api::StepUsage& usage = *reply.add_steps();
-      *usage.mutable_step() = batch_step(*job, record);
-      core_.measuring->add_usage(*job, *usage.mutable_step(), gpu_devices_of(core_, *job));
-      api::TaskUsage& task = *usage.add_tasks();
-      task.set_node(record.batch_host());
-      reader.read(job->details->batch_pid, task);
-    }
-    core_.steps->add_usage(*job, reader, reply);
-  }
-  part(message, true);
 }
 
 void Queries::script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part) {

@@ -1,5 +1,5 @@
-// Answers to those who only look: sinfo, scontrol show and others; lists of jobs and the accounting record
-// are long_queries.h's. State's thread.
+// Answers to those who only look: scontrol show, sdiag and others; those that may be long are
+// long_queries.h's. State's thread.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,6 @@ class JobFilter;
 class QueryDiagnosticsRequest;
 class QueryPidsRequest;
 class QueryScriptRequest;
-class QueryStepUsageRequest;
-class QueryStepsRequest;
 }  // namespace minke::api
 
 namespace minke::model {
@@ -44,13 +42,9 @@ class Queries {
   // Each is called with parts of the answer; `last` with the final one.
   using Part = std::function<void(rpc::ServerMessage& message, bool last)>;
 
-  void steps(const api::QueryStepsRequest& request, Viewer viewer, const Part& part);
-  void step_usage(const api::QueryStepUsageRequest& request, Viewer viewer, const Part& part);
   // `uid`: who asks; it must be the job's owner, or an operator.
   void script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part);
-  void nodes(const Part& part);
   void reservations(const Part& part);
-  void partitions(const Part& part);
   void configuration(const Part& part);
   void licenses(const Part& part);
   // The processes of jobs that run (scontrol listpids), as /proc shows them.
@@ -68,7 +62,6 @@ class Queries {
  private:
   // The first of the job's partitions; null where it is gone.
   const sched::LayoutPartition* partition_of(const model::JobRecord& record) const;
-  static model::StepRecord batch_step(const Job& job, const model::JobRecord& record);
 
   Core& core_;
 };

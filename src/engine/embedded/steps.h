@@ -7,6 +7,7 @@
 // that is sent again finds its step by its key. State's thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -96,10 +97,12 @@ class Steps : public RunListener {
   // Changes the time limit of a running step, or of all of the job's; until a restart, after which the one
   // they began with holds again. Fails where no such step runs.
   Status set_time_limit(uint32_t job_id, std::optional<uint32_t> step_id, uint32_t minutes);
-  std::vector<model::StepRecord> of_job(uint32_t job_id) const;
+  // Those that run, by number; `from`: the first that is meant, and so many at most.
+  std::vector<model::StepRecord> of_job(uint32_t job_id, uint32_t from = 0, size_t most = SIZE_MAX) const;
   std::vector<pid_t> pids_of(uint32_t job_id) const;  // of the tasks of its running steps
-  // What the running steps of a job use now.
-  void add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply) const;
+  // What the running steps of a job use now; the same of them.
+  void add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply, uint32_t from = 0,
+                 size_t most = SIZE_MAX) const;
   // Has the srun of a running step show the tasks' output to the sattach behind `socket` as well. `uid`: who
   // asks.
   Status attach(const api::AttachStepRequest& request, uint32_t uid);

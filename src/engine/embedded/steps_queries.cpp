@@ -16,11 +16,13 @@ namespace minke::engine {
 
 using namespace model;
 
-std::vector<StepRecord> Steps::of_job(uint32_t job_id) const {
+std::vector<StepRecord> Steps::of_job(uint32_t job_id, uint32_t from, size_t most) const {
   std::vector<StepRecord> records;
-  if (const auto steps = jobs_.find(job_id); steps != jobs_.end()) {
-    for (const auto& [id, step] : steps->second.running) records.push_back(step.tag.record());
-  }
+  const auto steps = jobs_.find(job_id);
+  if (steps == jobs_.end()) return records;
+  const auto& running = steps->second.running;
+  for (auto step = running.lower_bound(from); step != running.end() && records.size() < most; ++step)
+    records.push_back(step->second.tag.record());
   return records;
 }
 
@@ -47,10 +49,13 @@ std::vector<pid_t> Steps::pids_of(uint32_t job_id) const {
   return pids;
 }
 
-void Steps::add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply) const {
+void Steps::add_usage(const Job& job, const UsageReader& reader, api::StepUsageReply& reply, uint32_t from,
+                      size_t most) const {
   const auto steps = jobs_.find(job.id);
   if (steps == jobs_.end()) return;
-  for (const auto& [id, step] : steps->second.running) {
+  const auto& running = steps->second.running;
+  for (auto at = running.lower_bound(from); at != running.end() && most-- > 0; ++at) {
+    const Step& step = at->second;
     api::StepUsage& usage = *reply.add_steps();
     *usage.mutable_step() = step.tag.record();
     core_.measuring->add_usage(job, *usage.mutable_step(), gpu_devices_of(job, step));

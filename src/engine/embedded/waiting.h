@@ -1,9 +1,11 @@
 // Who waits for a job to start or to end (sbatch --wait, salloc, srun, scontrol wait_job), and who is told.
-// An ended job is told once its end is durable. State's thread.
+// An ended job is told once its end is durable. However many wait, they share one record: what each is told
+// is made when he is told, in turn (dispatch_waits.cpp). State's thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -21,7 +23,8 @@ struct Job;
 class Waiting : public JobListener {
  public:
   explicit Waiting(Core& core) : core_(core) {}
-  using Tell = std::function<void(const model::JobRecord& record)>;  // the record has its spec
+  using Record = std::shared_ptr<const model::JobRecord>;  // with its spec
+  using Tell = std::function<void(const Record& record)>;
 
   // `whose`: for forget(); null: nobody's that goes away.
   void for_start(uint32_t job_id, Tell tell, const void* whose = nullptr);
@@ -38,7 +41,9 @@ class Waiting : public JobListener {
     const void* whose;
   };
   using Waiters = std::unordered_multimap<uint32_t, Waiter>;
-  void tell(Waiters& waiters, uint32_t job_id, const model::JobRecord& record);
+  static void tell(Waiters& waiters, uint32_t job_id, const Record& record);
+  Record record_of(const Job& job) const;
+  bool array_is_over(uint32_t array_job_id) const;
 
   Core& core_;
   Waiters starts_, ends_;

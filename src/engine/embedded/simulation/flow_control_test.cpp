@@ -9,6 +9,7 @@
 
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/simulation/request_engine.h"
+#include "model/job_record.pb.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {
@@ -148,6 +149,53 @@ TEST_F(FlowControlTest, TheRecordIsReadAsFastAsItsReaderReads) {
     engine_->settle();
   }
   EXPECT_EQ(jobs, kJobs);
+}
+
+// Many wait for one job on one connection, and its record is long: each is told when there is room.
+TEST_F(FlowControlTest, ThoseWhoWaitForAJobAreToldAsFastAsTheyRead) {
+  constexpr int kWaiters = 2000;
+  rpc::ClientMessage wait, cancel;
+  wait.set_request_id(7);
+  wait.mutable_wait_job()->set_job_id(1);
+  for (int i = 0; i < kWaiters; ++i) {
+    callbacks_.on_frame(wait.SerializeAsString(), {});
+    sent_->messages.clear();  // that it waits
+    sent_->bytes = 0;
+  }
+  cancel.set_request_id(8);
+  cancel.mutable_signal()->mutable_filter()->add_jobs()->set_job_id(1);
+  engine_->send(kUser, cancel.SerializeAsString());
+  int told = 0;
+  for (int parts = 0; told < kWaiters; ++parts) {
+    ASSERT_LT(parts, 20);
+    EXPECT_LT(sent_->bytes, kPart);
+    for (const rpc::ServerMessage& message : sent_->messages) {
+      EXPECT_EQ(message.wait_job().job().state(), model::JOB_CANCELLED);
+      EXPECT_TRUE(message.last());
+    }
+    told += static_cast<int>(sent_->messages.size());
+    sent_->read();
+    engine_->settle();
+  }
+  EXPECT_EQ(told, kWaiters);
+}
+
+// A forecast after the other, each in its user's turn, and not the next request in between.
+TEST_F(FlowControlTest, AnExplanationIsALongAnswer) {
+  rpc::ClientMessage message;
+  message.set_request_id(7);
+  message.mutable_explain_job()->mutable_job()->set_job_id(1);
+  callbacks_.on_frame(message.SerializeAsString(), {});
+  sent_->bytes = size_t{2} << 20;  // of an earlier answer: no piece is made until it has been read
+  EXPECT_FALSE(callbacks_.may_handle());
+  engine_->settle();
+  EXPECT_TRUE(sent_->messages.empty());
+  EXPECT_EQ(sent_->turns, 0);
+  sent_->read();
+  engine_->settle();
+  ASSERT_EQ(sent_->messages.size(), 1u);
+  EXPECT_TRUE(sent_->messages[0].has_explanation());
+  EXPECT_EQ(sent_->turns, 1);
 }
 
 TEST_F(FlowControlTest, WhoGoesAwayIsToldNoMore) {

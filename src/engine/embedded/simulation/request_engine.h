@@ -6,6 +6,7 @@
 // Invariant: what happens depends on the calls alone, so the same ones lead to the same state.
 #pragma once
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <functional>
@@ -155,6 +156,14 @@ class RequestEngine {
     if (const auto connection = connections_[uid].lock()) connection->callbacks.on_frame(frame, {});
     settle();
   }
+  // From now on who connects is this process, as the kernel says: owners of allocations and of steps live. On
+  // kernels that do not tell (before 6.5), where `uid` is this process's own.
+  void let_owners_live() {
+    int ends[2];
+    MINKE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    own_end_.reset(ends[0]);
+    other_end_.reset(ends[1]);
+  }
   void hang_up(uint32_t uid) {
     if (const auto connection = connections_[uid].lock()) connection->callbacks.on_close({});
     connections_.erase(uid);
@@ -211,6 +220,10 @@ class RequestEngine {
     peer.pid = ::getpid();
     peer.uid = uid;
     peer.gid = uid;
+    if (own_end_) {
+      peer.socket = own_end_.get();
+      peer.connected_ticks = ~uint64_t{0};
+    }
     server_->admit(peer, [&](rpc::Connection::Callbacks callbacks) {
       auto pipe = std::make_shared<Pipe>(Pipe{std::move(callbacks)});
       connections_[uid] = pipe;
@@ -221,6 +234,7 @@ class RequestEngine {
   Agenda agenda_;
   const LoopsOn loops_{agenda_};
   os::EventLoop loop_;
+  os::UniqueFd own_end_, other_end_;
   int64_t now_ = 1'700'000'000;
   std::shared_ptr<MemoryStore> store_;
   OnAnswer on_answer_;

@@ -1,0 +1,224 @@
+// Lists that are made in pieces: all of them is there, once, in messages of some hundred records.
+#include "engine/embedded/listing_in_pieces.h"
+
+#include <set>
+
+#include "api/accounting.pb.h"
+#include "api/explanation.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/machine.pb.h"
+#include "api/priorities.pb.h"
+#include "api/step_usage.pb.h"
+#include "api/steps.pb.h"
+#include "engine/embedded/simulation/request_test.h"
+#include "model/cluster.pb.h"
+#include "model/error.h"
+#include "model/step_record.pb.h"
+#include "rpc/merge.h"
+#include "rpc/schema.h"
+
+namespace minke::engine::simulation {
+namespace {
+
+using namespace model;
+
+constexpr int kMany = 1200;
+constexpr int kMost = ListingInPieces::kRecordsPerPart + 50;  // a job's steps come together
+
+class Listing : public RequestTest {
+ protected:
+  // Of messages that are put together as a client does it.
+  rpc::ServerMessage merged(const rpc::ClientMessage& message, uint32_t uid = kRoot) {
+    parts_ = ask_all(uid, message);
+    rpc::ServerMessage all;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      EXPECT_EQ(parts_[i].last(), i + 1 == parts_.size());
+      rpc::merge_answer(all, rpc::ServerMessage(parts_[i]));
+    }
+    return all;
+  }
+  void run_steps(uint32_t job, int count) {
+    for (int i = 0; i < count; ++i) {
+      rpc::ClientMessage message;
+      api::CreateStepRequest& request = *message.mutable_create_step();
+      std::string key = std::to_string(i);
+      key.resize(16, '.');
+      request.set_key(key);
+      request.set_job_id(job);
+      request.mutable_spec()->set_name("step");
+      request.mutable_spec()->add_argv("true");
+      request.mutable_spec()->set_work_dir("/tmp");
+      request.mutable_spec()->set_ntasks(1);
+      request.mutable_spec()->set_overlap(true);
+      ASSERT_TRUE(ask(self(), message).step().has_started());
+    }
+  }
+
+  std::vector<rpc::ServerMessage> parts_;
+};
+
+TEST_F(Listing, PrioritiesOfAllThatWaitAreShownOnce) {
+  start("", "[priority]\ntype = \"multifactor\"\n");
+  for (int i = 0; i < kMany; ++i)
+    ASSERT_NE(submit(kAlice, [](JobSpec& spec) { spec.set_begin_time(int64_t{1} << 40); }), 0u);
+  rpc::ClientMessage message;
+  message.mutable_query_priorities();
+  const rpc::ServerMessage all = merged(message);
+  std::set<uint32_t> jobs;
+  for (const api::JobPriority& job : all.priorities().jobs()) jobs.insert(job.job_id());
+  EXPECT_EQ(jobs.size(), size_t{kMany});
+  EXPECT_EQ(all.priorities().jobs_size(), kMany);
+  EXPECT_TRUE(all.priorities().multifactor());
+  ASSERT_GE(parts_.size(), 3u);
+  for (const rpc::ServerMessage& part : parts_) EXPECT_LE(part.priorities().jobs_size(), kMost);
+  EXPECT_TRUE(parts_[0].priorities().has_weights());
+  EXPECT_FALSE(parts_[1].priorities().has_weights());  // or a reader would have them twice
+}
+
+TEST_F(Listing, PrioritiesAreOfThoseWhoWaitForTheirTurnAndOfThatPartition) {
+  submit(kAlice, [](JobSpec& spec) { spec.set_hold(true); });
+  const uint32_t there = submit(kBob, [](JobSpec& spec) {
+    spec.set_partition("main,short");
+    spec.set_begin_time(int64_t{1} << 40);
+    spec.set_time_limit_minutes(10);
+  });
+  rpc::ClientMessage message;
+  message.mutable_query_priorities();
+  const rpc::ServerMessage all = merged(message);
+  ASSERT_EQ(all.priorities().jobs_size(), 2);
+  EXPECT_EQ(all.priorities().jobs(0).job_id(), there);
+  EXPECT_EQ(all.priorities().jobs(0).partition(), "main");
+  EXPECT_EQ(all.priorities().jobs(1).partition(), "short");
+  EXPECT_EQ(all.priorities().jobs(1).uid(), kBob);
+}
+
+TEST_F(Listing, StepsOfOneJobAreDealtOut) {
+  const uint32_t job = submit(self());
+  ASSERT_EQ(state(job), JOB_RUNNING);
+  run_steps(job, kMany);
+  rpc::ClientMessage message;
+  message.mutable_query_steps();
+  const rpc::ServerMessage all = merged(message);
+  ASSERT_EQ(all.steps().steps_size(), kMany + 1);
+  EXPECT_EQ(all.steps().steps(0).kind(), STEP_BATCH);
+  for (int i = 0; i < kMany; ++i) EXPECT_EQ(all.steps().steps(i + 1).step_id(), static_cast<uint32_t>(i));
+  ASSERT_GE(parts_.size(), 3u);
+  for (const rpc::ServerMessage& part : parts_) EXPECT_LE(part.steps().steps_size(), kMost);
+
+  rpc::ClientMessage usage;
+  usage.mutable_query_step_usage();
+  EXPECT_EQ(merged(usage).step_usage().steps_size(), kMany + 1);
+  EXPECT_GE(parts_.size(), 3u);
+}
+
+TEST_F(Listing, StepsAreOfTheJobsThatAreNamed) {
+  const uint32_t first = submit(self()), second = submit(kAlice),
+                 waiting = submit(kAlice, [](JobSpec&spec) { spec.set_hold(true); });
+  run_steps(first, 3);
+  rpc::ClientMessage message;
+  message.mutable_query_steps()->mutable_filter()->add_jobs()->set_job_id(second);
+  message.mutable_query_steps()->mutable_filter()->add_jobs()->set_job_id(waiting);
+  const rpc::ServerMessage all = merged(message);
+  ASSERT_EQ(all.steps().steps_size(), 1);
+  EXPECT_EQ(all.steps().steps(0).job_id(), second);
+}
+
+TEST_F(Listing, NodesShowWhatTheirJobsHold) {
+  const uint32_t running = submit(kAlice, [](JobSpec& spec) {
+    spec.set_min_nodes(1);
+    spec.set_max_nodes(1);
+    spec.set_ntasks(3);
+    spec.set_mem_per_node_mib(1000);
+    spec.set_node_list("n1");
+    Gres& gpus = *spec.add_gres_per_node();
+    gpus.set_name("gpu");
+    gpus.set_count(1);
+  });
+  submit(kAlice, [](JobSpec& spec) { spec.set_hold(true); });
+  ASSERT_EQ(state(running), JOB_RUNNING);
+  rpc::ClientMessage message;
+  message.mutable_query_nodes();
+  rpc::ServerMessage all = merged(message);
+  ASSERT_EQ(all.nodes().nodes_size(), 3);
+  const NodeRecord& first = all.nodes().nodes(0);
+  EXPECT_EQ(first.name(), "n1");
+  EXPECT_EQ(first.allocated_cpus(), 3u);
+  EXPECT_EQ(first.allocated_memory_mib(), 1000u);
+  EXPECT_EQ(first.running_jobs(), 1u);
+  ASSERT_EQ(first.held_gres_size(), 1);
+  EXPECT_EQ(first.held_gres(0).indices_size(), 1);
+  ASSERT_EQ(first.partitions_size(), 2);
+  EXPECT_EQ(first.partitions(0), "main");
+  EXPECT_EQ(first.partitions(1), "short");
+  EXPECT_EQ(all.nodes().nodes(1).partitions_size(), 1);
+  EXPECT_EQ(all.nodes().nodes(1).allocated_cpus(), 0u);
+
+  engine().end_one(0, 0);
+  all = merged(message);
+  EXPECT_EQ(all.nodes().nodes(0).allocated_cpus(), 0u);
+  EXPECT_EQ(all.nodes().nodes(0).held_gres_size(), 0);
+}
+
+TEST_F(Listing, ManyNodesAndPartitionsAreDealtOut) {
+  std::string tables = "[[node]]\nname = \"m[1-1200]\"\ncpus = 1\nmemory = \"100M\"\n";
+  for (int i = 0; i < 600; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    tables += "[[partition]]\nname = \"" + name + "\"\nnodes = \"m[1-3]\"\n";
+  }
+  start("", tables);
+  rpc::ClientMessage nodes, partitions;
+  nodes.mutable_query_nodes();
+  partitions.mutable_query_partitions();
+  rpc::ServerMessage all = merged(nodes);
+  EXPECT_EQ(all.nodes().nodes_size(), 1203);
+  EXPECT_GE(parts_.size(), 3u);
+  std::set<std::string> names;
+  for (const NodeRecord& node : all.nodes().nodes()) names.insert(node.name());
+  EXPECT_EQ(names.size(), 1203u);
+  all = merged(partitions);
+  EXPECT_EQ(all.partitions().partitions_size(), 602);
+  EXPECT_GE(parts_.size(), 2u);
+}
+
+TEST_F(Listing, PartitionsShowWhatTheirNodesHave) {
+  rpc::ClientMessage message;
+  message.mutable_query_partitions();
+  const rpc::ServerMessage all = merged(message);
+  ASSERT_EQ(all.partitions().partitions_size(), 2);
+  const PartitionRecord& main = all.partitions().partitions(0);
+  EXPECT_EQ(main.total_nodes(), 3u);
+  EXPECT_EQ(main.total_cpus(), 12u);
+  EXPECT_EQ(main.total_memory_mib(), 12000u);
+  ASSERT_EQ(main.total_gres_size(), 1);
+  EXPECT_EQ(main.total_gres(0).count(), 6u);
+  EXPECT_EQ(all.partitions().partitions(1).total_nodes(), 1u);
+}
+
+// The table of dispatch.cpp: none is left out.
+TEST_F(Listing, EveryKindOfRequestIsAnswered) {
+  const rpc::Schema& schema = rpc::Schema::of_program();
+  const auto& fields = schema.fields(schema.index_of("minke.rpc.ClientMessage"));
+  int kinds = 0;
+  for (size_t number = 2; number < fields.size(); ++number) {
+    if (fields[number].type == 0) continue;
+    ++kinds;
+    rpc::ClientMessage message;
+    const uint32_t tag = static_cast<uint32_t>(number) << 3 | 2;
+    std::string bytes;
+    for (uint32_t left = tag; bytes.empty() || left != 0; left >>= 7)
+      bytes += static_cast<char>((left & 0x7f) | (left >> 7 != 0 ? 0x80 : 0));
+    bytes += '\0';
+    ASSERT_TRUE(message.ParseFromString(bytes));
+    ASSERT_NE(message.body_case(), rpc::ClientMessage::BODY_NOT_SET) << number;
+    const auto answers = ask_all(kRoot, message);
+    ASSERT_FALSE(answers.empty()) << number;
+    for (const rpc::ServerMessage& answer : answers)
+      EXPECT_EQ((answer.error().message() + answer.error().detail()).find("does not know"), std::string::npos)
+          << number;
+  }
+  EXPECT_GE(kinds, 40);
+  EXPECT_EQ(outcome(kRoot, rpc::ClientMessage()), static_cast<uint32_t>(kInternal));
+}
+
+}  // namespace
+}  // namespace minke::engine::simulation
