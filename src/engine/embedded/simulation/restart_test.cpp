@@ -286,5 +286,28 @@ TEST(Restart, ATaskThatCouldNotBeLaunchedWaitsInItsArray) {
   EXPECT_EQ(completed, 4u);
 }
 
+// A new launcher tells of a task once more that the daemon has done with.
+TEST(Restart, AnArrayGoesOnWhenTheLauncherDies) {
+  OneMachine one;
+  one.host().delay = [] { return milliseconds(100); };
+  one.commit_delay = milliseconds(50);
+  const uint32_t array = one.submit("run=20", [](JobSpec& spec) {
+    spec.set_min_cpus(8), spec.set_cpus_per_task(8);
+    IndexRange& range = *spec.mutable_array()->add_ranges();
+    range.set_first(0), range.set_last(3), range.set_step(1);
+  });
+  const auto completed = [&] {
+    size_t count = 0;
+    for (const auto& job : one.accounting())
+      count += job.job.record.array_job_id() == array && job.job.record.state() == JOB_COMPLETE;
+    return count;
+  };
+  ASSERT_TRUE(one.run_until([&] { return completed() == 1; }));
+  one.run_for(milliseconds(70));  // the next one runs, and the launch of the first is about to be collected
+  one.kill_launcher();
+  one.run_for(seconds(300));
+  EXPECT_EQ(completed(), 4u);
+}
+
 }  // namespace
 }  // namespace minke::engine::simulation
