@@ -262,6 +262,22 @@ def test_large_requests_come_one_after_another(daemon):
     assert len(jobs) == 12 and 0 not in jobs
 
 
+RECORDS = "split_records = 5\n"
+
+
+@pytest.mark.machine(extra=f"[budgets]\n{RECORDS}[budgets.operators]\n{RECORDS}")
+def test_tasks_changed_one_by_one_take_bounded_records(daemon):
+    """Each is a record of its own, which every pass of the scheduler looks at."""
+    job = daemon.submit("true", "--array=0-999", "--begin=now+1hour")
+    done = [daemon.run("scontrol", "hold", f"{job}_{task}") for task in range(0, 20, 2)]
+    assert [one.returncode == 0 for one in done] == [True] * 5 + [False] * 5
+    assert "budget split_records" in done[-1].stderr, done[-1].stderr
+    assert daemon.run("scontrol", "hold", str(job)).returncode == 0  # no records are split off for that
+    daemon.run("scancel", f"{job}_[0-8]", check=0)
+    poll(lambda: daemon.run("scontrol", "update", f"JobId={job}_20", "Comment=alone").returncode == 0, what="room")
+    daemon.run("scancel", job, check=0)
+
+
 @small
 def test_keys_of_steps_are_not_kept(daemon):
     with daemon.wire() as wire:

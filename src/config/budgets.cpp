@@ -32,6 +32,8 @@ constexpr Row kTable[kBudgets] = {
     {"waiting_step_bytes", "bytes of specifications of steps that wait", 64 * kMiB, 256 * kMiB},
     {"waiting_requests", "requests that wait for an answer", 10000, 100000},
     {"notices", "notices a minute", 60, 600},
+    {"split_records", "records of tasks that were held or changed apart from their array", 50000, 500000},
+    {"helper_processes", "programs that the daemon runs for him", 16, 256},
 };
 
 size_t index_of(Budget budget) {

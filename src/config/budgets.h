@@ -23,8 +23,10 @@ enum class Budget : uint8_t {
   kWaitingStepBytes,
   kWaitingRequests,  // that have not been answered yet
   kNotices,          // a minute
+  kSplitRecords,     // of arrays' tasks that wait, and were changed alone
+  kHelperProcesses,  // that the daemon runs, or is about to run, for a user
 };
-constexpr size_t kBudgets = 10;
+constexpr size_t kBudgets = 12;
 
 struct BudgetLimits {
   std::array<uint64_t, kBudgets> users{}, operators{};

@@ -8,8 +8,10 @@
 
 #include "api/actions.pb.h"
 #include "api/job_filter.pb.h"
+#include "engine/embedded/budgets.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/dependencies.h"
+#include "engine/embedded/kept_submission.h"
 #include "engine/embedded/rights.h"
 #include "engine/embedded/scheduling.h"
 
@@ -263,12 +265,18 @@ Result<Job*> separate(Core& core, const MeantJob& meant) {
     return failure("the tasks of this array stand in " + std::to_string(waiting) +
                        " records already: name whole ranges of them, not one by one",
                    kAccountingPolicy);
+  if (const auto room = core.rights->budgets().take(job->uid, Budget::kSplitRecords, 1);
+      !left.empty() && !room)
+    return failure(room.error());
   if (const size_t terms = job->details ? job->details->dependencies.size() : 0;
       terms != 0 && !left.empty()) {
     if (const Status admitted = core.dependencies->admits_terms(job->uid, terms); !admitted)
       return failure(admitted.error());
   }
-  return core.state.split_tasks(*job, meant.tasks);
+  Job* own = core.state.split_tasks(*job, meant.tasks);
+  if (own != nullptr && own != job)
+    own->submission = keep_for_split_record(core, own->uid, std::move(own->submission));
+  return own;
 }
 
 void carry_out(Core& core, ActionOrder order) {

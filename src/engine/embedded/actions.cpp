@@ -215,7 +215,7 @@ void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply r
   });
 }
 
-Actions::Actions(Core& core, Queries& queries) : core_(core), notices_(core.loop), queries_(queries) {}
+Actions::Actions(Core& core, Queries& queries) : core_(core), notices_(core), queries_(queries) {}
 
 void Actions::notify(const api::NotifyRequest& request, const rpc::Peer& peer, Reply reply) {
   ActionOrder order;

@@ -16,6 +16,13 @@ struct Kept {
   Budgets::Charge bytes, dependencies;
 };
 
+// Lies beside the pointer that a record has.
+struct OfSplitRecord {
+  std::shared_ptr<const Submission> submission;
+  Budgets::Charge record;
+  void operator()(const Submission*) const {}
+};
+
 }  // namespace
 
 std::shared_ptr<const Submission> keep_submission(Core& core, uint32_t uid, Submission submission) {
@@ -27,6 +34,19 @@ std::shared_ptr<const Submission> keep_submission(Core& core, uint32_t uid, Subm
         uid, config::Budget::kDependencies, static_cast<uint64_t>(submission.spec().dependencies_size()));
   kept->submission = std::move(submission);
   return {kept, &kept->submission};
+}
+
+std::shared_ptr<const Submission> keep_for_split_record(Core& core, uint32_t uid,
+                                                        std::shared_ptr<const Submission> submission) {
+  // Of a record that is split once more: what it was before.
+  if (const auto* split = std::get_deleter<OfSplitRecord>(submission)) submission = split->submission;
+  const Submission* shared = submission.get();
+  auto charge = core.rights->budgets().adopt(uid, config::Budget::kSplitRecords, 1);
+  return {shared, OfSplitRecord{std::move(submission), std::move(charge)}};
+}
+
+bool is_split_record(const Job& job) {
+  return job.array_job_id != 0 && job.id != job.array_job_id && job.state == model::JOB_PENDING;
 }
 
 Status has_room_for(Core& core, uint32_t uid, const std::vector<model::JobSpec>& specs) {

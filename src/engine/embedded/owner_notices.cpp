@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "engine/embedded/core.h"
+#include "engine/embedded/rights.h"
 #include "model/error.h"
 #include "os/detached.h"
 #include "os/helper_program.h"
@@ -14,7 +16,6 @@ namespace minke::engine {
 
 namespace {
 
-constexpr size_t kMostWaiting = 8;  // of one user
 constexpr size_t kMostBytes = 4096;
 
 Result<os::UniqueFd> start_program(uid_t uid, gid_t gid, const Owner& owner, const std::string& message) {
@@ -39,10 +40,10 @@ Status OwnerNotices::say(const Job& job, const std::string& message) {
     return failure("a notice has " + std::to_string(kMostBytes) + " characters at most",
                    model::kPathnameTooLong);
   if (!job.details || job.details->owner.pid == 0) return {};
+  auto charge = core_.rights->budgets().take(job.uid, Budget::kHelperProcesses, 1);
+  if (!charge) return failure(charge.error());
   OfUser& user = users_[job.uid];
-  if (user.waiting.size() >= kMostWaiting)
-    return failure("too many notices wait to be written", model::kNotSupported);
-  user.waiting.push_back({job.details->owner, job.gid, message});
+  user.waiting.push_back({job.details->owner, job.gid, message, std::move(*charge)});
   if (!user.running) start_next(job.uid);
   return {};
 }
@@ -50,7 +51,7 @@ Status OwnerNotices::say(const Job& job, const std::string& message) {
 void OwnerNotices::start_next(uid_t uid) {
   OfUser& user = users_[uid];
   while (!user.waiting.empty()) {
-    const Notice notice = std::move(user.waiting.front());
+    Notice notice = std::move(user.waiting.front());
     user.waiting.pop_front();
     auto started = start_program(uid, notice.gid, notice.owner, notice.message);
     if (!started) {
@@ -58,12 +59,14 @@ void OwnerNotices::start_next(uid_t uid) {
       continue;
     }
     user.running = std::move(*started);
-    user.watch = loop_.on_readable(user.running.get(), [this, uid] {
+    user.charge = std::move(notice.charge);
+    user.watch = core_.loop.on_readable(user.running.get(), [this, uid] {
       char said[64];  // it says nothing: this is its end
       OfUser& ended = users_[uid];
       if (::read(ended.running.get(), said, sizeof said) > 0) return;
       const auto watch = std::move(ended.watch);
       ended.running.reset();
+      ended.charge = {};
       start_next(uid);
     });
     return;

@@ -79,6 +79,8 @@ void Restart::restore_jobs(store::Loaded& loaded) {
     }
     Job& job = state.add(state.job_of(row, submission));
     core_.accounts->adopt(job);
+    if (is_split_record(job))
+      job.submission = keep_for_split_record(core_, job.uid, std::move(job.submission));
     if (job.state == JOB_PENDING) continue;
     Details& details = job.need_details();
     details.launched = true;

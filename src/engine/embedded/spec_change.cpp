@@ -15,6 +15,7 @@ void change_spec(Core& core, Job& job, const model::JobSpec& spec) {
   changed.script = job.submission->script;
   changed.environment = job.submission->environment;
   job.submission = keep_submission(core, job.uid, std::move(changed));
+  if (is_split_record(job)) job.submission = keep_for_split_record(core, job.uid, std::move(job.submission));
   core.committer.spec_changed({job.id, spec});
 }
 

@@ -1,5 +1,7 @@
 #include "engine/embedded/triggers.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -28,6 +30,17 @@ constexpr int kTriggerDuplicate = 2089;  // ESLURM_TRIGGER_DUP
 constexpr int kMostOfOneUser = 200;
 constexpr size_t kLongestProgram = 4096;
 constexpr int32_t kLargestOffset = 32000;  // as Slurm
+
+bool can_be(const Trigger& trigger) {
+  const std::string& program = trigger.program();
+  return !program.empty() && program[0] == '/' && program.size() <= kLongestProgram &&
+         trigger.offset() <= kLargestOffset && trigger.offset() >= -kLargestOffset &&
+         trigger.event() != TRIGGER_NONE && TriggerEvent_IsValid(trigger.event());
+}
+
+bool is_of_job(const Trigger& trigger) {
+  return trigger.event() == TRIGGER_JOB_END || trigger.event() == TRIGGER_JOB_TIME;
+}
 
 std::string setting_name(uint32_t id) {
   char digits[16];
@@ -80,29 +93,28 @@ void Triggers::restore(const std::vector<std::pair<std::string, std::string>>& s
 }
 
 Status Triggers::complete(Trigger& trigger) const {
-  if (trigger.program().empty() || trigger.program()[0] != '/' ||
-      trigger.program().size() > kLongestProgram || trigger.offset() > kLargestOffset ||
-      trigger.offset() < -kLargestOffset || trigger.event() == TRIGGER_NONE ||
-      !TriggerEvent_IsValid(trigger.event()))
-    return failure("no such trigger can be", kNotSupported);
-  if (trigger.job_id() == 0) {
-    if (trigger.event() == TRIGGER_JOB_END || trigger.event() == TRIGGER_JOB_TIME)
-      return failure("", kInvalidJobId);
-    if (trigger.node_list() == "*") trigger.clear_node_list();
-    const auto list = text::expand_hostlist(trigger.node_list());
-    if (!list) return failure("", kInvalidNodeName);
-    for (const std::string& name : *list)
-      if (core_.nodes->find_node(name) == nullptr)
-        return failure("there is no node " + name, kInvalidNodeName);
-    return {};
-  }
+  if (!can_be(trigger)) return failure("no such trigger can be", kNotSupported);
+  return trigger.job_id() == 0 ? complete_of_nodes(trigger) : complete_of_job(trigger);
+}
+
+Status Triggers::complete_of_nodes(Trigger& trigger) const {
+  if (is_of_job(trigger)) return failure("", kInvalidJobId);
+  if (trigger.node_list() == "*") trigger.clear_node_list();
+  const auto list = text::expand_hostlist(trigger.node_list());
+  if (!list) return failure("", kInvalidNodeName);
+  for (const std::string& name : *list)
+    if (core_.nodes->find_node(name) == nullptr) return failure("there is no node " + name, kInvalidNodeName);
+  return {};
+}
+
+Status Triggers::complete_of_job(Trigger& trigger) const {
   const Job* job = core_.state.find(trigger.job_id());
   if (job == nullptr) {
     const auto stored = core_.store.job(trigger.job_id());
     return failure("", stored && *stored ? kAlreadyDone : kInvalidJobId);
   }
   if (job->ended()) return failure("", kAlreadyDone);
-  if (trigger.event() == TRIGGER_JOB_END || trigger.event() == TRIGGER_JOB_TIME) return {};
+  if (is_of_job(trigger)) return {};
   // About the nodes that the job has.
   if (!job->holds_nodes() || !job->details || trigger.event() == TRIGGER_RECONFIGURE)
     return failure("the job has no nodes yet", kNotSupported);
@@ -317,14 +329,32 @@ void Triggers::run(const Trigger& pulled, const std::string& argument) {
   core_.committer.when_durable([this, trigger, argument] {
     os::log_info("trigger " + std::to_string(trigger.id()) + " of user " + std::to_string(trigger.uid()) +
                  " is pulled: " + trigger.program() + " " + argument);
-    const auto started = os::start_detached(
-        {.argv = os::helper_command(os::Helper::kTriggerProgram,
-                                    {std::to_string(trigger.uid()), std::to_string(trigger.gid()),
-                                     trigger.program(), argument, core_.config.home}),
-         .log_path = "/dev/null",
-         .without_variables = {"SLURM_*"}});
-    if (!started) os::log_error("its program: " + started.error().message);
+    if (const Status started = start_program(trigger, argument); !started)
+      os::log_error("its program is not run: " + started.error().message);
   });
+}
+
+Status Triggers::start_program(const Trigger& trigger, const std::string& argument) {
+  auto charge = core_.rights->budgets().take(trigger.uid(), Budget::kHelperProcesses, 1);
+  if (!charge) return failure(charge.error());
+  auto output = os::start_detached(
+      {.argv = os::helper_command(os::Helper::kTriggerProgram,
+                                  {std::to_string(trigger.uid()), std::to_string(trigger.gid()),
+                                   trigger.program(), argument, core_.config.home}),
+       .log_path = "/dev/null",
+       .without_variables = {"SLURM_*"}});
+  if (!output) return failure(output.error());
+  const uint64_t id = next_program_++;
+  Program& program = programs_[id];
+  program.output = std::move(*output);
+  program.charge = std::move(*charge);
+  program.watch = core_.loop.on_readable(program.output.get(), [this, id] {
+    char said[64];  // it says nothing: this is its end
+    if (::read(programs_.at(id).output.get(), said, sizeof said) > 0) return;
+    const Program ended = std::move(programs_.at(id));  // until its watch has returned
+    programs_.erase(id);
+  });
+  return {};
 }
 
 void Triggers::keep(const Trigger& trigger) {

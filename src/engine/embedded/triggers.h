@@ -4,9 +4,10 @@
 // Invariants: a trigger is durable, and pulled once: it leaves the store before its program starts, but for
 // permanent ones. Nodes are compared with how they stood when they were last looked at, which is done only
 // while there is a trigger about nodes: what had happened before it was set pulls nothing. A program runs as
-// the user who set it, in a process of its own that ends it after five minutes (`minke trigger-program`). It
-// is outside all jobs, their limits and the guard of the GPUs: on a shared cluster only operators set
-// triggers, as with Slurm where SlurmUser is not root. State's thread.
+// the user who set it, in a process of its own that ends it after five minutes (`minke trigger-program`), and
+// not beyond his budget (Budget::kHelperProcesses). It is outside all jobs, their limits and the guard of the
+// GPUs: on a shared cluster only operators set triggers, as with Slurm where SlurmUser is not root. State's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/budgets.h"
 #include "engine/embedded/job_events.h"
 #include "model/trigger.pb.h"
 #include "os/event_loop.h"
+#include "os/fd.h"
 
 namespace minke::api {
 class ClearTriggersRequest;
@@ -64,17 +67,25 @@ class Triggers : public JobListener {
     int64_t idle_since = 0;  // 0: it is not idle
   };
   using Nodes = std::vector<std::string>;
+  struct Program {  // that runs
+    os::UniqueFd output;
+    std::unique_ptr<os::EventLoop::Watch> watch;
+    Budgets::Charge charge;
+  };
 
   bool watches_nodes() const;
   std::map<std::string, Seen> look() const;
   void check_nodes();
   void check_idle();
   Status complete(model::Trigger& trigger) const;
+  Status complete_of_nodes(model::Trigger& trigger) const;
+  Status complete_of_job(model::Trigger& trigger) const;
   void pull_job_end(const Job& job);
   // The event of this trigger has come: its program runs now, or `offset` later.
   void pull(uint32_t id, const std::string& argument);
   void run_due();
   void run(const model::Trigger& trigger, const std::string& argument);
+  Status start_program(const model::Trigger& trigger, const std::string& argument);
   void keep(const model::Trigger& trigger);
   void remove(uint32_t id);
   void set_timer();
@@ -85,6 +96,8 @@ class Triggers : public JobListener {
   std::map<std::pair<uint32_t, std::string>, int64_t>
       idle_told_;  // permanent triggers: the idle time that pulled
   uint32_t next_id_ = 1;
+  std::map<uint64_t, Program> programs_;
+  uint64_t next_program_ = 0;
   bool check_posted_ = false;
   std::unique_ptr<os::EventLoop::Timer> timer_;
 };

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embedded/simulation/programs.h"
 #include "engine/embedded/simulation/time.h"
 #include "os/detached.h"
 
@@ -143,8 +144,16 @@ uint64_t EventLoop::wake_ups() const {
   return implementation_->turns;
 }
 
+namespace {
+engine::simulation::StandInForPrograms::Start& program_starter() {
+  static engine::simulation::StandInForPrograms::Start starter;
+  return starter;
+}
+}  // namespace
+
 // The part of the engine that asks for a program is told so, and does without.
-Result<UniqueFd> start_detached(const DetachedCommand&) {
+Result<UniqueFd> start_detached(const DetachedCommand& command) {
+  if (program_starter()) return program_starter()(command);
   return failure("no program is started in a simulation", ENOSYS);
 }
 
@@ -195,6 +204,13 @@ namespace minke::engine::simulation {
 LoopsOn::LoopsOn(Agenda& agenda) : before_(std::exchange(os::current_agenda, &agenda)) {}
 LoopsOn::~LoopsOn() {
   os::current_agenda = before_;
+}
+
+StandInForPrograms::StandInForPrograms(Start start) {
+  os::program_starter() = std::move(start);
+}
+StandInForPrograms::~StandInForPrograms() {
+  os::program_starter() = nullptr;
 }
 
 bool turn(os::EventLoop& loop) {

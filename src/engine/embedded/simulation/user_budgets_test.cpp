@@ -1,0 +1,168 @@
+// What one user may have of the daemon at a time, where it is used up by requests: who is over it is told
+// which budget it is, and nobody else notices.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "api/actions.pb.h"
+#include "api/job_filter.pb.h"
+#include "api/triggers.pb.h"
+#include "engine/embedded/budgets.h"
+#include "engine/embedded/rights.h"
+#include "engine/embedded/simulation/programs.h"
+#include "engine/embedded/simulation/request_test.h"
+#include "model/trigger.pb.h"
+
+namespace minke::engine::simulation {
+namespace {
+
+using namespace model;
+
+class UserBudgets : public RequestTest {
+ protected:
+  void limit(Budget budget, uint64_t users, uint64_t operators = 1000) {
+    config::BudgetLimits limits = config::default_budgets(100000);
+    limits.users[static_cast<size_t>(budget)] = users;
+    limits.operators[static_cast<size_t>(budget)] = operators;
+    core().rights->budgets().set_limits(limits);
+  }
+  uint64_t used(uint32_t uid, Budget budget) { return core().rights->budgets().used(uid, budget); }
+
+  uint32_t submit_array(uint32_t uid, uint32_t tasks) {
+    return submit(uid, [=](JobSpec& spec) {
+      spec.set_begin_time(int64_t{1} << 40);
+      IndexRange& range = *spec.mutable_array()->add_ranges();
+      range.set_last(tasks - 1);
+    });
+  }
+  static rpc::ClientMessage hold(uint32_t array, uint32_t first, uint32_t last) {
+    rpc::ClientMessage message;
+    api::JobSelector& selector = *message.mutable_hold()->add_jobs();
+    selector.set_job_id(array);
+    IndexRange& range = *selector.add_tasks();
+    range.set_first(first);
+    range.set_last(last);
+    return message;
+  }
+};
+
+TEST_F(UserBudgets, RecordsSplitOffAnArrayAreCounted) {
+  limit(Budget::kSplitRecords, 3);
+  const uint32_t array = submit_array(kAlice, 100), another = submit_array(kAlice, 100);
+  EXPECT_EQ(outcome(kAlice, hold(array, 1, 1)), 0u);
+  EXPECT_EQ(outcome(kAlice, hold(array, 10, 19)), 0u);  // one record
+  EXPECT_EQ(outcome(kAlice, hold(another, 1, 1)), 0u);
+  EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 3u);
+  const size_t records = core().state.jobs().size();
+  EXPECT_EQ(outcome(kAlice, hold(array, 30, 30)), static_cast<uint32_t>(EAGAIN));
+  EXPECT_NE(what_was_said().find("budget split_records"), std::string::npos) << what_was_said();
+  EXPECT_EQ(core().state.jobs().size(), records);
+  EXPECT_EQ(outcome(kAlice, hold(array, 1, 1)), 0u);  // has its record already
+  const uint32_t of_bob = submit_array(kBob, 10);
+  EXPECT_EQ(outcome(kBob, hold(of_bob, 1, 1)), 0u);
+}
+
+TEST_F(UserBudgets, ARecordThatHasEndedCountsNoMore) {
+  limit(Budget::kSplitRecords, 1);
+  const uint32_t array = submit_array(kAlice, 100);
+  EXPECT_EQ(outcome(kAlice, hold(array, 1, 1)), 0u);
+  EXPECT_EQ(outcome(kAlice, hold(array, 2, 2)), static_cast<uint32_t>(EAGAIN));
+  rpc::ClientMessage one = cancel(array);
+  IndexRange& range = *one.mutable_signal()->mutable_filter()->mutable_jobs(0)->add_tasks();
+  range.set_first(1);
+  range.set_last(1);
+  EXPECT_EQ(outcome(kAlice, one), 0u);
+  engine().pass(1);
+  EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 0u);
+  EXPECT_EQ(outcome(kAlice, hold(array, 2, 2)), 0u);
+}
+
+// Neither another change nor the next daemon loses count.
+TEST_F(UserBudgets, ARecordIsCountedOnceWhateverBecomesOfIt) {
+  const uint32_t array = submit_array(kAlice, 100);
+  EXPECT_EQ(outcome(kAlice, hold(array, 10, 19)), 0u);
+  EXPECT_EQ(outcome(kAlice, hold(array, 12, 12)), 0u);
+  EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 2u);
+  rpc::ClientMessage change = update(array, "Comment", "mine");
+  IndexRange& range = *change.mutable_update_job()->mutable_job()->add_tasks();
+  range.set_first(12);
+  range.set_last(12);
+  EXPECT_EQ(outcome(kAlice, change), 0u) << what_was_said();
+  EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 2u);
+  restart();
+  EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 2u);
+  EXPECT_EQ(outcome(kAlice, cancel(array)), 0u);
+  engine().pass(1);
+  EXPECT_EQ(used(kAlice, Budget::kSplitRecords), 0u);
+}
+
+// Programs that run until the test ends them.
+class HelperProcesses : public UserBudgets {
+ protected:
+  StandInForPrograms programs_{[this](const os::DetachedCommand&) -> Result<os::UniqueFd> {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    running_.emplace_back(ends[1]);
+    return os::UniqueFd(ends[0]);
+  }};
+  void end_all() {
+    while (!running_.empty()) {
+      running_.clear();
+      engine().settle();
+    }
+  }
+  std::vector<os::UniqueFd> running_;
+};
+
+TEST_F(HelperProcesses, NoticesOfAnAllocationAreCounted) {
+  limit(Budget::kHelperProcesses, 3, 3);
+  const uint32_t job = submit(self(), [](JobSpec& spec) { spec.set_interactive(true); });
+  ASSERT_EQ(state(job), JOB_RUNNING);
+  rpc::ClientMessage notice;
+  notice.mutable_notify()->mutable_job()->set_job_id(job);
+  notice.mutable_notify()->set_message("hello");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(outcome(self(), notice), 0u) << what_was_said();
+  EXPECT_EQ(running_.size(), 1u);  // one line after the other
+  EXPECT_EQ(outcome(self(), notice), static_cast<uint32_t>(EAGAIN));
+  EXPECT_NE(what_was_said().find("budget helper_processes"), std::string::npos) << what_was_said();
+  end_all();
+  EXPECT_EQ(used(self(), Budget::kHelperProcesses), 0u);
+  EXPECT_EQ(outcome(self(), notice), 0u);
+  end_all();
+}
+
+TEST_F(HelperProcesses, ProgramsOfTriggersAreCounted) {
+  limit(Budget::kHelperProcesses, 2, 2);
+  rpc::ClientMessage set;
+  for (const char* program : {"/bin/a", "/bin/b", "/bin/c"}) {
+    Trigger& trigger = *set.mutable_set_triggers()->add_triggers();
+    trigger.set_event(TRIGGER_NODE_DRAINED);
+    trigger.set_program(program);
+    trigger.set_permanent(true);
+  }
+  ASSERT_EQ(outcome(kRoot, set), 0u) << what_was_said();
+  const auto change = [&](const char* value) {
+    rpc::ClientMessage message;
+    message.mutable_update_node()->set_node_list("n1");
+    for (const auto& [name, text] : {std::pair{"State", value}, {"Reason", "a fan"}}) {
+      api::Field& field = *message.mutable_update_node()->add_fields();
+      field.set_name(name);
+      field.set_value(text);
+    }
+    ASSERT_EQ(outcome(kRoot, message), 0u) << what_was_said();
+    engine().pass(1);
+  };
+  change("DRAIN");
+  EXPECT_EQ(running_.size(), 2u);
+  EXPECT_EQ(used(kRoot, Budget::kHelperProcesses), 2u);
+  end_all();
+  EXPECT_EQ(used(kRoot, Budget::kHelperProcesses), 0u);
+  change("RESUME");
+  change("DRAIN");
+  EXPECT_EQ(running_.size(), 2u);
+  end_all();
+}
+
+}  // namespace
+}  // namespace minke::engine::simulation
