@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "engine/embedded/core.h"
-#include "engine/embedded/lifecycle.h"
 #include "engine/embedded/simulation/one_machine.h"
 #include "model/step_record.pb.h"
 #include "rpc/messages.pb.h"
@@ -88,8 +87,7 @@ TEST(Restart, AJobThatEndsAsNodeFailIsRequeuedByTheNextDaemon) {
   OneMachine one;
   const uint32_t job_id = one.submit("run=100 term=20");
   one.run_for(seconds(5));
-  Core& core = one.engine().core();
-  core.lifecycle->node_failed(*core.state.find(job_id), "node1");
+  one.engine().core().cluster_events.tell(&ClusterListener::node_down, "node1");
   one.run_for(seconds(5));
   ASSERT_TRUE(one.record(job_id).completing());
   one.kill_daemon();
