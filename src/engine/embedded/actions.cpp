@@ -149,19 +149,12 @@ void Actions::suspend(const api::SuspendRequest& given, const rpc::Peer& peer, R
   carry_out(core_, std::move(order));
 }
 
-// The user's own pending jobs change places: those named take the highest priorities that any of them has.
-void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply reply) {
-  api::ActionReply result;
-  std::vector<int> missing;
-  const std::vector<MeantJob> meant =
-      find_meant(core_, core_.rights->viewer(peer.uid), request.jobs(), missing);
-  for (const int number : missing)
-    add_failure(result, request.jobs(number).job_id(), name_of(request.jobs(number)),
-                Error{kInvalidJobId, {}});
+// Why they may not all be put first; nothing has been changed yet.
+void Actions::check_top(const std::vector<MeantJob>& meant, uint32_t uid, api::ActionReply& result) const {
   for (const MeantJob& one : meant) {
     const Job& job = *core_.state.find(one.job_id);
     int problem = 0;
-    if (!core_.rights->owns(peer.uid, job.uid)) {
+    if (!core_.rights->owns(uid, job.uid)) {
       problem = kAccessDenied;
     } else if (job.state != JOB_PENDING) {
       problem = meant.size() == 1 ? kJobNotPending : 0;
@@ -170,9 +163,12 @@ void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply r
     }
     if (problem != 0) add_failure(result, job.id, one.name, Error{problem, {}});
   }
-  if (result.failures_size() > 0) return reply(result);
-  std::vector<Job*> order;
-  std::unordered_set<const Job*> first;
+}
+
+// Those that wait, each once, with tasks that are meant alone in records of their own.
+std::vector<Job*> Actions::separate_meant(const std::vector<MeantJob>& meant, api::ActionReply& result) {
+  std::vector<Job*> separated_jobs;
+  std::unordered_set<const Job*> known;
   for (const MeantJob& one : meant) {
     Job* record = core_.state.find(one.job_id);
     if (record->state != JOB_PENDING) continue;
@@ -186,18 +182,23 @@ void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply r
     }
     if (!separated) {
       add_failure(result, one.job_id, one.name, separated.error());
-    } else if (job != nullptr && first.insert(job).second) {
-      order.push_back(job);
+    } else if (job != nullptr && known.insert(job).second) {
+      separated_jobs.push_back(job);
     }
   }
-  if (order.empty()) return reply(result);
-  const auto others = order.size();
+  return separated_jobs;
+}
+
+// The others of their user that wait for their turn come behind them, in the order that they have.
+void Actions::put_first(std::vector<Job*> order) {
+  const std::unordered_set<const Job*> first(order.begin(), order.end());
+  const auto others = static_cast<std::ptrdiff_t>(order.size());
   for (const auto& [id, job] : core_.state.jobs()) {
     const bool changes =
         job->state == JOB_PENDING && job->committed && job->priority != 0 && job->uid == order.front()->uid;
     if (changes && !first.contains(job.get())) order.push_back(job.get());
   }
-  std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(others), order.end(),
+  std::stable_sort(order.begin() + others, order.end(),
                    [](const Job* a, const Job* b) { return a->priority > b->priority; });
   std::vector<uint32_t> priorities;
   for (const Job* job : order) priorities.push_back(job->priority);
@@ -209,6 +210,22 @@ void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply r
     core_.committer.job_changed(order[i]->id);
     core_.scheduling->update(*order[i]);
   }
+}
+
+// The user's own pending jobs change places: those named take the highest priorities that any of them has.
+void Actions::top(const api::TopRequest& request, const rpc::Peer& peer, Reply reply) {
+  api::ActionReply result;
+  std::vector<int> missing;
+  const std::vector<MeantJob> meant =
+      find_meant(core_, core_.rights->viewer(peer.uid), request.jobs(), missing);
+  for (const int number : missing)
+    add_failure(result, request.jobs(number).job_id(), name_of(request.jobs(number)),
+                Error{kInvalidJobId, {}});
+  check_top(meant, peer.uid, result);
+  if (result.failures_size() > 0) return reply(result);
+  std::vector<Job*> order = separate_meant(meant, result);
+  if (order.empty()) return reply(result);
+  put_first(std::move(order));
   core_.committer.when_stored([result, reply = std::move(reply)](const Status& stored) mutable {
     if (!stored) add_failure(result, 0, "", stored.error());
     reply(result);

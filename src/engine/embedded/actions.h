@@ -67,9 +67,19 @@ class Actions {
                   const rpc::Peer& peer) const;
   // Jobs that ended not long ago and have left memory are taken back into it, to be requeued.
   void bring_back(const Selectors& selectors, uint32_t uid, std::function<void()> then);
+  void check_top(const std::vector<MeantJob>& meant, uint32_t uid, api::ActionReply& result) const;
+  std::vector<Job*> separate_meant(const std::vector<MeantJob>& meant, api::ActionReply& result);
+  void put_first(std::vector<Job*> order);
   Status signal_job(Job& job, const api::SignalRequest& request, uint32_t uid);
   Status admits_update(const Job& job, const model::JobSpec& spec, uint32_t uid) const;
   Status update_job(Job& job, const api::UpdateJobRequest& request, uint32_t uid);
+  struct Changes;
+  Result<Changes> apply_fields(const Job& job, const api::UpdateJobRequest& request,
+                               model::JobSpec& spec) const;
+  Status check_state(const Job& job, const model::JobSpec& spec, const Changes& changes) const;
+  Status check_place(Job& job, model::JobSpec& spec, const Changes& changes, uint32_t uid);
+  void set_priority(Job& job, const model::JobSpec& spec);
+  void take_over(Job& job, model::JobSpec& spec, const Changes& changes);
   // Of a running job, nothing but its nodes.
   static bool is_resize(const Job& job, const api::UpdateJobRequest& request);
   Status give_nodes_back(Job& job, const api::Field& field, const model::JobSpec& wanted);

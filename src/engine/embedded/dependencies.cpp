@@ -239,50 +239,56 @@ bool Dependencies::never(const Job& job) const {
                                         : std::any_of(terms.begin(), terms.end(), failed);
 }
 
+// "after" may want some minutes to have passed since the job began.
+DependencyStatus Dependencies::evaluate_start(const Dependency& term, const Job& job,
+                                              const Job& other) const {
+  if (!has_begun(other)) return DEPENDENCY_UNFULFILLED;
+  const int64_t due = other.start_time + int64_t{term.delay_minutes()} * 60;
+  if (other.start_time == 0 || due <= core_.now()) return DEPENDENCY_FULFILLED;
+  core_.alarms.set(job.id, due);
+  return DEPENDENCY_UNFULFILLED;
+}
+
+// Of another that is in memory.
+DependencyStatus Dependencies::evaluate_job(const Dependency& term, const Job& job, const Job& other) const {
+  if (term.type() == AFTER) return evaluate_start(term, job, other);
+  return over(other) ? of_outcome(term.type(), other.state == JOB_COMPLETE) : DEPENDENCY_UNFULFILLED;
+}
+
+DependencyStatus Dependencies::evaluate_task(const Dependency& term, const Job& job, uint32_t index) const {
+  if (const Job* other = core_.state.find_task(term.job_id(), index)) return evaluate_job(term, job, *other);
+  const auto stored = core_.store.array_task(term.job_id(), index);
+  if (!stored || !*stored) return DEPENDENCY_FAILED;
+  return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
+}
+
+// Of a job, or of an array of which no task is in memory.
+DependencyStatus Dependencies::evaluate_stored(const Dependency& term, const Job& job) const {
+  const auto stored = core_.store.job(term.job_id());
+  if (!stored || !*stored) return DEPENDENCY_FAILED;
+  if ((*stored)->record.array_job_id() == 0)
+    return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
+  const auto outcome = core_.store.array_outcome(term.job_id());
+  if (!outcome) return DEPENDENCY_FAILED;
+  const bool succeeded = outcome->ended == outcome->succeeded;
+  if (term.type() == AFTER_CORR && job.is_array_record() && !succeeded) return DEPENDENCY_UNFULFILLED;
+  return of_outcome(term.type(), succeeded);
+}
+
 DependencyStatus Dependencies::evaluate(const Dependency& term, const Job& job) const {
   if (term.type() == SINGLETON)
     return namesakes_.blocked(job) ? DEPENDENCY_UNFULFILLED : DEPENDENCY_FULFILLED;
-  // "after" may want some minutes to have passed since the job began.
-  const auto begun = [&](const Job& other) {
-    if (!has_begun(other)) return DEPENDENCY_UNFULFILLED;
-    const int64_t due = other.start_time + int64_t{term.delay_minutes()} * 60;
-    if (other.start_time != 0 && due > core_.now()) {
-      core_.alarms.set(job.id, due);
-      return DEPENDENCY_UNFULFILLED;
-    }
-    return DEPENDENCY_FULFILLED;
-  };
-  const auto task = [&](uint32_t index) -> DependencyStatus {
-    if (const Job* other = core_.state.find_task(term.job_id(), index)) {
-      if (term.type() == AFTER) return begun(*other);
-      return over(*other) ? of_outcome(term.type(), other->state == JOB_COMPLETE) : DEPENDENCY_UNFULFILLED;
-    }
-    const auto stored = core_.store.array_task(term.job_id(), index);
-    if (!stored || !*stored) return DEPENDENCY_FAILED;
-    return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
-  };
-  if (term.has_array_task_id()) return task(term.array_task_id());
-  if (term.type() == AFTER_CORR && job.array_task != kNoTask) return task(job.array_task);
-
+  if (term.has_array_task_id()) return evaluate_task(term, job, term.array_task_id());
+  if (term.type() == AFTER_CORR && job.array_task != kNoTask) return evaluate_task(term, job, job.array_task);
   if (const ArrayGroup* group = core_.state.find_array(term.job_id())) {
     if (term.type() != AFTER) return evaluate_array(term, job, *group);
-    for (const uint32_t id : group->jobs)
-      if (begun(*core_.state.find(id)) != DEPENDENCY_FULFILLED) return DEPENDENCY_UNFULFILLED;
-    return DEPENDENCY_FULFILLED;
+    const bool begun = std::all_of(group->jobs.begin(), group->jobs.end(), [&](uint32_t id) {
+      return evaluate_start(term, job, *core_.state.find(id)) == DEPENDENCY_FULFILLED;
+    });
+    return begun ? DEPENDENCY_FULFILLED : DEPENDENCY_UNFULFILLED;
   }
-  if (const Job* other = core_.state.find(term.job_id())) {
-    if (term.type() == AFTER) return begun(*other);
-    return over(*other) ? of_outcome(term.type(), other->state == JOB_COMPLETE) : DEPENDENCY_UNFULFILLED;
-  }
-  const auto stored = core_.store.job(term.job_id());
-  if (!stored || !*stored) return DEPENDENCY_FAILED;
-  if ((*stored)->record.array_job_id() != 0) {
-    const auto outcome = core_.store.array_outcome(term.job_id());
-    if (outcome && term.type() == AFTER_CORR && job.is_array_record() && outcome->ended != outcome->succeeded)
-      return DEPENDENCY_UNFULFILLED;
-    return outcome ? of_outcome(term.type(), outcome->ended == outcome->succeeded) : DEPENDENCY_FAILED;
-  }
-  return of_outcome(term.type(), (*stored)->record.state() == JOB_COMPLETE);
+  const Job* other = core_.state.find(term.job_id());
+  return other != nullptr ? evaluate_job(term, job, *other) : evaluate_stored(term, job);
 }
 
 DependencyStatus Dependencies::evaluate_array(const Dependency& term, const Job& job,

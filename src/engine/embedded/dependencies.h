@@ -73,6 +73,11 @@ class Dependencies : public JobListener {
   // One of them. `other`: the array that its counterpart belongs to. False where that has not ended.
   bool release_task(Job& array, uint32_t index, uint32_t other);
   model::DependencyStatus evaluate(const model::Dependency& term, const Job& job) const;
+  model::DependencyStatus evaluate_start(const model::Dependency& term, const Job& job,
+                                         const Job& other) const;
+  model::DependencyStatus evaluate_job(const model::Dependency& term, const Job& job, const Job& other) const;
+  model::DependencyStatus evaluate_task(const model::Dependency& term, const Job& job, uint32_t index) const;
+  model::DependencyStatus evaluate_stored(const model::Dependency& term, const Job& job) const;
   model::DependencyStatus evaluate_array(const model::Dependency& term, const Job& job,
                                          const ArrayGroup& group) const;
   bool all_over(const ArrayGroup& group) const;

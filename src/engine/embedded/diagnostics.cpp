@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "api/diagnostics.pb.h"
@@ -12,65 +13,45 @@ namespace minke::engine {
 namespace {
 
 // Under which of Slurm's messages a request counts: programs that read sdiag know these names and numbers.
+using Message = rpc::ClientMessage;
 struct SlurmMessage {
+  RequestKind kind;
   const char* name;
   uint32_t number;
 };
-SlurmMessage slurm_message(RequestKind kind) {
-  using Message = rpc::ClientMessage;
-  switch (kind) {
-    case Message::kSubmit:
-      return {"REQUEST_SUBMIT_BATCH_JOB", 4003};
-    case Message::kWaitJob:
-      return {"REQUEST_JOB_READY", 4019};
-    case Message::kCreateStep:
-      return {"REQUEST_JOB_STEP_CREATE", 5001};
-    case Message::kSignal:
-      return {"REQUEST_KILL_JOB", 5032};
-    case Message::kHold:
-    case Message::kUpdateJob:
-      return {"REQUEST_UPDATE_JOB", 3001};
-    case Message::kRequeue:
-      return {"REQUEST_JOB_REQUEUE", 5023};
-    case Message::kSuspend:
-      return {"REQUEST_SUSPEND", 5014};
-    case Message::kTop:
-      return {"REQUEST_TOP_JOB", 5038};
-    case Message::kNotify:
-      return {"REQUEST_JOB_NOTIFY", 4022};
-    case Message::kQueryStepUsage:
-      return {"REQUEST_JOB_STEP_STAT", 5013};
-    case Message::kUpdateNode:
-      return {"REQUEST_UPDATE_NODE", 3002};
-    case Message::kUpdatePartition:
-      return {"REQUEST_UPDATE_PARTITION", 3005};
-    case Message::kCompleteAllocation:
-      return {"REQUEST_COMPLETE_JOB_ALLOCATION", 5017};
-    case Message::kQueryJobs:
-      return {"REQUEST_JOB_INFO", 2003};
-    case Message::kQuerySteps:
-      return {"REQUEST_JOB_STEP_INFO", 2005};
-    case Message::kQueryScript:
-      return {"REQUEST_BATCH_SCRIPT", 2051};
-    case Message::kQueryAccounting:
-      return {"DBD_GET_JOBS_COND", 1444};
-    case Message::kQueryNodes:
-      return {"REQUEST_NODE_INFO", 2007};
-    case Message::kQueryPartitions:
-      return {"REQUEST_PARTITION_INFO", 2009};
-    case Message::kQueryConfig:
-      return {"REQUEST_BUILD_INFO", 2001};
-    case Message::kQueryDiagnostics:
-      return {"REQUEST_STATS_INFO", 2035};
-    case Message::kShutdown:
-      return {"REQUEST_SHUTDOWN", 1005};
-    case Message::kReconfigure:
-      return {"REQUEST_RECONFIGURE", 1003};
-    case Message::kStatus:
-      return {"REQUEST_PING", 1008};
-    default:
-      return {"OTHER", 0};
-  }
+constexpr SlurmMessage kSlurmMessages[] = {
+    {Message::kSubmit, "REQUEST_SUBMIT_BATCH_JOB", 4003},
+    {Message::kWaitJob, "REQUEST_JOB_READY", 4019},
+    {Message::kCreateStep, "REQUEST_JOB_STEP_CREATE", 5001},
+    {Message::kSignal, "REQUEST_KILL_JOB", 5032},
+    {Message::kHold, "REQUEST_UPDATE_JOB", 3001},
+    {Message::kUpdateJob, "REQUEST_UPDATE_JOB", 3001},
+    {Message::kRequeue, "REQUEST_JOB_REQUEUE", 5023},
+    {Message::kSuspend, "REQUEST_SUSPEND", 5014},
+    {Message::kTop, "REQUEST_TOP_JOB", 5038},
+    {Message::kNotify, "REQUEST_JOB_NOTIFY", 4022},
+    {Message::kQueryStepUsage, "REQUEST_JOB_STEP_STAT", 5013},
+    {Message::kUpdateNode, "REQUEST_UPDATE_NODE", 3002},
+    {Message::kUpdatePartition, "REQUEST_UPDATE_PARTITION", 3005},
+    {Message::kCompleteAllocation, "REQUEST_COMPLETE_JOB_ALLOCATION", 5017},
+    {Message::kQueryJobs, "REQUEST_JOB_INFO", 2003},
+    {Message::kQuerySteps, "REQUEST_JOB_STEP_INFO", 2005},
+    {Message::kQueryScript, "REQUEST_BATCH_SCRIPT", 2051},
+    {Message::kQueryAccounting, "DBD_GET_JOBS_COND", 1444},
+    {Message::kQueryNodes, "REQUEST_NODE_INFO", 2007},
+    {Message::kQueryPartitions, "REQUEST_PARTITION_INFO", 2009},
+    {Message::kQueryConfig, "REQUEST_BUILD_INFO", 2001},
+    {Message::kQueryDiagnostics, "REQUEST_STATS_INFO", 2035},
+    {Message::kShutdown, "REQUEST_SHUTDOWN", 1005},
+    {Message::kReconfigure, "REQUEST_RECONFIGURE", 1003},
+    {Message::kStatus, "REQUEST_PING", 1008},
+};
+constexpr SlurmMessage kOther = {0, "OTHER", 0};
+
+const SlurmMessage& slurm_message(RequestKind kind) {
+  const auto found = std::find_if(std::begin(kSlurmMessages), std::end(kSlurmMessages),
+                                  [kind](const SlurmMessage& one) { return one.kind == kind; });
+  return found == std::end(kSlurmMessages) ? kOther : *found;
 }
 
 void count_pass(api::CycleStatistics& statistics, uint64_t depth, uint64_t queue_length,
@@ -152,7 +133,7 @@ void Diagnostics::write(api::DiagnosticsReply& reply,
   };
   std::map<uint32_t, api::RequestStatistics*> lines;  // two kinds may be one message of Slurm's
   for (const auto& [kind, requests] : by_kind_) {
-    const SlurmMessage message = slurm_message(kind);
+    const SlurmMessage& message = slurm_message(kind);
     api::RequestStatistics*& line = lines[message.number];
     if (line == nullptr) line = reply.add_by_type();
     add(*line, message.name, message.number, requests);

@@ -206,14 +206,12 @@ std::map<std::string, double> Measuring::gpu_joules(const Round& round) {
   return joules;
 }
 
-void Measuring::received(const Round& round) {
-  asking_ = false;
-  const double seconds = last_seconds_ == 0 ? 0 : round.seconds - last_seconds_;
-  const std::map<std::string, double> joules_of_gpus = gpu_joules(round);
+// What the driver says of each GPU, and of which it has no more to say.
+void Measuring::take_gpus(const Round& round) {
   std::string problem = round.gpus.problem();
   // One question without an answer does not mean that the GPUs are idle: the readings before it stand once
   // more.
-  const bool answered = round.gpus.problem().empty();
+  const bool answered = problem.empty();
   if (answered || !gpus_answered_) gpus_.clear();
   gpus_answered_ = answered;
   std::map<std::string, std::string> lost;
@@ -232,12 +230,49 @@ void Measuring::received(const Round& round) {
   if (round.with_gpus && answered) lost_gpus(std::move(lost));
   if (problem != gpu_problem_ && !problem.empty()) os::log_warning("GPUs: " + problem);
   gpu_problem_ = problem;
-  const uint64_t busy = round.machine.cpu_milliseconds - machine_.cpu_milliseconds;
-  const double cpu_joules =
+}
+
+Measuring::Spent Measuring::spent_since(const Round& round) {
+  Spent spent;
+  spent.seconds = last_seconds_ == 0 ? 0 : round.seconds - last_seconds_;
+  spent.gpu_joules = gpu_joules(round);
+  spent.cpu_milliseconds = round.machine.cpu_milliseconds - machine_.cpu_milliseconds;
+  spent.cpu_joules =
       static_cast<double>(round.machine.energy_microjoules - machine_.energy_microjoules) / 1e6;
-  if (seconds > 0) {
-    machine_cores_ = static_cast<double>(busy) / 1000 / seconds;
-    machine_watts_ = cpu_joules / seconds;
+  return spent;
+}
+
+void Measuring::add_sample(Track& track, const node::JobUse& use, const Spent& spent, const Round& round) {
+  Sample sample;
+  sample.set_time(round.time);
+  sample.set_cpu_milliseconds(use.cpu_milliseconds);
+  sample.set_memory_kib(use.memory_kib);
+  sample.set_read_kib(use.read_bytes / 1024);
+  sample.set_write_kib(use.write_bytes / 1024);
+  sample.set_processes(use.processes);
+  for (const std::string& uuid : track.series.gpus()) {
+    const auto gpu = gpus_.find(uuid);
+    *sample.add_gpus() = gpu == gpus_.end() ? Sample::Gpu() : gpu->second;
+    if (const auto joules = spent.gpu_joules.find(uuid);
+        joules != spent.gpu_joules.end() && spent.seconds > 0)
+      track.joules += joules->second;
+  }
+  // The processors' energy, by the share of the time that all of them were busy.
+  const uint64_t before = track.series.last().cpu_milliseconds();
+  if (spent.seconds > 0 && spent.cpu_milliseconds > 0 && use.cpu_milliseconds > before)
+    track.joules += spent.cpu_joules * std::min(1.0, static_cast<double>(use.cpu_milliseconds - before) /
+                                                         static_cast<double>(spent.cpu_milliseconds));
+  sample.set_energy_joules(static_cast<uint64_t>(track.joules));
+  track.series.add(std::move(sample), round.seconds);
+}
+
+void Measuring::received(const Round& round) {
+  asking_ = false;
+  const Spent spent = spent_since(round);
+  take_gpus(round);
+  if (spent.seconds > 0) {
+    machine_cores_ = static_cast<double>(spent.cpu_milliseconds) / 1000 / spent.seconds;
+    machine_watts_ = spent.cpu_joules / spent.seconds;
   }
   machine_ = round.machine;
   last_seconds_ = round.seconds;
@@ -245,27 +280,7 @@ void Measuring::received(const Round& round) {
     const auto found = tracks_.find(round.jobs[i].job_id);
     if (found == tracks_.end() || found->second.run != round.jobs[i].run) continue;  // it has ended
     Track& track = found->second;
-    const node::JobUse& use = round.uses[i];
-    Sample sample;
-    sample.set_time(round.time);
-    sample.set_cpu_milliseconds(use.cpu_milliseconds);
-    sample.set_memory_kib(use.memory_kib);
-    sample.set_read_kib(use.read_bytes / 1024);
-    sample.set_write_kib(use.write_bytes / 1024);
-    sample.set_processes(use.processes);
-    for (const std::string& uuid : track.series.gpus()) {
-      const auto gpu = gpus_.find(uuid);
-      *sample.add_gpus() = gpu == gpus_.end() ? Sample::Gpu() : gpu->second;
-      if (const auto spent = joules_of_gpus.find(uuid); spent != joules_of_gpus.end() && seconds > 0)
-        track.joules += spent->second;
-    }
-    // The processors' energy, by the share of the time that all of them were busy.
-    const uint64_t before = track.series.last().cpu_milliseconds();
-    if (seconds > 0 && busy > 0 && use.cpu_milliseconds > before)
-      track.joules += cpu_joules * std::min(1.0, static_cast<double>(use.cpu_milliseconds - before) /
-                                                     static_cast<double>(busy));
-    sample.set_energy_joules(static_cast<uint64_t>(track.joules));
-    track.series.add(std::move(sample), round.seconds);
+    add_sample(track, round.uses[i], spent, round);
     if (++track.seen - track.stored >= kSamplesBetweenStores) store(round.jobs[i].job_id, track);
   }
   for (auto& work : std::exchange(when_received_, {})) work();

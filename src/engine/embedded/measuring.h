@@ -77,6 +77,15 @@ class Measuring : public JobListener {
 
   void ask();
   void received(const Round& round);
+  struct Spent {  // since the round before
+    double seconds = 0;
+    uint64_t cpu_milliseconds = 0;  // of the whole machine
+    double cpu_joules = 0;
+    std::map<std::string, double> gpu_joules;  // by UUID
+  };
+  Spent spent_since(const Round& round);
+  void take_gpus(const Round& round);
+  void add_sample(Track& track, const node::JobUse& use, const Spent& spent, const Round& round);
   void lost_gpus(std::map<std::string, std::string> lost);
   std::map<std::string, double> gpu_joules(const Round& round);  // since the round before, by UUID
   void store(uint32_t job_id, Track& track);

@@ -233,42 +233,45 @@ void Nodes::replace(const PartitionRecord& changed) {
   partitions_.push_back(changed);
 }
 
-Status Nodes::update_node(const api::UpdateNodeRequest& request, uint32_t uid) {
-  auto names = text::expand_hostlist(request.node_list());
+Result<std::vector<std::string>> Nodes::names_in(const std::string& list) const {
+  auto names = text::expand_hostlist(list);
   if (!names) return failure(names.error().message, kInvalidNodeName);
   if (names->size() == 1 && text::equals_ignoring_case(names->front(), "ALL")) {
     names->clear();
     for (const NodeRecord& node : nodes_) names->push_back(node.name());
   }
-  std::vector<NodeRecord> changed;
-  bool layout_changed = false;
-  for (const std::string& name : *names) {
-    const NodeRecord* present = find_node(name);
-    if (present == nullptr) return failure("there is no node " + name, kInvalidNodeName);
-    const bool busy = std::any_of(
-        core_.state.jobs().begin(), core_.state.jobs().end(),
-        [&](const auto& item) { return item.second->holds_nodes() && item.second->has_node(name); });
-    NodeRecord& node = changed.emplace_back(*present);
-    bool reason_given = false;
-    for (const api::Field& field : request.fields()) {
-      if (const Status applied = apply_node_field(node, field, busy); !applied) return applied;
-      reason_given = reason_given || text::equals_ignoring_case(field.name(), "Reason");
-    }
-    const bool now_out =
-        node.state() != present->state() && node.state() != NODE_IDLE && node.state() != NODE_FUTURE;
-    if (now_out && !reason_given && node.reason().empty())
-      return failure("a reason must be given to drain a node or set it down", kInvalidNodeState);
-    if (reason_given) {
-      node.set_reason_uid(uid);
-      node.set_reason_time(core_.now());
-    }
-    if (node.reason().empty() || (node.state() == NODE_IDLE && node.state() != present->state())) {
-      node.clear_reason();
-      node.clear_reason_uid();
-      node.clear_reason_time();
-    }
-    layout_changed = layout_changed || !same_layout(*present, node);
+  return std::move(*names);
+}
+
+// The node as it is to be.
+Result<NodeRecord> Nodes::changed_node(const NodeRecord& present, const api::UpdateNodeRequest& request,
+                                       uint32_t uid) const {
+  const bool busy = std::any_of(core_.state.jobs().begin(), core_.state.jobs().end(), [&](const auto& item) {
+    return item.second->holds_nodes() && item.second->has_node(present.name());
+  });
+  NodeRecord node = present;
+  bool reason_given = false;
+  for (const api::Field& field : request.fields()) {
+    if (const Status applied = apply_node_field(node, field, busy); !applied) return failure(applied.error());
+    reason_given = reason_given || text::equals_ignoring_case(field.name(), "Reason");
   }
+  const bool other_state = node.state() != present.state();
+  const bool now_out = other_state && node.state() != NODE_IDLE && node.state() != NODE_FUTURE;
+  if (now_out && !reason_given && node.reason().empty())
+    return failure("a reason must be given to drain a node or set it down", kInvalidNodeState);
+  if (reason_given) {
+    node.set_reason_uid(uid);
+    node.set_reason_time(core_.now());
+  }
+  if (node.reason().empty() || (node.state() == NODE_IDLE && other_state)) {
+    node.clear_reason();
+    node.clear_reason_uid();
+    node.clear_reason_time();
+  }
+  return node;
+}
+
+void Nodes::take_over(const std::vector<NodeRecord>& changed, bool layout_changed) {
   for (const NodeRecord& next : changed) {
     for (NodeRecord& node : nodes_) {
       if (node.name() == next.name()) node = next;
@@ -281,7 +284,42 @@ Status Nodes::update_node(const api::UpdateNodeRequest& request, uint32_t uid) {
   for (const NodeRecord& node : changed) {
     if (is_down(node.state())) core_.cluster_events.tell(&ClusterListener::node_down, node.name());
   }
+}
+
+Status Nodes::update_node(const api::UpdateNodeRequest& request, uint32_t uid) {
+  const auto names = names_in(request.node_list());
+  if (!names) return failure(names.error());
+  std::vector<NodeRecord> changed;
+  bool layout_changed = false;
+  for (const std::string& name : *names) {
+    const NodeRecord* present = find_node(name);
+    if (present == nullptr) return failure("there is no node " + name, kInvalidNodeName);
+    auto node = changed_node(*present, request, uid);
+    if (!node) return failure(node.error());
+    layout_changed = layout_changed || !same_layout(*present, *node);
+    changed.push_back(std::move(*node));
+  }
+  take_over(changed, layout_changed);
   return {};
+}
+
+Status Nodes::delete_partition(const std::string& name) {
+  if (has_jobs(name)) return failure("there are jobs in it", kPartitionInUse);
+  if (partitions_.size() == 1) return failure("there must be one partition", kPartitionInUse);
+  std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == name; });
+  core_.committer.setting_changed(kPartitionSetting + name, "");
+  core_.cluster_events.tell(&ClusterListener::layout_changed);
+  return {};
+}
+
+Result<PartitionRecord> Nodes::new_partition(const std::string& name) const {
+  if (name.empty() || name.find_first_of(", \t\n=") != std::string::npos)
+    return failure("'" + name + "' cannot be a partition's name", kInvalidPartitionName);
+  PartitionRecord partition = core_.config.partition_defaults;
+  partition.set_name(name);
+  partition.clear_nodes();
+  partition.set_created(true);
+  return partition;
 }
 
 Status Nodes::change_partition(const api::UpdatePartitionRequest& request,
@@ -292,25 +330,10 @@ Status Nodes::change_partition(const api::UpdatePartitionRequest& request,
                                       : "there is a partition " + request.name() + " already",
                    kInvalidPartitionName);
   }
-  if (request.change() == api::DELETE) {
-    if (has_jobs(request.name())) return failure("there are jobs in it", kPartitionInUse);
-    if (partitions_.size() == 1) return failure("there must be one partition", kPartitionInUse);
-    std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == request.name(); });
-    core_.committer.setting_changed(kPartitionSetting + request.name(), "");
-    core_.cluster_events.tell(&ClusterListener::layout_changed);
-    return {};
-  }
-  PartitionRecord next;
-  if (present != nullptr) {
-    next = *present;
-  } else {
-    if (request.name().empty() || request.name().find_first_of(", \t\n=") != std::string::npos)
-      return failure("'" + request.name() + "' cannot be a partition's name", kInvalidPartitionName);
-    next = core_.config.partition_defaults;
-    next.set_name(request.name());
-    next.clear_nodes();
-    next.set_created(true);
-  }
+  if (request.change() == api::DELETE) return delete_partition(request.name());
+  auto made = present != nullptr ? Result<PartitionRecord>(*present) : new_partition(request.name());
+  if (!made) return failure(made.error());
+  PartitionRecord& next = *made;
   for (const api::Field& field : request.fields()) {
     if (const Status applied = config::apply_partition_field(next, field, nodes_); !applied) return applied;
   }

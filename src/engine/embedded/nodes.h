@@ -75,6 +75,14 @@ class Nodes {
   // Puts `changed` in the place of the partition of its name; another one may lose its being the default.
   void replace(const model::PartitionRecord& changed);
 
+  // Of update_node() and change_partition().
+  Result<std::vector<std::string>> names_in(const std::string& list) const;
+  Result<model::NodeRecord> changed_node(const model::NodeRecord& present,
+                                         const api::UpdateNodeRequest& request, uint32_t uid) const;
+  void take_over(const std::vector<model::NodeRecord>& changed, bool layout_changed);
+  Result<model::PartitionRecord> new_partition(const std::string& name) const;
+  Status delete_partition(const std::string& name);
+
   Core& core_;
   std::vector<model::NodeRecord> nodes_;
   std::vector<model::PartitionRecord> partitions_;

@@ -135,96 +135,159 @@ bool move_on(ReservationRecord& record, int64_t now) {
   return true;
 }
 
+namespace {
+
+// A field as it was given, and what it is of.
+struct Given {
+  ReservationRecord& record;
+  ReservationPlace& place;
+  const std::string& name;
+  const std::string& value;
+  int64_t now;
+};
+
+Result<int64_t> time_of(const Given& given) {
+  const auto time = text::parse_time(given.value, given.now);
+  if (!time) return failure(time.error().message, kInvalidTimeValue);
+  return *time;
+}
+
+Status set_start(const Given& given) {
+  const auto time = time_of(given);
+  if (!time) return failure(time.error());
+  const int64_t length = given.record.end_time() - given.record.start_time();
+  given.record.set_start_time(*time);
+  if (length > 0) given.record.set_end_time(*time + length);
+  return {};
+}
+
+Status set_end(const Given& given) {
+  const auto time = time_of(given);
+  if (!time) return failure(time.error());
+  given.record.set_end_time(*time);
+  return {};
+}
+
+Status set_length(const Given& given) {
+  return set_duration(given.record, given.value);
+}
+
+Status set_nodes(const Given& given) {
+  given.place.nodes = given.value;
+  return {};
+}
+
+Result<std::vector<uint32_t>> counts_of(const Given& given) {
+  std::vector<uint32_t> counts;
+  for (const std::string_view word : text::split(given.value, ',')) {
+    const auto count = text::parse_unsigned(word, 1 << 20);
+    if (!count || *count == 0) return failure(given.name + "=" + given.value, kInvalidNodeCount);
+    counts.push_back(static_cast<uint32_t>(*count));
+  }
+  return counts;
+}
+
+Status set_node_count(const Given& given) {
+  const auto counts = counts_of(given);
+  if (!counts) return failure(counts.error());
+  if (counts->size() > 1) return failure(given.name + "=" + given.value, kInvalidNodeCount);
+  given.record.set_node_count(counts->front());
+  return {};
+}
+
+Status set_core_count(const Given& given) {
+  auto counts = counts_of(given);
+  if (!counts) return failure(counts.error());
+  given.record.set_core_count(std::accumulate(counts->begin(), counts->end(), 0u));
+  if (counts->size() > 1) given.place.cores = std::move(*counts);
+  return {};
+}
+
+Status set_users(const Given& given) {
+  bool denied = given.record.users_denied();
+  set_names(given.record.mutable_users(), denied, given.value);
+  given.record.set_users_denied(denied);
+  for (const std::string& user : given.record.users())
+    if (::getpwnam(user.c_str()) == nullptr) return failure("there is no user " + user, kInvalidUserId);
+  return {};
+}
+
+Status set_accounts(const Given& given) {
+  bool denied = given.record.accounts_denied();
+  set_names(given.record.mutable_accounts(), denied, given.value);
+  given.record.set_accounts_denied(denied);
+  return {};
+}
+
+Status set_groups(const Given& given) {
+  bool denied = false;
+  set_names(given.record.mutable_groups(), denied, given.value);
+  if (denied) return failure("Groups are those that may use it: none can be denied", kNotSupported);
+  for (const std::string& group : given.record.groups())
+    if (::getgrnam(group.c_str()) == nullptr) return failure("there is no group " + group, kInvalidUserId);
+  return {};
+}
+
+Status set_flags(const Given& given) {
+  std::string_view list = given.value;
+  // As in Slurm, "=" adds to what there is too.
+  const bool remove = list.starts_with('-');
+  if (remove || list.starts_with('+')) list.remove_prefix(1);
+  for (const std::string_view word : text::split(list, ',')) {
+    if (word.empty()) continue;
+    if (const Status flagged = set_flag(given.record, word, !remove); !flagged) return flagged;
+  }
+  return {};
+}
+
+void set_partition(ReservationRecord& record, const std::string& value) {
+  record.set_partition(value);
+}
+void set_licenses(ReservationRecord& record, const std::string& value) {
+  record.set_licenses(value);
+}
+void set_features(ReservationRecord& record, const std::string& value) {
+  record.set_features(value);
+}
+void set_comment(ReservationRecord& record, const std::string& value) {
+  record.set_comment(value);
+}
+
+template <void (*set)(ReservationRecord&, const std::string&)>
+Status set_to(const Given& given) {
+  set(given.record, given.value);
+  return {};
+}
+
+struct Known {
+  std::string_view name;
+  Status (*set)(const Given&);
+};
+constexpr Known kFields[] = {
+    {"StartTime", set_start},
+    {"EndTime", set_end},
+    {"Duration", set_length},
+    {"Nodes", set_nodes},
+    {"NodeCnt", set_node_count},
+    {"CoreCnt", set_core_count},
+    {"PartitionName", set_to<set_partition>},
+    {"Users", set_users},
+    {"Accounts", set_accounts},
+    {"Flags", set_flags},
+    {"Groups", set_groups},
+    {"Licenses", set_to<set_licenses>},
+    {"Features", set_to<set_features>},
+    {"Comment", set_to<set_comment>},
+};
+
+}  // namespace
+
 Status apply_reservation_field(ReservationRecord& record, const api::Field& field, int64_t now,
                                ReservationPlace& place) {
-  const std::string& name = field.name();
-  const std::string& value = field.value();
-  if (text::is(name, "StartTime")) {
-    const auto time = text::parse_time(value, now);
-    if (!time) return failure(time.error().message, kInvalidTimeValue);
-    const int64_t length = record.end_time() - record.start_time();
-    record.set_start_time(*time);
-    if (length > 0) record.set_end_time(*time + length);
-    return {};
-  }
-  if (text::is(name, "EndTime")) {
-    const auto time = text::parse_time(value, now);
-    if (!time) return failure(time.error().message, kInvalidTimeValue);
-    record.set_end_time(*time);
-    return {};
-  }
-  if (text::is(name, "Duration")) return set_duration(record, value);
-  if (text::is(name, "Nodes")) {
-    place.nodes = value;
-    return {};
-  }
-  if (text::is(name, "NodeCnt") || text::is(name, "CoreCnt")) {
-    std::vector<uint32_t> counts;
-    for (const std::string_view word : text::split(value, ',')) {
-      const auto count = text::parse_unsigned(word, 1 << 20);
-      if (!count || *count == 0) return failure(name + "=" + value, kInvalidNodeCount);
-      counts.push_back(static_cast<uint32_t>(*count));
-    }
-    if (text::is(name, "NodeCnt") && counts.size() > 1) return failure(name + "=" + value, kInvalidNodeCount);
-    if (text::is(name, "NodeCnt")) {
-      record.set_node_count(counts.front());
-    } else {
-      record.set_core_count(std::accumulate(counts.begin(), counts.end(), 0u));
-      if (counts.size() > 1) place.cores = std::move(counts);
-    }
-    return {};
-  }
-  if (text::is(name, "PartitionName")) {
-    record.set_partition(value);
-    return {};
-  }
-  if (text::is(name, "Users") || text::is(name, "Accounts")) {
-    bool denied = text::is(name, "Users") ? record.users_denied() : record.accounts_denied();
-    auto* names = text::is(name, "Users") ? record.mutable_users() : record.mutable_accounts();
-    set_names(names, denied, value);
-    if (text::is(name, "Accounts")) {
-      record.set_accounts_denied(denied);
-      return {};
-    }
-    record.set_users_denied(denied);
-    for (const std::string& user : *names) {
-      if (::getpwnam(user.c_str()) == nullptr) return failure("there is no user " + user, kInvalidUserId);
-    }
-    return {};
-  }
-  if (text::is(name, "Flags")) {
-    std::string_view list = value;
-    // As in Slurm, "=" adds to what there is too.
-    const bool remove = list.starts_with('-');
-    if (remove || list.starts_with('+')) list.remove_prefix(1);
-    for (const std::string_view word : text::split(list, ',')) {
-      if (word.empty()) continue;
-      if (const Status flagged = set_flag(record, word, !remove); !flagged) return flagged;
-    }
-    return {};
-  }
-  if (text::is(name, "Groups")) {
-    bool denied = false;
-    set_names(record.mutable_groups(), denied, value);
-    if (denied) return failure("Groups are those that may use it: none can be denied", kNotSupported);
-    for (const std::string& group : record.groups()) {
-      if (::getgrnam(group.c_str()) == nullptr) return failure("there is no group " + group, kInvalidUserId);
-    }
-    return {};
-  }
-  if (text::is(name, "Licenses")) {
-    record.set_licenses(value);
-    return {};
-  }
-  if (text::is(name, "Features")) {
-    record.set_features(value);
-    return {};
-  }
-  if (text::is(name, "Comment")) {
-    record.set_comment(value);
-    return {};
-  }
-  return failure("a reservation's " + name + " is not done here", kNotSupported);
+  for (const Known& known : kFields)
+    if (text::is(field.name(), known.name))
+      return known.set({record, place, field.name(), field.value(), now});
+  return failure("a reservation's " + field.name() + " is not done here", kNotSupported);
 }
 
 }  // namespace minke::engine

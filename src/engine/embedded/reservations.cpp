@@ -41,10 +41,6 @@ bool overlap(const ReservationRecord& a, const ReservationRecord& b) {
          sched::overlaps(other, a.start_time(), a.end_time());
 }
 
-bool may_overlap(const ReservationRecord& record) {
-  return has_flag(record, "MAINT") || has_flag(record, "OVERLAP");
-}
-
 }  // namespace
 
 Reservations::Reservations(Core& core) : core_(core) {
@@ -62,6 +58,10 @@ void Reservations::restore(const std::vector<std::pair<std::string, std::string>
     }
   }
   std::sort(records_.begin(), records_.end(), [](const auto& a, const auto& b) { return a.id() < b.id(); });
+}
+
+bool Reservations::meets(const ReservationRecord& record, const ReservationRecord& other) const {
+  return overlap(shown_at(record, core_.now()), shown_at(other, core_.now()));
 }
 
 void Reservations::keep(const ReservationRecord& record) {
@@ -159,8 +159,7 @@ Status Reservations::check_licenses(const ReservationRecord& record) const {
     if (!license) return failure("there is no license " + name, kInvalidLicenses);
     int64_t left = layout.licenses()[*license].count;
     for (const ReservationRecord& other : records_) {
-      if (other.id() == record.id() || !overlap(shown_at(record, core_.now()), shown_at(other, core_.now())))
-        continue;
+      if (other.id() == record.id() || !meets(record, other)) continue;
       const auto theirs = text::parse_licenses(other.licenses());
       for (size_t i = 0; theirs && i < theirs->size(); ++i)
         if ((*theirs)[i].first == name) left -= (*theirs)[i].second;
@@ -181,91 +180,6 @@ std::vector<Job*> Reservations::jobs_in(const std::string& reservation, bool run
   return jobs;
 }
 
-Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const NodeRecord& node) const {
-  uint32_t used = 0;
-  uint32_t by = 0;
-  for (const ReservationRecord& other : records_) {
-    if (other.id() == record.id() || may_overlap(record) || may_overlap(other)) continue;
-    if (!overlap(shown_at(record, core_.now()), shown_at(other, core_.now()))) continue;
-    for (const ReservationRecord::Share& share : other.shares()) {
-      if (share.node() != node.name()) continue;
-      used += share.cpus() == 0 ? node.cpus() : share.cpus();
-      if (used >= node.cpus() || record.core_count() == 0)
-        return failure("reservation " + other.name() + " has node " + node.name(), kReservationOverlap);
-    }
-  }
-  for (const auto& [id, job] : core_.state.jobs()) {
-    if (has_flag(record, "IGNORE_JOBS") || floats(record)) break;
-    if (!job->holds_nodes() || !job->details ||
-        job->start_time + sched::limit_seconds(job->time_limit_minutes) <= record.start_time())
-      continue;
-    // What runs in a reservation is part of that; what runs in this one is not in its way.
-    const ReservationRecord* const its = find(name_for(*job));
-    const auto is_here = [&](const auto& share) { return share.node() == node.name(); };
-    if (its != nullptr &&
-        (its->id() == record.id() || std::any_of(its->shares().begin(), its->shares().end(), is_here)))
-      continue;
-    for (const NodeAllocation& allocation : job->details->nodes) {
-      if (allocation.node() != node.name()) continue;
-      used += allocation.cpus();
-      by = id;
-    }
-  }
-  const uint32_t free = node.cpus() - std::min(used, node.cpus());
-  if (free == 0 || (used > 0 && record.core_count() == 0))
-    return failure("job " + std::to_string(by) + " runs on node " + node.name(), kNodesBusy);
-  // Whatever else is there has cores from the first one on.
-  if (used > 0 && has_flag(record, "FIRST_CORES"))
-    return failure("the first cores of node " + node.name() + " are taken", kNodesBusy);
-  return free;
-}
-
-Status Reservations::choose_nodes(const std::vector<std::string>& named,
-                                  const std::vector<uint32_t>& cores_of_each,
-                                  ReservationRecord& record) const {
-  const uint32_t cores = record.core_count();
-  uint32_t cores_left = cores;
-  record.clear_shares();
-  const auto take = [&](const NodeRecord& node, uint32_t free) {
-    ReservationRecord::Share& share = *record.add_shares();
-    share.set_node(node.name());
-    if (cores == 0) return;
-    const uint32_t taken = std::min(cores_left, free);
-    share.set_cpus(taken == node.cpus() ? 0 : taken);
-    cores_left -= taken;
-  };
-  if (!named.empty()) {
-    for (size_t i = 0; i < named.size(); ++i) {
-      const NodeRecord* node = core_.nodes->find_node(named[i]);
-      if (node == nullptr) return failure("there is no node " + named[i], kInvalidNodeName);
-      const Result<uint32_t> free = free_cpus(record, *node);
-      if (!free) return failure(free.error());
-      const uint32_t most = cores_of_each.empty() ? *free : cores_of_each[i];
-      if (most > *free) return failure("node " + named[i] + " has not so many cores free", kNodesBusy);
-      if (cores == 0 || cores_left > 0) take(*node, most);
-    }
-    return cores_left == 0 ? Status() : failure("these nodes have not so many cores", kNodesBusy);
-  }
-  if (record.partition().empty()) record.set_partition(core_.nodes->default_partition().name());
-  if (core_.nodes->find_partition(record.partition()) == nullptr)
-    return failure("there is no partition " + record.partition(), kInvalidPartitionName);
-  const uint32_t wanted = std::max(1u, record.node_count());
-  for (const NodeRecord& node : core_.nodes->nodes()) {
-    const bool enough =
-        record.node_count() > 0 ? static_cast<uint32_t>(record.shares_size()) >= wanted : true;
-    if (cores > 0 ? cores_left == 0 : enough && record.node_count() > 0) break;
-    if (!serves(record, node)) continue;
-    const uint32_t free = *free_cpus(record, node);
-    // So many cores on so many nodes: as evenly as there are free ones.
-    const uint32_t nodes_left = wanted - static_cast<uint32_t>(record.shares_size());
-    const bool even = cores > 0 && record.node_count() > 0;
-    take(node, even ? std::min(free, (cores_left + nodes_left - 1) / nodes_left) : free);
-  }
-  if (cores_left > 0 || static_cast<uint32_t>(record.shares_size()) < wanted)
-    return failure("there are not so many nodes that are free then", kNodesBusy);
-  return {};
-}
-
 Status Reservations::settle_times(const api::UpdateReservationRequest& request, ReservationRecord& record,
                                   int64_t start_before) const {
   if (record.end_time() <= record.start_time() || record.end_time() <= core_.now())
@@ -282,11 +196,8 @@ Status Reservations::settle_times(const api::UpdateReservationRequest& request, 
   return {};
 }
 
-Status Reservations::apply(const api::UpdateReservationRequest& request, ReservationRecord& record) const {
-  ReservationPlace place;
-  if (floats(record)) record = shown_at(record, core_.now());
-  bool place_changed = record.shares().empty();
-  int64_t start_before = record.start_time();
+Status Reservations::apply_fields(const api::UpdateReservationRequest& request, ReservationRecord& record,
+                                  ReservationPlace& place) const {
   // What is counted from the start comes after it.
   std::vector<const api::Field*> fields;
   for (const api::Field& field : request.fields()) fields.push_back(&field);
@@ -298,60 +209,30 @@ Status Reservations::apply(const api::UpdateReservationRequest& request, Reserva
     if (const Status applied = apply_reservation_field(record, *field, core_.now(), place); !applied)
       return applied;
     for (std::string_view name : {"NodeCnt", "CoreCnt", "Nodes"})
-      place_changed = place_changed || text::equals_ignoring_case(field->name(), name);
+      place.changed = place.changed || text::equals_ignoring_case(field->name(), name);
   }
+  return {};
+}
+
+Status Reservations::set_flags(ReservationRecord& record, const char* flags) const {
+  ReservationPlace place;
+  api::Field field;
+  field.set_name("Flags");
+  field.set_value(flags);
+  return apply_reservation_field(record, field, core_.now(), place);
+}
+
+Status Reservations::apply(const api::UpdateReservationRequest& request, ReservationRecord& record) const {
+  ReservationPlace place;
+  if (floats(record)) record = shown_at(record, core_.now());
+  place.changed = record.shares().empty();
+  const int64_t start_before = record.start_time();
+  if (const Status applied = apply_fields(request, record, place); !applied) return applied;
   if (const Status settled = settle_times(request, record, start_before); !settled) return settled;
   if (record.users().empty() && record.accounts().empty() && record.groups().empty())
     return failure("", kReservationEmpty);
   if (const Status licenses = check_licenses(record); !licenses) return licenses;
-  std::vector<std::string> named;
-  std::string& nodes = place.nodes;
-  const auto say = [&](const char* flags) {
-    api::Field field;
-    field.set_name("Flags");
-    field.set_value(flags);
-    return apply_reservation_field(record, field, core_.now(), place);
-  };
-  const bool all = text::equals_ignoring_case(nodes, "ALL");
-  if (!nodes.empty() && !all) {
-    if (const Status cleared = say("-PART_NODES,ALL_NODES"); !cleared) return cleared;
-  }
-  const bool part_nodes = has_flag(record, "PART_NODES");
-  if (part_nodes && record.partition().empty())
-    return failure("PART_NODES goes with a partition", kInvalidPartitionName);
-  if (all && part_nodes) {
-    const PartitionRecord* partition = core_.nodes->find_partition(record.partition());
-    if (partition == nullptr)
-      return failure("there is no partition " + record.partition(), kInvalidPartitionName);
-    nodes = partition->nodes();
-  } else if (all) {
-    for (const NodeRecord& node : core_.nodes->nodes()) named.push_back(node.name());
-    record.add_flags("ALL_NODES");
-  }
-  if (!nodes.empty() && named.empty()) {
-    auto expanded = text::expand_hostlist(nodes);
-    if (!expanded) return failure(expanded.error().message, kInvalidNodeName);
-    named = std::move(*expanded);
-  }
-  if (!record.partition().empty() && core_.nodes->find_partition(record.partition()) == nullptr)
-    return failure("there is no partition " + record.partition(), kInvalidPartitionName);
-  const bool of_each = !place.cores.empty();
-  if (of_each ? place.cores.size() != named.size() : named.size() > 1 && record.core_count() > 0)
-    return failure("CoreCnt says as many numbers as Nodes says nodes, or one where no node is named",
-                   kInvalidCpuCount);
-  if (!named.empty() && !has_flag(record, "SPEC_NODES")) {
-    if (const Status set = say("+SPEC_NODES"); !set) return set;
-  }
-  // One of licenses alone.
-  if (named.empty() && record.node_count() == 0 && record.core_count() == 0 && !record.licenses().empty())
-    return {};
-  if (place_changed) return choose_nodes(named, place.cores, record);
-  for (const ReservationRecord::Share& share : record.shares()) {
-    const NodeRecord* node = core_.nodes->find_node(share.node());
-    if (node == nullptr) continue;
-    if (const auto free = free_cpus(record, *node); !free) return failure(free.error());
-  }
-  return {};
+  return settle_place(place, record);
 }
 
 void Reservations::unfix_times(ReservationRecord& record) const {

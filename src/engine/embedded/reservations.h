@@ -35,6 +35,8 @@ namespace minke::engine {
 struct Core;
 struct Job;
 
+struct ReservationPlace;
+
 class Reservations : public JobListener {
  public:
   static constexpr char kChoiceSetting[] = "job in reservation ";  // and the job's number: chosen_, as stored
@@ -85,14 +87,29 @@ class Reservations : public JobListener {
   Result<std::string> create(const api::UpdateReservationRequest& request, uint32_t uid);
   // Applies the fields, and finds nodes where none are named. The record is complete then.
   Status apply(const api::UpdateReservationRequest& request, model::ReservationRecord& record) const;
+  Status apply_fields(const api::UpdateReservationRequest& request, model::ReservationRecord& record,
+                      ReservationPlace& place) const;
+  Status set_flags(model::ReservationRecord& record, const char* flags) const;
+  Result<std::vector<std::string>> names_of_nodes(const std::string& nodes,
+                                                  model::ReservationRecord& record) const;
+  Status check_nodes(const model::ReservationRecord& record) const;
+  Status settle_place(const ReservationPlace& place, model::ReservationRecord& record) const;
   Status settle_times(const api::UpdateReservationRequest& request, model::ReservationRecord& record,
                       int64_t start_before) const;
   void unfix_times(model::ReservationRecord& record) const;  // the opposite of shown_at()
   // `cores`: of each of the nodes that are named, as many as there are; empty: what CoreCnt says, or all.
   Status choose_nodes(const std::vector<std::string>& named, const std::vector<uint32_t>& cores,
                       model::ReservationRecord& record) const;
+  Status take_named_nodes(const std::vector<std::string>& named, const std::vector<uint32_t>& cores,
+                          model::ReservationRecord& record) const;
+  Status find_nodes(model::ReservationRecord& record) const;
   // CPUs that the reservation could have there beside other reservations and jobs; fails where it could have
   // none, and where it wants whole nodes and could have only some.
+  bool meets(const model::ReservationRecord& record, const model::ReservationRecord& other) const;  // in time
+  Result<uint32_t> cpus_of_others(const model::ReservationRecord& record,
+                                  const model::NodeRecord& node) const;
+  bool is_in_the_way(const Job& job, const model::ReservationRecord& record,
+                     const model::NodeRecord& node) const;
   Result<uint32_t> free_cpus(const model::ReservationRecord& record, const model::NodeRecord& node) const;
   // Whether a reservation of so many nodes may have this one.
   bool serves(const model::ReservationRecord& record, const model::NodeRecord& node) const;
@@ -118,6 +135,7 @@ class Reservations : public JobListener {
 struct ReservationPlace {
   std::string nodes;            // Nodes
   std::vector<uint32_t> cores;  // CoreCnt=2,1: of each of them
+  bool changed = false;         // anything of that, or how many they are
 };
 
 // One NAME=VALUE of scontrol applied to the record; of Nodes, and of a list in CoreCnt, `place` receives the

@@ -71,55 +71,67 @@ Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>
   return core_.scheduling->check_together(specs);
 }
 
+Status Submitting::check_times(const JobSpec& spec) const {
+  if (spec.deadline() == 0) return {};
+  if (spec.begin_time() != 0 && spec.deadline() < spec.begin_time())
+    return failure("the deadline is before the begin time", kInvalidTimeValue);
+  if (spec.deadline() <= core_.now()) return failure("the deadline has passed", kInvalidTimeLimit);
+  // A --time that is too long for the deadline is accepted, and the job ends with it, as in Slurm.
+  if (spec.time_min_minutes() == 0 || spec.time_min_minutes() == text::kUnlimited) return {};
+  const int64_t begin = std::max(core_.now(), spec.begin_time());
+  if (spec.deadline() < begin + int64_t{60} * spec.time_min_minutes()) return failure("", kInvalidTimeMin);
+  return {};
+}
+
+Status Submitting::check_array(const JobSpec& spec) const {
+  const auto& ranges = spec.array().ranges();
+  if (ranges.empty()) return {};
+  const uint32_t most = core_.config.max_array_size;
+  if (ranges.size() <= kMostRanges && TaskSet::is_bearable(ranges, most, most)) return {};
+  return failure("array indices must be below MaxArraySize=" + std::to_string(most) + ", in at most " +
+                     std::to_string(kMostRanges) + " ranges",
+                 kInvalidArray);
+}
+
+// On whose account it is, and whether that has room. A limit of time that the account sets is the job's.
+Result<Accounts::Charge> Submitting::charge_for(JobSpec& spec, const std::string& partition,
+                                                uint32_t uid) const {
+  auto charge = core_.accounts->choose(spec, uid);
+  if (!charge) return charge;
+  auto request = core_.scheduling->request_for(spec, partition, 0);
+  if (!request) return charge;
+  if (!spec.has_time_limit_minutes()) {
+    const uint32_t longest = core_.accounts->longest_minutes(*charge, spec, *request);
+    if (longest < core_.scheduling->time_limit_of(spec)) {
+      spec.set_time_limit_minutes(longest);
+      request->time_limit_minutes = longest;
+    }
+  }
+  const uint64_t tasks = spec.has_array() ? std::max<uint64_t>(1, TaskSet(spec.array()).size()) : 1;
+  const Status admitted = core_.accounts->admit(*charge, spec, uid, *request, tasks);
+  if (!admitted) return failure(admitted.error());
+  return charge;
+}
+
 Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
   if (const Status fit = submit::check_texts(spec); !fit) return fit;
   if (const Status harmless = text::check_mail_user(spec.mail_user()); !harmless)
     return failure(harmless.error().message, kNotSupported);
   core_.mail->complete_address(spec, uid);
-  if (spec.begin_time() != 0 && spec.deadline() != 0 && spec.deadline() < spec.begin_time()) {
-    return failure("the deadline is before the begin time", kInvalidTimeValue);
-  }
-  if (spec.deadline() != 0 && spec.deadline() <= core_.now())
-    return failure("the deadline has passed", kInvalidTimeLimit);
-  // A --time that is too long for the deadline is accepted, and the job ends with it, as in Slurm.
-  if (spec.deadline() != 0 && spec.time_min_minutes() != 0 && spec.time_min_minutes() != text::kUnlimited) {
-    const int64_t begin = std::max(core_.now(), spec.begin_time());
-    if (spec.deadline() < begin + int64_t{60} * spec.time_min_minutes()) return failure("", kInvalidTimeMin);
-  }
+  if (const Status possible = check_times(spec); !possible) return possible;
   if (const Status admitted = core_.rights->admits(uid, spec); !admitted) return admitted;
   if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
   if (const Status room = core_.reservations->has_room(spec); !room) return room;
-  if (spec.has_array() && spec.array().ranges_size() > 0) {
-    const auto& ranges = spec.array().ranges();
-    if (ranges.size() > kMostRanges ||
-        !TaskSet::is_bearable(ranges, core_.config.max_array_size, core_.config.max_array_size))
-      return failure(
-          "array indices must be below MaxArraySize=" + std::to_string(core_.config.max_array_size) +
-              ", in at most " + std::to_string(kMostRanges) + " ranges",
-          kInvalidArray);
-  }
+  if (const Status bearable = check_array(spec); !bearable) return bearable;
   if (const Status admitted = core_.nodes->choose_partitions(spec, uid); !admitted) return admitted;
   std::string partitions;
   if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
   spec.set_partition(partitions);
-  const auto charge = core_.accounts->choose(spec, uid);
+  const std::string partition = partitions.substr(0, partitions.find(','));
+  const auto charge = charge_for(spec, partition, uid);
   if (!charge) return failure(charge.error());
-  const uint64_t tasks = spec.has_array() ? std::max<uint64_t>(1, TaskSet(spec.array()).size()) : 1;
-  auto request = core_.scheduling->request_for(spec, partitions.substr(0, partitions.find(',')), 0);
-  if (request) {
-    if (!spec.has_time_limit_minutes()) {
-      if (const uint32_t longest = core_.accounts->longest_minutes(*charge, spec, *request);
-          longest < core_.scheduling->time_limit_of(spec)) {
-        spec.set_time_limit_minutes(longest);
-        request->time_limit_minutes = longest;
-      }
-    }
-    if (const Status admitted = core_.accounts->admit(*charge, spec, uid, *request, tasks); !admitted)
-      return admitted;
-  }
   charges.push_back(*charge);
-  if (const auto* first = core_.nodes->find_partition(partitions.substr(0, partitions.find(','))))
-    take_default_memory(spec, *first);
+  if (const auto* first = core_.nodes->find_partition(partition)) take_default_memory(spec, *first);
   return core_.dependencies->check(spec, uid);
 }
 
@@ -149,13 +161,9 @@ bool Submitting::is_owner_of(uint32_t job_id, uint32_t uid) const {
   return stored && (!*stored || (*stored)->record.uid() == uid);
 }
 
-void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply) {
-  api::SubmitReply answer;
-  if (const auto waiting = in_flight_.find(request.key()); waiting != in_flight_.end()) {
-    if (waiting->second.uid != peer.uid) return reply(failure("the key is another's", kAccessDenied));
-    waiting->second.replies.push_back(std::move(reply));
-    return;
-  }
+Result<std::vector<JobSpec>> Submitting::specs_of(const api::SubmitRequest& request) const {
+  if (request.het_components_size() > kMaxComponents)
+    return failure("a heterogeneous job has 128 components at most", kNotSupported);
   std::vector<JobSpec> specs;
   const auto take = [&](const JobSpec& given) -> Status {
     auto spec = complete_spec(given);
@@ -163,78 +171,107 @@ void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer
     specs.push_back(std::move(*spec));
     return {};
   };
-  if (request.het_components_size() > kMaxComponents)
-    return reply(failure("a heterogeneous job has 128 components at most", kNotSupported));
-  for (const JobSpec& given : request.het_components()) {
-    if (const Status taken = take(given); !taken) return reply(failure(taken.error()));
+  for (const JobSpec& given : request.het_components())
+    if (const Status taken = take(given); !taken) return failure(taken.error());
+  if (!specs.empty()) return specs;
+  if (const Status taken = take(request.spec()); !taken) return failure(taken.error());
+  return specs;
+}
+
+Submitting::Jobs Submitting::as_jobs(const Checked& checked, const std::vector<uint32_t>& ids,
+                                     store::Batch& batch) {
+  Jobs jobs;
+  for (size_t i = 0; i < checked.specs.size(); ++i) {
+    jobs.push_back(make_job(checked.request, checked.peer, ids[i], checked.specs[i], i == 0, batch));
+    jobs.back()->association = checked.charges[i].association;
+    jobs.back()->qos = checked.charges[i].qos;
+    jobs.back()->partition_qos = checked.charges[i].partition_qos;
   }
-  if (specs.empty()) {
-    if (const Status taken = take(request.spec()); !taken) return reply(failure(taken.error()));
+  return jobs;
+}
+
+// For a forecast.
+Submitting::Jobs Submitting::not_yet_jobs(const Checked& checked) {
+  store::Batch batch;
+  return as_jobs(checked, std::vector<uint32_t>(checked.specs.size(), core_.state.next_job_id()), batch);
+}
+
+// --immediate.
+Status Submitting::starts_now(const Checked& checked) {
+  const JobSpec& first = checked.specs.front();
+  if (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0)
+    return failure("", kDependency);
+  const auto expected = core_.scheduling->forecast_submission(not_yet_jobs(checked));
+  if (expected && expected->start <= core_.now()) return {};
+  return failure("", in_down_partition(first) ? kPartitionDown : kCannotStartImmediately);
+}
+
+Status Submitting::has_room(const Checked& checked) const {
+  const std::vector<JobSpec>& specs = checked.specs;
+  const uint64_t tasks = specs.front().has_array() ? TaskSet(specs.front().array()).size() : specs.size();
+  const uint64_t most = core_.config.max_job_count;
+  if (tasks > most || core_.state.jobs().size() + tasks > most)
+    return failure("MaxJobCount=" + std::to_string(most) + " would be exceeded", kAccountingPolicy);
+  return has_room_for(core_, checked.peer.uid, specs);
+}
+
+void Submitting::add(const Checked& checked, Reply reply) {
+  const size_t count = checked.specs.size();
+  store::Batch batch;
+  std::vector<uint32_t> ids;
+  for (size_t i = 0; i < count; ++i) ids.push_back(core_.state.take_job_id());
+  Jobs jobs = as_jobs(checked, ids, batch);
+  for (size_t i = 0; i < count; ++i) {
+    std::unique_ptr<Job> job = std::move(jobs[i]);
+    core_.accounts->submitted(*job);
+    if (count > 1) {
+      job->het_job_id = ids.front();
+      job->het_offset = static_cast<uint16_t>(i);
+      job->het_size = static_cast<uint16_t>(count);
+    }
+    batch.jobs.push_back(core_.state.row_of(core_.state.add(std::move(job))));
+    batch.specs.push_back({ids[i], checked.specs[i]});
   }
-  // Sent again because the answer was lost: the first one counts, whatever has become of it since.
-  const auto known = core_.store.submission(request.key());
+  const std::string& key = checked.request.key();
+  batch.submissions.emplace_back(key, ids.front());
+  InFlight& under_way = in_flight_[key];
+  under_way.uid = checked.peer.uid;
+  under_way.replies.push_back(std::move(reply));
+  core_.committer.submit(std::move(batch),
+                         [this, ids, key](Status outcome) { committed(ids, key, std::move(outcome)); });
+}
+
+// Sent again because the answer was lost: the first one counts, whatever has become of it since.
+Result<std::optional<uint32_t>> Submitting::known_job(const std::string& key, uint32_t uid) const {
+  const auto known = core_.store.submission(key);
+  if (!known) return failure(known.error());
+  if (*known && !is_owner_of(**known, uid)) return failure("the key is another's", kAccessDenied);
+  return std::optional<uint32_t>(*known);
+}
+
+void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply) {
+  if (const auto waiting = in_flight_.find(request.key()); waiting != in_flight_.end()) {
+    if (waiting->second.uid != peer.uid) return reply(failure("the key is another's", kAccessDenied));
+    waiting->second.replies.push_back(std::move(reply));
+    return;
+  }
+  auto specs = specs_of(request);
+  if (!specs) return reply(failure(specs.error()));
+  const auto known = known_job(request.key(), peer.uid);
   if (!known) return reply(failure(known.error()));
   if (*known) {
-    if (!is_owner_of(**known, peer.uid)) return reply(failure("the key is another's", kAccessDenied));
+    api::SubmitReply answer;
     answer.set_job_id(**known);
     return reply(answer);
   }
-  Charges charges;
-  if (const Status possible = check(request, specs, peer.uid, charges); !possible)
+  Checked checked{request, peer, std::move(*specs), {}};
+  if (const Status possible = check(request, checked.specs, peer.uid, checked.charges); !possible)
     return reply(failure(possible.error()));
-  const auto as_jobs = [&](store::Batch& batch, const std::vector<uint32_t>& ids) {
-    std::vector<std::unique_ptr<Job>> jobs;
-    for (size_t i = 0; i < specs.size(); ++i) {
-      jobs.push_back(make_job(request, peer, ids[i], specs[i], i == 0, batch));
-      jobs.back()->association = charges[i].association;
-      jobs.back()->qos = charges[i].qos;
-      jobs.back()->partition_qos = charges[i].partition_qos;
-    }
-    return jobs;
-  };
-  const auto not_yet_jobs = [&] {
-    store::Batch batch;
-    return as_jobs(batch, std::vector<uint32_t>(specs.size(), core_.state.next_job_id()));
-  };
-  if (request.test_only()) return reply(test(specs, not_yet_jobs()));
-  const JobSpec& first = specs.front();
-  if (request.immediate() &&
-      (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0))
-    return reply(failure("", kDependency));
-  if (request.immediate()) {
-    const auto expected = core_.scheduling->forecast_submission(not_yet_jobs());
-    if (!expected || expected->start > core_.now())
-      return reply(failure("", in_down_partition(first) ? kPartitionDown : kCannotStartImmediately));
-  }
-  const uint64_t tasks = specs.front().has_array() ? TaskSet(specs.front().array()).size() : specs.size();
-  if (tasks > core_.config.max_job_count || core_.state.jobs().size() + tasks > core_.config.max_job_count) {
-    return reply(failure("MaxJobCount=" + std::to_string(core_.config.max_job_count) + " would be exceeded",
-                         kAccountingPolicy));
-  }
-
-  if (const Status room = has_room_for(core_, peer.uid, specs); !room) return reply(failure(room.error()));
-  store::Batch batch;
-  std::vector<uint32_t> ids;
-  for (size_t i = 0; i < specs.size(); ++i) ids.push_back(core_.state.take_job_id());
-  auto jobs = as_jobs(batch, ids);
-  for (size_t i = 0; i < specs.size(); ++i) {
-    std::unique_ptr<Job> job = std::move(jobs[i]);
-    core_.accounts->submitted(*job);
-    if (specs.size() > 1) {
-      job->het_job_id = ids.front();
-      job->het_offset = static_cast<uint16_t>(i);
-      job->het_size = static_cast<uint16_t>(specs.size());
-    }
-    batch.jobs.push_back(core_.state.row_of(core_.state.add(std::move(job))));
-    batch.specs.push_back({ids[i], specs[i]});
-  }
-  batch.submissions.emplace_back(request.key(), ids.front());
-  InFlight& under_way = in_flight_[request.key()];
-  under_way.uid = peer.uid;
-  under_way.replies.push_back(std::move(reply));
-  core_.committer.submit(std::move(batch), [this, ids, key = request.key()](Status outcome) {
-    committed(ids, key, std::move(outcome));
-  });
+  if (request.test_only()) return reply(test(checked.specs, not_yet_jobs(checked)));
+  if (request.immediate())
+    if (const Status now = starts_now(checked); !now) return reply(failure(now.error()));
+  if (const Status room = has_room(checked); !room) return reply(failure(room.error()));
+  add(checked, std::move(reply));
 }
 
 std::unique_ptr<Job> Submitting::make_job(const api::SubmitRequest& request, const rpc::Peer& peer,
@@ -279,6 +316,36 @@ bool Submitting::in_down_partition(const JobSpec& spec) const {
   return partition != nullptr && partition->state() == "DOWN";
 }
 
+// It is durable: from here on it may start, or be given up.
+void Submitting::let_go(Job& job) {
+  core_.diagnostics.jobs_submitted(job.array ? job.array->waiting.size() : 1);
+  core_.dependencies->watch(job);
+  core_.lifecycle->set_alarm(job);
+  core_.scheduling->update(job);
+  if (core_.dependencies->never(job)) {
+    core_.mail->never_starts(job);
+    if (job.submission->kill_on_invalid_dependency) core_.lifecycle->cancel(job, model::kNobody);
+  }
+  if (job.submission->interactive) core_.lifecycle->watch_owner(job);
+}
+
+// What the user should know of it at once.
+void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
+  if (job.submission->mail_types == 0 && !job.submission->interactive && !core_.config.shared) return;
+  const JobSpec spec = job.submission->spec();
+  if (job.submission->mail_types != 0 && !core_.mail->configured())
+    answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
+  if (job.submission->mail_types != 0 && core_.mail->configured() && !spec.mail_user().empty()) {
+    const auto addresses = text::parse_mail_addresses(spec.mail_user());
+    if (!addresses) answer.add_notes("no mail will be sent: " + addresses.error().message);
+  }
+  if (job.submission->interactive && in_down_partition(spec))
+    answer.add_notes(std::string(slurm_error_text(kPartitionDown)));
+  if (core_.config.shared && !spec.exclusive_mode().empty())
+    answer.add_notes("--exclusive=" + spec.exclusive_mode() +
+                     ": nodes are not shared out by user here; the job gets whole nodes");
+}
+
 void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& key, Status outcome) {
   const auto replies = std::move(in_flight_.extract(key).mapped().replies);
   if (!outcome) {
@@ -290,37 +357,10 @@ void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& 
     return;
   }
   for (const uint32_t id : ids) core_.state.find(id)->committed = true;
-  for (const uint32_t id : ids) {
-    Job& job = *core_.state.find(id);
-    core_.diagnostics.jobs_submitted(job.array ? job.array->waiting.size() : 1);
-    core_.dependencies->watch(job);
-    core_.lifecycle->set_alarm(job);
-    core_.scheduling->update(job);
-    if (core_.dependencies->never(job)) core_.mail->never_starts(job);
-    if (core_.dependencies->never(job) && job.submission->kill_on_invalid_dependency) {
-      core_.lifecycle->cancel(job, model::kNobody);
-    }
-    if (job.submission->interactive) core_.lifecycle->watch_owner(job);
-  }
+  for (const uint32_t id : ids) let_go(*core_.state.find(id));
   api::SubmitReply answer;
   answer.set_job_id(ids.front());
-  if (const Job* first = core_.state.find(ids.front());
-      first != nullptr && first->submission->mail_types != 0 && !core_.mail->configured())
-    answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
-  if (const Job* first = core_.state.find(ids.front());
-      first != nullptr && first->submission->mail_types != 0 && core_.mail->configured()) {
-    const JobSpec spec = first->submission->spec();
-    const auto addresses = text::parse_mail_addresses(spec.mail_user());
-    if (!spec.mail_user().empty() && !addresses)
-      answer.add_notes("no mail will be sent: " + addresses.error().message);
-  }
-  if (const Job* first = core_.state.find(ids.front());
-      first != nullptr && first->submission->interactive && in_down_partition(first->submission->spec()))
-    answer.add_notes(std::string(slurm_error_text(kPartitionDown)));
-  if (const Job* first = core_.state.find(ids.front());
-      core_.config.shared && first != nullptr && !first->submission->spec().exclusive_mode().empty())
-    answer.add_notes("--exclusive=" + first->submission->spec().exclusive_mode() +
-                     ": nodes are not shared out by user here; the job gets whole nodes");
+  if (const Job* first = core_.state.find(ids.front())) add_notes(*first, answer);
   for (const Reply& reply : replies) reply(answer);
 }
 

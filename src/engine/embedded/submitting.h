@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +37,26 @@ class Submitting {
   Status check(const api::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid,
                Charges& charges) const;
   Status check(model::JobSpec& spec, uint32_t uid, Charges& charges) const;
+  Status check_times(const model::JobSpec& spec) const;
+  Status check_array(const model::JobSpec& spec) const;
+  Result<Accounts::Charge> charge_for(model::JobSpec& spec, const std::string& partition, uint32_t uid) const;
+  // One that can be, with what it is charged to; for each component.
+  struct Checked {
+    const api::SubmitRequest& request;
+    const rpc::Peer& peer;
+    std::vector<model::JobSpec> specs;
+    Charges charges;
+  };
+  using Jobs = std::vector<std::unique_ptr<Job>>;
+  Result<std::vector<model::JobSpec>> specs_of(const api::SubmitRequest& request) const;
+  Result<std::optional<uint32_t>> known_job(const std::string& key, uint32_t uid) const;
+  Jobs as_jobs(const Checked& checked, const std::vector<uint32_t>& ids, store::Batch& batch);
+  Jobs not_yet_jobs(const Checked& checked);
+  Status starts_now(const Checked& checked);
+  Status has_room(const Checked& checked) const;
+  void add(const Checked& checked, Reply reply);
+  void let_go(Job& job);
+  void add_notes(const Job& job, api::SubmitReply& answer) const;
   Result<api::SubmitReply> test(const std::vector<model::JobSpec>& specs,
                                 const std::vector<std::unique_ptr<Job>>& as_jobs) const;
   std::unique_ptr<Job> make_job(const api::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
