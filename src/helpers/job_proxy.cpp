@@ -191,18 +191,24 @@ void accept_one(int listening, uint16_t port, std::list<Connection>& connections
   connections.emplace_back(std::move(job), std::move(proxy));
 }
 
+// What is to be waited for: the proxy's words, new connections, then two descriptors of each connection.
+std::vector<pollfd> awaited(int listening, const Proxy& proxy, const std::list<Connection>& connections) {
+  std::vector<pollfd> polled = {{proxy.log.get(), POLLIN, 0}, {listening, POLLIN, 0}};
+  if (connections.size() >= kMostConnections) polled[1].events = 0;
+  for (const Connection& one : connections) {
+    for (const int fd : {one.job.get(), one.proxy.get()}) {
+      const auto events = static_cast<short>(one.out.wanted_of(fd) | one.in.wanted_of(fd));
+      polled.push_back({events == 0 ? -1 : fd, events, 0});  // a hang-up would be told of again and again
+    }
+  }
+  return polled;
+}
+
 // Until the proxy ends.
 void relay(int listening, const Proxy& proxy) {
   std::list<Connection> connections;
   for (;;) {
-    std::vector<pollfd> polled = {{proxy.log.get(), POLLIN, 0}, {listening, POLLIN, 0}};
-    if (connections.size() >= kMostConnections) polled[1].events = 0;
-    for (const Connection& one : connections) {
-      for (const int fd : {one.job.get(), one.proxy.get()}) {
-        const auto events = static_cast<short>(one.out.wanted_of(fd) | one.in.wanted_of(fd));
-        polled.push_back({events == 0 ? -1 : fd, events, 0});  // a hang-up would be told of again and again
-      }
-    }
+    std::vector<pollfd> polled = awaited(listening, proxy, connections);
     if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) return;
     char said[4096];
     if (polled[0].revents != 0 && ::read(proxy.log.get(), said, sizeof said) == 0) return;

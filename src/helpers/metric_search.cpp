@@ -190,13 +190,32 @@ void MetricSearch::update() {
   for (auto& [path, file] : files_) read_file(path, file);
 }
 
+namespace {
+
+// A directory without a name has nothing in it.
+bool is_within(const std::string& path, const std::string& directory) {
+  return !directory.empty() && path.starts_with(directory + "/");
+}
+
+// What a rival's place and time say for it, beside the job, which `surely` ran then or only may have.
+enum class Claim { kNone, kEqual, kStronger };
+Claim claim_of(const model::JobRecord& rival, const std::string& path, int64_t written, bool surely) {
+  if (!is_below(path, rival.spec().work_dir()) || !may_have_written(rival, written, 1, kSlack))
+    return Claim::kNone;
+  const bool rival_surely = ran_then(rival, written);
+  if (rival_surely == surely) return Claim::kEqual;
+  return rival_surely ? Claim::kStronger : Claim::kNone;
+}
+
+}  // namespace
+
 MetricSearch::Owner MetricSearch::owner_of(const std::string& path, const File& file,
                                            const Names& names) const {
   if (fixed_) return Owner::kJob;
   if (!file.parser->certain() && file.metrics.empty()) return Owner::kAnother;
   if (const uint32_t named = file.parser->job_id(); named != 0)
     return named == job_.job_id() ? Owner::kJob : Owner::kAnother;
-  if (!tmp_dir_.empty() && path.starts_with(tmp_dir_ + "/")) return Owner::kJob;
+  if (is_within(path, tmp_dir_)) return Owner::kJob;
   if (!file.parser->certain()) return Owner::kAnother;
   const std::string below = path.substr(work_dir_.size());
   const Naming own = naming_of(below, job_);
@@ -209,11 +228,10 @@ MetricSearch::Owner MetricSearch::owner_of(const std::string& path, const File& 
     const Naming others = naming_of(below, rival);
     if (others == Naming::kStrong || (others == Naming::kWeak && own == Naming::kNone))
       return Owner::kAnother;
-    if (names.rivals[i] != Naming::kNone || !is_below(path, rival.spec().work_dir())) continue;
-    if (!may_have_written(rival, file.written, 1, kSlack)) continue;
-    const bool rival_surely = ran_then(rival, file.written);
-    if (rival_surely && !surely) return Owner::kAnother;
-    contended |= rival_surely == surely;
+    if (names.rivals[i] != Naming::kNone) continue;
+    const Claim claim = claim_of(rival, path, file.written, surely);
+    if (claim == Claim::kStronger) return Owner::kAnother;
+    contended |= claim == Claim::kEqual;
   }
   if (own == Naming::kWeak || rivals_.empty()) return Owner::kJob;
   if (names.own == Naming::kWeak) return Owner::kAnother;

@@ -137,10 +137,22 @@ class Tidying {
   bool first_ = true;
 };
 
+// Where everybody may ask. An invalid descriptor: errno says why.
+os::UniqueFd listen_at(const std::string& path) {
+  const auto address = address_of(path);
+  os::UniqueFd listening(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  (void)::unlink(path.c_str());
+  if (!address || !listening ||
+      ::bind(listening.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
+      ::chmod(path.c_str(), 0666) != 0 || ::listen(listening.get(), 128) != 0)
+    return {};
+  return listening;
+}
+
 }  // namespace
 
-// Arguments: the root of jobs' directories; minke.toml. Ends when
-// nobody reads its output any more, the daemon.
+// Arguments: the root of jobs' directories; minke.toml. Ends when nobody reads its output any more, the
+// daemon.
 int stage_server_main(int argc, char** argv) {
   if (argc < 2 || ::geteuid() != 0) return 2;
   const std::string tmp_root = argv[1], path = tmp_root + kSocket;
@@ -149,12 +161,8 @@ int stage_server_main(int argc, char** argv) {
   ::setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
   os::raise_descriptor_limit();
   ::umask(0022);
-  const auto address = address_of(path);
-  const os::UniqueFd listening(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  (void)::unlink(path.c_str());
-  if (!address || !listening ||
-      ::bind(listening.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
-      ::chmod(path.c_str(), 0666) != 0 || ::listen(listening.get(), 128) != 0) {
+  const os::UniqueFd listening = listen_at(path);
+  if (!listening) {
     view::print_error("minke stage-server", path + ": " + std::strerror(errno));
     return 1;
   }
@@ -197,21 +205,15 @@ int stage_server_main(int argc, char** argv) {
   return 0;
 }
 
-std::optional<storage::Staged> stage_by_server(const std::string& given, const std::string& directory) {
-  const std::string path = directory.substr(0, directory.rfind('/')) + kSocket;
-  struct stat status {};
-  const auto address = address_of(path);
-  if (!address || ::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_uid != 0)
-    return std::nullopt;
-  std::string name = given;
-  while (name.size() > 1 && name.back() == '/') name.pop_back();
-  name = name.substr(name.rfind('/') + 1);
-  const os::UniqueFd source(::open(given.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  const os::UniqueFd own(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const os::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!source || !own || !socket ||
-      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
-    return std::nullopt;
+namespace {
+
+std::string last_name(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The source's name, with the source and the job's directory as descriptors.
+bool send_request(int socket, std::string name, int source, int directory) {
   iovec part{name.data(), name.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};
   msghdr message{};
@@ -223,15 +225,33 @@ std::optional<storage::Staged> stage_by_server(const std::string& given, const s
   handed->cmsg_level = SOL_SOCKET;
   handed->cmsg_type = SCM_RIGHTS;
   handed->cmsg_len = CMSG_LEN(2 * sizeof(int));
-  const int descriptors[] = {source.get(), own.get()};
+  const int descriptors[] = {source, directory};
   std::memcpy(CMSG_DATA(handed), descriptors, sizeof descriptors);
-  if (::sendmsg(socket.get(), &message, MSG_NOSIGNAL) < 0) return std::nullopt;
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
+}
+
+}  // namespace
+
+std::optional<storage::Staged> stage_by_server(const std::string& given, const std::string& directory) {
+  const std::string path = directory.substr(0, directory.rfind('/')) + kSocket;
+  struct stat status{};
+  const auto address = address_of(path);
+  if (!address || ::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_uid != 0)
+    return std::nullopt;
+  const std::string name = last_name(given);
+  const os::UniqueFd source(::open(given.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const os::UniqueFd own(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const os::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!source || !own || !socket ||
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
+    return std::nullopt;
+  if (!send_request(socket.get(), name, source.get(), own.get())) return std::nullopt;
   std::string reply(kMostBytes, '\0');
   const ssize_t got = ::recv(socket.get(), reply.data(), reply.size(), 0);
   if (got < 4 || reply[0] != '1') return std::nullopt;
   reply.resize(static_cast<size_t>(got));
   const std::string content = reply.substr(4);
-  struct stat staged {};
+  struct stat staged{};
   if (::lstat(content.c_str(), &staged) != 0) return std::nullopt;
   const bool unpacked =
       ::fstat(source.get(), &status) == 0 && S_ISREG(status.st_mode) && storage::archive_kind(given);

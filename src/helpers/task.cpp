@@ -269,6 +269,30 @@ int run_with_epilog(char** argv, const TaskOptions& options) {
   return 128 + WTERMSIG(status);
 }
 
+// Returns where "--" stands, which ends them; argc where it is not there. Variables are set at once.
+int read_options(int argc, char** argv, TaskOptions& options) {
+  int at = 1;
+  for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {
+    const std::string_view word = argv[at];
+    const auto take = [&](const char* option, std::string& value) {
+      if (word.starts_with(option)) value = word.substr(std::strlen(option));
+    };
+    take(kMpi, options.mpi_address);
+    take(kBind, options.cpu_bind);
+    take(kMemory, options.mem_bind);
+    take(kProlog, options.prolog);
+    take(kEpilog, options.epilog);
+    take(kSystem, options.system);
+    options.stopped = options.stopped || word == kStopped;
+    options.tells_gpus = options.tells_gpus || word == kGpus;
+    std::string variable;
+    take(kSet, variable);
+    if (const size_t equals = variable.find('='); equals != std::string::npos)
+      ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  return at;
+}
+
 }  // namespace
 
 std::vector<std::string> task_command(const TaskOptions& options) {
@@ -293,25 +317,7 @@ std::vector<std::string> task_command(const TaskOptions& options) {
 
 int task_main(int argc, char** argv) {
   TaskOptions options;
-  int at = 1;
-  for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {
-    const std::string_view word = argv[at];
-    const auto take = [&](const char* option, std::string& value) {
-      if (word.starts_with(option)) value = word.substr(std::strlen(option));
-    };
-    take(kMpi, options.mpi_address);
-    take(kBind, options.cpu_bind);
-    take(kMemory, options.mem_bind);
-    take(kProlog, options.prolog);
-    take(kEpilog, options.epilog);
-    take(kSystem, options.system);
-    options.stopped = options.stopped || word == kStopped;
-    options.tells_gpus = options.tells_gpus || word == kGpus;
-    std::string variable;
-    take(kSet, variable);
-    if (const size_t equals = variable.find('='); equals != std::string::npos)
-      ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
-  }
+  const int at = read_options(argc, argv, options);
   if (at + 1 >= argc) {
     std::fputs("minke task is for srun's own use\n", stderr);
     return 1;

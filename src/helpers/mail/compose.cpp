@@ -148,6 +148,115 @@ std::string time_text(int64_t time) {
   return time == 0 ? std::string("-") : text::format_time(time);
 }
 
+// The text of a message about one job or array, section by section.
+class Body {
+ public:
+  explicit Body(const MailContents& mail) : mail_(mail), job_(mail.job.job()) {
+    began_ = job_.start_time() != 0 && job_.state() != model::JOB_PENDING;
+    if (mail.message.whole_array() || job_.job_id() == 0) {
+      id_ = std::to_string(mail.message.job_id());
+    } else {
+      view::append_job_id(id_, job_, nullptr, 64);
+    }
+  }
+
+  std::string write() {
+    line("Job {} ({}) on {} {}.", id_, job_name_of(mail_), mail_.settings.cluster_name(), sentence(mail_));
+    if (job_.job_id() == 0) return out_;
+    out_ += '\n';
+    facts();
+    failed_tasks();
+    what_to_change();
+    efficiency();
+    log();
+    return clean_text(out_);
+  }
+
+ private:
+  template <typename... Values>
+  void line(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Values>(values)...);
+    out_ += '\n';
+  }
+
+  void lines(fmt::format_string<const std::string_view&> format, const std::string& text) {
+    for (const std::string_view one : text::split(text, '\n')) {
+      if (!one.empty()) line(format, one);
+    }
+  }
+
+  bool is_never_to_start() const { return mail_.message.event() == model::MAIL_INVALID_DEPEND; }
+
+  std::string command() const {
+    std::string command;
+    view::append_command(command, job_.spec());
+    if (command != "(null)") return command;
+    return job_.spec().submit_line().empty() ? job_name_of(mail_) : job_.spec().submit_line();
+  }
+
+  void facts() {
+    line("Command    {}", command());
+    line("Directory  {}", job_.spec().work_dir());
+    line("Submitted  {}", time_text(job_.submit_time()));
+    if (began_)
+      line("Began      {} (waited {})", time_text(job_.start_time()),
+           text::format_seconds(std::max<int64_t>(0, job_.start_time() - job_.submit_time())));
+    if (is_end(mail_.message) && view::is_finished(job_.state()))
+      line("Ended      {} (ran {})", time_text(job_.end_time()),
+           text::format_seconds(view::elapsed_seconds(job_, job_.end_time())));
+    line("Time limit {}", text::format_minutes(job_.time_limit_minutes()));
+    if (began_) line("Nodes      {}", job_.node_list());
+    std::string held;
+    view::append_tres(held, view::tres_of(job_), text::TresOrder::kByName, view::DisplayContext{});
+    line("{}      {}", began_ ? "Held " : "Asked", held);
+    if (!job_.reason_detail().empty()) line("Because    {}", job_.reason_detail());
+    if (!is_never_to_start()) return;
+    std::string wanted;
+    view::append_dependencies(wanted, job_);
+    line("Waits for  {}", wanted);
+  }
+
+  void failed_tasks() {
+    if (mail_.failed_tasks.empty()) return;
+    out_ += "\nTasks that did not succeed\n";
+    for (const std::string& task : mail_.failed_tasks) line("  {}", task);
+    if (mail_.more_failed_tasks > 0) line("  … and {} more: sacct -X -j {}", mail_.more_failed_tasks, id_);
+  }
+
+  void what_to_change() {
+    std::vector<std::string> what_to_do;
+    if (is_end(mail_.message)) what_to_do = advice(mail_.job, mail_.log);
+    if (is_never_to_start())
+      what_to_do.push_back(
+          fmt::format("scancel {0} removes it; scontrol update JobId={0} Dependency= lets it start.", id_));
+    if (what_to_do.empty()) return;
+    out_ += "\nWhat to change\n";
+    for (const std::string& one : what_to_do) line("  - {}", one);
+  }
+
+  void efficiency() {
+    if (!is_end(mail_.message) || mail_.message.whole_array() || !began_) return;
+    view::DisplayContext context;
+    context.now = mail_.now;
+    context.cluster_name = mail_.settings.cluster_name();
+    out_ += "\nEfficiency (seff)\n";
+    lines("  {}", view::seff_report(mail_.job, context));
+  }
+
+  void log() {
+    if (mail_.log_path.empty() || mail_.settings.log_lines() == 0) return;
+    const std::string end = last_lines(mail_.log, mail_.settings.log_lines());
+    line("\n{} {}", end.empty() ? "It wrote nothing to" : "The last lines of", mail_.log_path);
+    lines("  | {}", end);
+  }
+
+  const MailContents& mail_;
+  const JobRecord& job_;
+  bool began_ = false;
+  std::string id_;
+  std::string out_;
+};
+
 }  // namespace
 
 std::string mail_subject(const MailContents& mail) {
@@ -175,84 +284,7 @@ std::string mail_subject(const MailContents& mail) {
 
 std::string mail_body(const MailContents& mail) {
   if (mail.message.event() == model::MAIL_SUPPRESSED) return suppressed_body(mail);
-  const JobRecord& job = mail.job.job();
-  const model::JobSpec& spec = job.spec();
-  std::string out;
-  const auto line = [&]<typename... Values>(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
-    out += '\n';
-  };
-  std::string id;
-  if (mail.message.whole_array() || job.job_id() == 0) {
-    id = std::to_string(mail.message.job_id());
-  } else {
-    view::append_job_id(id, job, nullptr, 64);
-  }
-  line("Job {} ({}) on {} {}.", id, job_name_of(mail), mail.settings.cluster_name(), sentence(mail));
-  if (job.job_id() == 0) return out;
-  out += '\n';
-
-  std::string command;
-  view::append_command(command, spec);
-  if (command == "(null)") command = spec.submit_line().empty() ? job_name_of(mail) : spec.submit_line();
-  line("Command    {}", command);
-  line("Directory  {}", spec.work_dir());
-  line("Submitted  {}", time_text(job.submit_time()));
-  const bool began = job.start_time() != 0 && job.state() != model::JOB_PENDING;
-  if (began)
-    line("Began      {} (waited {})", time_text(job.start_time()),
-         text::format_seconds(std::max<int64_t>(0, job.start_time() - job.submit_time())));
-  if (is_end(mail.message) && view::is_finished(job.state()))
-    line("Ended      {} (ran {})", time_text(job.end_time()),
-         text::format_seconds(view::elapsed_seconds(job, job.end_time())));
-  line("Time limit {}", text::format_minutes(job.time_limit_minutes()));
-  if (began) line("Nodes      {}", job.node_list());
-  std::string held;
-  view::append_tres(held, view::tres_of(job), text::TresOrder::kByName, view::DisplayContext{});
-  line("{}      {}", began ? "Held " : "Asked", held);
-  if (!job.reason_detail().empty()) line("Because    {}", job.reason_detail());
-  if (mail.message.event() == model::MAIL_INVALID_DEPEND) {
-    std::string wanted;
-    view::append_dependencies(wanted, job);
-    line("Waits for  {}", wanted);
-  }
-
-  if (!mail.failed_tasks.empty()) {
-    out += "\nTasks that did not succeed\n";
-    for (const std::string& task : mail.failed_tasks) line("  {}", task);
-    if (mail.more_failed_tasks > 0) line("  … and {} more: sacct -X -j {}", mail.more_failed_tasks, id);
-  }
-
-  std::vector<std::string> what_to_do;
-  if (is_end(mail.message)) what_to_do = advice(mail.job, mail.log);
-  if (mail.message.event() == model::MAIL_INVALID_DEPEND) {
-    what_to_do.push_back(
-        fmt::format("scancel {0} removes it; scontrol update JobId={0} Dependency= lets it start.", id));
-  }
-  if (!what_to_do.empty()) {
-    out += "\nWhat to change\n";
-    for (const std::string& one : what_to_do) line("  - {}", one);
-  }
-
-  if (is_end(mail.message) && !mail.message.whole_array() && began) {
-    view::DisplayContext context;
-    context.now = mail.now;
-    context.cluster_name = mail.settings.cluster_name();
-    out += "\nEfficiency (seff)\n";
-    const std::string report = view::seff_report(mail.job, context);
-    for (const std::string_view one : text::split(report, '\n')) {
-      if (!one.empty()) line("  {}", one);
-    }
-  }
-
-  if (!mail.log_path.empty() && mail.settings.log_lines() > 0) {
-    const std::string end = last_lines(mail.log, mail.settings.log_lines());
-    line("\n{} {}", end.empty() ? "It wrote nothing to" : "The last lines of", mail.log_path);
-    for (const std::string_view one : text::split(end, '\n')) {
-      if (!one.empty()) line("  | {}", one);
-    }
-  }
-  return clean_text(out);
+  return Body(mail).write();
 }
 
 std::string last_lines(std::string_view log, size_t lines) {
