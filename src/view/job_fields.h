@@ -1,6 +1,6 @@
 // The fields of a job that squeue can print and sort by, each with its letter (-o), name (-O) and title.
 //
-// One list serves both languages of cli/columns.h. Pure.
+// One list serves both languages of view/columns.h. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,9 @@
 #include <span>
 #include <string_view>
 
+#include "model/job_record.pb.h"
 #include "view/table.h"
 #include "view/text.h"
-
-namespace minke::model {
-class JobRecord;
-}  // namespace minke::model
 
 namespace minke::view {
 
