@@ -141,40 +141,53 @@ Status remove_tree(const std::string& directory) {
   return {};
 }
 
+// Version 1: whether the mount is the hierarchy that has the controller.
+bool has_controller(const Mount& mount, const char* controller) {
+  return mount.type == "cgroup" && has_word(mount.options, controller, ',');
+}
+
+// Where this process is in the hierarchy, not counting what a ControlGroups made.
+std::string group_in(const std::string& root, const Mount& mount, const char* controller) {
+  return root + mount.at + without_jobs(own_group(root, controller, mount));
+}
+
+// Version 2: what of `wanted` the group offers to those below it.
+std::vector<const char*> offered_by(const std::string& group, const std::vector<const char*>& wanted) {
+  std::string offered = read_text(group + "/cgroup.controllers");
+  std::replace(offered.begin(), offered.end(), '\n', ' ');
+  std::vector<const char*> found;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(found),
+               [&](const char* controller) { return has_word(offered, controller, ' '); });
+  return found;
+}
+
 }  // namespace
 
 Result<ControlGroups> ControlGroups::find(const std::string& name, bool with_cpus, const std::string& root) {
   ControlGroups groups;
   const std::vector<Mount> mounts = read_mounts(root);
-  for (const char* controller : kUsed) {
-    if (!with_cpus && controller == kUsed[0]) continue;
+  const std::vector<const char*> wanted(std::begin(kUsed) + (with_cpus ? 0 : 1), std::end(kUsed));
+  for (const char* controller : wanted) {
+    const auto mount = std::find_if(mounts.begin(), mounts.end(),
+                                    [&](const Mount& one) { return has_controller(one, controller); });
+    if (mount == mounts.end()) continue;
+    groups.version_ = 1;
+    groups.bases_[controller] = group_in(root, *mount, controller) + kPrefix + name;
+  }
+  if (with_cpus && groups.version_ == 1) {
+    groups.devices_problem_ = "the kernel's devices controller is not mounted";
     for (const Mount& mount : mounts) {
-      if (mount.type != "cgroup" || !has_word(mount.options, controller, ',')) continue;
-      groups.version_ = 1;
-      groups.bases_[controller] =
-          root + mount.at + without_jobs(own_group(root, controller, mount)) + kPrefix + name;
-      break;
+      if (!has_controller(mount, kDevices)) continue;
+      groups.bases_[kDevices] = group_in(root, mount, kDevices) + kPrefix + name;
+      groups.devices_problem_.clear();
     }
   }
   for (const Mount& mount : mounts) {
-    if (!with_cpus || groups.version_ != 1 || mount.type != "cgroup" ||
-        !has_word(mount.options, kDevices, ','))
-      continue;
-    groups.bases_[kDevices] =
-        root + mount.at + without_jobs(own_group(root, kDevices, mount)) + kPrefix + name;
-    groups.devices_problem_.clear();
-  }
-  if (with_cpus && groups.version_ == 1 && !groups.bases_.contains(kDevices))
-    groups.devices_problem_ = "the kernel's devices controller is not mounted";
-  for (const Mount& mount : mounts) {
     if (groups.version_ != 0 || mount.type != "cgroup2") continue;
-    const std::string own = root + mount.at + without_jobs(own_group(root, "", mount));
+    const std::string own = group_in(root, mount, "");
     groups.delegated_ = is_delegated(own);
     const std::string parent = groups.delegated_ ? own : root + mount.at;
-    std::string offered = read_text(parent + "/cgroup.controllers");
-    std::replace(offered.begin(), offered.end(), '\n', ' ');
-    for (const char* controller : kUsed) {
-      if (!has_word(offered, controller, ' ') || (!with_cpus && controller == kUsed[0])) continue;
+    for (const char* controller : offered_by(parent, wanted)) {
       groups.version_ = 2;
       groups.bases_[controller] = parent + kPrefix + name;
     }
@@ -316,6 +329,17 @@ Status ControlGroups::create(const std::string& group, const GroupLimits& limits
   return result;
 }
 
+namespace {
+
+Status limit_memory(const std::string& memory_file, const std::string& bytes, const std::string& swap_file,
+                    const std::string& swap_bytes) {
+  if (Status set = write_text(memory_file, bytes); !set) return set;
+  if (::access(swap_file.c_str(), F_OK) != 0) return {};  // swap is not counted
+  return write_text(swap_file, swap_bytes);
+}
+
+}  // namespace
+
 Status ControlGroups::set_limits(const std::string& group, const GroupLimits& limits) const {
   const bool first = version_ == 1;
   const auto needs = [&](bool asked, const char* controller) -> Status {
@@ -326,13 +350,11 @@ Status ControlGroups::set_limits(const std::string& group, const GroupLimits& li
   if (auto there = needs(limits.pids != 0, "pids"); !there) return there;
   if (limits.memory_bytes != 0) {
     const std::string bytes = std::to_string(limits.memory_bytes);
-    const auto set = write_text(path("memory", group, first ? "memory.limit_in_bytes" : "memory.max"), bytes);
+    const Status set = first ? limit_memory(path("memory", group, "memory.limit_in_bytes"), bytes,
+                                            path("memory", group, "memory.memsw.limit_in_bytes"), bytes)
+                             : limit_memory(path("memory", group, "memory.max"), bytes,
+                                            path("memory", group, "memory.swap.max"), "0");
     if (!set) return set;
-    // Where swap is not counted there is no such file.
-    const std::string swap = path("memory", group, first ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
-    if (::access(swap.c_str(), F_OK) == 0) {
-      if (auto limited = write_text(swap, first ? bytes : "0"); !limited) return limited;
-    }
   }
   if (limits.pids != 0) {
     if (auto set = write_text(path("pids", group, "pids.max"), std::to_string(limits.pids)); !set) return set;

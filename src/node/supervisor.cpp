@@ -47,6 +47,16 @@ bool descriptors_in_range(const LaunchOrder& order, size_t count) {
   });
 }
 
+Status check_order(const LaunchOrder& order, size_t descriptors) {
+  const bool nothing = std::any_of(order.tasks().begin(), order.tasks().end(), [&](const TaskOrder& task) {
+    return task.argv().empty() && order.argv().empty();
+  });
+  if (nothing || order.tasks().empty()) return failure("nothing to run", EINVAL);
+  if (!descriptors_in_range(order, descriptors)) return failure("a file descriptor is missing", EBADF);
+  if (!places_in_range(order)) return failure("a place is missing", EINVAL);
+  return {};
+}
+
 JournalRecord launching_record(const LaunchOrder& order) {
   JournalRecord record;
   Launching& launching = *record.mutable_launching();
@@ -159,12 +169,7 @@ void Supervisor::record(const JournalRecord& record) {
 }
 
 Status Supervisor::prepare(const LaunchOrder& order, size_t descriptors, Confinement& confinement) {
-  const bool nothing = std::any_of(order.tasks().begin(), order.tasks().end(), [&](const TaskOrder& task) {
-    return task.argv().empty() && order.argv().empty();
-  });
-  if (nothing || order.tasks().empty()) return failure("nothing to run", EINVAL);
-  if (!descriptors_in_range(order, descriptors)) return failure("a file descriptor is missing", EBADF);
-  if (!places_in_range(order)) return failure("a place is missing", EINVAL);
+  if (Status good = check_order(order, descriptors); !good) return good;
   JobKey key{order.id().job_id(), order.id().run()};
   auto [at, is_new] = jobs_.try_emplace(key);
   Job& job = at->second;

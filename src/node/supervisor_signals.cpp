@@ -83,6 +83,20 @@ bool Supervisor::is_starting(const JobKey& job) {
   return false;
 }
 
+namespace {
+
+// The processes of the tasks that the order is for.
+std::set<pid_t> tasks_of(const SignalOrder& order, const LaunchState& launch) {
+  std::set<pid_t> meant;
+  for (const auto& task : launch.tasks) {
+    if (order.ranks().empty() || std::ranges::find(order.ranks(), task.rank) != order.ranks().end())
+      meant.insert(task.pid);
+  }
+  return meant;
+}
+
+}  // namespace
+
 void Supervisor::deliver(const SignalOrder& order) {
   auto job = jobs_.find({order.job_id(), order.run()});
   if (job == jobs_.end()) return;
@@ -91,11 +105,7 @@ void Supervisor::deliver(const SignalOrder& order) {
   std::set<pid_t> sessions;
   for (const LaunchState* launch : table_.launches_of(job->first)) {
     if (!is_target(order, launch->key)) continue;
-    std::set<pid_t> meant;
-    for (const auto& task : launch->tasks) {
-      if (order.ranks().empty() || std::ranges::find(order.ranks(), task.rank) != order.ranks().end())
-        meant.insert(task.pid);
-    }
+    std::set<pid_t> meant = tasks_of(order, *launch);
     for (pid_t root : live_roots(*launch))
       if (meant.contains(root)) roots.push_back(root);
     sessions.merge(meant);
