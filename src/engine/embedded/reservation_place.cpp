@@ -8,6 +8,7 @@
 #include "model/error.h"
 #include "sched/request.h"
 #include "text/hostlist.h"
+#include "text/number.h"
 
 namespace minke::engine {
 
