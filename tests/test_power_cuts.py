@@ -21,7 +21,7 @@ from volatile_disk import MAKE, Unavailable, VolatileDisk
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "soak"))
 from kill_soak import MACHINE, leftovers, prepare, send_kill, wait_for_all  # noqa: E402
 from soak_checks import Checks, Killed  # noqa: E402
-from soak_jobs import Backlog, Submitter, draw  # noqa: E402
+from soak_jobs import Backlog, Submitter, draw, release_what_nobody_knows  # noqa: E402
 
 MINKE_ONLY = True
 JOBS, CUTS = 120, 4
@@ -109,6 +109,7 @@ def test_power_cuts(powered):
         powered.cut(cut, chance.randrange(1 << 32))
     poll(lambda: backlog.seen(len(powered.queue("-r"))) or not any(one.is_alive() for one in submitters), 120,
          "the end of the submissions")
+    release_what_nobody_knows(powered, jobs)
     problems = [text for one in submitters for text in one.problems]
     problems += wait_for_all(powered, powered.queue("-r", format="%i %T %r %S"))
     problems += leftovers(powered)

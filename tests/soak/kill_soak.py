@@ -21,7 +21,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from cluster import Cluster, Machine, PATIENCE, has_ended, poll  # noqa: E402
 from soak_checks import ACCOUNT, Checks, Killed, record  # noqa: E402
-from soak_jobs import Backlog, Job, Submitter, draw, write_scripts  # noqa: E402
+from soak_jobs import Backlog, Job, Submitter, draw, release_what_nobody_knows, write_scripts  # noqa: E402
 
 TARGETS = {"daemon": 40, "launcher": 15, "both": 15, "srun": 12, "script": 12, "sbatch": 6}
 CONFIGURATION = """
@@ -166,6 +166,7 @@ def soak(cluster: Cluster, jobs: list[Job], kills: int, seed: int) -> tuple[list
     while any(one.is_alive() for one in submitters):
         backlog.seen(len(cluster.queue("-r", format="%i")))
         time.sleep(0.05)
+    release_what_nobody_knows(cluster, jobs)
     problems = [text for one in submitters for text in one.problems]
     problems += wait_for_all(cluster, cluster.queue("-r", format="%i %T %r %S"))
     problems += leftovers(cluster)

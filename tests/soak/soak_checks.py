@@ -139,14 +139,16 @@ class Checks:
         self._steps(job, last.raw, run, told)
 
     def _as_it_should_end(self, job: Job, last: Row, run: Run) -> bool:
-        if last.state == ("FAILED" if job.code else "COMPLETED") and last.code == f"{job.code}:0":
-            return last.restarts in run.ends
+        as_its_program = last.state == ("FAILED" if job.code else "COMPLETED") and last.code == f"{job.code}:0"
+        if as_its_program and last.restarts in run.ends:
+            return True
         if job.kind == "alone":
             code, said = self.cluster.exits.get(job.number, (0, ""))
-            lost = "Node failure" in said or "the launcher was restarted" in said
-            return job.submitter_killed or (self.killed.launchers > 0 and code != 0 and lost)
-        if last.state == "CANCELLED":
-            return job.cancelling
+            # srun says why, but where the answer was lost with a daemon.
+            lost = code != 0 and last.restarts not in run.ends and "Unable to create step" not in said
+            return job.submitter_killed or (self.killed.launchers > 0 and lost)
+        if last.state == "CANCELLED" or (last.state == "FAILED" and last.code == "0:15"):
+            return job.cancelling  # the daemon may be killed between its signal and what it stores of it
         if last.state == "NODE_FAIL":
             return not job.requeued and (self.killed.launchers > 0 or self.killed.power)
         return last.raw in self.killed.shells and last.state == "FAILED" and last.code == "0:9"
@@ -157,7 +159,8 @@ class Checks:
         recorded = collections.defaultdict(list)
         for row in self.steps_of[number]:
             recorded[row.raw.partition(".")[2]].append(row.state)
-        durable = not self.killed.power  # a step is launched while its start is being committed
+        # A step is launched while its start is being committed, and no srun may be left that heard of it.
+        durable = not self.killed.power and not job.submitter_killed
         began = collections.Counter()
         taken: set[tuple[int, str]] = set()
         for (restart, index), numbers in run.steps.items():

@@ -98,6 +98,14 @@ def write_scripts(cluster: Cluster) -> None:
             cluster.script(f"{text}# {number}\n", f"{name}.{number}.sh")
 
 
+def release_what_nobody_knows(cluster: Cluster, jobs: list[Job]) -> None:
+    """Of a held job whose sbatch was killed there may be one, and nobody who would release it."""
+    for job in jobs:
+        if job.kind == "held" and job.job is None:
+            for number in cluster.queue("--name", job.name, format="%i"):
+                cluster.run("scontrol", "release", number, check=0)
+
+
 class Backlog:
     """Lets no more jobs be there than BACKLOG."""
 
@@ -163,7 +171,8 @@ class Submitter(threading.Thread):
         elif job.kind == "held":
             while (done := self.cluster.run("scontrol", "release", job.job, timeout=120)).returncode == -9:
                 continue
-            if done.returncode != 0:
+            # Sent again when its answer was lost, it may find a job that has run.
+            if done.returncode != 0 and "completing or completed" not in done.stderr:
                 self.problems.append(f"{job.name}: scontrol release {job.job}: {done.returncode} {done.stderr.strip()}")
 
     def _follow(self, what, job: Job) -> None:
