@@ -10,6 +10,7 @@ import pytest
 
 from cluster import Cluster, Machine, plain_environment, poll
 from test_storage import MINKE
+from wire import protocol
 
 
 @pytest.fixture
@@ -153,21 +154,18 @@ def test_over_a_soft_limit_jobs_wait_when_the_grace_is_over(limited):
         (scratch / f"more-{number}").touch()  # ten entries: over the soft limit, not the hard one
     blocker = limited.submit("sleep 1000")
     waiting = limited.submit("true")
-    name = f"quota {scratch}"
-
     def counted():
         with sqlite3.connect(f"file:{limited.home}/minke.db?mode=ro", uri=True) as database:
-            row = database.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-        fields = row and bytes(row[0]).split() if row and isinstance(row[0], bytes) else row and row[0].split()
-        return fields and int(fields[1]) == 10 and [int(field) for field in fields]
-    fields = poll(counted, what="the count")
-    assert fields[4] > 0 and limited.job(waiting)["Reason"] in ("Resources", "Priority")
+            row = database.execute("SELECT record FROM quotas WHERE path = ?", (str(scratch),)).fetchone()
+        count = protocol().QuotaCount.FromString(row[0]) if row else None
+        return count if count and count.files == 10 else None
+    count = poll(counted, what="the count")
+    assert count.files_over > 0 and limited.job(waiting)["Reason"] in ("Resources", "Priority")
     # The grace of a day is over.
     limited.run("minke", "down", "--keep-jobs", check=0)
-    fields[4] -= 2 * 86400
+    count.files_over -= 2 * 86400
     with sqlite3.connect(f"{limited.home}/minke.db") as database:
-        database.execute("UPDATE settings SET value = ? WHERE name = ?",
-                         (" ".join(map(str, fields)).encode(), name))
+        database.execute("UPDATE quotas SET record = ? WHERE path = ?", (count.SerializeToString(), str(scratch)))
     poll(lambda: "DiskQuotaExceeded" in limited.job(waiting)["Reason"], what="the reason")
     limited.run("scancel", blocker, waiting, check=0)
 

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from cluster import has_ended, poll
+from wire import protocol
 
 MINKE_ONLY = True
 
@@ -46,15 +47,19 @@ def kill_everything(cluster):
     poll(cluster.kill_all, 30, "the end of every process")
 
 
-def setting(cluster, name: str) -> str:
+def stored_boot(cluster) -> bytes:
+    """What the machine was last started as, by its record."""
     with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", timeout=120)) as database:
-        row = database.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-        return "" if row is None else bytes(row[0]).decode() if isinstance(row[0], bytes) else str(row[0])
+        row = database.execute("SELECT record FROM machine").fetchone()
+        return protocol().MachineState.FromString(row[0]).boot_id if row else b""
 
 
-def change_setting(cluster, name: str, value: str):
+def change_stored_boot(cluster, boot_id: bytes):
     with contextlib.closing(sqlite3.connect(cluster.home / "minke.db", timeout=120)) as database, database:
-        database.execute("UPDATE settings SET value = ? WHERE name = ?", (value.encode(), name))
+        row, = database.execute("SELECT record FROM machine").fetchone()
+        machine = protocol().MachineState.FromString(row)
+        machine.boot_id = boot_id
+        database.execute("UPDATE machine SET record = ?", (machine.SerializeToString(),))
 
 
 @pytest.mark.timeout(1200)
@@ -143,9 +148,9 @@ def test_a_job_that_may_not_run_twice_does_not_after_a_boot(cluster):
     """The daemon that came up after the boot is killed before it has settled what ran. The next one still knows."""
     job = cluster.submit("echo x >> runs; sleep 600", "--no-requeue")
     poll(lambda: (cluster.work / "runs").exists())
-    poll(lambda: setting(cluster, "boot_id"))
+    poll(lambda: stored_boot(cluster))
     kill_everything(cluster)
-    change_setting(cluster, "boot_id", "another boot")
+    change_stored_boot(cluster, b"another boot")
     (cluster.home / "launcher.journal").unlink()  # as where its last records never reached the disk
     with no_launcher(cluster):
         up = cluster.start("squeue")
@@ -262,16 +267,15 @@ def test_damaged_accounts_are_named_and_set_aside(cluster):
         cluster.run("sacctmgr", "-i", *words.split(), check=0)
     stop(cluster)
     with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database, database:
-        names = [name for name, in database.execute("SELECT name FROM settings WHERE name LIKE 'association %'")]
-        for name in ("account lab", max(names, key=lambda name: int(name.split()[1]))):
-            database.execute("UPDATE settings SET value = x'ffffffff' WHERE name = ?", (name,))
-        fast, = database.execute("SELECT name FROM settings WHERE name LIKE 'qos %'").fetchone()
-        database.execute("UPDATE settings SET value = (SELECT value FROM settings WHERE name = 'account other') "
-                         "WHERE name = ?", (fast,))
+        database.execute("UPDATE accounts SET record = x'ffffffff' WHERE name = 'lab'")
+        association, = database.execute("SELECT max(id) FROM associations").fetchone()
+        database.execute("UPDATE associations SET record = x'ffffffff' WHERE id = ?", (association,))
+        fast, = database.execute("SELECT max(id) FROM qos").fetchone()
+        database.execute("UPDATE qos SET record = (SELECT record FROM accounts WHERE name = 'other') WHERE id = ?", (fast,))
     for _ in range(2):
         cluster.run("squeue", check=0)
         told = cluster.run("minke", "status").stdout
-        for name in ("account lab", fast, max(names, key=lambda name: int(name.split()[1]))):
+        for name in ("account lab", f"qos {fast}", f"association {association}"):
             assert name in told
         assert "account lab" in cluster.run("minke", "doctor").stdout
         accounts = cluster.run("sacctmgr", "-nP", "show", "account", "format=account", check=0).stdout.split()

@@ -11,6 +11,7 @@ import zlib
 import pytest
 
 from cluster import Cluster, Machine, has_ended, poll
+from wire import protocol
 
 MINKE_ONLY = True
 KILLED_CLUSTER = pathlib.Path(__file__).parent / "upgrade/killed_cluster.sql"
@@ -73,7 +74,10 @@ def test_a_journal_of_an_earlier_version_is_taken_over(cluster):
     body = outer[:1] + bytes([len(header)]) + header
     path.write_bytes(text[:8] + struct.pack("<II", len(body), zlib.crc32(body)) + body + text[16 + length:])
     with contextlib.closing(sqlite3.connect(cluster.home / "minke.db")) as database, database:
-        database.execute("DELETE FROM settings WHERE name = 'journal_id'")
+        row, = database.execute("SELECT record FROM machine").fetchone()
+        machine = protocol().MachineState.FromString(row)
+        machine.journal_id = b""
+        database.execute("UPDATE machine SET record = ?", (machine.SerializeToString(),))
     poll(lambda: cluster.queue() and cluster.job(job)["Restarts"] == "1", 60, "the second run")
     assert "lost its journal" not in (cluster.home / "minked.log").read_text()
     (cluster.work / "finish").touch()

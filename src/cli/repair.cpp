@@ -15,8 +15,10 @@ int repair_database() {
   const std::string path = os::database_path(*home);
   const auto done = store::repair(path);
   if (!done) return complain(done.error());
+  for (const std::string& name : done->set_aside)
+    std::printf("set aside %s: it could not be read; it is kept, and not reported any more\n", name.c_str());
   if (done->was_sound) {
-    std::printf("%s is sound: nothing to repair\n", path.c_str());
+    std::printf("%s is sound%s\n", path.c_str(), done->set_aside.empty() ? ": nothing to repair" : "");
     return 0;
   }
   for (const std::string& lost : done->lost) std::printf("lost     %s\n", lost.c_str());

@@ -24,7 +24,7 @@ constexpr uint32_t kJobsPerBatch = 20;
     for (;; first += kJobsPerBatch) {
       Batch batch;
       for (uint32_t i = 0; i < kJobsPerBatch; ++i) batch.jobs.push_back(testing::job_row(first + i));
-      batch.settings = {{"first", std::to_string(first)}};
+      batch.rows = {testing::probe_row(first)};
       const auto acknowledge = [acknowledgements, first](Status status) {
         if (!status || ::write(acknowledgements, &first, sizeof first) != sizeof first) ::_exit(1);
       };
@@ -75,12 +75,11 @@ TEST(Kill, WhatWasReportedIsThereAfterwards) {
     if (acknowledged != 0) {
       EXPECT_GE(jobs, acknowledged + kJobsPerBatch - 1);
     }
-    // Job ids are 1, 2, … without a gap, in whole batches, and the setting is the last batch's.
+    // Job ids are 1, 2, … without a gap, in whole batches, and the row is the last batch's.
     EXPECT_EQ(jobs % kJobsPerBatch, 0u);
     EXPECT_EQ(loaded->highest_job_id, jobs);
     if (jobs > 0) {
-      ASSERT_EQ(loaded->settings.size(), 1u);
-      EXPECT_EQ(loaded->settings[0].second, std::to_string(jobs - kJobsPerBatch + 1));
+      EXPECT_EQ(testing::probed(*loaded), jobs - kJobsPerBatch + 1);
     }
     next = static_cast<uint32_t>(jobs) + 1;
     if (HasFailure()) break;

@@ -41,7 +41,7 @@ std::string key_of(uint32_t number) {
   return std::string(16 - key.size(), '-') + key;
 }
 
-// Rows of every kind; and a setting that every batch overwrites.
+// Rows of every kind; and one row that every batch overwrites.
 Batch batch_of(uint32_t number) {
   Batch batch;
   for (uint32_t which = 0; which < kJobsPerBatch; ++which) {
@@ -51,7 +51,7 @@ Batch batch_of(uint32_t number) {
   batch.specs = {testing::spec_row(job_of(number, 0))};
   batch.contents = {{hash_content(content_of(number)), content_of(number)}};
   batch.submissions = {{key_of(number), job_of(number, 0)}};
-  batch.settings = {{"latest", std::to_string(number)}};
+  batch.rows = {testing::probe_row(number)};
   return batch;
 }
 
@@ -126,9 +126,7 @@ void expect_recovered(const std::string& path, uint32_t committed) {
       EXPECT_FALSE(is_whole(store, *loaded, number)) << "a later batch is there, an earlier one is not";
     }
     EXPECT_GE(present, committed) << "lost what was reported as committed";
-    std::string latest = "0";
-    for (const auto& [name, value] : loaded->settings) latest = value;
-    EXPECT_EQ(latest, std::to_string(present));
+    EXPECT_EQ(testing::probed(*loaded), present);
     ASSERT_TRUE(testing::commit(store, batch_of(kBatches + 1)));
     EXPECT_TRUE(*store.job(job_of(kBatches + 1, 0)));
   }

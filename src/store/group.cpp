@@ -33,12 +33,12 @@ auto last_writes(const std::vector<PendingCommit>& commits, Rows rows, Key key) 
 
 bool Batch::empty() const {
   return jobs.empty() && specs.empty() && steps.empty() && contents.empty() && submissions.empty() &&
-         settings.empty() && series.empty();
+         series.empty() && rows.empty() && set_aside.empty();
 }
 
 size_t row_count(const Batch& batch) {
   return batch.jobs.size() + batch.specs.size() + batch.steps.size() + batch.contents.size() +
-         batch.submissions.size() + batch.settings.size() + batch.series.size();
+         batch.submissions.size() + batch.series.size() + batch.rows.size() + batch.set_aside.size();
 }
 
 Group merge(const std::vector<PendingCommit>& commits) {
@@ -60,11 +60,14 @@ Group merge(const std::vector<PendingCommit>& commits) {
       commits, [](const Batch& b) -> auto& { return b.contents; }, first);
   group.submissions = last_writes(
       commits, [](const Batch& b) -> auto& { return b.submissions; }, first);
-  group.settings = last_writes(
-      commits, [](const Batch& b) -> auto& { return b.settings; }, first);
   group.series = last_writes(
       commits, [](const Batch& b) -> auto& { return b.series; },
       [](const SeriesRow& row) { return run_key(row.job_id, row.restarts); });
+  group.rows = last_writes(
+      commits, [](const Batch& b) -> auto& { return b.rows; },
+      [](const Row& row) { return std::pair(row.table, row.key); });
+  for (const auto& commit : commits)
+    for (const DamagedRow& row : commit.batch.set_aside) group.set_aside.push_back(&row);
   return group;
 }
 

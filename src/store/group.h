@@ -32,8 +32,9 @@ struct Group {
   std::vector<const model::StepRecord*> steps;
   std::vector<const std::pair<ContentHash, std::string>*> contents;
   std::vector<const std::pair<std::string, uint32_t>*> submissions;
-  std::vector<const std::pair<std::string, std::string>*> settings;
   std::vector<const SeriesRow*> series;
+  std::vector<const Row*> rows;
+  std::vector<const DamagedRow*> set_aside;
 };
 
 Group merge(const std::vector<PendingCommit>& commits);

@@ -62,19 +62,21 @@ class Reader::Rest final : public Store::Reading {
   std::shared_ptr<Running> running_;
 };
 
-Result<std::unique_ptr<Reader>> Reader::start(std::unique_ptr<Connection> connection) {
+Result<std::unique_ptr<Reader>> Reader::start(std::unique_ptr<Connection> connection, OnDamaged on_damaged) {
   if (auto set = connection->execute("PRAGMA cache_size = -1000"); !set) return failure(set.error());
   auto statements = ReportStatements::prepare(*connection);
   if (!statements) return failure(statements.error());
-  std::unique_ptr<Reader> reader(new Reader(std::move(connection), std::move(*statements)));
+  std::unique_ptr<Reader> reader(
+      new Reader(std::move(connection), std::move(*statements), std::move(on_damaged)));
   reader->thread_ = std::thread(&Reader::work, reader.get());
   pthread_setname_np(reader->thread_.native_handle(), "store-reader");
   return reader;
 }
 
-Reader::Reader(std::unique_ptr<Connection> connection, ReportStatements statements)
+Reader::Reader(std::unique_ptr<Connection> connection, ReportStatements statements, OnDamaged on_damaged)
     : connection_(std::move(connection)),
       statements_(std::move(statements)),
+      on_damaged_(std::move(on_damaged)),
       shared_(std::make_shared<Shared>()) {}
 
 Reader::~Reader() {
@@ -134,6 +136,7 @@ Reader::Outcome Reader::advance(Running& running) {
     running.chunk(failure(part.error()));
     return Outcome::kEnded;
   }
+  if (!part->damaged.empty()) on_damaged_(std::move(part->damaged));
   const bool any = !part->jobs.empty();
   if (any) running.chunk(std::move(part->jobs));
   if (part->finished) running.chunk(std::vector<AccountedJob>());

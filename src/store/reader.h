@@ -25,7 +25,9 @@ namespace minke::store {
 
 class Reader {
  public:
-  static Result<std::unique_ptr<Reader>> start(std::unique_ptr<Connection> connection);
+  // What is damaged is passed over, and told on the thread.
+  using OnDamaged = std::function<void(std::vector<DamagedRow>)>;
+  static Result<std::unique_ptr<Reader>> start(std::unique_ptr<Connection> connection, OnDamaged on_damaged);
   ~Reader();  // ends with an error what still runs
 
   void query(AccountingQuery query, Store::OnChunk chunk);
@@ -36,7 +38,7 @@ class Reader {
   struct Shared;
   class Rest;
 
-  Reader(std::unique_ptr<Connection> connection, ReportStatements statements);
+  Reader(std::unique_ptr<Connection> connection, ReportStatements statements, OnDamaged on_damaged);
   std::shared_ptr<Running> begin(AccountingQuery query, Store::OnChunk chunk, bool rests);
   void work();
   enum class Outcome { kEnded, kNothingYet, kChunk };
@@ -44,6 +46,7 @@ class Reader {
 
   std::unique_ptr<Connection> connection_;
   ReportStatements statements_;
+  OnDamaged on_damaged_;
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };

@@ -5,16 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <iterator>
 #include <limits>
 #include <memory>
 
 #include "os/fd.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
+#include "store/tables.h"
 
 namespace minke::store {
 namespace {
@@ -39,15 +40,15 @@ Status sync_with_directory(const std::string& path) {
 
 // ---- copying what can be read -------------------------------------------------------------------------
 
-struct Table {
-  const char* name;
-  const char* columns;
-  const char* key;   // by which the rows are ordered, and read one after the other
+struct Copied {
+  std::string name;
+  std::string columns;
+  std::string key;   // by which the rows are ordered, and read one after the other
   bool number_keys;  // damaged places are passed over; else what is behind one is read from the end
   int count;         // of columns
 };
 
-constexpr std::array<Table, 7> kTables = {{
+const Copied kTables[] = {
     {"jobs",
      "run, array_job_id, array_task_id, spec_id, uid, active, outcome, submit_time, end_time, script, "
      "environment, owner, record",
@@ -56,22 +57,36 @@ constexpr std::array<Table, 7> kTables = {{
     {"steps", "run, step, record", "run, step", false, 3},
     {"contents", "hash, bytes", "rowid", true, 2},
     {"submissions", "key, job_id", "key", false, 2},
-    {"settings", "name, value", "name", false, 2},
+    {"settings", "name, value", "name", false, 2},  // of earlier schemas
     {"series", "run, record", "run", true, 2},
-}};
+    {"set_aside", "id, kind, key, record, seen", "id", true, 5},
+};
+
+// Those of them that a database of this schema has, and its tables of records.
+std::vector<Copied> copied_tables(Connection& database) {
+  std::vector<Copied> tables(std::begin(kTables), std::end(kTables));
+  for (auto at = static_cast<size_t>(kFirstRecordTable); at < kTableCount; ++at) {
+    const TableInfo& info = info_of(static_cast<Table>(at));
+    tables.push_back({info.name, std::string(info.key) + ", record", info.key, info.number_keys, 2});
+  }
+  std::erase_if(tables, [&](const Copied& table) {
+    return !database.prepare("SELECT 1 FROM " + table.name).has_value();
+  });
+  return tables;
+}
 
 class Copier {
  public:
   Copier(Connection& from, Connection& to, Repair& result) : from_(from), to_(to), result_(result) {}
 
-  Status copy(const Table& table);
+  Status copy(const Copied& table);
 
  private:
   // True: to the end. False: up to a place that cannot be read. `last_key_`: of the last row copied.
-  Result<bool> copy_rows(const Table& table, const std::string& sql, int64_t from_key);
+  Result<bool> copy_rows(const Copied& table, const std::string& sql, int64_t from_key);
   Status put(const Statement& row, int count);
   // The next key at or after `key` that can be read; none: nothing more.
-  Result<bool> find_readable(const Table& table, int64_t& key);
+  Result<bool> find_readable(const Copied& table, int64_t& key);
 
   Connection& from_;
   Connection& to_;
@@ -88,7 +103,7 @@ Status Copier::put(const Statement& row, int count) {
   return {};
 }
 
-Result<bool> Copier::copy_rows(const Table& table, const std::string& sql, int64_t from_key) {
+Result<bool> Copier::copy_rows(const Copied& table, const std::string& sql, int64_t from_key) {
   auto rows = from_.prepare(sql);
   if (!rows) return false;  // its root cannot be read
   if (table.number_keys) rows->bind(1, from_key);
@@ -101,9 +116,9 @@ Result<bool> Copier::copy_rows(const Table& table, const std::string& sql, int64
   }
 }
 
-Result<bool> Copier::find_readable(const Table& table, int64_t& key) {
-  auto look = from_.prepare("SELECT " + std::string(table.columns) + " FROM " + table.name +
-                            " NOT INDEXED WHERE " + table.key + " >= ?1 ORDER BY " + table.key + " LIMIT 1");
+Result<bool> Copier::find_readable(const Copied& table, int64_t& key) {
+  auto look = from_.prepare("SELECT " + table.columns + " FROM " + table.name + " NOT INDEXED WHERE " +
+                            table.key + " >= ?1 ORDER BY " + table.key + " LIMIT 1");
   if (!look) return false;
   const auto readable = [&](int64_t from) {
     look->bind(1, from);
@@ -130,14 +145,14 @@ Result<bool> Copier::find_readable(const Table& table, int64_t& key) {
   return true;
 }
 
-Status Copier::copy(const Table& table) {
+Status Copier::copy(const Copied& table) {
   std::string marks = "?1";
   for (int i = 2; i <= table.count; ++i) marks += ", ?" + std::to_string(i);
-  auto insert = to_.prepare("INSERT OR IGNORE INTO " + std::string(table.name) + "(" + table.columns +
-                            ") VALUES(" + marks + ")");
+  auto insert =
+      to_.prepare("INSERT OR IGNORE INTO " + table.name + "(" + table.columns + ") VALUES(" + marks + ")");
   if (!insert) return failure(insert.error());
   insert_ = std::move(*insert);
-  const std::string columns = "SELECT " + std::string(table.columns);
+  const std::string columns = "SELECT " + table.columns;
   if (!table.number_keys) {
     for (const char* order : {"", " DESC"}) {
       std::string by = table.key;
@@ -146,7 +161,7 @@ Status Copier::copy(const Table& table) {
       if (!all) return failure(all.error());
       if (*all) return {};
     }
-    result_.lost.push_back("some of the table " + std::string(table.name));
+    result_.lost.push_back("some of the table " + table.name);
     return {};
   }
   const std::string sql = columns + ", " + table.key + " FROM " + table.name + " NOT INDEXED WHERE " +
@@ -159,7 +174,7 @@ Status Copier::copy(const Table& table) {
     const int64_t lost_after = last_key_;
     from = std::max(from, last_key_ + 1);
     const auto more = find_readable(table, from);
-    result_.lost.push_back("the table " + std::string(table.name) + " behind " + table.key + " " +
+    result_.lost.push_back("the table " + table.name + " behind " + table.key + " " +
                            std::to_string(lost_after) +
                            (*more ? ", before " + std::to_string(from) : ", to its end"));
     if (!*more) return {};
@@ -176,16 +191,35 @@ Result<bool> is_sound(Connection& connection) {
   return sound;
 }
 
+// It is kept, and not reported any more.
+Status see_to_set_aside(Connection& database, Repair& result) {
+  auto names = database.prepare("SELECT kind || ' ' || key FROM set_aside WHERE seen = 0 ORDER BY id");
+  if (!names) return failure(names.error());
+  while (true) {
+    auto row = names->step();
+    if (!row) return failure(row.error());
+    if (!*row) break;
+    result.set_aside.emplace_back(names->bytes(0));
+  }
+  if (result.set_aside.empty()) return {};
+  return database.execute("UPDATE set_aside SET seen = 1");
+}
+
 Status copy_all(Connection& from, const std::string& path, Repair& result) {
   auto to = Connection::open(path, SQLITE_OPEN_READWRITE, "");
   if (!to) return failure(to.error());
-  if (Status prepared = prepare_database(**to, false); !prepared) return prepared;
+  auto schema = from.integer("PRAGMA user_version");
+  if (!schema) return failure(schema.error());
+  if (Status prepared = prepare_database(**to, false, std::clamp<int64_t>(*schema, 1, kSchema)); !prepared)
+    return prepared;
   if (Status begun = (*to)->execute("BEGIN"); !begun) return begun;
   {
     Copier copier(from, **to, result);
-    for (const Table& table : kTables)
+    for (const Copied& table : copied_tables(**to))
       if (Status copied = copier.copy(table); !copied) return copied;
   }
+  if (*schema == kSchema)
+    if (Status seen = see_to_set_aside(**to, result); !seen) return seen;
   if (Status done = (*to)->execute("COMMIT"); !done) return done;
   return (*to)->execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
@@ -242,6 +276,9 @@ Result<Repair> repair(const std::string& path) {
     const auto sound = is_sound(**damaged);
     if (sound && *sound) {
       result.was_sound = true;
+      const auto schema = (*damaged)->integer("PRAGMA user_version");
+      if (!schema || *schema != kSchema) return result;  // an earlier one has nothing set aside
+      if (const Status seen = see_to_set_aside(**damaged, result); !seen) return failure(seen.error());
       return result;
     }
     for (const char* end : {"", "-wal", "-shm"}) ::unlink((fresh + end).c_str());

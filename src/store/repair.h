@@ -15,10 +15,12 @@ namespace minke::store {
 Status back_up(const std::string& path, const std::string& copy);
 
 struct Repair {
-  bool was_sound = false;         // nothing has been changed
+  bool was_sound = false;         // its pages, and nothing has been copied
   uint64_t rows = 0;              // copied
   std::vector<std::string> lost;  // in words: which rows could not be read
   std::string kept_as;            // the damaged database
+  // What a daemon could not read and has set aside: it is kept, and not reported any more.
+  std::vector<std::string> set_aside;
 };
 
 // Copies what can be read into a new database, which takes the place of the damaged one; that one is kept

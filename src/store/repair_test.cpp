@@ -26,7 +26,7 @@ class RepairTest : public ::testing::Test {
     ASSERT_TRUE(store) << store.error().message;
     Batch batch;
     for (uint32_t id = 1; id <= kJobs; ++id) batch.jobs.push_back(job_row(id));
-    batch.settings.emplace_back("name", "value");
+    batch.rows = {testing::probe_row(7)};
     ASSERT_TRUE(commit(**store, std::move(batch)));
   }
 

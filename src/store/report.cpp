@@ -47,7 +47,8 @@ Result<ReportStatements> ReportStatements::prepare(Connection& connection) {
        "SELECT 1 FROM jobs WHERE run > ?1 AND run <= ?2 AND submit_time < ?3 LIMIT 1"},
       {&ReportStatements::spec_ids_of_name, "SELECT spec_id FROM specs WHERE name = ?1"},
       {&ReportStatements::spec, "SELECT record FROM specs WHERE spec_id = ?1"},
-      {&ReportStatements::steps, "SELECT record FROM steps WHERE run = ?1 ORDER BY step"},
+      {&ReportStatements::steps,
+       std::string("SELECT ") + kStepColumns + " FROM steps WHERE run = ?1 ORDER BY step"},
   };
   ReportStatements statements;
   for (const auto& [statement, sql] : all) {
@@ -215,7 +216,7 @@ Result<bool> Report::is_superseded(ReportStatements& statements, int64_t run) {
   return row;
 }
 
-Status Report::load_spec(ReportStatements& statements, uint32_t spec_id) {
+Status Report::load_spec(ReportStatements& statements, uint32_t spec_id, Part& part) {
   if (spec_id_ == spec_id) return {};
   spec_id_.reset();
   spec_.Clear();
@@ -223,13 +224,22 @@ Status Report::load_spec(ReportStatements& statements, uint32_t spec_id) {
   auto row = statements.spec.step();
   if (!row) return failure(row.error());
   if (*row) {
-    auto spec = read_spec(statements.spec, 0, spec_id);
+    auto spec = read_spec(statements.spec, 0, spec_id, part.damaged);
     statements.spec.reset();
-    if (!spec) return failure(spec.error());
-    spec_ = std::move(*spec);
+    if (spec) spec_ = std::move(*spec);
   }
   spec_id_ = spec_id;
   return {};
+}
+
+Status Report::read_steps(ReportStatements& statements, int64_t run, AccountedJob& job, Part& part) {
+  statements.steps.bind(1, run);
+  while (true) {
+    auto found = statements.steps.step();
+    if (!found) return failure(found.error());
+    if (!*found) return {};
+    if (auto step = read_step(statements.steps, part.damaged)) job.steps.push_back(std::move(*step));
+  }
 }
 
 // Adds the run at hand to the part if the query asks for it.
@@ -241,25 +251,15 @@ Status Report::consider(ReportStatements& statements, const Statement& row, Part
     if (!superseded) return failure(superseded.error());
     if (*superseded) return {};
   }
-  if (auto loaded = load_spec(statements, static_cast<uint32_t>(row.integer(1))); !loaded) return loaded;
+  if (auto loaded = load_spec(statements, static_cast<uint32_t>(row.integer(1)), part); !loaded)
+    return loaded;
   if (!allows(query_.names, spec_.name())) return {};
 
-  auto job = read_job(row);
-  if (!job) return failure(job.error());
+  auto job = read_job(row, part.damaged);
+  if (!job) return {};
   AccountedJob accounted{std::move(*job), spec_, {}};
   if (query_.with_steps) {
-    statements.steps.bind(1, run);
-    while (true) {
-      auto found = statements.steps.step();
-      if (!found) return failure(found.error());
-      if (!*found) break;
-      auto step = read_step(statements.steps, 0);
-      if (!step) {
-        statements.steps.reset();
-        return failure(step.error());
-      }
-      accounted.steps.push_back(std::move(*step));
-    }
+    if (const Status read = read_steps(statements, run, accounted, part); !read) return read;
   }
   part.jobs.push_back(std::move(accounted));
   return {};

@@ -40,6 +40,7 @@ class Report {
   struct Part {
     std::vector<AccountedJob> jobs;  // may be empty although there are more
     bool finished = false;
+    std::vector<DamagedRow> damaged;  // passed over
   };
   Result<Part> next(ReportStatements& statements);
 
@@ -53,7 +54,8 @@ class Report {
   Status consider(ReportStatements& statements, const Statement& row, Part& part);
   bool selects(const Statement& row) const;
   Result<bool> is_superseded(ReportStatements& statements, int64_t run);
-  Status load_spec(ReportStatements& statements, uint32_t spec_id);
+  Status load_spec(ReportStatements& statements, uint32_t spec_id, Part& part);
+  Status read_steps(ReportStatements& statements, int64_t run, AccountedJob& job, Part& part);
 
   AccountingQuery query_;  // its lists sorted
   bool started_ = false;

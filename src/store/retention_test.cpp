@@ -52,7 +52,7 @@ TEST_F(RetentionTest, ForgetsWhatEndedBeforeAndAllThatIsItsAlone) {
     batch.jobs.push_back(row);
     batch.specs.push_back(spec_row(id));
     batch.steps.push_back(step_row(id, model::STEP_BATCH));
-    batch.series.push_back({id, 0, "series"});
+    batch.series.push_back({id, 0, ""});
     batch.submissions.emplace_back(std::string(16, static_cast<char>('a' + id)), id);
   }
   batch.contents.emplace_back(hash_content("PATH=/usr/bin"), "PATH=/usr/bin");

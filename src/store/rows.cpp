@@ -16,19 +16,22 @@ void bind_or_null(Statement& statement, int index, const std::string& bytes) {
   }
 }
 
+void bind_key(Statement& statement, const RowKey& key) {
+  if (const auto* name = std::get_if<std::string>(&key)) {
+    statement.bind_text(1, *name);
+  } else {
+    statement.bind(1, std::get<int64_t>(key));
+  }
+}
+
 // 0, 1 or 2: see schema.h.
 int64_t outcome(const model::JobRecord& record) {
   if (!has_ended(record)) return 0;
   return record.state() == model::JOB_COMPLETE && record.exit_code() == 0 ? 2 : 1;
 }
 
-template <typename Message>
-Result<Message> parse(std::string_view bytes, const std::string& what) {
-  Message message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return failure("the stored record of " + what + " is damaged: restore a copy of the database");
-  }
-  return message;
+bool parse(std::string_view bytes, google::protobuf::MessageLite& message) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
 }  // namespace
@@ -66,13 +69,12 @@ Result<RowWriter> RowWriter::prepare(Connection& connection) {
       {&RowWriter::content_, "INSERT OR IGNORE INTO contents(hash, bytes) VALUES(?1, ?2)"},
       {&RowWriter::submission_,
        "INSERT INTO submissions(key, job_id) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET job_id = ?2"},
-      {&RowWriter::setting_,
-       "INSERT INTO settings(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2"},
       {&RowWriter::series_,
        "INSERT INTO series(run, record) VALUES(?1, ?2) ON CONFLICT(run) DO UPDATE SET record = ?2"},
-      {&RowWriter::no_setting_, "DELETE FROM settings WHERE name = ?1"},
+      {&RowWriter::set_aside_, "INSERT INTO set_aside(kind, key, record) VALUES(?1, ?2, ?3)"},
   };
   RowWriter writer;
+  writer.connection_ = &connection;
   for (const auto& [statement, sql] : statements) {
     auto prepared = connection.prepare(sql);
     if (!prepared) return failure(prepared.error());
@@ -134,22 +136,64 @@ Status RowWriter::put_submission(const std::string& key, uint32_t job_id) {
   return submission_.run();
 }
 
-Status RowWriter::put_setting(const std::string& name, const std::string& value) {
-  if (value.empty()) {
-    no_setting_.bind_text(1, name);
-    return no_setting_.run();
+Result<Statement*> RowWriter::prepared(Statements& statements, Table table, const std::string& sql) {
+  Statement& statement = statements.at(static_cast<size_t>(table));
+  if (statement.handle() == nullptr) {
+    auto made = connection_->prepare(sql);
+    if (!made) return failure(made.error());
+    statement = std::move(*made);
   }
-  setting_.bind_text(1, name);
-  setting_.bind(2, value);
-  return setting_.run();
+  return &statement;
 }
 
-Result<JobRow> read_job(const Statement& row) {
-  const uint32_t job_id = run_job_id(row.integer(0));
-  auto record = parse<model::JobRecord>(row.bytes(5), "job " + std::to_string(job_id));
-  if (!record) return failure(record.error());
+Status RowWriter::put(const Row& row) {
+  const TableInfo& info = info_of(row.table);
+  const std::string name = info.name, key = info.key;
+  auto statement =
+      row.record ? prepared(put_, row.table,
+                            "INSERT INTO " + name + "(" + key + ", record) VALUES(?1, ?2) ON CONFLICT(" +
+                                key + ") DO UPDATE SET record = ?2")
+                 : prepared(remove_, row.table, "DELETE FROM " + name + " WHERE " + key + " = ?1");
+  if (!statement) return failure(statement.error());
+  bind_key(**statement, row.key);
+  if (row.record) (*statement)->bind(2, *row.record);
+  return (*statement)->run();
+}
+
+Status RowWriter::set_aside(const DamagedRow& row) {
+  const TableInfo& info = info_of(row.table);
+  const bool is_step = row.table == Table::kSteps;
+  auto take =
+      prepared(take_, row.table,
+               "DELETE FROM " + std::string(info.name) + " WHERE " + info.key +
+                   " = ?1 AND ifnull(CAST(record AS BLOB), x'') = ?2" + (is_step ? " AND step = ?3" : ""));
+  if (!take) return failure(take.error());
+  bind_key(**take, row.key);
+  (*take)->bind(2, row.record);
+  if (is_step) (*take)->bind(3, row.step);
+  if (const Status taken = (*take)->run(); !taken) return taken;
+  if (sqlite3_changes64(connection_->handle()) == 0) return {};  // it is another row by now
+  const std::string key = key_in_words(row);
+  set_aside_.bind_text(1, info.one_is);
+  set_aside_.bind_text(2, key);
+  set_aside_.bind(3, row.record);
+  return set_aside_.run();
+}
+
+DamagedRow damaged_row(const JobRow& row) {
+  return {.table = Table::kJobs,
+          .key = run_key(row.record.job_id(), row.record.restarts()),
+          .record = row.record.SerializeAsString()};
+}
+
+std::optional<JobRow> read_job(const Statement& row, std::vector<DamagedRow>& damaged) {
+  const int64_t run = row.integer(0);
   JobRow job;
-  job.record = std::move(*record);
+  if (!parse(row.bytes(5), job.record) || job.record.job_id() != run_job_id(run) ||
+      job.record.restarts() != run_restarts(run)) {
+    damaged.push_back({.table = Table::kJobs, .key = run, .record = std::string(row.bytes(5))});
+    return std::nullopt;
+  }
   job.spec_id = static_cast<uint32_t>(row.integer(1));
   job.script = row.bytes(2);
   job.environment = row.bytes(3);
@@ -157,12 +201,25 @@ Result<JobRow> read_job(const Statement& row) {
   return job;
 }
 
-Result<model::JobSpec> read_spec(const Statement& row, int column, uint32_t spec_id) {
-  return parse<model::JobSpec>(row.bytes(column), "submission " + std::to_string(spec_id));
+std::optional<model::JobSpec> read_spec(const Statement& row, int column, uint32_t spec_id,
+                                        std::vector<DamagedRow>& damaged) {
+  model::JobSpec spec;
+  if (parse(row.bytes(column), spec)) return spec;
+  damaged.push_back(
+      {.table = Table::kSpecs, .key = row_key(spec_id), .record = std::string(row.bytes(column))});
+  return std::nullopt;
 }
 
-Result<model::StepRecord> read_step(const Statement& row, int column) {
-  return parse<model::StepRecord>(row.bytes(column), "a job step");
+std::optional<model::StepRecord> read_step(const Statement& row, std::vector<DamagedRow>& damaged) {
+  model::StepRecord step;
+  if (parse(row.bytes(2), step) && run_key(step.job_id(), step.restarts()) == row.integer(0) &&
+      step_key(step) == row.integer(1))
+    return step;
+  damaged.push_back({.table = Table::kSteps,
+                     .key = row.integer(0),
+                     .step = row.integer(1),
+                     .record = std::string(row.bytes(2))});
+  return std::nullopt;
 }
 
 }  // namespace minke::store

@@ -3,7 +3,10 @@
 // Used by the thread that owns the connection at hand.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "store/schema.h"
 #include "store/sqlite.h"
@@ -33,10 +36,16 @@ class RowWriter {
   Status put(const SeriesRow& row);
   Status put_content(const ContentHash& hash, const std::string& bytes);
   Status put_submission(const std::string& key, uint32_t job_id);
-  Status put_setting(const std::string& name, const std::string& value);
+  Status put(const Row& row);  // or removes it
+  Status set_aside(const DamagedRow& row);
 
  private:
-  Statement job_, spec_, step_, content_, submission_, setting_, no_setting_, series_;
+  using Statements = std::array<Statement, kTableCount>;  // each prepared when it is wanted first
+  Result<Statement*> prepared(Statements& statements, Table table, const std::string& sql);
+
+  Connection* connection_ = nullptr;
+  Statement job_, spec_, step_, content_, submission_, series_, set_aside_;
+  Statements put_, remove_, take_;
   std::string buffer_;
 };
 
@@ -44,8 +53,13 @@ class RowWriter {
 inline constexpr const char* kJobColumns = "run, spec_id, script, environment, owner, record";
 inline constexpr int kJobColumnCount = 6;
 
-Result<JobRow> read_job(const Statement& row);
-Result<model::JobSpec> read_spec(const Statement& row, int column, uint32_t spec_id);
-Result<model::StepRecord> read_step(const Statement& row, int column);
+// The columns that read_step wants first in a row, in its order.
+inline constexpr const char* kStepColumns = "steps.run, steps.step, steps.record";
+
+// Nothing where a row is damaged: it is added to `damaged`.
+std::optional<JobRow> read_job(const Statement& row, std::vector<DamagedRow>& damaged);
+std::optional<model::JobSpec> read_spec(const Statement& row, int column, uint32_t spec_id,
+                                        std::vector<DamagedRow>& damaged);
+std::optional<model::StepRecord> read_step(const Statement& row, std::vector<DamagedRow>& damaged);
 
 }  // namespace minke::store

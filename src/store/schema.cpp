@@ -1,15 +1,24 @@
 #include "store/schema.h"
 
-#include <array>
+#include <iterator>
+#include <string>
+
+#include "store/settings_migration.h"
 
 namespace minke::store {
 namespace {
 
 constexpr int64_t kApplicationId = 0x4d6e6b65;  // "Mnke"
 
-constexpr std::array kMigrations = {
+struct Migration {
+  const char* sql;
+  Status (*then)(Connection& connection) = nullptr;
+  const char* last = "";
+};
+
+const Migration kMigrations[] = {
     // 1
-    R"sql(
+    {R"sql(
       CREATE TABLE jobs(
         run INTEGER PRIMARY KEY,
         array_job_id INTEGER,
@@ -34,21 +43,59 @@ constexpr std::array kMigrations = {
       CREATE TABLE contents(hash BLOB NOT NULL UNIQUE, bytes BLOB NOT NULL);
       CREATE TABLE submissions(key BLOB PRIMARY KEY, job_id INTEGER NOT NULL) WITHOUT ROWID;
       CREATE TABLE settings(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-    )sql",
+    )sql"},
     // 2
-    R"sql(
+    {R"sql(
       DROP INDEX jobs_by_end;
       CREATE INDEX jobs_by_end ON jobs(end_time, submit_time) WHERE end_time IS NOT NULL;
       CREATE INDEX jobs_by_user ON jobs(uid, end_time, submit_time) WHERE end_time IS NOT NULL;
-    )sql",
+    )sql"},
     // 3
-    R"sql(
+    {R"sql(
       CREATE TABLE series(run INTEGER PRIMARY KEY, record BLOB NOT NULL);
+    )sql"},
+    // 4. In few words: all of the schema must fit on the first page (schema.h).
+    {R"sql(
+      CREATE TABLE accounts(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE users(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE associations(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE qos(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE clusters(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE federations(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE resources(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE usage(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE qos_usage(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE usage_period(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE nodes(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE partitions(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE reservations(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE reserved_jobs(job_id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE triggers(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE prologs(job_id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE mail(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE quotas(path TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
+      CREATE TABLE suspended_jobs(job_id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE machine(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE commit_probe(id INTEGER PRIMARY KEY,record BLOB);
+      CREATE TABLE set_aside(id INTEGER PRIMARY KEY,kind TEXT,key TEXT,record BLOB,seen INTEGER DEFAULT 0);
     )sql",
+     move_settings, "DROP TABLE settings;"},
 };
-constexpr int64_t kSchema = kMigrations.size();
+static_assert(std::size(kMigrations) == kSchema);
 
-Status migrate(Connection& connection) {
+Status migrate_by_one(Connection& connection, const Migration& migration, int64_t to) {
+  Status done = connection.execute("BEGIN IMMEDIATE; " + std::string(migration.sql));
+  if (done && migration.then != nullptr) done = migration.then(connection);
+  if (done) {
+    done = connection.execute(std::string(migration.last) +
+                              "PRAGMA application_id = " + std::to_string(kApplicationId) +
+                              "; PRAGMA user_version = " + std::to_string(to) + "; COMMIT");
+  }
+  if (!done && connection.in_transaction()) (void)connection.execute("ROLLBACK");
+  return done;
+}
+
+Status migrate(Connection& connection, int64_t schema) {
   auto version = connection.integer("PRAGMA user_version");
   if (!version) return failure(version.error());
   auto application = connection.integer("PRAGMA application_id");
@@ -66,19 +113,14 @@ Status migrate(Connection& connection) {
                    std::to_string(*version) + ", this program knows " + std::to_string(kSchema) +
                    "): run that version or a newer one");
   }
-  for (int64_t next = *version; next < kSchema; ++next) {
-    auto done =
-        connection.execute("BEGIN IMMEDIATE; " + std::string(kMigrations.at(static_cast<size_t>(next))) +
-                           "PRAGMA application_id = " + std::to_string(kApplicationId) +
-                           "; PRAGMA user_version = " + std::to_string(next + 1) + "; COMMIT");
-    if (!done) return done;
-  }
+  for (int64_t next = *version; next < schema; ++next)
+    if (const Status done = migrate_by_one(connection, kMigrations[next], next + 1); !done) return done;
   return {};
 }
 
 }  // namespace
 
-Status prepare_database(Connection& connection, bool sync) {
+Status prepare_database(Connection& connection, bool sync, int64_t schema) {
   // Reading anything first tells a file that is no database from one that can't be written.
   if (auto read = connection.integer("SELECT count(*) FROM sqlite_schema"); !read)
     return failure(read.error());
@@ -88,7 +130,7 @@ Status prepare_database(Connection& connection, bool sync) {
                                 (sync ? "FULL" : "OFF") +
                                 "; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY");
   if (!set) return set;
-  return migrate(connection);
+  return migrate(connection, schema);
 }
 
 }  // namespace minke::store

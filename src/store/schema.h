@@ -1,6 +1,6 @@
 // The database's tables, and how an older database becomes a current one.
 //
-// Schema 3. PRAGMA application_id is "Mnke", PRAGMA user_version the schema's number. A run is one start of a
+// Schema 4. PRAGMA application_id is "Mnke", PRAGMA user_version the schema's number. A run is one start of a
 // job: a requeued job has several. Records are protobuf messages (model/job_record.proto), which may gain
 // fields without a new schema; columns repeat only what queries select by.
 //
@@ -21,11 +21,18 @@
 //   steps        run, step: kind << 32 | step_id, record: StepRecord
 //   contents     hash: SHA-256, bytes
 //   submissions  key: chosen by the client, job_id
-//   settings     name, value
 //   series       run, record: Series (model/measurement.proto)
+//
+// Each kind of what else lasts (nodes, reservations, triggers, …) is a table of a key and a record, listed in
+// tables.h. What of all these cannot be read is moved to
+//
+//   set_aside    id, kind and key in words ("account", "lab"), record: as found, seen: 1 once it was repaired
 //
 // What has ended is found by the time of its end, with the time of its submission beside it, so that a window
 // of the past is answered from an index alone; and the same again by user.
+//
+// All of it fits on the first page, which nothing can be read without: any other page may be damaged, and the
+// rest is saved (repair.h).
 //
 // To look at a database by hand:
 //   sqlite3 -readonly FILE 'SELECT run >> 31 AS job_id, outcome, datetime(end_time, "unixepoch") FROM jobs'
@@ -42,6 +49,7 @@
 
 namespace minke::store {
 
+inline constexpr int64_t kSchema = 4;
 inline constexpr int kRestartsBits = 31;
 
 // The key of a job's run. `restarts` is below 2^31.
@@ -62,8 +70,8 @@ inline int64_t last_run(uint32_t job_id) {
   return first_run(job_id) | ((1LL << kRestartsBits) - 1);
 }
 
-// Sets up the connection that writes: WAL, the current schema. Errors: not our database, newer schema,
-// damaged.
-Status prepare_database(Connection& connection, bool sync);
+// Sets up the connection that writes: WAL, the current schema (or for a new database an earlier one). Errors:
+// not our database, newer schema, damaged.
+Status prepare_database(Connection& connection, bool sync, int64_t schema = kSchema);
 
 }  // namespace minke::store

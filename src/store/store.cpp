@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <mutex>
 
+#include "model/measurement.pb.h"
 #include "os/fd.h"
+#include "os/log.h"
 #include "store/reader.h"
 #include "store/rows.h"
 #include "store/schema.h"
@@ -41,12 +43,17 @@ class SqliteStore final : public Store {
   Result<std::optional<uint32_t>> submission(const std::string& key) override;
   Result<std::optional<JobRow>> job(uint32_t job_id) override;
   Result<std::optional<std::string>> series(uint32_t job_id, uint32_t restarts) override;
+  Result<std::vector<std::string>> set_aside() override;
   Result<ArrayOutcome> array_outcome(uint32_t array_job_id) override;
   Result<std::optional<JobRow>> array_task(uint32_t array_job_id, uint32_t index) override;
 
  private:
   Status prepare_lookups();
-  static Result<std::optional<JobRow>> only_job(Statement& statement);
+  Status load_jobs(Loaded& loaded, std::vector<DamagedRow>& damaged);
+  Status load_records(LoadedRows& rows);
+  // What is found to be damaged while the cluster runs. Any thread.
+  void set_aside(std::vector<DamagedRow> rows);
+  Result<std::optional<JobRow>> only_job(Statement& statement);
   Status subtract_requeued(const std::vector<int64_t>& later_runs, uint32_t array_job_id,
                            ArrayOutcome& outcome);
 
@@ -121,7 +128,9 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const 
 
   connection = Connection::open(path, SQLITE_OPEN_READONLY, options.vfs);
   if (!connection) return failure(connection.error());
-  auto reader = Reader::start(std::move(*connection));
+  auto reader = Reader::start(std::move(*connection), [raw = store.get()](std::vector<DamagedRow> rows) {
+    raw->set_aside(std::move(rows));
+  });
   if (!reader) return failure(reader.error());
   store->reader_ = std::move(*reader);
   return store;
@@ -160,64 +169,82 @@ Status for_each_row(Connection& connection, std::string_view sql, Use use) {
     auto row = statement->step();
     if (!row) return failure(row.error());
     if (!*row) return {};
-    if (Status used = use(*statement); !used) return used;
+    use(*statement);
   }
+}
+
+Status SqliteStore::load_jobs(Loaded& loaded, std::vector<DamagedRow>& damaged) {
+  Status read = for_each_row(
+      *lookups_, std::string("SELECT ") + kJobColumns + " FROM jobs WHERE active = 1 ORDER BY run",
+      [&](const Statement& row) {
+        if (auto job = read_job(row, damaged)) loaded.active_jobs.push_back(std::move(*job));
+      });
+  if (!read) return read;
+  read = for_each_row(
+      *lookups_,
+      "SELECT spec_id, record FROM specs WHERE spec_id IN (SELECT spec_id FROM jobs WHERE active = 1) "
+      "ORDER BY spec_id",
+      [&](const Statement& row) {
+        const auto spec_id = static_cast<uint32_t>(row.integer(0));
+        if (auto spec = read_spec(row, 1, spec_id, damaged))
+          loaded.specs.push_back({spec_id, std::move(*spec)});
+      });
+  if (!read) return read;
+  return for_each_row(*lookups_,
+                      std::string("SELECT ") + kStepColumns +
+                          " FROM jobs CROSS JOIN steps ON steps.run = jobs.run "
+                          "WHERE jobs.active = 1 ORDER BY jobs.run, steps.step",
+                      [&](const Statement& row) {
+                        if (auto step = read_step(row, damaged))
+                          loaded.active_steps.push_back(std::move(*step));
+                      });
+}
+
+Status SqliteStore::load_records(LoadedRows& rows) {
+  for (auto at = static_cast<size_t>(kFirstRecordTable); at < kTableCount; ++at) {
+    const auto table = static_cast<Table>(at);
+    const TableInfo& info = info_of(table);
+    const std::string key = info.key;
+    const Status read = for_each_row(
+        *lookups_, "SELECT " + key + ", record FROM " + info.name + " ORDER BY " + key,
+        [&](const Statement& row) {
+          rows.add(table, info.number_keys ? RowKey(row.integer(0)) : RowKey(std::string(row.bytes(0))),
+                   std::string(row.bytes(1)));
+        });
+    if (!read) return read;
+  }
+  return {};
 }
 
 Result<Loaded> SqliteStore::load() {
   Loaded loaded;
-  Connection& connection = *lookups_;
-  auto read = for_each_row(connection,
-                           std::string("SELECT ") + kJobColumns + " FROM jobs WHERE active = 1 ORDER BY run",
-                           [&](const Statement& row) -> Status {
-                             auto job = read_job(row);
-                             if (!job) {
-                               loaded.damaged.push_back(job.error().message);
-                             } else {
-                               loaded.active_jobs.push_back(std::move(*job));
-                             }
-                             return {};
-                           });
-  if (!read) return failure(read.error());
-  read = for_each_row(
-      connection,
-      "SELECT spec_id, record FROM specs WHERE spec_id IN (SELECT spec_id FROM jobs WHERE active = 1) "
-      "ORDER BY spec_id",
-      [&](const Statement& row) -> Status {
-        const auto spec_id = static_cast<uint32_t>(row.integer(0));
-        auto spec = read_spec(row, 1, spec_id);
-        if (!spec) {
-          loaded.damaged.push_back(spec.error().message);
-        } else {
-          loaded.specs.push_back({spec_id, std::move(*spec)});
-        }
-        return {};
-      });
-  if (!read) return failure(read.error());
-  read = for_each_row(connection,
-                      "SELECT steps.record FROM jobs CROSS JOIN steps ON steps.run = jobs.run "
-                      "WHERE jobs.active = 1 ORDER BY jobs.run, steps.step",
-                      [&](const Statement& row) -> Status {
-                        auto step = read_step(row, 0);
-                        if (!step) {
-                          loaded.damaged.push_back(step.error().message);
-                        } else {
-                          loaded.active_steps.push_back(std::move(*step));
-                        }
-                        return {};
-                      });
-  if (!read) return failure(read.error());
-  read = for_each_row(connection, "SELECT name, value FROM settings ORDER BY name",
-                      [&](const Statement& row) -> Status {
-                        loaded.settings.emplace_back(row.bytes(0), row.bytes(1));
-                        return {};
-                      });
-  if (!read) return failure(read.error());
-  auto highest = connection.integer("SELECT ifnull(max(run), 0) FROM jobs");
+  std::vector<DamagedRow> damaged;
+  if (const Status read = load_jobs(loaded, damaged); !read) return failure(read.error());
+  for (DamagedRow& row : damaged) loaded.rows.reject(std::move(row));
+  if (const Status read = load_records(loaded.rows); !read) return failure(read.error());
+  // The number of a job that was set aside is not given out again.
+  auto highest = lookups_->integer(
+      "SELECT max(ifnull((SELECT max(run) FROM jobs), 0) >> 31, "
+      "ifnull((SELECT max(CAST(key AS INTEGER)) FROM set_aside WHERE kind = 'job'), 0))");
   if (!highest) return failure(highest.error());
-  loaded.highest_job_id = run_job_id(*highest);
-  connection.release_memory();
+  loaded.highest_job_id = static_cast<uint32_t>(*highest);
+  lookups_->release_memory();
   return loaded;
+}
+
+Result<std::vector<std::string>> SqliteStore::set_aside() {
+  std::vector<std::string> names;
+  const Status read =
+      for_each_row(*lookups_, "SELECT kind || ' ' || key FROM set_aside WHERE seen = 0 ORDER BY id",
+                   [&](const Statement& row) { names.emplace_back(row.bytes(0)); });
+  if (!read) return failure(read.error());
+  return names;
+}
+
+void SqliteStore::set_aside(std::vector<DamagedRow> rows) {
+  for (const DamagedRow& row : rows)
+    os::log_error("damaged in the database, and set aside: " + in_words(row));
+  writer_->commit({.set_aside = std::move(rows)}, nullptr);
 }
 
 Result<std::optional<std::string>> SqliteStore::content(const ContentHash& hash) {
@@ -237,7 +264,9 @@ Result<std::optional<std::string>> SqliteStore::series(uint32_t job_id, uint32_t
   if (!*row) return std::nullopt;
   std::string bytes(series_.bytes(0));
   series_.reset();
-  return bytes;
+  if (model::Series().ParseFromString(bytes)) return bytes;
+  set_aside({{.table = Table::kSeries, .key = run_key(job_id, restarts), .record = std::move(bytes)}});
+  return std::nullopt;
 }
 
 Result<std::optional<uint32_t>> SqliteStore::submission(const std::string& key) {
@@ -254,10 +283,11 @@ Result<std::optional<JobRow>> SqliteStore::only_job(Statement& statement) {
   auto row = statement.step();
   if (!row) return failure(row.error());
   if (!*row) return std::nullopt;
-  auto job = read_job(statement);
+  std::vector<DamagedRow> damaged;
+  auto job = read_job(statement, damaged);
   statement.reset();
-  if (!job) return failure(job.error());
-  return std::move(*job);
+  if (!damaged.empty()) set_aside(std::move(damaged));
+  return job;
 }
 
 Result<std::optional<JobRow>> SqliteStore::job(uint32_t job_id) {

@@ -27,6 +27,8 @@
 #include "model/job_record.pb.h"
 #include "model/job_spec.pb.h"
 #include "model/step_record.pb.h"
+#include "store/loaded_rows.h"
+#include "store/tables.h"
 
 namespace minke::store {
 
@@ -44,6 +46,9 @@ struct JobRow {
   std::string owner;  // opaque to the store: e.g. which process owns an interactive allocation
 };
 
+// For one that is of no use although its record can be read.
+DamagedRow damaged_row(const JobRow& row);
+
 struct SpecRow {
   uint32_t spec_id = 0;
   model::JobSpec spec;
@@ -56,16 +61,18 @@ struct SeriesRow {
   std::string series;  // serialised
 };
 
-// One atomic change. Everything is an upsert; but for settings nothing is ever deleted here: see forget().
+// One atomic change. Everything is an upsert; nothing is deleted here but records: see forget().
 struct Batch {
   std::vector<JobRow> jobs = {};  // key: (job_id, restarts)
   std::vector<SpecRow> specs = {};
   std::vector<model::StepRecord> steps = {};                       // key: (job_id, restarts, kind, step_id)
   std::vector<std::pair<ContentHash, std::string>> contents = {};  // already stored ones are skipped
   std::vector<std::pair<std::string, uint32_t>> submissions = {};  // submission key (16 bytes) -> job id
-  // E.g. node states, messages that wait to be sent. An empty value removes the setting.
-  std::vector<std::pair<std::string, std::string>> settings = {};
-  std::vector<SeriesRow> series = {};  // key: (job_id, restarts)
+  std::vector<SeriesRow> series = {};                              // key: (job_id, restarts)
+  std::vector<Row> rows = {};                                      // of the tables of records
+  // They leave their tables, unless they have changed since they were read, and are kept for whoever repairs
+  // the cluster: see Store::set_aside(). Done before all else, so that another row may take the place of one.
+  std::vector<DamagedRow> set_aside = {};
   bool empty() const;
 };
 
@@ -73,11 +80,9 @@ struct Loaded {
   std::vector<JobRow> active_jobs;  // pending, running, suspended or completing; ordered by job id
   std::vector<SpecRow> specs;       // those that active_jobs name; ordered by spec id
   std::vector<model::StepRecord>
-      active_steps;  // all steps of active_jobs, those that have ended too; by job id
-  std::vector<std::pair<std::string, std::string>> settings;
+      active_steps;             // all steps of active_jobs, those that have ended too; by job id
   uint32_t highest_job_id = 0;  // of all jobs ever stored
-  // Rows that cannot be read, in words: they are left where they are, and nothing else is said of them.
-  std::vector<std::string> damaged;
+  LoadedRows rows;              // with what of all this cannot be read: rows.damaged()
 };
 
 // Without `duplicates` a job is shown by its latest run among those submitted before `until`.
@@ -155,6 +160,9 @@ class Store {
   virtual Result<std::optional<uint32_t>> submission(const std::string& key) = 0;
   virtual Result<std::optional<JobRow>> job(uint32_t job_id) = 0;  // its latest run
   virtual Result<std::optional<std::string>> series(uint32_t job_id, uint32_t restarts) = 0;
+  // What could not be read, now or earlier, was set aside, and has not been seen to since (repair.h): "job
+  // 5".
+  virtual Result<std::vector<std::string>> set_aside() = 0;
   // Of the records of an array, each by its latest run: how many have ended, how many of them JOB_COMPLETE
   // with exit code 0. Tasks that were cancelled while they waited in one record count as one.
   struct ArrayOutcome {

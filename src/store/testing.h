@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/job_state.pb.h"
+#include "model/lasting_state.pb.h"
 #include "model/step_record.pb.h"
 #include "store/store.h"
 
@@ -108,6 +109,17 @@ inline model::StepRecord step_row(uint32_t job_id, model::StepKind kind, uint32_
   step.set_state(model::JOB_COMPLETE);
   step.set_node_list("node1");
   return step;
+}
+
+// A row of a table of records that a test may count up in.
+inline Row probe_row(uint64_t number) {
+  model::CommitProbe probe;
+  probe.set_number(number);
+  return kCommitProbe.row(probe);
+}
+inline uint64_t probed(Loaded loaded) {
+  const auto found = loaded.rows.read(kCommitProbe);
+  return found.empty() ? 0 : found[0].number();
 }
 
 inline std::unique_ptr<Store> open_store(const std::string& path, const Options& options = {}) {

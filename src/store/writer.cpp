@@ -140,6 +140,9 @@ Status Writer::write(const std::vector<PendingCommit>& commits) {
 Status Writer::write_rows(const std::vector<PendingCommit>& commits) {
   const Group group = merge(commits);
   Status status;
+  for (const auto* row : group.set_aside) {
+    if (status = rows_.set_aside(*row); !status) return status;
+  }
   for (const auto* row : group.contents) {
     if (status = rows_.put_content(row->first, row->second); !status) return status;
     retention_.stored(row->first);
@@ -156,10 +159,10 @@ Status Writer::write_rows(const std::vector<PendingCommit>& commits) {
   for (const auto* row : group.submissions) {
     if (status = rows_.put_submission(row->first, row->second); !status) return status;
   }
-  for (const auto* row : group.settings) {
-    if (status = rows_.put_setting(row->first, row->second); !status) return status;
-  }
   for (const auto* row : group.series) {
+    if (status = rows_.put(*row); !status) return status;
+  }
+  for (const auto* row : group.rows) {
     if (status = rows_.put(*row); !status) return status;
   }
   return status;

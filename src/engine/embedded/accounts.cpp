@@ -9,6 +9,7 @@
 #include "engine/embedded/queries.h"
 #include "engine/embedded/world.h"
 #include "model/error.h"
+#include "model/lasting_state.pb.h"
 #include "sched/allocation_shares.h"
 #include "text/licenses.h"
 #include "text/number.h"
@@ -372,7 +373,9 @@ void Accounts::reset_usage_if_due(int64_t now) {
   if (usage_since_ >= since) return;
   const bool first = usage_since_ == 0;
   usage_since_ = since;
-  core_.committer.setting_changed("usage_since", std::to_string(since));
+  UsagePeriod period_begun;
+  period_begun.set_since(since);
+  core_.committer.row_changed(store::kUsagePeriod.row(period_begun));
   if (first) return;
   usage_.clear_all();
   for (const auto& [id, one] : book_.associations()) store_usage(id);

@@ -41,6 +41,11 @@ class JobSpec;
 enum StateReason : int;
 }  // namespace minke::model
 
+namespace minke::store {
+class LoadedRows;
+struct DamagedRow;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -49,10 +54,9 @@ class Accounts : public JobListener, public ClusterListener {
  public:
   explicit Accounts(Core& core);
 
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);  // before jobs are
-  // Of what was restored: what could not be read, and has been set aside, now or earlier.
-  const std::vector<std::string>& damaged() const { return damaged_; }
-  void adopt(Job& job);  // of an earlier daemon
+  void restore(store::LoadedRows& rows);         // before jobs are
+  void keep_bare(const store::DamagedRow& row);  // where one of its own has been set aside
+  void adopt(Job& job);                          // of an earlier daemon
 
   // Fills in account and QOS. Errors have Slurm's numbers and words.
   struct Charge {
@@ -103,7 +107,6 @@ class Accounts : public JobListener, public ClusterListener {
  private:
   void count_by_partition();  // some partitions may have another QOS
   void add_owner(accounts::AccountsChange& tree) const;
-  std::string bare_record(const std::string& name) const;
   void store_usage(uint32_t association);
   void withdraw(const Job& job);
   void store_qos_usage(uint32_t qos);
@@ -139,7 +142,6 @@ class Accounts : public JobListener, public ClusterListener {
   std::map<GroupKey, uint32_t> group_ids_;
   std::vector<accounts::Claim> groups_;  // by group - 1
   bool forgetting_ = false;
-  std::vector<std::string> damaged_;
 };
 
 // What a job holds, or asks for, as limits and billing count it; with "billing" where `weights` say so.

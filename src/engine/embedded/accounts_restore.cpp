@@ -1,9 +1,8 @@
 // The tree of accounts as the store has it.
 //
-// In the settings: "account NAME", "user NAME", "association ID", "qos ID" (the records), "usage ID" and
-// "qos_usage ID" (UsageRecord). What was removed has an empty value. What cannot be read, or does not fit
-// with the rest, is set aside as "aside NAME", and told; the rest goes on without it. An account or a user
-// whose record cannot be read is there without what it said, or its associations would not fit either.
+// What cannot be read, or does not fit with the rest, is set aside, and told; the rest goes on without it. An
+// account or a user whose record cannot be read is there without what it said, or its associations would not
+// fit either.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,16 +10,13 @@
 
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
-#include "os/log.h"
-#include "text/number.h"
+#include "model/lasting_state.pb.h"
 
 namespace minke::engine {
 
 using namespace model;
 
 namespace {
-
-constexpr std::string_view kAside = "aside ";
 
 accounts::UsageBook::Item item_of(const UsageRecord& record) {
   accounts::UsageBook::Item item;
@@ -31,86 +27,43 @@ accounts::UsageBook::Item item_of(const UsageRecord& record) {
   return item;
 }
 
-std::string key_of(const AccountRecord& record) {
-  return record.name();
-}
-std::string key_of(const UserRecord& record) {
-  return record.name();
-}
-std::string key_of(const ClusterRecord& record) {
-  return record.name();
-}
-std::string key_of(const FederationRecord& record) {
-  return record.name();
-}
-std::string key_of(const ResourceRecord& record) {
-  return accounts::resource_key(record);
-}
-std::string key_of(const AssociationRecord& record) {
-  return std::to_string(record.id());
-}
-std::string key_of(const QosRecord& record) {
-  return std::to_string(record.id());
-}
-std::string key_of(const UsageRecord& record) {
-  return std::to_string(record.id());
-}
-
-// False where the bytes are not a record of this name.
 template <typename Record>
-bool parse_into(std::string_view key, const std::string& value, std::vector<Record>& records) {
+Record bare(std::string name) {
   Record record;
-  if (!record.ParseFromString(value) || key_of(record) != key) return false;
-  records.push_back(std::move(record));
-  return true;
+  record.set_name(std::move(name));
+  return record;
 }
 
-template <typename Record>
-void add_bare(std::string_view name, std::vector<Record>& records) {
-  Record record;
-  record.set_name(std::string(name));
-  records.push_back(std::move(record));
-}
-
-struct Stored {
+accounts::AccountsChange read_tree(store::LoadedRows& rows) {
   accounts::AccountsChange tree;
-  std::vector<UsageRecord> usage, qos_usage;
-  std::vector<std::string> damaged;  // names of settings
-
-  // False: it is none of the accounts'.
-  bool read(std::string_view kind, std::string_view key, const std::string& value);
-};
-
-bool Stored::read(std::string_view kind, std::string_view key, const std::string& value) {
-  bool sound = true;
-  if (kind == "account") {
-    sound = parse_into(key, value, tree.accounts);
-    if (!sound) add_bare(key, tree.accounts);
-  } else if (kind == "user") {
-    sound = parse_into(key, value, tree.users);
-    if (!sound) add_bare(key, tree.users);
-  } else if (kind == "association") {
-    sound = parse_into(key, value, tree.associations);
-  } else if (kind == "qos") {
-    sound = parse_into(key, value, tree.qos);
-  } else if (kind == "cluster") {
-    sound = parse_into(key, value, tree.clusters);
-  } else if (kind == "federation") {
-    sound = parse_into(key, value, tree.federations);
-  } else if (kind == "resource") {
-    sound = parse_into(key, value, tree.resources);
-  } else if (kind == "usage") {
-    sound = parse_into(key, value, usage);
-  } else if (kind == "qos_usage") {
-    sound = parse_into(key, value, qos_usage);
+  tree.accounts = rows.read(store::kAccounts);
+  tree.users = rows.read(store::kUsers);
+  tree.associations = rows.read(store::kAssociations);
+  tree.qos = rows.read(store::kQos);
+  tree.clusters = rows.read(store::kClusters);
+  tree.federations = rows.read(store::kFederations);
+  tree.resources = rows.read(store::kResources);
+  for (const store::DamagedRow& row : rows.damaged()) {
+    if (row.table == store::Table::kAccounts)
+      tree.accounts.push_back(bare<AccountRecord>(std::get<std::string>(row.key)));
+    if (row.table == store::Table::kUsers)
+      tree.users.push_back(bare<UserRecord>(std::get<std::string>(row.key)));
   }
-  return sound;
+  return tree;
 }
 
-// A part of a change that may fit by itself, and under which name it is stored.
+// A part of a change that may fit by itself, and the rows that it is of.
 struct Part {
-  std::string name;
+  std::vector<std::pair<store::Table, store::RowKey>> rows;
   accounts::AccountsChange change;
+  bool fits = false;
+
+  template <typename Record, typename By>
+  void add(const store::RecordTable<Record, By>& table, std::vector<Record> accounts::AccountsChange::*member,
+           const Record& record) {
+    rows.emplace_back(table.table, store::row_key(By::of(record)));
+    (change.*member).push_back(record);
+  }
 };
 
 // Those that do not fit stay in `parts`: each part is tried with others first, so that a sound tree costs one
@@ -133,7 +86,7 @@ void apply_parts(accounts::AccountBook& book, std::vector<Part>& parts) {
       add(all.resources, part->change.resources);
     }
     if (book.apply(all)) {
-      for (auto part = from; part != to; ++part) part->name.clear();
+      for (auto part = from; part != to; ++part) part->fits = true;
       return;
     }
     if (to - from == 1) return;
@@ -145,53 +98,44 @@ void apply_parts(accounts::AccountBook& book, std::vector<Part>& parts) {
   for (size_t before = parts.size() + 1; before != parts.size() && !parts.empty();) {
     before = parts.size();
     apply(apply, parts.begin(), parts.end());
-    std::erase_if(parts, [](const Part& part) { return part.name.empty(); });
+    std::erase_if(parts, [](const Part& part) { return part.fits; });
   }
 }
 
-template <typename Records, typename Member>
-void add_parts(std::vector<Part>& parts, const char* kind, const Records& records, Member member) {
-  for (const auto& record : records) {
-    Part& part = parts.emplace_back();
-    part.name = std::string(kind) + " " + key_of(record);
-    (part.change.*member).push_back(record);
-  }
+template <typename Record, typename By>
+void add_parts(std::vector<Part>& parts, const store::RecordTable<Record, By>& table,
+               const std::vector<Record>& records, std::vector<Record> accounts::AccountsChange::*member) {
+  for (const Record& record : records) parts.emplace_back().add(table, member, record);
 }
 
-// What of a tree that does not fit as a whole fits; the names of the rest.
-std::vector<std::string> restore_what_fits(accounts::AccountBook& book,
-                                           const accounts::AccountsChange& tree) {
+// What of a tree that does not fit as a whole fits. The rest is rejected.
+void restore_what_fits(accounts::AccountBook& book, const accounts::AccountsChange& tree,
+                       store::LoadedRows& rows) {
   using Change = accounts::AccountsChange;
   std::vector<Part> parts;
-  add_parts(parts, "account", tree.accounts, &Change::accounts);
-  add_parts(parts, "user", tree.users, &Change::users);
-  add_parts(parts, "qos", tree.qos, &Change::qos);
-  add_parts(parts, "federation", tree.federations, &Change::federations);
+  add_parts(parts, store::kAccounts, tree.accounts, &Change::accounts);
+  add_parts(parts, store::kUsers, tree.users, &Change::users);
+  add_parts(parts, store::kQos, tree.qos, &Change::qos);
+  add_parts(parts, store::kFederations, tree.federations, &Change::federations);
   // Another cluster comes with its tree: alone, it would get a root of its own.
   std::map<std::string, Part> clusters;
-  for (const ClusterRecord& cluster : tree.clusters) {
-    Part& part = clusters[cluster.name()];
-    part.name = "cluster " + cluster.name();
-    part.change.clusters.push_back(cluster);
-  }
-  Change own;
+  for (const ClusterRecord& cluster : tree.clusters)
+    clusters[cluster.name()].add(store::kClusters, &Change::clusters, cluster);
   for (const AssociationRecord& one : tree.associations) {
     const auto cluster = clusters.find(one.cluster());
-    (one.cluster().empty() || cluster == clusters.end() ? own : cluster->second.change)
-        .associations.push_back(one);
+    const bool own = one.cluster().empty() || cluster == clusters.end();
+    (own ? parts.emplace_back() : cluster->second).add(store::kAssociations, &Change::associations, one);
   }
-  add_parts(parts, "association", own.associations, &Change::associations);
   for (auto& [name, part] : clusters) parts.push_back(std::move(part));
-  add_parts(parts, "resource", tree.resources, &Change::resources);
+  add_parts(parts, store::kResources, tree.resources, &Change::resources);
   apply_parts(book, parts);
   // A default account could not be one before the association with it was there.
   Change users;
   for (const UserRecord& user : tree.users)
     if (book.user(user.name()) != nullptr) users.users.push_back(user);
   (void)book.apply(users);
-  std::vector<std::string> left;
-  for (const Part& part : parts) left.push_back(part.name);
-  return left;
+  for (const Part& part : parts)
+    for (const auto& [table, key] : part.rows) rows.reject(table, key);
 }
 
 }  // namespace
@@ -213,46 +157,24 @@ void Accounts::add_owner(accounts::AccountsChange& tree) const {
   tree.associations.push_back(association);
 }
 
-// What stands in the place of a damaged record from now on; empty: nothing.
-std::string Accounts::bare_record(const std::string& name) const {
-  const auto key = [&](std::string_view kind) { return name.substr(std::min(name.size(), kind.size())); };
-  if (name.starts_with("account ")) {
-    if (const AccountRecord* record = book_.account(key("account "))) return record->SerializeAsString();
-  } else if (name.starts_with("user ")) {
-    if (const UserRecord* record = book_.user(key("user "))) return record->SerializeAsString();
-  }
-  return "";
+void Accounts::restore(store::LoadedRows& rows) {
+  accounts::AccountsChange tree = read_tree(rows);
+  add_owner(tree);
+  if (!book_.apply(tree)) restore_what_fits(book_, tree, rows);
+  for (const UsagePeriod& period : rows.read(store::kUsagePeriod)) usage_since_ = period.since();
+  for (const UsageRecord& one : rows.read(store::kUsage)) usage_.restore(one.id(), item_of(one));
+  for (const UsageRecord& one : rows.read(store::kQosUsage)) usage_.restore_qos(one.id(), item_of(one));
 }
 
-void Accounts::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  Stored stored;
-  std::map<std::string_view, const std::string*> values;
-  for (const auto& [name, value] : settings) {
-    if (value.empty()) continue;
-    if (name.starts_with(kAside)) damaged_.push_back(name.substr(kAside.size()));
-    values.emplace(name, &value);
-    const std::string_view kind = std::string_view(name).substr(0, name.find(' '));
-    const std::string_view key =
-        kind.size() == name.size() ? "" : std::string_view(name).substr(kind.size() + 1);
-    if (!stored.read(kind, key, value)) stored.damaged.push_back(name);
-    if (kind == "usage_since")
-      usage_since_ = static_cast<int64_t>(text::parse_unsigned(value, INT64_MAX).value_or(0));
+// What stands in the place of a damaged record from now on.
+void Accounts::keep_bare(const store::DamagedRow& row) {
+  if (row.table == store::Table::kAccounts) {
+    if (const AccountRecord* record = book_.account(std::get<std::string>(row.key)))
+      core_.committer.row_changed(store::kAccounts.row(*record));
+  } else if (row.table == store::Table::kUsers) {
+    if (const UserRecord* record = book_.user(std::get<std::string>(row.key)))
+      core_.committer.row_changed(store::kUsers.row(*record));
   }
-  add_owner(stored.tree);
-  if (!book_.apply(stored.tree)) {
-    const auto left = restore_what_fits(book_, stored.tree);
-    stored.damaged.insert(stored.damaged.end(), left.begin(), left.end());
-  }
-  for (const std::string& name : stored.damaged) {
-    os::log_error("what is stored of the accounts is damaged: " + name + " is set aside");
-    damaged_.push_back(name);
-    const auto value = values.find(name);
-    if (value == values.end()) continue;
-    core_.committer.setting_changed(std::string(kAside) + name, *value->second);
-    core_.committer.setting_changed(name, bare_record(name));
-  }
-  for (const UsageRecord& one : stored.usage) usage_.restore(one.id(), item_of(one));
-  for (const UsageRecord& one : stored.qos_usage) usage_.restore_qos(one.id(), item_of(one));
 }
 
 }  // namespace minke::engine

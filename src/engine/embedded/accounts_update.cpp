@@ -1,5 +1,4 @@
-// Changing the tree of accounts, in the book and in the store (accounts_restore.cpp has the names of what is
-// stored).
+// Changing the tree of accounts, in the book and in the store.
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include "engine/embedded/accounts.h"
 #include "engine/embedded/core.h"
 #include "model/error.h"
-#include "text/number.h"
 
 namespace minke::engine {
 
@@ -40,20 +38,18 @@ auto values(const List& list) {
 
 void Accounts::store_usage(uint32_t association) {
   const auto found = usage_.associations().find(association);
-  core_.committer.setting_changed(
-      "usage " + std::to_string(association),
+  core_.committer.row_changed(
       found == usage_.associations().end()
-          ? std::string()
-          : record_of(association, found->second.usage, found->second.time).SerializeAsString());
+          ? store::kUsage.no_row(association)
+          : store::kUsage.row(record_of(association, found->second.usage, found->second.time)));
 }
 
 void Accounts::store_qos_usage(uint32_t qos) {
   const auto found = usage_.qos().find(qos);
-  core_.committer.setting_changed(
-      "qos_usage " + std::to_string(qos),
+  core_.committer.row_changed(
       found == usage_.qos().end()
-          ? std::string()
-          : record_of(qos, found->second.usage, found->second.time).SerializeAsString());
+          ? store::kQosUsage.no_row(qos)
+          : store::kQosUsage.row(record_of(qos, found->second.usage, found->second.time)));
 }
 
 void Accounts::query(const api::QueryAccountsRequest& request, api::AccountsReply& reply) {
@@ -141,31 +137,22 @@ Status Accounts::update(const api::UpdateAccountsRequest& request) {
 }
 
 void Accounts::store_change(const api::UpdateAccountsRequest& request, const accounts::AccountBook& before) {
-  const auto store = [&](const std::string& kind, const auto& was, const auto& is) {
-    const auto name = [&](const auto& key) {
-      if constexpr (std::is_integral_v<std::decay_t<decltype(key)>>) {
-        return kind + " " + std::to_string(key);
-      } else {
-        return kind + " " + key;
-      }
-    };
-    for (const auto& [key, record] : was) {
-      if (!is.contains(key)) core_.committer.setting_changed(name(key), "");
-    }
+  const auto keep = [&](const auto& table, const auto& was, const auto& is) {
+    for (const auto& [key, record] : was)
+      if (!is.contains(key)) core_.committer.row_changed(table.no_row(key));
     for (const auto& [key, record] : is) {
-      const std::string bytes = record.SerializeAsString();
       const auto old = was.find(key);
-      if (old == was.end() || old->second.SerializeAsString() != bytes)
-        core_.committer.setting_changed(name(key), bytes);
+      if (old == was.end() || old->second.SerializeAsString() != record.SerializeAsString())
+        core_.committer.row_changed(table.row(record));
     }
   };
-  store("account", before.accounts(), book_.accounts());
-  store("user", before.users(), book_.users());
-  store("association", before.associations(), book_.associations());
-  store("qos", before.qos(), book_.qos());
-  store("cluster", before.clusters(), book_.clusters());
-  store("federation", before.federations(), book_.federations());
-  store("resource", before.resources(), book_.resources());
+  keep(store::kAccounts, before.accounts(), book_.accounts());
+  keep(store::kUsers, before.users(), book_.users());
+  keep(store::kAssociations, before.associations(), book_.associations());
+  keep(store::kQos, before.qos(), book_.qos());
+  keep(store::kClusters, before.clusters(), book_.clusters());
+  keep(store::kFederations, before.federations(), book_.federations());
+  keep(store::kResources, before.resources(), book_.resources());
   // From below upwards: what a whole branch has used stays with what is left above it.
   const auto order = before.in_tree_order();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {

@@ -9,6 +9,7 @@
 #include "base/request_guard.h"
 #include "engine/embedded/job.h"
 #include "engine/embedded/state.h"
+#include "model/lasting_state.pb.h"
 #include "model/step_record.pb.h"
 
 namespace minke::engine {
@@ -31,7 +32,8 @@ struct Committer::Group {
     append(other_rows.steps, rows.steps);
     append(other_rows.specs, rows.specs);
     append(other_rows.series, rows.series);
-    append(other_rows.settings, rows.settings);
+    append(other_rows.rows, rows.rows);
+    append(other_rows.set_aside, rows.set_aside);
   }
 };
 
@@ -95,9 +97,15 @@ void Committer::series_changed(store::SeriesRow row) {
   schedule_flush();
 }
 
-void Committer::setting_changed(std::string name, std::string value) {
+void Committer::row_changed(store::Row row) {
   RequestGuard::changing();
-  rows_.settings.emplace_back(std::move(name), std::move(value));
+  rows_.rows.push_back(std::move(row));
+  schedule_flush();
+}
+
+void Committer::set_aside(store::DamagedRow row) {
+  RequestGuard::changing();
+  rows_.set_aside.push_back(std::move(row));
   schedule_flush();
 }
 
@@ -202,7 +210,11 @@ void Committer::submit(store::Batch batch, std::function<void(Status)> done) {
       --submissions_in_flight_;
       // Whether that was the disk, which may be full for hours without any other change: one that is tried
       // again tells.
-      if (!outcome) setting_changed("commit_probe", std::to_string(++probes_));
+      if (!outcome) {
+        model::CommitProbe probe;
+        probe.set_number(++probes_);
+        row_changed(store::kCommitProbe.row(probe));
+      }
       done(outcome);
       if (!idle_work_.empty()) schedule_flush();
     });

@@ -32,7 +32,8 @@ class Committer {
   void step_changed(const model::StepRecord& step);
   void spec_changed(store::SpecRow row);
   void series_changed(store::SeriesRow row);
-  void setting_changed(std::string name, std::string value);
+  void row_changed(store::Row row);       // of a table of records: store/tables.h
+  void set_aside(store::DamagedRow row);  // what is noted after it may take its place
   // Runs `work` when all changes noted so far are durable.
   void when_durable(std::function<void()> work);
   // The same for whoever waits for an answer: where the changes cannot be stored for now, that is the answer.

@@ -428,11 +428,11 @@ api::StatusReply Daemon::status() const {
     reply.add_problems("changes cannot be stored: " + core_->committer.problem());
   }
   constexpr size_t kDamagedShown = 20;
-  const std::vector<std::string>& damaged = restart_->damaged();
+  const std::vector<std::string> damaged = restart_->damaged();
   for (size_t i = 0; i < std::min(damaged.size(), kDamagedShown); ++i)
-    reply.add_problems("damaged in the database, and left out: " + damaged[i]);
+    reply.add_problems("damaged in the database, and set aside: " + damaged[i]);
   if (damaged.size() > kDamagedShown)
-    reply.add_problems("damaged in the database, and left out: " +
+    reply.add_problems("damaged in the database, and set aside: " +
                        std::to_string(damaged.size() - kDamagedShown) + " more, named in minked.log");
   if (!core_->measuring->gpu_problem().empty())
     reply.add_problems("GPUs: " + core_->measuring->gpu_problem());

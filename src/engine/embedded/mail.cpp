@@ -22,7 +22,6 @@ using namespace model;
 
 namespace {
 
-constexpr std::string_view kSettingPrefix = "mail ";
 constexpr int kMessagesPerBatch = 50;
 constexpr int64_t kHourSeconds = 3600;
 constexpr int64_t kMaxBackOffSeconds = 3600;
@@ -33,12 +32,6 @@ struct Mark {
 };
 constexpr Mark kMarks[] = {
     {50, text::kMailLimit50}, {80, text::kMailLimit80}, {90, text::kMailLimit90}, {100, text::kMailLimit}};
-
-std::string setting_name(uint64_t id) {
-  char digits[24];
-  std::snprintf(digits, sizeof digits, "%020llu", static_cast<unsigned long long>(id));
-  return std::string(kSettingPrefix) + digits;
-}
 
 int64_t mark_time(const Job& job, uint32_t percent) {
   return job.limit_end() - int64_t{job.time_limit_minutes} * 60 * (100 - percent) / 100;
@@ -78,14 +71,8 @@ bool Mail::configured() const {
   return core_.config.mail.has_value();
 }
 
-void Mail::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
-    if (!name.starts_with(kSettingPrefix)) continue;
-    MailMessage message;
-    if (!message.ParseFromString(value)) {
-      os::log_warning("a message that waited to be sent is damaged and left out");
-      continue;
-    }
+void Mail::restore(store::LoadedRows& rows) {
+  for (MailMessage& message : rows.read(store::kMail)) {
     next_id_ = std::max(next_id_, message.id() + 1);
     waiting_.emplace(message.id(), std::move(message));
   }
@@ -226,12 +213,12 @@ void Mail::tell_suppressed() {
 }
 
 void Mail::store(const MailMessage& message) {
-  core_.committer.setting_changed(setting_name(message.id()), message.SerializeAsString());
+  core_.committer.row_changed(store::kMail.row(message));
 }
 
 void Mail::forget(uint64_t id) {
   waiting_.erase(id);
-  core_.committer.setting_changed(setting_name(id), "");
+  core_.committer.row_changed(store::kMail.no_row(id));
 }
 
 void Mail::send() {

@@ -13,8 +13,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/result.h"
 #include "engine/embedded/job_events.h"
@@ -26,6 +24,10 @@ namespace minke::model {
 class JobSpec;
 }  // namespace minke::model
 
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -36,7 +38,7 @@ class Mail : public JobListener {
   ~Mail() override;
 
   // What waited when the last daemon ended, from the store's settings.
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  void restore(store::LoadedRows& rows);
 
   void job_started(Job& job, Start) override {
     if (wanted(job, text::kMailBegin)) job_began(job);

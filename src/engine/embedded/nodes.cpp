@@ -18,9 +18,6 @@ using namespace model;
 
 namespace {
 
-constexpr char kNodeSetting[] = "node ";
-constexpr char kPartitionSetting[] = "partition record ";
-constexpr char kFormerPartitionSetting[] = "partition ";  // its state alone
 const std::string kLostGpu = "GPU ";  // begins the reason of a node with GPUs that are lost
 constexpr uint32_t kNoBound = 0xffffffff;
 
@@ -145,14 +142,14 @@ void Nodes::keep(const NodeRecord& node) {
       stored.clear_active_features();
     }
   }
-  core_.committer.setting_changed(kNodeSetting + node.name(), stored.SerializeAsString());
+  core_.committer.row_changed(store::kNodes.row(stored));
 }
 
 void Nodes::keep(const PartitionRecord& partition) {
   PartitionRecord stored = partition;
   const PartitionRecord* from = configured(partition.name());
   stored.set_configured(from == nullptr ? "" : from->SerializeAsString());
-  core_.committer.setting_changed(kPartitionSetting + partition.name(), stored.SerializeAsString());
+  core_.committer.row_changed(store::kPartitions.row(stored));
 }
 
 void Nodes::reconfigure() {
@@ -177,44 +174,29 @@ void Nodes::reconfigure() {
   core_.cluster_events.tell(&ClusterListener::layout_changed);
 }
 
-void Nodes::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
-    if (name.starts_with(kNodeSetting)) {
-      NodeRecord stored;
-      if (!stored.ParseFromString(value)) continue;
-      for (NodeRecord& node : nodes_) {
-        if (node.name() == stored.name()) take_settings(stored, node);
-      }
-    } else if (name.starts_with(kPartitionSetting)) {
-      const std::string partition_name = name.substr(sizeof kPartitionSetting - 1);
-      const PartitionRecord* present = find_partition(partition_name);
-      PartitionRecord stored;
-      if (value.empty()) {  // deleted
-        std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == partition_name; });
-      } else if (!stored.ParseFromString(value)) {
-        continue;
-      } else if (present != nullptr &&
-                 configured(partition_name)->SerializeAsString() != stored.configured()) {
-        PartitionRecord next = *present;  // the file has changed since, and counts
-        next.set_state(stored.state());
-        replace(next);
-      } else if (present != nullptr || stored.created()) {
-        // Nodes may have gone from the configuration since.
-        auto members = text::expand_hostlist(stored.nodes());
-        if (members)
-          std::erase_if(*members, [&](const std::string& node) { return find_node(node) == nullptr; });
-        if (!members || members->empty()) continue;
-        stored.set_nodes(text::compress_hostlist_sorted(*members));
-        replace(stored);
-      }
-    } else if (name.starts_with(kFormerPartitionSetting)) {
-      for (PartitionRecord& partition : partitions_) {
-        if (partition.name() == name.substr(sizeof kFormerPartitionSetting - 1)) partition.set_state(value);
-      }
-    }
-  }
+void Nodes::restore(store::LoadedRows& rows) {
+  for (const NodeRecord& stored : rows.read(store::kNodes))
+    for (NodeRecord& node : nodes_)
+      if (node.name() == stored.name()) take_settings(stored, node);
+  for (PartitionRecord& stored : rows.read(store::kPartitions)) restore(std::move(stored));
   if (partitions_.empty()) partitions_ = core_.config.partitions;
   core_.cluster_events.tell(&ClusterListener::layout_changed);
+}
+
+void Nodes::restore(PartitionRecord stored) {
+  const PartitionRecord* present = find_partition(stored.name());
+  if (present != nullptr && configured(stored.name())->SerializeAsString() != stored.configured()) {
+    PartitionRecord next = *present;  // the file has changed since, and counts
+    next.set_state(stored.state());
+    replace(next);
+  } else if (present != nullptr || stored.created()) {
+    // Nodes may have gone from the configuration since.
+    auto members = text::expand_hostlist(stored.nodes());
+    if (members) std::erase_if(*members, [&](const std::string& node) { return find_node(node) == nullptr; });
+    if (!members || members->empty()) return;
+    stored.set_nodes(text::compress_hostlist_sorted(*members));
+    replace(stored);
+  }
 }
 
 void Nodes::replace(const PartitionRecord& changed) {
@@ -307,7 +289,7 @@ Status Nodes::delete_partition(const std::string& name) {
   if (has_jobs(name)) return failure("there are jobs in it", kPartitionInUse);
   if (partitions_.size() == 1) return failure("there must be one partition", kPartitionInUse);
   std::erase_if(partitions_, [&](const auto& partition) { return partition.name() == name; });
-  core_.committer.setting_changed(kPartitionSetting + name, "");
+  core_.committer.row_changed(store::kPartitions.no_row(name));
   core_.cluster_events.tell(&ClusterListener::layout_changed);
   return {};
 }

@@ -26,6 +26,10 @@ namespace minke::model {
 class JobSpec;
 }  // namespace minke::model
 
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -38,7 +42,7 @@ class Nodes {
   // partition that it no longer has stays while jobs are in it.
   void reconfigure();
   // Applies what operators had changed before the restart.
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  void restore(store::LoadedRows& rows);
 
   const std::vector<model::NodeRecord>& nodes() const { return nodes_; }
   const std::vector<model::PartitionRecord>& partitions() const { return partitions_; }
@@ -70,6 +74,7 @@ class Nodes {
   std::vector<const model::NodeRecord*> nodes_of(const model::PartitionRecord& partition) const;
   const model::PartitionRecord* configured(const std::string& partition) const;
   bool has_jobs(const std::string& partition) const;
+  void restore(model::PartitionRecord stored);
   void keep(const model::NodeRecord& node);
   void keep(const model::PartitionRecord& partition);
   // Puts `changed` in the place of the partition of its name; another one may lose its being the default.

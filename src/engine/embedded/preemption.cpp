@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/world.h"
+#include "model/lasting_state.pb.h"
 #include "sched/placer.h"
 #include "sched/preemption.h"
 
@@ -24,7 +24,6 @@ namespace {
 
 constexpr size_t kMostTested = 200;  // that wait, for each pass
 constexpr uint64_t kFirstOfAll = ~uint64_t{0};
-constexpr char kSetting[] = "suspended_for_others";
 
 // What a job gives that is suspended.
 sched::Placement processors_of(sched::Placement placement) {
@@ -50,18 +49,19 @@ bool may_be_asked(const Job& job, const Job& leader, config::PreemptMode mode) {
 
 }  // namespace
 
-void Preemption::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
-    if (name != kSetting) continue;
-    std::istringstream ids(value);
-    for (uint32_t id = 0; ids >> id;) suspended_.insert(id);
-  }
+void Preemption::restore(store::LoadedRows& rows) {
+  for (const SuspendedJob& job : rows.read(store::kSuspendedJobs)) suspended_.insert(job.job_id());
 }
 
-void Preemption::remember_suspended() {
-  std::string ids;
-  for (const uint32_t id : suspended_) ids += std::to_string(id) + " ";
-  core_.committer.setting_changed(kSetting, ids);
+void Preemption::remember_suspended(uint32_t job_id) {
+  if (!suspended_.insert(job_id).second) return;
+  SuspendedJob job;
+  job.set_job_id(job_id);
+  core_.committer.row_changed(store::kSuspendedJobs.row(job));
+}
+
+void Preemption::forget_suspended(uint32_t job_id) {
+  if (suspended_.erase(job_id) > 0) core_.committer.row_changed(store::kSuspendedJobs.no_row(job_id));
 }
 
 config::PreemptMode Preemption::mode_of(const Job& running) const {
@@ -124,14 +124,16 @@ bool Preemption::would_be_stopped_again(const Job& suspended, bool by_anybody) c
 void Preemption::let_go_on(const sched::Machine& machine, bool before_pass) {
   if (suspended_.empty()) return;
   std::vector<Job*> waiting;
-  // Somebody may have ended it, or let it go on.
-  const size_t gone = std::erase_if(suspended_, [&](uint32_t id) {
+  std::vector<uint32_t> gone;  // somebody has ended it, or let it go on
+  for (const uint32_t id : suspended_) {
     Job* job = core_.state.find(id);
-    if (job == nullptr || job->state != JOB_SUSPENDED || job->completing) return true;
-    waiting.push_back(job);
-    return false;
-  });
-  if (gone > 0) remember_suspended();
+    if (job == nullptr || job->state != JOB_SUSPENDED || job->completing) {
+      gone.push_back(id);
+    } else {
+      waiting.push_back(job);
+    }
+  }
+  for (const uint32_t id : gone) forget_suspended(id);
   std::sort(waiting.begin(), waiting.end(), [&](const Job* a, const Job* b) {
     return std::tuple(~rank_of(*a), a->start_time, a->id) < std::tuple(~rank_of(*b), b->start_time, b->id);
   });
@@ -143,8 +145,7 @@ void Preemption::let_go_on(const sched::Machine& machine, bool before_pass) {
     });
     if (!free || would_be_stopped_again(*job, before_pass)) continue;
     (void)core_.lifecycle->resume(*job);
-    suspended_.erase(job->id);
-    remember_suspended();
+    forget_suspended(job->id);
   }
 }
 
@@ -302,8 +303,7 @@ std::optional<sched::ExpectedStart> Preemption::foresee(const Job& job, const st
 void Preemption::ask(Job& component) {
   Job& running = component.het_job_id == 0 ? component : *core_.state.find(component.het_job_id);
   if (mode_of(running) == config::PreemptMode::kSuspend) {
-    suspended_.insert(running.id);
-    remember_suspended();
+    remember_suspended(running.id);
     (void)core_.lifecycle->suspend(running);
     return;
   }

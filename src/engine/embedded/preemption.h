@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "config/policy.h"
@@ -22,6 +21,10 @@
 #include "sched/request.h"
 #include "sched/running_set.h"
 
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -30,7 +33,7 @@ class Preemption {
  public:
   explicit Preemption(Core& core) : core_(core) {}
 
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  void restore(store::LoadedRows& rows);
   config::PreemptMode mode_of(const Job& running) const;
   bool requeues(const Job& running) const;  // it would go back to the queue
 
@@ -73,7 +76,8 @@ class Preemption {
   bool would_be_stopped_again(const Job& suspended, bool by_anybody) const;
   void ask(Job& component);  // or a job that is none
 
-  void remember_suspended();
+  void remember_suspended(uint32_t job_id);
+  void forget_suspended(uint32_t job_id);
 
   Core& core_;
   std::set<uint32_t> served_;     // jobs that room was made for after the last pass

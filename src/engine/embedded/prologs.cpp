@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
 
 #include "api/field.pb.h"
@@ -22,14 +21,7 @@ using namespace model;
 
 namespace {
 
-constexpr std::string_view kSettingPrefix = "prolog ";
 constexpr uint64_t kPlacesOfJob = 1U << 20;  // of a lock's number
-
-std::string setting_name(uint32_t job_id) {
-  char digits[16];
-  std::snprintf(digits, sizeof digits, "%010u", job_id);
-  return std::string(kSettingPrefix) + digits;
-}
 
 bool contains(const auto& list, const std::string& node) {
   return std::find(list.begin(), list.end(), node) != list.end();
@@ -39,12 +31,9 @@ bool contains(const auto& list, const std::string& node) {
 
 Prologs::Prologs(Core& core) : core_(core), runs_(core.loop, core.config.home) {}
 
-void Prologs::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
-    PrologProgress progress;
-    if (!name.starts_with(kSettingPrefix) || !progress.ParseFromString(value)) continue;
+void Prologs::restore(store::LoadedRows& rows) {
+  for (PrologProgress& progress : rows.read(store::kPrologs))
     jobs_[progress.job_id()].progress = std::move(progress);
-  }
 }
 
 void Prologs::go_on() {
@@ -81,12 +70,12 @@ Prologs::Of& Prologs::of(const Job& job) {
 }
 
 void Prologs::keep(const Of& of) {
-  core_.committer.setting_changed(setting_name(of.progress.job_id()), of.progress.SerializeAsString());
+  core_.committer.row_changed(store::kPrologs.row(of.progress));
 }
 
 void Prologs::forget(uint32_t job_id) {
   jobs_.erase(job_id);
-  core_.committer.setting_changed(setting_name(job_id), "");
+  core_.committer.row_changed(store::kPrologs.no_row(job_id));
 }
 
 // ---- before a job -----------------------------------------------------------------------------------

@@ -15,17 +15,20 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/embedded/job.h"
 #include "engine/embedded/prolog_runs.h"
-#include "engine/embedded/prologs.pb.h"
+#include "model/lasting_state.pb.h"
 
 namespace minke::model {
 enum JobState : int;
 enum StateReason : int;
 }  // namespace minke::model
+
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
 
 namespace minke::engine {
 
@@ -36,7 +39,7 @@ class Prologs {
   explicit Prologs(Core& core);
 
   // What the last daemon had done, before the launcher is asked.
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  void restore(store::LoadedRows& rows);
   // After the launcher's inventory has been settled: epilogs that are not over go on.
   void go_on();
 
@@ -64,7 +67,7 @@ class Prologs {
     std::function<void(bool)> then;
   };
   struct Of {  // a job
-    PrologProgress progress;
+    model::PrologProgress progress;
     bool starting = false;        // before_job() has not come to its end
     bool failed = false;          // one of the prologs has: no other begins
     unsigned running = 0;         // of its programs

@@ -12,6 +12,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/users.h"
 #include "model/job_state.pb.h"
+#include "model/lasting_state.pb.h"
 #include "os/detached.h"
 #include "os/helper_program.h"
 #include "os/log.h"
@@ -22,7 +23,6 @@ namespace minke::engine {
 
 namespace {
 
-constexpr std::string_view kSettingPrefix = "quota ";
 constexpr size_t kMostAtOnce = 64;
 // Counting takes at most a twentieth of the time; what holds jobs up is looked at this often, at the most.
 constexpr int64_t kTimesItsOwn = 20, kLeastSeconds = 30;
@@ -49,14 +49,25 @@ Quotas::Quotas(Core& core)
 
 Quotas::~Quotas() = default;
 
-void Quotas::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
-    if (!name.starts_with(kSettingPrefix)) continue;
-    std::istringstream fields(value);
-    Count count;
-    if (fields >> count.space >> count.files >> count.time >> count.space_over >> count.files_over)
-      counts_[name.substr(kSettingPrefix.size())] = count;
+void Quotas::restore(store::LoadedRows& rows) {
+  for (const model::QuotaCount& stored : rows.read(store::kQuotas)) {
+    counts_[stored.path()] = {.space = stored.space(),
+                              .files = stored.files(),
+                              .time = stored.time(),
+                              .space_over = stored.space_over(),
+                              .files_over = stored.files_over()};
   }
+}
+
+void Quotas::keep(const std::string& path, const Count& count) {
+  model::QuotaCount stored;
+  stored.set_path(path);
+  stored.set_space(count.space);
+  stored.set_files(count.files);
+  stored.set_time(count.time);
+  stored.set_space_over(count.space_over);
+  stored.set_files_over(count.files_over);
+  core_.committer.row_changed(store::kQuotas.row(stored));
 }
 
 const std::vector<Quotas::Place>& Quotas::places_of(uint32_t uid, uint32_t gid) {
@@ -204,10 +215,7 @@ void Quotas::take(const std::string& line) {
   read.files_over = since(read.files, soft_files, count.files_over);
   read.time = core_.now();
   count = read;
-  core_.committer.setting_changed(std::string(kSettingPrefix) + path,
-                                  std::to_string(count.space) + " " + std::to_string(count.files) + " " +
-                                      std::to_string(count.time) + " " + std::to_string(count.space_over) +
-                                      " " + std::to_string(count.files_over));
+  keep(path, count);
 }
 
 void Quotas::look_again() {

@@ -20,6 +20,10 @@
 #include "os/fd.h"
 #include "storage/tiers.h"
 
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -29,7 +33,7 @@ class Quotas : public JobListener {
   explicit Quotas(Core& core);
   ~Quotas() override;
 
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  void restore(store::LoadedRows& rows);
   // Why this user's jobs do not start, for people, with the command that finds out more; empty: they may.
   // Begins with kQuotaExceeded.
   std::string problem(uint32_t uid, uint32_t gid);
@@ -58,6 +62,7 @@ class Quotas : public JobListener {
   void count();
   void on_result();
   void take(const std::string& line);
+  void keep(const std::string& path, const Count& count);
   void look_again();  // at all jobs that wait
   void set_timer();
 

@@ -11,6 +11,7 @@
 #include "engine/embedded/steps.h"
 #include "engine/embedded/tags.pb.h"
 #include "engine/embedded/users.h"
+#include "model/lasting_state.pb.h"
 #include "node/launch.pb.h"
 #include "node/tmp_dir.h"
 #include "os/log.h"
@@ -19,13 +20,6 @@
 namespace minke::engine {
 
 using namespace model;
-
-namespace {
-
-constexpr char kBootSetting[] = "boot_id";
-constexpr char kJournalSetting[] = "journal_id";
-
-}  // namespace
 
 node::LauncherClient::Callbacks Recovery::callbacks(std::function<void()> on_recovered) {
   on_recovered_ = std::move(on_recovered);
@@ -38,11 +32,10 @@ node::LauncherClient::Callbacks Recovery::callbacks(std::function<void()> on_rec
   return callbacks;
 }
 
-void Recovery::restore(const std::vector<std::pair<std::string, std::string>>& settings,
-                       std::string boot_id) {
-  for (const auto& [name, value] : settings) {
-    if (name == kBootSetting) stored_boot_id_ = value;
-    if (name == kJournalSetting) journal_id_ = value;
+void Recovery::restore(store::LoadedRows& rows, std::string boot_id) {
+  for (const MachineState& settled : rows.read(store::kMachine)) {
+    stored_boot_id_ = settled.boot_id();
+    journal_id_ = settled.journal_id();
   }
   boot_id_ = std::move(boot_id);
   rebooted_ = !stored_boot_id_.empty() && stored_boot_id_ != boot_id_;
@@ -230,9 +223,14 @@ void Recovery::go_on_stopping() {
 // Settled and stored together: a daemon that is killed before that is durable finds all as this one did.
 void Recovery::note_settled(const node::Inventory& inventory) {
   const std::string& journal = inventory.journal_id();
-  if (!journal.empty() && journal != journal_id_) core_.committer.setting_changed(kJournalSetting, journal);
-  if (!journal.empty()) journal_id_ = journal;
-  if (boot_id_ != stored_boot_id_) core_.committer.setting_changed(kBootSetting, boot_id_);
+  const bool new_journal = !journal.empty() && journal != journal_id_;
+  if (new_journal) journal_id_ = journal;
+  if (new_journal || boot_id_ != stored_boot_id_) {
+    MachineState settled;
+    settled.set_boot_id(boot_id_);
+    settled.set_journal_id(journal_id_);
+    core_.committer.row_changed(store::kMachine.row(settled));
+  }
   stored_boot_id_ = boot_id_;
   if (rebooted_ && core_.config.tmp_root == core_.config.home + "/tmp")
     node::set_aside_tmp_dirs(core_.config.tmp_root, boot_id_);

@@ -23,6 +23,10 @@ class Inventory;
 class Launch;
 }  // namespace minke::node
 
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -37,7 +41,7 @@ class Recovery {
   // Before the launcher is asked: which boot of the machine, and which journal of the launcher, the stored
   // jobs are of. Jobs that ran when the machine went down, or when the journal was lost, and that the
   // launcher does not know are gone, not still to be launched.
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings, std::string boot_id);
+  void restore(store::LoadedRows& rows, std::string boot_id);
 
  private:
   using Run = std::pair<uint32_t, uint32_t>;  // job id, restarts

@@ -8,6 +8,7 @@
 #include "engine/embedded/reservations.h"
 #include "engine/embedded/spec_change.h"
 #include "model/error.h"
+#include "model/lasting_state.pb.h"
 #include "text/hostlist.h"
 #include "text/licenses.h"
 #include "text/number.h"
@@ -78,11 +79,14 @@ void Reservations::entered(Job& job, sched::HoldId id) {
 
 void Reservations::choose(uint32_t job_id, const std::string& name) {
   if (name.empty()) {
-    if (chosen_.erase(job_id) == 0) return;
-  } else {
-    chosen_[job_id] = name;
+    if (chosen_.erase(job_id) > 0) core_.committer.row_changed(store::kReservedJobs.no_row(job_id));
+    return;
   }
-  core_.committer.setting_changed(kChoiceSetting + std::to_string(job_id), name);
+  chosen_[job_id] = name;
+  ReservedJob choice;
+  choice.set_job_id(job_id);
+  choice.set_reservation(name);
+  core_.committer.row_changed(store::kReservedJobs.row(choice));
 }
 
 std::string Reservations::name_for(const Job& job) const {

@@ -10,6 +10,7 @@
 #include "engine/embedded/users.h"
 #include "engine/embedded/world.h"
 #include "model/error.h"
+#include "model/lasting_state.pb.h"
 #include "sched/request.h"
 #include "text/hostlist.h"
 #include "text/licenses.h"
@@ -21,7 +22,6 @@ using namespace model;
 
 namespace {
 
-constexpr char kSetting[] = "reservation ";
 constexpr int64_t kLookForJobs = 10;  // s between looks at whether one with PURGE_COMP has jobs
 
 bool contains(const google::protobuf::RepeatedPtrField<std::string>& names, const std::string& name) {
@@ -47,16 +47,10 @@ Reservations::Reservations(Core& core) : core_(core) {
   timer_ = core_.loop.make_timer([this] { advance(); });
 }
 
-void Reservations::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
-    ReservationRecord record;
-    if (name.starts_with(kSetting) && !value.empty() && record.ParseFromString(value))
-      records_.push_back(record);
-    if (name.starts_with(kChoiceSetting) && !value.empty()) {
-      const auto job_id = text::parse_unsigned(name.substr(sizeof kChoiceSetting - 1), UINT32_MAX);
-      if (job_id) chosen_[static_cast<uint32_t>(*job_id)] = value;
-    }
-  }
+void Reservations::restore(store::LoadedRows& rows) {
+  records_ = rows.read(store::kReservations);
+  for (const ReservedJob& choice : rows.read(store::kReservedJobs))
+    chosen_[choice.job_id()] = choice.reservation();
   std::sort(records_.begin(), records_.end(), [](const auto& a, const auto& b) { return a.id() < b.id(); });
 }
 
@@ -65,12 +59,12 @@ bool Reservations::meets(const ReservationRecord& record, const ReservationRecor
 }
 
 void Reservations::keep(const ReservationRecord& record) {
-  core_.committer.setting_changed(kSetting + record.name(), record.SerializeAsString());
+  core_.committer.row_changed(store::kReservations.row(record));
 }
 
 void Reservations::remove(const std::string& name) {
   std::erase_if(records_, [&](const auto& record) { return record.name() == name; });
-  core_.committer.setting_changed(kSetting + name, "");
+  core_.committer.row_changed(store::kReservations.no_row(name));
 }
 
 const ReservationRecord* Reservations::find(const std::string& names) const {

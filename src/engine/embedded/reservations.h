@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +29,10 @@ namespace minke::model {
 class JobSpec;
 }  // namespace minke::model
 
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -39,11 +42,9 @@ struct ReservationPlace;
 
 class Reservations : public JobListener {
  public:
-  static constexpr char kChoiceSetting[] = "job in reservation ";  // and the job's number: chosen_, as stored
-
   explicit Reservations(Core& core);
 
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  void restore(store::LoadedRows& rows);
   const std::vector<model::ReservationRecord>& all() const { return records_; }
   model::ReservationRecord shown_at(const model::ReservationRecord& record, int64_t now) const;
   // Of several names, separated by commas, the first that there is; null: there is none.

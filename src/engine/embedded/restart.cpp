@@ -33,28 +33,44 @@ Status Restart::load(const std::string& boot_id) {
   auto loaded = core_.store.load();
   if (!loaded) return failure(loaded.error());
   core_.state.skip_job_ids_to(std::max(loaded->highest_job_id, core_.config.first_job_id - 1));
-  settings_ = std::move(loaded->settings);
-  restore_settings(boot_id);
+  restore_rows(loaded->rows, boot_id);
   restore_jobs(*loaded);
   for (const StepRecord& step : loaded->active_steps) core_.steps->restore(step);
   if (const Status counted = count_ended_tasks(); !counted) return counted;
   core_.history->load();
-  damaged_ = std::move(loaded->damaged);
-  for (const std::string& one : damaged_) os::log_error("left out: " + one);
-  for (const std::string& name : core_.accounts->damaged()) damaged_.push_back("accounts: " + name);
+  set_aside(loaded->rows.damaged());
   return {};
 }
 
-void Restart::restore_settings(const std::string& boot_id) {
-  core_.reservations->restore(settings_);
-  core_.nodes->restore(settings_);
-  core_.accounts->restore(settings_);
+void Restart::set_aside(const std::vector<store::DamagedRow>& rows) {
+  for (const store::DamagedRow& row : rows) {
+    damaged_.push_back(store::in_words(row));
+    os::log_error("damaged in the database, and set aside: " + damaged_.back());
+    core_.committer.set_aside(row);
+    core_.accounts->keep_bare(row);
+  }
+}
+
+std::vector<std::string> Restart::damaged() const {
+  std::vector<std::string> names = damaged_;
+  const auto stored = core_.store.set_aside();
+  if (!stored) return names;
+  for (const std::string& name : *stored)
+    if (std::find(damaged_.begin(), damaged_.end(), name) == damaged_.end()) names.push_back(name);
+  return names;
+}
+
+void Restart::restore_rows(store::LoadedRows& rows, const std::string& boot_id) {
+  core_.reservations->restore(rows);
+  core_.nodes->restore(rows);
+  core_.accounts->restore(rows);
   if (!core_.accounts->book().resources().empty()) core_.scheduling->layout_changed();
-  core_.preemption->restore(settings_);
-  core_.quotas->restore(settings_);
-  core_.prologs->restore(settings_);
-  core_.mail->restore(settings_);  // before any end is told: each message has a number of its own
-  core_.recovery->restore(settings_, boot_id);
+  core_.preemption->restore(rows);
+  core_.quotas->restore(rows);
+  core_.prologs->restore(rows);
+  core_.mail->restore(rows);  // before any end is told: each message has a number of its own
+  core_.triggers->restore(rows);
+  core_.recovery->restore(rows, boot_id);
 }
 
 void Restart::restore_jobs(store::Loaded& loaded) {
@@ -67,9 +83,8 @@ void Restart::restore_jobs(store::Loaded& loaded) {
     std::shared_ptr<const Submission>& submission = submissions[row.spec_id];
     if (!submission) {
       const auto spec = specs.find(row.spec_id);
-      if (spec == specs.end()) {
-        loaded.damaged.push_back("job " + std::to_string(row.record.job_id()) +
-                                 " has no specification that can be read");
+      if (spec == specs.end()) {  // it cannot be read
+        loaded.rows.reject(store::damaged_row(row));
         continue;
       }
       Submission made = make_submission(row.spec_id, *spec->second, default_partition);
@@ -134,7 +149,7 @@ size_t Restart::recovered() {
 }
 
 void Restart::go_on() {
-  core_.triggers->restore(std::exchange(settings_, {}));
+  core_.triggers->go_on();
 }
 
 }  // namespace minke::engine

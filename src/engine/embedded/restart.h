@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,17 +26,17 @@ class Restart {
   size_t recovered();
   // Clients are admitted: what an earlier daemon had still to tell is told.
   void go_on();
-  // What of the store could not be read, and was left out.
-  const std::vector<std::string>& damaged() const { return damaged_; }
+  // What of the store could not be read, now or earlier, and is set aside: "job 5".
+  std::vector<std::string> damaged() const;
 
  private:
-  void restore_settings(const std::string& boot_id);
+  void restore_rows(store::LoadedRows& rows, const std::string& boot_id);
   void restore_jobs(store::Loaded& loaded);
+  void set_aside(const std::vector<store::DamagedRow>& rows);
   Status count_ended_tasks();
 
   Core& core_;
-  std::vector<std::string> damaged_;
-  std::vector<std::pair<std::string, std::string>> settings_;  // of the store, until all is restored
+  std::vector<std::string> damaged_;  // found at this start
 };
 
 }  // namespace minke::engine

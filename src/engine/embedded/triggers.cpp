@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <set>
 #include <string_view>
 
@@ -25,7 +24,6 @@ using namespace model;
 
 namespace {
 
-constexpr std::string_view kSettingPrefix = "trigger ";
 constexpr int kTriggerDuplicate = 2089;  // ESLURM_TRIGGER_DUP
 constexpr int kMostOfOneUser = 200;
 constexpr size_t kLongestProgram = 4096;
@@ -40,12 +38,6 @@ bool can_be(const Trigger& trigger) {
 
 bool is_of_job(const Trigger& trigger) {
   return trigger.event() == TRIGGER_JOB_END || trigger.event() == TRIGGER_JOB_TIME;
-}
-
-std::string setting_name(uint32_t id) {
-  char digits[16];
-  std::snprintf(digits, sizeof digits, "%010u", id);
-  return std::string(kSettingPrefix) + digits;
 }
 
 bool is_about_nodes(TriggerEvent event) {
@@ -66,13 +58,14 @@ Triggers::Triggers(Core& core)
         run_due();
       })) {}
 
-void Triggers::restore(const std::vector<std::pair<std::string, std::string>>& settings) {
-  for (const auto& [name, value] : settings) {
-    Trigger trigger;
-    if (!name.starts_with(kSettingPrefix) || !trigger.ParseFromString(value)) continue;
+void Triggers::restore(store::LoadedRows& rows) {
+  for (Trigger& trigger : rows.read(store::kTriggers)) {
     next_id_ = std::max(next_id_, trigger.id() + 1);
     triggers_.emplace(trigger.id(), std::move(trigger));
   }
+}
+
+void Triggers::go_on() {
   if (triggers_.empty()) return;
   seen_ = look();
   // Jobs that ended with the last daemon, before their triggers could be pulled.
@@ -358,12 +351,12 @@ Status Triggers::start_program(const Trigger& trigger, const std::string& argume
 }
 
 void Triggers::keep(const Trigger& trigger) {
-  core_.committer.setting_changed(setting_name(trigger.id()), trigger.SerializeAsString());
+  core_.committer.row_changed(store::kTriggers.row(trigger));
 }
 
 void Triggers::remove(uint32_t id) {
   triggers_.erase(id);
-  core_.committer.setting_changed(setting_name(id), "");
+  core_.committer.row_changed(store::kTriggers.no_row(id));
   idle_told_.erase(idle_told_.lower_bound({id, ""}), idle_told_.lower_bound({id + 1, ""}));
   if (!watches_nodes()) seen_.clear();
 }

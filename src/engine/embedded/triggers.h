@@ -30,6 +30,10 @@ class SetTriggersRequest;
 class TriggersReply;
 }  // namespace minke::api
 
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
 namespace minke::engine {
 
 struct Core;
@@ -38,7 +42,8 @@ class Triggers : public JobListener {
  public:
   explicit Triggers(Core& core);
 
-  void restore(const std::vector<std::pair<std::string, std::string>>& settings);
+  void restore(store::LoadedRows& rows);
+  void go_on();  // jobs are there again: what has happened meanwhile is noticed
 
   // Errors: Slurm's. All of them or none is set. Only by operators; in personal mode that is whose cluster it
   // is.

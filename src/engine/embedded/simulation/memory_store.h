@@ -33,7 +33,7 @@ class MemoryStore final : public store::Store {
     for (const auto& [key, step] : steps_)
       if (const auto found = latest(step.job_id()); found != jobs_.end() && is_active(found->second))
         loaded.active_steps.push_back(step);
-    loaded.settings.assign(settings_.begin(), settings_.end());
+    for (const auto& [name, record] : rows_) loaded.rows.add(name.first, name.second, record);
     return loaded;
   }
 
@@ -45,11 +45,15 @@ class MemoryStore final : public store::Store {
       steps_[{step.job_id(), step.restarts(), step.kind(), step.step_id()}] = std::move(step);
     for (auto& [hash, content] : batch.contents) contents_.emplace(hash, std::move(content));
     for (auto& [key, job] : batch.submissions) submissions_.emplace(key, job);
-    for (auto& [name, value] : batch.settings) {
-      if (value.empty()) {
-        settings_.erase(name);
+    for (const store::DamagedRow& row : batch.set_aside) {
+      rows_.erase({row.table, row.key});
+      set_aside_.push_back(in_words(row));
+    }
+    for (store::Row& row : batch.rows) {
+      if (row.record) {
+        rows_[{row.table, row.key}] = std::move(*row.record);
       } else {
-        settings_[name] = std::move(value);
+        rows_.erase({row.table, row.key});
       }
     }
     for (store::SeriesRow& row : batch.series) series_[{row.job_id, row.restarts}] = std::move(row.series);
@@ -91,6 +95,7 @@ class MemoryStore final : public store::Store {
   Result<std::optional<std::string>> series(uint32_t job_id, uint32_t restarts) override {
     return value_of(series_, std::pair{job_id, restarts});
   }
+  Result<std::vector<std::string>> set_aside() override { return set_aside_; }
   Result<ArrayOutcome> array_outcome(uint32_t array_job_id) override {
     ArrayOutcome outcome;
     for (const auto& [key, row] : jobs_) {
@@ -145,7 +150,8 @@ class MemoryStore final : public store::Store {
   std::map<std::tuple<uint32_t, uint32_t, int, uint32_t>, model::StepRecord> steps_;
   std::map<store::ContentHash, std::string> contents_;
   std::map<std::string, uint32_t> submissions_;
-  std::map<std::string, std::string> settings_;
+  std::map<std::pair<store::Table, store::RowKey>, std::string> rows_;
+  std::vector<std::string> set_aside_;
   std::map<Key, std::string> series_;
 };
 

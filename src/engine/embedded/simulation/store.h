@@ -62,6 +62,7 @@ class SimulatedStore final : public store::Store {
   Result<std::optional<std::string>> series(uint32_t job_id, uint32_t restarts) override {
     return real_->series(job_id, restarts);
   }
+  Result<std::vector<std::string>> set_aside() override { return real_->set_aside(); }
   Result<ArrayOutcome> array_outcome(uint32_t array_job_id) override {
     return real_->array_outcome(array_job_id);
   }

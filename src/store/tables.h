@@ -1,0 +1,163 @@
+// The tables of records: one for each kind of state that lasts, with a key and a protobuf message in each
+// row.
+//
+// A kind is written as store::kTriggers.row(trigger), removed as store::kTriggers.no_row(id), and read with
+// LoadedRows (loaded_rows.h). So nobody but this file says which message stands in which table, and by what
+// key. To add a kind: its Table, its TableInfo (tables.cpp), its RecordTable below, and a migration
+// (schema.h).
+//
+// Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace minke::model {
+class AccountRecord;
+class AssociationRecord;
+class ClusterRecord;
+class CommitProbe;
+class FederationRecord;
+class MachineState;
+class MailMessage;
+class NodeRecord;
+class PartitionRecord;
+class PrologProgress;
+class QosRecord;
+class QuotaCount;
+class ReservedJob;
+class ReservationRecord;
+class ResourceRecord;
+class SuspendedJob;
+class Trigger;
+class UsagePeriod;
+class UsageRecord;
+class UserRecord;
+}  // namespace minke::model
+
+namespace minke::store {
+
+enum class Table : uint8_t {
+  // Those whose rows have more columns: their statements are in rows.cpp.
+  kJobs,
+  kSpecs,
+  kSteps,
+  kSeries,
+  // A key and a record.
+  kAccounts,
+  kUsers,
+  kAssociations,
+  kQos,
+  kClusters,
+  kFederations,
+  kResources,
+  kUsage,
+  kQosUsage,
+  kUsagePeriod,
+  kNodes,
+  kPartitions,
+  kReservations,
+  kReservedJobs,
+  kTriggers,
+  kPrologs,
+  kMail,
+  kQuotas,
+  kSuspendedJobs,
+  kMachine,
+  kCommitProbe,
+};
+inline constexpr Table kFirstRecordTable = Table::kAccounts;
+inline constexpr size_t kTableCount = static_cast<size_t>(Table::kCommitProbe) + 1;
+
+struct TableInfo {
+  const char* name;
+  const char* key;     // the column
+  bool number_keys;    // else names
+  const char* one_is;  // what a row is of, in a word
+};
+const TableInfo& info_of(Table table);
+
+using RowKey = std::variant<int64_t, std::string>;
+inline RowKey row_key(uint64_t number) {
+  return static_cast<int64_t>(number);
+}
+inline RowKey row_key(std::string name) {
+  return name;
+}
+
+// A change of one row.
+struct Row {
+  Table table;
+  RowKey key;
+  std::optional<std::string> record;  // serialised; none: the row is removed
+};
+
+// A row that cannot be read, or is of no use.
+struct DamagedRow {
+  Table table;
+  RowKey key;
+  int64_t step = 0;    // of Table::kSteps: the rest of its key
+  std::string record;  // as found
+};
+std::string key_in_words(const DamagedRow& row);  // "5", "5.batch", "lab"
+std::string in_words(const DamagedRow& row);      // "job 5", "account lab"
+
+// Where the key of a record is found in it.
+struct ByName {
+  using Key = std::string;
+  static Key of(const auto& record) { return record.name(); }
+};
+struct ByPath {
+  using Key = std::string;
+  static Key of(const auto& record) { return record.path(); }
+};
+struct ByNameAndServer {
+  using Key = std::string;
+  static Key of(const auto& record) { return record.name() + "@" + record.server(); }
+};
+struct ById {
+  using Key = uint64_t;
+  static Key of(const auto& record) { return record.id(); }
+};
+struct ByJob {
+  using Key = uint64_t;
+  static Key of(const auto& record) { return record.job_id(); }
+};
+struct TheOnlyOne {
+  using Key = uint64_t;
+  static Key of(const auto&) { return 1; }
+};
+
+template <typename Record, typename By>
+struct RecordTable {
+  Table table;
+  Row row(const Record& record) const { return {table, row_key(By::of(record)), record.SerializeAsString()}; }
+  Row no_row(const typename By::Key& key) const { return {table, row_key(key), std::nullopt}; }
+};
+
+inline constexpr RecordTable<model::AccountRecord, ByName> kAccounts{Table::kAccounts};
+inline constexpr RecordTable<model::UserRecord, ByName> kUsers{Table::kUsers};
+inline constexpr RecordTable<model::AssociationRecord, ById> kAssociations{Table::kAssociations};
+inline constexpr RecordTable<model::QosRecord, ById> kQos{Table::kQos};
+inline constexpr RecordTable<model::ClusterRecord, ByName> kClusters{Table::kClusters};
+inline constexpr RecordTable<model::FederationRecord, ByName> kFederations{Table::kFederations};
+inline constexpr RecordTable<model::ResourceRecord, ByNameAndServer> kResources{Table::kResources};
+inline constexpr RecordTable<model::UsageRecord, ById> kUsage{Table::kUsage};
+inline constexpr RecordTable<model::UsageRecord, ById> kQosUsage{Table::kQosUsage};
+inline constexpr RecordTable<model::UsagePeriod, TheOnlyOne> kUsagePeriod{Table::kUsagePeriod};
+inline constexpr RecordTable<model::NodeRecord, ByName> kNodes{Table::kNodes};
+inline constexpr RecordTable<model::PartitionRecord, ByName> kPartitions{Table::kPartitions};
+inline constexpr RecordTable<model::ReservationRecord, ByName> kReservations{Table::kReservations};
+inline constexpr RecordTable<model::ReservedJob, ByJob> kReservedJobs{Table::kReservedJobs};
+inline constexpr RecordTable<model::Trigger, ById> kTriggers{Table::kTriggers};
+inline constexpr RecordTable<model::PrologProgress, ByJob> kPrologs{Table::kPrologs};
+inline constexpr RecordTable<model::MailMessage, ById> kMail{Table::kMail};
+inline constexpr RecordTable<model::QuotaCount, ByPath> kQuotas{Table::kQuotas};
+inline constexpr RecordTable<model::SuspendedJob, ByJob> kSuspendedJobs{Table::kSuspendedJobs};
+inline constexpr RecordTable<model::MachineState, TheOnlyOne> kMachine{Table::kMachine};
+inline constexpr RecordTable<model::CommitProbe, TheOnlyOne> kCommitProbe{Table::kCommitProbe};
+
+}  // namespace minke::store
