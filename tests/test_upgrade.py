@@ -30,7 +30,7 @@ def test_a_database_of_an_earlier_version_is_taken_over(cluster):
         database.execute("UPDATE settings SET value = ? WHERE name = 'boot_id'", (boot_id(),))
         database.commit()
     os.chmod(cluster.home / "minke.db", 0o600)
-    assert sorted(cluster.queue()) == ["2_[1-5] PENDING", "3 RUNNING"]
+    poll(lambda: sorted(cluster.queue()) == ["2_[1-5] PENDING", "3 RUNNING"], 60, "the queue")
     assert ["1", "COMPLETED", "0:0"] in cluster.sacct("-S", "2020-01-01")
     assert "lab" in cluster.run("sacctmgr", "-nP", "show", "account", check=0).stdout
     # Its script was never launched, by the launcher's journal. Its next steps have numbers of their own.
