@@ -135,7 +135,7 @@ def test_directories_that_a_power_cut_left_are_removed(cluster):
     left = [cluster.home / f"tmp/job{number}" for number in (1, 7)]
     poll(lambda: not left[0].exists())
     kill_everything(cluster)
-    change_setting(cluster, "boot_id", "another boot")
+    change_stored_boot(cluster, b"another boot")
     for one in left:
         (one / "some").mkdir(parents=True)
         (one / "some/file").touch()
