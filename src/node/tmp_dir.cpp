@@ -210,23 +210,39 @@ pid_t fork_tmp_dir_removal(const std::string& path, bool outlives) {
   ::_exit(status ? 0 : 1);
 }
 
-void set_aside_tmp_dirs(const std::string& parent, const std::string& boot) {
+namespace {
+
+// Names of jobs' directories, and of what lies beside them.
+std::vector<std::string> names_of_jobs(const std::string& parent) {
   std::error_code ignored;
-  std::vector<std::string> left;
+  std::vector<std::string> names;
   for (std::filesystem::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
-    const std::string name = entry->path().filename().string();
+    std::string name = entry->path().filename().string();
     if (name.starts_with("job") && name.find_first_of("0123456789") == 3 &&
         entry->symlink_status(ignored).type() == std::filesystem::file_type::directory)
-      left.push_back(name);
+      names.push_back(std::move(name));
   }
-  for (const std::string& name : left) {
+  return names;
+}
+
+}  // namespace
+
+void set_aside_tmp_dirs(const std::string& parent, const std::string& boot) {
+  for (const std::string& name : names_of_jobs(parent)) {
     const std::string path = parent + "/" + name;
     if (has_tmp_image(path)) {
       (void)remove_unmounted_tmp_image(path);
     } else {
       (void)::rename(path.c_str(), (parent + "/" + kSetAside + name + "." + boot).c_str());
     }
+  }
+}
+
+void remove_unused_tmp_dirs(const std::string& parent, const std::set<uint32_t>& jobs) {
+  for (const std::string& name : names_of_jobs(parent)) {
+    const unsigned long job = std::strtoul(name.c_str() + 3, nullptr, 10);
+    if (!jobs.contains(static_cast<uint32_t>(job))) (void)::rmdir((parent + "/" + name).c_str());
   }
 }
 

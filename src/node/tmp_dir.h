@@ -6,7 +6,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -46,5 +48,9 @@ inline constexpr char kSetAside[] = ".minke-gone-";
 // Those of jobs of an earlier boot, in a directory that holds no other cluster's, are set aside: a power cut
 // may leave what the launcher does not know of any more, or has removed. `boot`: sets the names apart.
 void set_aside_tmp_dirs(const std::string& parent, const std::string& boot);
+
+// Removes the empty ones of other jobs than these: a daemon that was killed before the start of a job was stored
+// leaves one.
+void remove_unused_tmp_dirs(const std::string& parent, const std::set<uint32_t>& jobs);
 
 }  // namespace minke::node

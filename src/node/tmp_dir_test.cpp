@@ -146,6 +146,13 @@ TEST_F(TmpDir, APoolHandsNobodysDirectoryToAnother) {
   EXPECT_EQ(inode_of(directory / "ones"), inode);
 }
 
+TEST_F(TmpDir, EmptyOnesOfNoJobAreRemoved) {
+  for (const char* name : {"job1", "job2", "job3", "other"}) ASSERT_TRUE(make_tmp_dir(directory / name));
+  write_whole(directory / "job3/file", "kept");
+  remove_unused_tmp_dirs(directory.path(), {1});
+  EXPECT_EQ(names_in(directory.path()), (std::set<std::string>{"job1", "job3", "other"}));
+}
+
 TEST_F(TmpDir, WhatComesIntoASpareOneGoesWithIt) {
   TmpDirPool pool("test");
   ASSERT_TRUE(pool.make(path));

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <map>
+#include <set>
 
 #include "engine/embedded/core.h"
 #include "engine/embedded/launching.h"
@@ -50,6 +51,7 @@ void Recovery::on_inventory(const node::Inventory& inventory) {
   core_.steps->fail_unknown(inventory);
   settle_unknown(known);
   go_on_stopping();
+  clear_tmp_dirs(inventory);
   note_settled(inventory);
   core_.prologs->go_on();
   core_.scheduling->pause(false);
@@ -232,9 +234,20 @@ void Recovery::note_settled(const node::Inventory& inventory) {
     core_.committer.row_changed(store::kMachine.row(settled));
   }
   stored_boot_id_ = boot_id_;
-  if (rebooted_ && core_.config.tmp_root == core_.config.home + "/tmp")
-    node::set_aside_tmp_dirs(core_.config.tmp_root, boot_id_);
   rebooted_ = journal_lost_ = false;
+}
+
+// What no launcher removes: directories of an earlier boot, and those that a daemon made for a start that was
+// never stored. Only in the home: elsewhere there may be other clusters'.
+void Recovery::clear_tmp_dirs(const node::Inventory& inventory) {
+  const std::string& root = core_.config.tmp_root;
+  if (root != core_.config.home + "/tmp") return;
+  if (rebooted_) return node::set_aside_tmp_dirs(root, boot_id_);
+  std::set<uint32_t> used;
+  for (const node::Launch& launch : inventory.launches()) used.insert(launch.id().job_id());
+  for (const auto& [id, job] : core_.state.jobs())
+    if (job->holds_nodes()) used.insert(id);
+  node::remove_unused_tmp_dirs(root, used);
 }
 
 void Recovery::resume_waiting() {

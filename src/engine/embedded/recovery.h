@@ -59,6 +59,7 @@ class Recovery {
   // Its launch was known once, as far as can be told.
   bool may_have_run(const Job& job) const;
   void go_on_stopping();  // what is being stopped, or is suspended: the order may have been lost
+  void clear_tmp_dirs(const node::Inventory& inventory);
   void note_settled(const node::Inventory& inventory);
   void resume_waiting();  // what waits and could start is in the scheduler's queue
 
