@@ -97,6 +97,11 @@ void Dispatch::wait_job(Request& request) {
   if (has_ended(awaited)) return tell_ending(requester, awaited);
   const bool started =
       for_start && awaited.shown->state != JOB_PENDING && !core_.prologs->holds_back(*awaited.shown);
+  if (started && awaited.shown->submission->interactive) {
+    // Nobody but the store knows of an allocation's start: a daemon that came after this one would not.
+    return core_.committer.when_durable(
+        [this, requester, record = queries_.full_record(*awaited.shown)] { tell(requester, record, true); });
+  }
   tell(requester, queries_.full_record(*awaited.shown), started);
   if (started) return;
   const auto later = [this, requester](std::shared_ptr<const JobRecord> record) {
