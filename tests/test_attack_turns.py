@@ -62,7 +62,7 @@ def test_a_flood_of_requests_holds_nobody_up(shared, kind):
                 flood.communicate()
     between = sorted(after - before for before, after in zip(counts, counts[1:]))
     assert counts[-1] > counts[0], "there was no flood"
-    # They are cheap: the time that others have in between has room for many. A buffer of them has thousands,
-    # and without turns it was one buffer after another.
-    assert between[len(between) // 2] < 10_000, between
+    # They are cheap: the time that others have in between has room for some buffers of 4,000 of each connection. Without
+    # turns it was one buffer after another.
+    assert between[len(between) // 2] < 24_000, between
     shared.alice.run("scancel", job)
