@@ -163,7 +163,7 @@ void add_missing(Core& core, const ActionOrder& order, const api::JobSelector& s
 // Some tasks of a record that waits.
 Status act_on_some(Core& core, const ActionOrder& order, const MeantJob& meant, Job& record) {
   core.scheduling->remove(record);
-  const auto separated = separate(core, meant);
+  const auto separated = separate(core, meant, order.ends_jobs);
   Job* own = separated ? *separated : nullptr;
   const Status done =
       own == nullptr ? separated ? Status() : Status(failure(separated.error())) : order.action(*own);
@@ -246,7 +246,7 @@ std::vector<MeantJob> find_meant(Core& core, Viewer viewer, const ActionOrder::S
   return found;
 }
 
-Result<Job*> separate(Core& core, const MeantJob& meant) {
+Result<Job*> separate(Core& core, const MeantJob& meant, bool to_end) {
   Job* job = core.state.find(meant.job_id);
   if (job == nullptr || !meant.some) return job;
   if (!job->is_array_record()) return meant.tasks.contains(job->array_task) ? job : nullptr;
@@ -265,9 +265,10 @@ Result<Job*> separate(Core& core, const MeantJob& meant) {
     return failure("the tasks of this array stand in " + std::to_string(waiting) +
                        " records already: name whole ranges of them, not one by one",
                    kAccountingPolicy);
-  if (const auto room = core.rights->budgets().take(job->uid, Budget::kSplitRecords, 1);
-      !left.empty() && !room)
-    return failure(room.error());
+  if (!left.empty() && !to_end) {
+    if (const auto room = core.rights->budgets().take(job->uid, Budget::kSplitRecords, 1); !room)
+      return failure(room.error());
+  }
   if (const size_t terms = job->details ? job->details->dependencies.size() : 0;
       terms != 0 && !left.empty()) {
     if (const Status admitted = core.dependencies->admits_terms(job->uid, terms); !admitted)

@@ -40,6 +40,7 @@ struct ActionOrder {
   std::function<Status(Job& job)> action;  // fails without having changed anything
   // False: it has nothing to do to tasks that wait. They stay in their record, and the action says why.
   bool changes_waiting = true;
+  bool ends_jobs = false;  // no budget of records that wait holds it back
   model::SlurmError when_ended = model::kAlreadyDone;        // for a job that ended a moment ago
   std::function<void(const api::ActionReply& reply)> reply;  // once all of it is durable
 };
@@ -58,8 +59,9 @@ std::vector<MeantJob> find_meant(Core& core, Viewer viewer, const ActionOrder::S
                                  std::vector<int>& missing);
 
 // The job itself, or a record of its own for the tasks meant; null where they are gone. Who asks must have
-// the right to change it; the record that they are taken from is not in the scheduler's queue.
-Result<Job*> separate(Core& core, const MeantJob& meant);
+// the right to change it; the record that they are taken from is not in the scheduler's queue. `to_end`: it
+// will not wait, so there is room for it.
+Result<Job*> separate(Core& core, const MeantJob& meant, bool to_end = false);
 
 void carry_out(Core& core, ActionOrder order);
 

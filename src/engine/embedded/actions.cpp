@@ -80,7 +80,8 @@ void Actions::signal(const api::SignalRequest& given, const rpc::Peer& peer, Rep
   ActionOrder order;
   order.uid = peer.uid;
   order.reply = std::move(reply);
-  order.changes_waiting = !request->has_step_id() && ends_jobs(*request);
+  order.ends_jobs = !request->has_step_id() && ends_jobs(*request);
+  order.changes_waiting = order.ends_jobs;
   order.concerns = [this, request, matcher](const Job& job) {
     const JobRecord record = queries_.full_record(job);
     return matcher->passes(record) && matcher->has_state(record.state());

@@ -78,6 +78,18 @@ TEST_F(UserBudgets, ARecordThatHasEndedCountsNoMore) {
   EXPECT_EQ(outcome(kAlice, hold(array, 2, 2)), 0u);
 }
 
+TEST_F(UserBudgets, TasksAreCancelledWhereNoRecordMayBeSplitOff) {
+  limit(Budget::kSplitRecords, 1);
+  const uint32_t array = submit_array(kAlice, 100);
+  EXPECT_EQ(outcome(kAlice, hold(array, 1, 1)), 0u);
+  EXPECT_EQ(outcome(kAlice, hold(array, 2, 2)), static_cast<uint32_t>(EAGAIN));
+  rpc::ClientMessage some = cancel(array);
+  IndexRange& range = *some.mutable_signal()->mutable_filter()->mutable_jobs(0)->add_tasks();
+  range.set_first(2);
+  range.set_last(9);
+  EXPECT_EQ(outcome(kAlice, some), 0u) << what_was_said();
+}
+
 // Neither another change nor the next daemon loses count.
 TEST_F(UserBudgets, ARecordIsCountedOnceWhateverBecomesOfIt) {
   const uint32_t array = submit_array(kAlice, 100);
