@@ -144,8 +144,10 @@ class Checks:
             return True
         if job.kind == "alone":
             code, said = self.cluster.exits.get(job.number, (0, ""))
-            # srun says why, but where the answer was lost with a daemon.
-            lost = code != 0 and last.restarts not in run.ends and "Unable to create step" not in said
+            # srun says why, but where the answer was lost with a daemon. A launcher may be killed between a program's end
+            # and its note of it: the step is lost then, though all of it ran.
+            unfinished = last.restarts not in run.ends and "Unable to create step" not in said
+            lost = code != 0 and (unfinished or "Node failure" in said)
             return job.submitter_killed or (self.killed.launchers > 0 and lost)
         if last.state == "CANCELLED" or (last.state == "FAILED" and last.code == "0:15"):
             return job.cancelling  # the daemon may be killed between its signal and what it stores of it
