@@ -214,7 +214,8 @@ int sbcast_main(int argc, char** argv) {
   if (!nodes) return complain(options, nodes.error().message);
   const std::string& source = options.names[0];
   const std::string target = with_name(options.names[1], source);
-  struct stat from{}, to{};
+  struct stat from {
+  }, to{};
   if (::stat(source.c_str(), &from) != 0)
     return complain(options, "Can't open `" + source + "`: " + std::strerror(errno));
   if (options.verbose > 0) tell_options(options, from);

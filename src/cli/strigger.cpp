@@ -194,7 +194,7 @@ const options::Table<Arguments>& table() {
 Ended check_program(const std::string& program) {
   if (program.empty()) return std::nullopt;
   if (program[0] != '/') return wrong("The --program value must start with \"/\"");
-  struct stat status{};
+  struct stat status {};
   if (::stat(program.substr(0, program.find_first_of(" \t\n")).c_str(), &status) != 0)
     return wrong("Invalid --program value, file not found");
   if (!S_ISREG(status.st_mode)) return wrong("Invalid --program value, not regular file");

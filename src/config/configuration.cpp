@@ -256,7 +256,7 @@ Status read_partitions(const toml::array* given, const std::string& path, Config
 
 // In a shared cluster whoever may write to these files decides what runs as root.
 Result<std::string> read_configuration_file(const std::string& file, bool shared) {
-  struct stat info{};
+  struct stat info {};
   if (shared && ::stat(file.c_str(), &info) == 0 && (info.st_uid != 0 || (info.st_mode & 0022) != 0))
     return failure(file + " must be root's, and nobody else may write to it", EPERM);
   auto text = os::read_file(file, kMaxFileBytes);

@@ -160,7 +160,7 @@ struct CpuLayout {
 };
 constexpr struct {
   std::string_view name;
-  uint32_t CpuLayout::* value;
+  uint32_t CpuLayout::*value;
 } kLayoutWords[] = {{"Boards", &CpuLayout::boards},
                     {"Sockets", &CpuLayout::sockets},
                     {"SocketsPerBoard", &CpuLayout::sockets_per_board},

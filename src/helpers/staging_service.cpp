@@ -234,7 +234,7 @@ bool send_request(int socket, std::string name, int source, int directory) {
 
 std::optional<storage::Staged> stage_by_server(const std::string& given, const std::string& directory) {
   const std::string path = directory.substr(0, directory.rfind('/')) + kSocket;
-  struct stat status{};
+  struct stat status {};
   const auto address = address_of(path);
   if (!address || ::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_uid != 0)
     return std::nullopt;
@@ -251,7 +251,7 @@ std::optional<storage::Staged> stage_by_server(const std::string& given, const s
   if (got < 4 || reply[0] != '1') return std::nullopt;
   reply.resize(static_cast<size_t>(got));
   const std::string content = reply.substr(4);
-  struct stat staged{};
+  struct stat staged {};
   if (::lstat(content.c_str(), &staged) != 0) return std::nullopt;
   const bool unpacked =
       ::fstat(source.get(), &status) == 0 && S_ISREG(status.st_mode) && storage::archive_kind(given);

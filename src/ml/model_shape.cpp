@@ -77,7 +77,7 @@ uint32_t windowed_layers(const Json& config, const ModelShape& shape) {
 
 Status read_sizes(const Json& config, ModelShape& shape) {
   struct Size {
-    uint32_t ModelShape::* member;
+    uint32_t ModelShape::*member;
     std::initializer_list<const char*> keys;
     uint32_t most;
     bool needed;

@@ -49,8 +49,8 @@ inline constexpr char kSetAside[] = ".minke-gone-";
 // may leave what the launcher does not know of any more, or has removed. `boot`: sets the names apart.
 void set_aside_tmp_dirs(const std::string& parent, const std::string& boot);
 
-// Removes the empty ones of other jobs than these: a daemon that was killed before the start of a job was stored
-// leaves one.
+// Removes the empty ones of other jobs than these: a daemon that was killed before the start of a job was
+// stored leaves one.
 void remove_unused_tmp_dirs(const std::string& parent, const std::set<uint32_t>& jobs);
 
 }  // namespace minke::node

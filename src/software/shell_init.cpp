@@ -11,7 +11,8 @@ namespace {
 // The body of the function `module`, in one line. A trace of Lmod's answer (set -x) would fill a job's
 // output.
 std::string module_body(const std::string& minke) {
-  const std::string command = text::shell_quoted(minke) + " modulecmd \"${ZSH_VERSION:+zsh}${BASH_VERSION:+bash}\"";
+  const std::string command =
+      text::shell_quoted(minke) + " modulecmd \"${ZSH_VERSION:+zsh}${BASH_VERSION:+bash}\"";
   return "{ case \"$-\" in *x*) set +x; __minke_trace=1;; esac; "
          "[ -n \"${MINKE_MODULES:-}\" ] || eval \"$(" +
          command +

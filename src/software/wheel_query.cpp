@@ -17,7 +17,8 @@ namespace {
 // As packages' names compare: case, and which of -_. is written, do not matter.
 std::string plain_name(std::string_view name) {
   std::string out = text::lower_case(name);
-  std::replace_if(out.begin(), out.end(), [](char c) { return c == '.' || c == '_'; }, '-');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '.' || c == '_'; }, '-');
   return out;
 }
 

@@ -41,7 +41,7 @@ bool holds_only(int directory, const std::string& name) {
     ++(found == name ? same : others);
   }
   ::closedir(stream);
-  struct stat status{};
+  struct stat status {};
   return others == 0 && same == 1 && ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISDIR(status.st_mode);
 }
@@ -61,7 +61,7 @@ Status verify(ArchiveKind kind, const std::string& archive, const std::atomic<bo
   constexpr size_t kEnd = 1024;  // two blocks of zeros
   const os::UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char bytes[kEnd] = {};
-  struct stat status{};
+  struct stat status {};
   if (kind != ArchiveKind::kTar || !file || ::fstat(file.get(), &status) != 0 ||
       !os::read_at(file.get(), bytes, 512, 0) || !is_tar({bytes, 512}))
     return {};
@@ -117,7 +117,7 @@ bool is_packed_tar(int file) {
 
 std::optional<ArchiveKind> archive_kind(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status{};
+  struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   char start[512] = {};
   const ssize_t got = ::pread(file.get(), start, sizeof start, 0);
@@ -145,7 +145,7 @@ Status pack_squashfs(const std::string& from, const std::string& to, bool compre
   auto place = beside(to);
   if (!place) return failure(place.error());
   remove_partial(*place);
-  struct stat there{};
+  struct stat there {};
   if (::fstatat(place->parent.get(), place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
       !S_ISREG(there.st_mode))
     return failure(to + ": it is there, and no file", EEXIST);
@@ -189,7 +189,7 @@ Status unpack(const std::string& archive, const std::string& to, const std::atom
   auto place = beside(to);
   if (!place) return failure(place.error());
   const int parent = place->parent.get();
-  struct stat there{};
+  struct stat there {};
   if (::fstatat(parent, place->name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0)
     return failure(to + ": it is there already", EEXIST);
   remove_partial(*place);

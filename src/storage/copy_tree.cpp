@@ -28,7 +28,7 @@ namespace {
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::optional<struct statx> look(int directory, const char* name, int flags = AT_SYMLINK_NOFOLLOW) {
-  struct statx status{};
+  struct statx status {};
   if (::statx(directory, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &status) != 0) return std::nullopt;
   return status;
 }
@@ -47,7 +47,7 @@ struct Inside {
 struct Target : Directory::Note {
   os::UniqueFd fd;
   Inside inside;
-  struct statx source{};
+  struct statx source {};
   std::optional<struct statx> current;
   bool empty = false;  // made by this copy: nothing is in it yet
 };
@@ -332,7 +332,7 @@ class Copier : public Visitor {
     // These have their size before their content: after a power cut, nothing may look like all of it.
     if (options_.sync && (sparse || status.stx_size >= kLargeFile) && ::fdatasync(to) != 0)
       return failure("writing to the disk", errno);
-    struct statx after{};
+    struct statx after {};
     if (::statx(from, "", AT_EMPTY_PATH, STATX_INO | STATX_SIZE | STATX_MTIME, &after) != 0)
       return failure("", errno);
     const struct statx& seen = entry.status;
@@ -341,7 +341,7 @@ class Copier : public Visitor {
       return failure("it changed while it was read", EIO);
     report_file(entry, copy_attributes(from, to));
     // Looking costs less than a change that changes nothing, which the file system notes in its journal.
-    struct statx made_as{};
+    struct statx made_as {};
     const bool known = ::statx(to, "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &made_as) == 0;
     return set_metadata(to, status, entry.inside.keep, known ? &made_as : nullptr);
   }

@@ -376,8 +376,8 @@ Ext4Tables::~Ext4Tables() = default;
 
 Result<Ext4Tables> Ext4Tables::open(const std::string& directory, bool times) {
   const os::UniqueFd there(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct statfs system{};
-  struct stat status{};
+  struct statfs system {};
+  struct stat status {};
   if (!there || ::fstatfs(there.get(), &system) != 0 || ::fstat(there.get(), &status) != 0)
     return failure_from_errno(directory, errno);
   const std::string path = system.f_type == EXT4_SUPER_MAGIC ? device_path(status.st_dev) : "";
@@ -385,7 +385,7 @@ Result<Ext4Tables> Ext4Tables::open(const std::string& directory, bool times) {
   Ext4Tables tables;
   tables.root_ = status.st_ino;
   tables.device_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat device{};
+  struct stat device {};
   if (!tables.device_ || ::fstat(tables.device_.get(), &device) != 0) return failure_from_errno(path, errno);
   if (!S_ISBLK(device.st_mode) || device.st_rdev != status.st_dev)
     return failure(path + ": it is another device", EOPNOTSUPP);

@@ -372,7 +372,7 @@ struct Growing {
 
   // What is at the place may be replaced: an archive by an archive.
   Status check_place() const {
-    struct stat there{};
+    struct stat there {};
     const bool exists = ::fstatat(parent, place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
     if (!exists || (!in_shards && S_ISREG(there.st_mode))) return {};
     return failure(to + (in_shards ? ": it is there already" : ": it is there, and no file"), EEXIST);
@@ -425,7 +425,7 @@ Status pack_tar(const std::string& from, const std::string& to, const PackOption
   const auto place = beside(to);
   if (!place) return failure(place.error());
   Packer packer(from, options, progress);
-  struct stat source{};
+  struct stat source {};
   if (!packer.is_open() || ::stat(from.c_str(), &source) != 0)
     return failure(from + ": it is no directory that can be read", ENOTDIR);
   const Growing growing{.to = to, .place = *place, .in_shards = options.shard_bytes != 0};

@@ -44,7 +44,7 @@ std::string last_words(const std::string& program, const std::string& said) {
   // It ends with us, however we end: what goes on writing would be in the way of whoever tries again.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
-  struct sigaction usual{};
+  struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) ::sigaction(number, &usual, nullptr);
   sigset_t none;

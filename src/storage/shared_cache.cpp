@@ -75,7 +75,8 @@ std::optional<uid_t> stranger() {
 // The job's directory, where it is one: its user's, in the root of jobs' directories.
 Result<std::string> job_directory(const std::string& tmp_root, const SharedRequest& request) {
   const auto refused = [] { return failure("that is no directory of a job of yours", EACCES); };
-  struct stat own{}, above{}, root{};
+  struct stat own {
+  }, above{}, root{};
   const os::UniqueFd parent(::openat(request.job_directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent || ::fstat(request.job_directory, &own) != 0 || ::fstat(parent.get(), &above) != 0 ||
       ::stat(tmp_root.c_str(), &root) != 0)
@@ -142,7 +143,8 @@ Status hand_to_root(const std::string& path) {
 // the user's.
 os::UniqueFd namespace_of(pid_t process) {
   os::UniqueFd space(::open(("/proc/" + std::to_string(process) + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat there{}, here{}, owner{}, own{};
+  struct stat there {
+  }, here{}, owner{}, own{};
   if (!space || ::fstat(space.get(), &there) != 0 || ::stat("/proc/self/ns/mnt", &here) != 0 ||
       there.st_ino == here.st_ino)
     return {};
@@ -176,7 +178,7 @@ bool mounted_for(const std::string& entry, const SharedRequest& request) {
   std::set<ino_t> done;
   for (const pid_t process : processes_of_job(request.process, request.uid)) {
     const os::UniqueFd space = namespace_of(process);
-    struct stat status{};
+    struct stat status {};
     if (!space || ::fstat(space.get(), &status) != 0 || !done.insert(status.st_ino).second) continue;
     if (!hand_on(content, space.get()) && process == request.process) return false;
   }
@@ -186,7 +188,7 @@ bool mounted_for(const std::string& entry, const SharedRequest& request) {
 struct Source {
   std::string key;
   uint64_t bytes = 0;
-  struct statx status{};
+  struct statx status {};
 };
 
 Result<Source> look_at(const SharedRequest& request, uid_t nobody) {
@@ -239,7 +241,7 @@ Status copy_file(const SharedRequest& request, const Source& source, const std::
     at += static_cast<uint64_t>(got);
   }
   if (Status done = out.finish(); !done) return done;
-  struct statx after{};
+  struct statx after {};
   if (::statx(request.source, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &after) != 0 ||
       state_of(after) != state_of(source.status))
     return failure(request.name + ": it changed while it was read", EIO);
@@ -366,7 +368,7 @@ class NewEntry {
 
   // What the stranger has made becomes root's, and the entry's content.
   Status hand_over() const {
-    struct stat status{};
+    struct stat status {};
     if (::lstat(content_.c_str(), &status) != 0) return failure_from_errno(content_, errno);
     const bool is_directory = S_ISDIR(status.st_mode);
     if (is_directory)
@@ -407,7 +409,7 @@ Result<bool> use(const std::string& cache, const std::string& entry, const std::
   (void)in_use(entry);  // forgets whose jobs are gone
   std::vector<uid_t> users;
   for (const std::string& name : names_in(entry + "/users")) {
-    struct stat status{};
+    struct stat status {};
     if (::lstat((entry + "/users/" + name).c_str(), &status) == 0) users.push_back(status.st_uid);
   }
   if (Status closed = let_in(entry, users); !closed) return failure(closed.error());
@@ -429,7 +431,7 @@ Result<uint64_t> room_of(const std::string& cache, const SharedRequest& request,
 
 // On root's record, with the entry: an image takes its own size, and a tree's is counted.
 Status charge(const std::string& making, uid_t uid) {
-  struct stat image{};
+  struct stat image {};
   const bool mounted = ::lstat((making + "/image").c_str(), &image) == 0;
   const uint64_t bytes =
       mounted ? static_cast<uint64_t>(image.st_blocks) * 512 : size_of(making + "/content");

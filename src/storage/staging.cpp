@@ -33,7 +33,7 @@ Result<Source> look_at(const std::string& given) {
   char resolved[PATH_MAX];
   if (::realpath(given.c_str(), resolved) == nullptr) return failure_from_errno(given, errno);
   Source source{.path = resolved, .key = {}, .name = {}};
-  struct statx status{};
+  struct statx status {};
   if (::statx(AT_FDCWD, resolved, 0, STATX_BASIC_STATS, &status) != 0)
     return failure_from_errno(given, errno);
   std::string base = given;
@@ -123,7 +123,7 @@ Result<bool> use(const std::string& cache, const std::string& entry, const Sourc
 // Beside the image, for those who cannot mount it: the image stays for the others. Of an entry that is in
 // use.
 Status add_content(const std::string& made, const std::string& entry) {
-  struct stat status{};
+  struct stat status {};
   // A directory that is renamed into another is written to.
   if (::lstat(made.c_str(), &status) != 0 || ::chmod(made.c_str(), status.st_mode | 0200) != 0 ||
       ::rename(made.c_str(), (entry + "/content").c_str()) != 0 ||

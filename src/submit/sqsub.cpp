@@ -19,7 +19,7 @@ struct Wanted {
 struct Letter {
   char letter;
   std::string_view long_name;  // empty: none
-  std::string Wanted::* field;
+  std::string Wanted::*field;
 };
 constexpr Letter kLetters[] = {
     {'r', "runtime", &Wanted::time},  {'o', "output", &Wanted::output},   {'e', "error", &Wanted::error},

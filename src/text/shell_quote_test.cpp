@@ -11,7 +11,9 @@ TEST(ShellQuote, EveryByteStaysAsItIs) {
   EXPECT_EQ(shell_quoted(""), "''");
 }
 
-TEST(ShellQuote, AQuoteEndsTheQuotesAndBeginsThemAgain) { EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'"); }
+TEST(ShellQuote, AQuoteEndsTheQuotesAndBeginsThemAgain) {
+  EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+}
 
 }  // namespace
 }  // namespace minke::text

@@ -85,7 +85,7 @@ Status set_format(std::string_view value, int64_t, ReportOptions& options) {
   return {};
 }
 
-template <std::vector<std::string> ReportOptions::* kMember>
+template <std::vector<std::string> ReportOptions::*kMember>
 Status set_words(std::string_view value, int64_t, ReportOptions& options) {
   options.*kMember = words_of(value);
   return {};

@@ -65,9 +65,11 @@ Result<bool> tres(TresLimits& limits, const Word& word, std::string_view prefix 
 }
 
 #define MINKE_COUNT(field, title) \
-  count(word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
+  count(                          \
+      word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
 #define MINKE_MINUTES(field, title) \
-  minutes(word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
+  minutes(                          \
+      word, title, [&](uint32_t v) { limits.set_##field(v); }, [&] { limits.clear_##field(); })
 
 // A limit by its word: some are told of any TRES, some of one ("cpu=").
 struct TresLimit {
@@ -79,8 +81,10 @@ struct NumberLimit {
   std::string_view name;
   Result<bool> (*set)(Limits& limits, const Word& word);
 };
-#define MINKE_LIMIT(name, how, field, title) \
-  {name, [](Limits& limits, const Word& word) { return how(field, title); }}
+#define MINKE_LIMIT(name, how, field, title)                                 \
+  {                                                                          \
+    name, [](Limits& limits, const Word& word) { return how(field, title); } \
+  }
 
 // True where the word is one of these, and the limit is set.
 Result<bool> set_listed(Limits& limits, const Word& word, std::span<const TresLimit> of_tres,

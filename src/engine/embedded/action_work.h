@@ -40,7 +40,7 @@ struct ActionOrder {
   std::function<Status(Job& job)> action;  // fails without having changed anything
   // False: it has nothing to do to tasks that wait. They stay in their record, and the action says why.
   bool changes_waiting = true;
-  bool ends_jobs = false;  // no budget of records that wait holds it back
+  bool ends_jobs = false;                                    // no budget of records that wait holds it back
   model::SlurmError when_ended = model::kAlreadyDone;        // for a job that ended a moment ago
   std::function<void(const api::ActionReply& reply)> reply;  // once all of it is durable
 };
