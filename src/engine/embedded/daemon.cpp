@@ -24,6 +24,7 @@
 #include "engine/embedded/core.h"
 #include "engine/embedded/lifecycle.h"
 #include "engine/embedded/measuring.h"
+#include "engine/embedded/metrics_process.h"
 #include "engine/embedded/nodes.h"
 #include "engine/embedded/preemption.h"
 #include "engine/embedded/priorities.h"
@@ -176,7 +177,6 @@ class Daemon {
   void stop_on_signals();
   void tell_of_launcher(const node::Inventory& inventory);
   bool gives_up_starting();
-  void start_metrics();
   uint64_t running_jobs() const;
 
   DaemonOptions options_;
@@ -194,10 +194,7 @@ class Daemon {
   bool recovered_ = false;
   int launcher_failures_ = 0;  // before that
   bool gave_up_ = false;
-  // The process that serves /metrics: it ends when `lifeline` is closed, and `output` when it ends.
-  os::UniqueFd metrics_lifeline_, metrics_output_;
-  std::unique_ptr<os::EventLoop::Watch> metrics_watch_;
-  std::unique_ptr<os::EventLoop::Timer> metrics_timer_;
+  std::unique_ptr<MetricsProcess> metrics_;
   bool stopping_ = false;
   std::unique_ptr<os::EventLoop::Timer> shut_down_timer_;
 };
@@ -364,37 +361,12 @@ void Daemon::recovered() {
   restart_->go_on();
   [[maybe_unused]] const Status written =
       os::replace_volatile_file(os::pid_path(options_.home), std::to_string(getpid()) + "\n", 0600);
-  start_metrics();
+  metrics_ = std::make_unique<MetricsProcess>(*core_);
+  metrics_->start();
   core_->storage_keeping->start();
   core_->retention->policy_changed();
   os::log_info("ready: " + std::to_string(jobs) + " jobs");
   say("ready");
-}
-
-void Daemon::start_metrics() {
-  if (core_->config.metrics.empty()) return;
-  static constexpr std::chrono::seconds kBeforeNextTry{10};
-  if (!metrics_timer_) metrics_timer_ = loop_.make_timer([this] { start_metrics(); });
-  int pipe[2];
-  if (::pipe2(pipe, O_CLOEXEC) != 0) return metrics_timer_->set_after(kBeforeNextTry);
-  metrics_lifeline_.reset(pipe[1]);
-  const os::UniqueFd input(pipe[0]);
-  auto output = os::start_detached(
-      {.argv = os::helper_command(os::Helper::kMetricsServer,
-                                  {"--home", options_.home, "--listen", core_->config.metrics}),
-       .log_path = options_.home + "/metrics.log",
-       .without_variables = {"SLURM_*"},
-       .input = input.get()});
-  if (!output) {
-    os::log_warning("/metrics is not served: " + output.error().message);
-    return metrics_timer_->set_after(kBeforeNextTry);
-  }
-  metrics_output_ = std::move(*output);
-  metrics_watch_ = loop_.on_readable(metrics_output_.get(), [this] {
-    os::log_warning("the process that serves /metrics has ended: see metrics.log");
-    metrics_timer_->set_after(kBeforeNextTry);
-    metrics_watch_.reset();
-  });
 }
 
 uint64_t Daemon::running_jobs() const {
