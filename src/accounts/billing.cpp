@@ -17,14 +17,6 @@ constexpr std::array<GpuModel, 8> kModels = {{
     {"p100-12", 0.48, 0.03, 0.3, 1.0},
 }};
 
-constexpr std::array<Bundle, 5> kBundles = {{
-    {"fir", 0.98, 23.6},
-    {"narval", 3.00, 31.1},
-    {"nibi", 1.15, 20.5},
-    {"rorqual", 1.31, 10.2},
-    {"trillium", 1.97, 15.4},
-}};
-
 struct TypeRgu {
   std::string_view type;
   double rgu;
@@ -55,11 +47,9 @@ double mig_fraction(int slices, double memory_gb, double whole_memory_gb) {
   return std::max(slices / 7.0, memory_gb / whole_memory_gb);
 }
 
-std::optional<Bundle> bundle_of(std::string_view cluster) {
-  for (const Bundle& bundle : kBundles) {
-    if (bundle.cluster == cluster) return bundle;
-  }
-  return std::nullopt;
+std::optional<clusters::Bundle> bundle_of(std::string_view cluster) {
+  const clusters::KnownCluster* known = clusters::find_cluster(cluster);
+  return known == nullptr ? std::nullopt : known->bundle;
 }
 
 std::optional<double> rgu_of(std::string_view gres_type) {
@@ -79,7 +69,7 @@ double core_equivalents(double cores, double memory_gb, double gb_per_core) {
   return std::max(cores, memory_gb / gb_per_core);
 }
 
-double rgu_equivalents(double rgu, double cores, double memory_gb, const Bundle& bundle) {
+double rgu_equivalents(double rgu, double cores, double memory_gb, const clusters::Bundle& bundle) {
   return std::max({rgu, cores / bundle.cores, memory_gb / bundle.memory_gb});
 }
 

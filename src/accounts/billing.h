@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "clusters/known_cluster.h"
+
 namespace minke::accounts {
 
 struct GpuModel {
@@ -28,13 +30,7 @@ double rgu_by_formula(const GpuModel& model);
 // memory.
 double mig_fraction(int slices, double memory_gb, double whole_memory_gb);
 
-// What comes with one RGU on a cluster.
-struct Bundle {
-  std::string_view cluster;
-  double cores = 0;
-  double memory_gb = 0;
-};
-std::optional<Bundle> bundle_of(std::string_view cluster);  // "fir", "narval", …
+std::optional<clusters::Bundle> bundle_of(std::string_view cluster);  // "fir", "narval", …
 
 // RGU of a whole GPU or a MIG instance as the bundles count them: "h100", "a100", "h100_1g.10gb".
 std::optional<double> rgu_of(std::string_view gres_type);
@@ -43,6 +39,6 @@ std::vector<std::string_view> rgu_types();
 inline constexpr double kGbPerCore = 4;
 double core_equivalents(double cores, double memory_gb, double gb_per_core = kGbPerCore);
 // `rgu`: of all GPUs asked for.
-double rgu_equivalents(double rgu, double cores, double memory_gb, const Bundle& bundle);
+double rgu_equivalents(double rgu, double cores, double memory_gb, const clusters::Bundle& bundle);
 
 }  // namespace minke::accounts

@@ -13,7 +13,7 @@ TEST(Billing, CoreEquivalents) {
 }
 
 TEST(Billing, RguEquivalentsOfTheFictiveMachine) {
-  const Bundle fictive{"", 3, 4};
+  const clusters::Bundle fictive{3, 4};
   EXPECT_DOUBLE_EQ(rgu_equivalents(2 * 1.0, 3, 4, fictive), 2);
   EXPECT_NEAR(rgu_equivalents(1, 5, 5, fictive), 1.66, 0.01);
   EXPECT_DOUBLE_EQ(rgu_equivalents(1, 2, 6, fictive), 1.5);
@@ -61,7 +61,7 @@ TEST(Billing, MigFractions) {
 // Each cluster's table of bundles: cores and memory that come with a GPU or an instance.
 TEST(Billing, BundlesOfTheClusters) {
   const auto bundle = [](const char* cluster, const char* gpu, double cores, double memory) {
-    const Bundle per_rgu = bundle_of(cluster).value();
+    const clusters::Bundle per_rgu = bundle_of(cluster).value();
     EXPECT_NEAR(rgu_of(gpu).value() * per_rgu.cores, cores, 0.06 + cores * 0.01) << cluster << gpu;
     EXPECT_NEAR(rgu_of(gpu).value() * per_rgu.memory_gb, memory, 0.06 + memory * 0.01) << cluster << gpu;
   };
