@@ -12,12 +12,12 @@
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
 #include "cli/srun/launch_environment.h"
-#include "engine/embedded/software_environment.h"
 #include "environment/job_environment.h"
 #include "model/error.h"
 #include "model/job_state.pb.h"
 #include "os/minke_home.h"
 #include "os/random_key.h"
+#include "software/software_environment.h"
 #include "text/timestamp.h"
 
 namespace minke::cli {
@@ -157,7 +157,7 @@ Result<Allocation> allocate(engine::Engine& cluster, const submit::Invocation& i
     allocation.environment.push_back(std::move(variable));
   const auto home = os::minke_home();
   if (!home) return failure(home.error());
-  engine::SoftwareEnvironment software;
+  software::SoftwareEnvironment software;
   software.load(*home);
   software.add_to(allocation.environment, environment);
   if (told) say("job " + std::to_string(id) + " has been allocated resources");

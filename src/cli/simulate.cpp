@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "cli/sacctmgr/session.h"
 #include "config/configuration.h"
-#include "engine/embedded/world.h"
+#include "engine/embedded/scheduling/world.h"
 #include "model/cluster.pb.h"
 #include "node/discovery.h"
 #include "sim/accounts.h"

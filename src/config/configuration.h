@@ -69,7 +69,7 @@ struct Configuration {
   bool bind_cpus = true;         // jobs' processes to as many CPUs as they have
   bool constrain_memory = true;  // where the kernel offers control groups
   bool shared = false;           // serves all users of this machine, as root (os/minke_home.h)
-  std::string operators;         // groups of users (engine/embedded/rights.h); empty: root alone
+  std::string operators;         // groups of users (engine/embedded/accounts/rights.h); empty: root alone
   std::string administrators;
   bool private_tmp = false;   // each job has a /tmp and a /dev/shm of its own
   bool private_jobs = false;  // users see their own only

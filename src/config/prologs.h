@@ -1,5 +1,5 @@
 // [prolog], and the parameters of a slurm.conf of the same names: programs of the administrator's that run
-// before and after jobs, steps and tasks (engine/embedded/prologs.h).
+// before and after jobs, steps and tasks (engine/embedded/launching/prologs.h).
 //
 // Prolog, Epilog and their Slurmctld forms run with the daemon's rights: as root in a shared cluster, where
 // their files must be root's alone (os/trusted_file.h). The others run as the job's user.

@@ -1,7 +1,7 @@
 // minke prolog-program: runs the programs of one prolog or epilog, in order, until one fails. Started by the
-// daemon (engine/embedded/prolog_runs.h): its standard input is the order, its standard output takes the
-// outcome, and tells by having no reader any more that the daemon is gone. Then all of it ends, for the next
-// daemon to do it again. One thread.
+// daemon (engine/embedded/launching/prolog_runs.h): its standard input is the order, its standard output
+// takes the outcome, and tells by having no reader any more that the daemon is gone. Then all of it ends, for
+// the next daemon to do it again. One thread.
 #include "helpers/prolog_program.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/embedded/prologs.pb.h"
+#include "engine/embedded/launching/prologs.pb.h"
 #include "os/fd.h"
 #include "os/trusted_file.h"
 

@@ -1,6 +1,6 @@
 // minke storage-keep: what is due by the calendar in the cluster's tiers: snapshots, and the purge of scratch
-// with its notices. The daemon starts it (engine/embedded/storage_keeping.h); it says at its end in how many
-// seconds it has something to do again.
+// with its notices. The daemon starts it (engine/embedded/watching/storage_keeping.h); it says at its end in
+// how many seconds it has something to do again.
 //
 // Where it is stands in storage-state/ in the cluster's home. A step is noted when it has been done: one that
 // was killed is done again, which does no harm. In a shared cluster what touches a user's scratch runs with

@@ -187,7 +187,7 @@ class PassReplay {
   }
 
   // For the first that waits and may ask others to give way: they go back to the queue, and it comes first.
-  // As the daemon chooses (engine/embedded/preemption.cpp).
+  // As the daemon chooses (engine/embedded/scheduling/preemption.cpp).
   bool make_room() {
     std::vector<std::pair<std::uint32_t, sched::Placement>> candidates;
     for (const auto& [end, placement] : running_.by_end()) {

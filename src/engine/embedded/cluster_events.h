@@ -1,6 +1,6 @@
 // What jobs are scheduled by is another: nodes, partitions, reservations, limits, priorities, room to store.
-// engine/embedded/nodes.h, reservations.h, accounts.h, priorities.h and shortages.h tell; accounts,
-// scheduling and lifecycle listen, in this order. State's thread.
+// engine/embedded/scheduling/nodes.h, reservations.h, accounts.h, priorities.h and shortages.h tell;
+// accounts, scheduling and lifecycle listen, in this order. State's thread.
 #pragma once
 
 #include <string>

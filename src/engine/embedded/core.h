@@ -13,16 +13,16 @@
 #include <string>
 
 #include "config/configuration.h"
-#include "engine/embedded/alarms.h"
 #include "engine/embedded/cluster_events.h"
-#include "engine/embedded/committer.h"
-#include "engine/embedded/diagnostics.h"
 #include "engine/embedded/job_events.h"
 #include "engine/embedded/run_events.h"
-#include "engine/embedded/software_environment.h"
-#include "engine/embedded/state.h"
+#include "engine/embedded/state/alarms.h"
+#include "engine/embedded/state/committer.h"
+#include "engine/embedded/state/state.h"
+#include "engine/embedded/watching/diagnostics.h"
 #include "node/launcher_client.h"
 #include "os/event_loop.h"
+#include "software/software_environment.h"
 #include "store/store.h"
 
 namespace minke::engine {
@@ -68,8 +68,8 @@ struct Core {
   JobEvents job_events;
   RunEvents run_events;
   ClusterEvents cluster_events;
-  SoftwareEnvironment software;
-  std::string hosts_path;                    // engine/embedded/confining.h; empty: jobs have the machine's
+  software::SoftwareEnvironment software;
+  std::string hosts_path;  // engine/embedded/launching/confining.h; empty: jobs have the machine's
   node::LauncherClient* launcher = nullptr;  // set before anything is scheduled
 
   std::unique_ptr<World> world;

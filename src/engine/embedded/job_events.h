@@ -1,7 +1,7 @@
 // What happens to jobs, told to all who keep something of them: accounts, history, mail, triggers, measuring,
 // quotas, reservations, those who wait, dependencies, and scheduling, which is told last.
-// engine/embedded/lifecycle.h tells, and knows none of them. What may keep a job from starting (quotas,
-// shortages, dependencies) tells when it does so no more, or does now.
+// engine/embedded/life_cycle/lifecycle.h tells, and knows none of them. What may keep a job from starting
+// (quotas, shortages, dependencies) tells when it does so no more, or does now.
 //
 // Invariants: every change of `Job::state` tells its event, whoever caused it, a recovery too. A job is told
 // as started once a run, as freed once a run, as ended once. Listeners are told in the order in which they
@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "engine/embedded/events.h"
-#include "engine/embedded/job.h"
+#include "engine/embedded/state/job.h"
 
 namespace minke::engine {
 

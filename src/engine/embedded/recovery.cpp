@@ -4,14 +4,14 @@
 #include <map>
 #include <set>
 
+#include "engine/embedded/accounts/users.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/launching.h"
-#include "engine/embedded/lifecycle.h"
-#include "engine/embedded/prologs.h"
-#include "engine/embedded/scheduling.h"
-#include "engine/embedded/steps.h"
-#include "engine/embedded/tags.pb.h"
-#include "engine/embedded/users.h"
+#include "engine/embedded/launching/launching.h"
+#include "engine/embedded/launching/prologs.h"
+#include "engine/embedded/life_cycle/lifecycle.h"
+#include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/state/tags.pb.h"
+#include "engine/embedded/steps/steps.h"
 #include "model/lasting_state.pb.h"
 #include "node/launch.pb.h"
 #include "node/tmp_dir.h"

@@ -1,6 +1,6 @@
-// What becomes of a job's run, told by those who carry it out: engine/embedded/launching.h, which passes on
-// what the launcher reports, and engine/embedded/prologs.h. Shortages, steps and lifecycle listen, in this
-// order: what a run leaves behind is noted before the run is over. State's thread.
+// What becomes of a job's run, told by those who carry it out: engine/embedded/launching/launching.h, which
+// passes on what the launcher reports, and engine/embedded/launching/prologs.h. Shortages, steps and
+// lifecycle listen, in this order: what a run leaves behind is noted before the run is over. State's thread.
 #pragma once
 
 #include <cstdint>

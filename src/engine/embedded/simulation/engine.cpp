@@ -9,7 +9,7 @@
 #include "api/daemon.pb.h"
 #include "api/submission.pb.h"
 #include "engine/embedded/recovery.h"
-#include "engine/embedded/scheduling.h"
+#include "engine/embedded/scheduling/scheduling.h"
 #include "os/files.h"
 #include "os/minke_home.h"
 #include "rpc/messages.pb.h"

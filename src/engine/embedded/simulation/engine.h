@@ -24,7 +24,7 @@
 #include "config/configuration.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/restart.h"
-#include "engine/embedded/server.h"
+#include "engine/embedded/server/server.h"
 #include "engine/embedded/simulation/launcher.h"
 #include "engine/embedded/simulation/store.h"
 #include "engine/embedded/simulation/time.h"

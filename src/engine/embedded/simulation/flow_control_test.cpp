@@ -1,5 +1,5 @@
 // Long answers to a client that reads slowly, or not at all: what the daemon keeps for it, and what it does.
-#include "engine/embedded/flow_control.h"
+#include "engine/embedded/server/flow_control.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "api/job_filter.pb.h"
 #include "engine/embedded/simulation/engine.h"
 #include "engine/embedded/simulation/one_machine.h"
-#include "engine/embedded/state.h"
+#include "engine/embedded/state/state.h"
 #include "model/error.h"
 #include "rpc/messages.pb.h"
 #include "store/testing.h"

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "engine/embedded/tags.pb.h"
+#include "engine/embedded/state/tags.pb.h"
 #include "model/job_record.pb.h"
 #include "model/step_record.pb.h"
 #include "node/journal.pb.h"

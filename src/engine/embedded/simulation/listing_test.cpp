@@ -1,5 +1,5 @@
 // Lists that are made in pieces: all of them is there, once, in messages of some hundred records.
-#include "engine/embedded/listing_in_pieces.h"
+#include "engine/embedded/answers/listing_in_pieces.h"
 
 #include <set>
 

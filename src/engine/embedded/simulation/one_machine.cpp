@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/steps.pb.h"
-#include "engine/embedded/state.h"
+#include "engine/embedded/state/state.h"
 #include "rpc/messages.pb.h"
 
 namespace minke::engine::simulation {

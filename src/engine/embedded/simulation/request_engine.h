@@ -18,10 +18,10 @@
 
 #include "api/daemon.pb.h"
 #include "engine/embedded/core.h"
-#include "engine/embedded/lifecycle.h"
+#include "engine/embedded/life_cycle/lifecycle.h"
 #include "engine/embedded/recovery.h"
 #include "engine/embedded/restart.h"
-#include "engine/embedded/server.h"
+#include "engine/embedded/server/server.h"
 #include "engine/embedded/simulation/memory_store.h"
 #include "engine/embedded/simulation/time.h"
 #include "node/launch.pb.h"

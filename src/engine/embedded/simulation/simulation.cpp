@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/actions.pb.h"
-#include "engine/embedded/state.h"
+#include "engine/embedded/state/state.h"
 #include "os/log.h"
 #include "rpc/messages.pb.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "api/accounts.pb.h"
-#include "engine/embedded/accounts.h"
+#include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/simulation/simulation.h"
-#include "engine/embedded/state.h"
+#include "engine/embedded/state/state.h"
 #include "text/state.h"
 
 namespace minke::engine::simulation {

@@ -10,8 +10,8 @@
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
 #include "api/steps.pb.h"
+#include "engine/embedded/accounts/users.h"
 #include "engine/embedded/simulation/simulation.h"
-#include "engine/embedded/users.h"
 #include "model/error.h"
 #include "rpc/messages.pb.h"
 

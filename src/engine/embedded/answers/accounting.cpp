@@ -1,0 +1,153 @@
+// The accounting record, for sacct and seff: what the store has, brought up to date with what is in memory.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "api/accounting.pb.h"
+#include "engine/embedded/answers/long_queries.h"
+#include "engine/embedded/answers/stored_jobs.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/steps/steps.h"
+#include "model/script_node.h"
+#include "rpc/messages.pb.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+void apply_notes(JobRecord& record) {
+  const RecordNotes& notes = record.notes();
+  JobSpec& spec = *record.mutable_spec();
+  if (notes.has_comment()) spec.set_comment(notes.comment());
+  if (notes.has_admin_comment()) spec.set_admin_comment(notes.admin_comment());
+  if (notes.has_wckey()) spec.set_wckey(notes.wckey());
+  if (notes.has_extra()) spec.set_extra(notes.extra());
+}
+
+// A job without other steps: its batch step is the job.
+StepRecord only_step(const JobRecord& record) {
+  StepRecord step;
+  step.set_job_id(record.job_id());
+  step.set_kind(STEP_BATCH);
+  step.set_name("batch");
+  step.set_state(record.state() == JOB_TIMEOUT || record.state() == JOB_REQUEUED ? JOB_CANCELLED
+                                                                                 : record.state());
+  step.set_exit_code(record.exit_code());
+  step.set_start_time(record.start_time());
+  const bool runs = record.state() == JOB_RUNNING || record.state() == JOB_SUSPENDED;
+  step.set_end_time(runs ? 0 : record.end_time());
+  step.set_node_list(record.batch_host());
+  step.set_num_nodes(1);
+  step.set_num_tasks(1);
+  step.set_num_cpus(record.num_cpus());
+  if (record.nodes_size() > 0) add_holdings(step, model::script_node(record));
+  step.set_array_job_id(record.array_job_id());
+  if (record.has_array_task_id()) step.set_array_task_id(record.array_task_id());
+  *step.mutable_usage() = record.usage();
+  return step;
+}
+
+class AccountingReport final : public std::enable_shared_from_this<AccountingReport> {
+ public:
+  AccountingReport(Core& core, Queries& queries, const api::QueryAccountingRequest& request, Viewer viewer,
+                   LongAnswer& answer)
+      : core_(core),
+        queries_(queries),
+        answer_(answer),
+        request_(request),
+        matcher_(request_.filter(), viewer),
+        viewer_(viewer) {}
+
+  void begin() {
+    // What has happened so far is to be in the answer. Where nothing can be written, there is no use in
+    // waiting for it.
+    core_.committer.when_stored([weak = weak_from_this()](const Status&) {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->answer_.next([weak] {
+        if (const auto still = weak.lock()) still->read();
+      });
+    });
+  }
+
+ private:
+  void read() {
+    store::AccountingQuery query;
+    query.asker = viewer_.uid;
+    query.job_ids = stored_ids(request_.filter(), core_.store);
+    query.from = request_.from();
+    query.until = request_.until();
+    query.with_steps = request_.with_steps();
+    query.duplicates = request_.duplicates();
+    query.uids.assign(request_.filter().uids().begin(), request_.filter().uids().end());
+    if (!viewer_.sees_all) query.uids = {viewer_.uid};
+    query.names.assign(request_.filter().names().begin(), request_.filter().names().end());
+    stored_.emplace(core_, answer_, std::move(query),
+                    [this](Result<std::vector<store::AccountedJob>>& chunk) { return show(chunk); });
+  }
+
+  // False: there is no more.
+  bool show(Result<std::vector<store::AccountedJob>>& chunk) {
+    rpc::ServerMessage message;
+    if (!chunk) {
+      set_error(message, chunk.error());
+    } else {
+      message.mutable_accounting()->set_now(core_.now());
+      for (store::AccountedJob& stored : *chunk) add(stored, *message.mutable_accounting());
+    }
+    const bool last = !chunk || chunk->empty();
+    answer_.send(message, last);
+    if (last) answer_.end();
+    return !last;
+  }
+
+  void add(store::AccountedJob& stored, api::AccountingReply& reply) {
+    api::AccountedJob accounted;
+    JobRecord& record = *accounted.mutable_job();
+    const Job* job = core_.state.find(stored.job.record.job_id());
+    if (job != nullptr && job->restarts == stored.job.record.restarts()) {
+      record = queries_.full_record(*job);
+    } else {
+      record = std::move(stored.job.record);
+      *record.mutable_spec() = std::move(stored.spec);
+      apply_notes(record);
+      queries_.complete(record, nullptr);
+    }
+    if (!matcher_.selected(record) || !matcher_.passes(record) || !matcher_.has_state(record.state())) return;
+    if (request_.with_steps() && record.start_time() != 0 && record.state() != JOB_PENDING)
+      add_steps(stored, job, accounted);
+    *reply.add_jobs() = std::move(accounted);
+  }
+
+  void add_steps(store::AccountedJob& stored, const Job* job, api::AccountedJob& accounted) {
+    const JobRecord& record = accounted.job();
+    const bool has_batch = std::any_of(stored.steps.begin(), stored.steps.end(),
+                                       [](const StepRecord& step) { return step.kind() == STEP_BATCH; });
+    if (!record.spec().interactive() && !has_batch) *accounted.add_steps() = only_step(record);
+    for (StepRecord& step : stored.steps) *accounted.add_steps() = std::move(step);
+    if (job == nullptr || job->restarts != record.restarts()) return;
+    for (StepRecord& step : core_.steps->of_job(record.job_id())) *accounted.add_steps() = std::move(step);
+  }
+
+  Core& core_;
+  Queries& queries_;
+  LongAnswer& answer_;
+  const api::QueryAccountingRequest request_;
+  const JobMatcher matcher_;
+  const Viewer viewer_;
+  std::optional<StoredJobs> stored_;
+};
+
+}  // namespace
+
+void report_accounting(Core& core, Queries& queries, const api::QueryAccountingRequest& request,
+                       Viewer viewer, LongAnswer& answer) {
+  const auto report = std::make_shared<AccountingReport>(core, queries, request, viewer, answer);
+  answer.keep(report);
+  report->begin();
+}
+
+}  // namespace minke::engine

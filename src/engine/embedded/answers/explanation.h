@@ -1,0 +1,93 @@
+// One answer to `minke why`, while it is made (explaining.h). Its stages are pieces; each may find that the
+// job has started meanwhile, and then the answer ends with what has been found.
+//
+// State's thread; belongs to its LongAnswer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/embedded/answers/queries.h"
+#include "engine/embedded/answers/smaller_requests.h"
+#include "engine/embedded/scheduling/outlook.h"
+#include "engine/embedded/server/flow_control.h"
+#include "rpc/messages.pb.h"
+#include "sched/request.h"
+
+namespace minke::api {
+class ExplainJobReply;
+class JobInTheWay;
+class JobSelector;
+}  // namespace minke::api
+
+namespace minke::engine {
+
+struct Core;
+struct Job;
+
+class Explanation : public std::enable_shared_from_this<Explanation> {
+ public:
+  Explanation(Core& core, Queries& queries, uint32_t uid, LongAnswer& answer)
+      : core_(core), queries_(queries), uid_(uid), answer_(answer) {}
+
+  void begin(const api::JobSelector& selector);
+
+ private:
+  // Adds to the reply. True: it wants another piece.
+  using Stage = bool (Explanation::*)(const Job& job);
+  const Job* find(const api::JobSelector& selector);
+  void describe_asked(const Job& job);
+  void plan(const Job& asked);
+  void go_on();
+  void make_piece();
+  void finish();
+
+  bool forecast_start(const Job& job);
+  bool forecast_by_limits(const Job& job);
+  bool show_awaited_jobs(const Job& job);
+  bool show_license_holders(const Job& job);
+  bool show_limits(const Job& job);
+  bool show_jobs_before(const Job& job);
+  bool show_jobs_at(const Job& job);
+  bool list_smaller(const Job& job);
+  bool try_smaller(const Job& job);
+
+  void show_unavailable_nodes(const Job& job);
+  std::string free_now(const Job& job) const;
+  const Job* next_awaited(const Job& job);
+  api::JobInTheWay describe(const Job& job) const;
+  std::optional<sched::Request> next_smaller(const Job& job);
+  void begin_kind(int kind);
+  void sort_smaller();
+  api::ExplainJobReply& reply();
+
+  Core& core_;
+  Queries& queries_;
+  const uint32_t uid_;
+  LongAnswer& answer_;
+  rpc::ServerMessage message_;
+  uint32_t job_id_ = 0;
+  std::deque<Stage> stages_;
+  std::vector<std::string> nodes_;  // where it is to start; sorted
+
+  // Of the jobs that it waits for.
+  int next_term_ = 0;
+  std::vector<uint32_t> awaited_;
+  int forecasts_left_ = Outlook::kMostForecasts;
+
+  // Of smaller requests: those of one kind follow each other.
+  std::vector<SmallerRequestChoice> choices_;
+  size_t next_choice_ = 0;
+  int tries_ = 0;
+  int kind_ = 0;
+  size_t found_ = 0;      // of this kind
+  int64_t best_ = 0;      // start with what was found of this kind; 0: nobody knows
+  bool at_once_ = false;  // one of this kind starts now: a smaller one would not do better
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,237 @@
+#include "engine/embedded/answers/queries.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "api/job_filter.pb.h"
+#include "api/jobs.pb.h"
+#include "engine/embedded/accounts/accounts.h"
+#include "engine/embedded/accounts/rights.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/scheduling/nodes.h"
+#include "engine/embedded/scheduling/world.h"
+#include "environment/job_paths.h"
+#include "model/error.h"
+#include "node/discovery.h"
+#include "rpc/messages.pb.h"
+#include "submit/text_limits.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+void add_times(JobRecord& record, int64_t begin_time, int64_t now) {
+  if (record.state() == JOB_PENDING) {
+    const bool waits_for_others = record.reason() == WAIT_DEPENDENCY || record.reason() == WAIT_DEP_INVALID;
+    if (record.eligible_time() > now) record.set_start_time(record.eligible_time());
+    if (record.priority() == 0 || waits_for_others)
+      record.set_eligible_time(begin_time > record.submit_time() ? begin_time : 0);
+  }
+  if ((record.state() == JOB_RUNNING || record.state() == JOB_SUSPENDED) &&
+      record.time_limit_minutes() != kUnlimited) {
+    int64_t suspended = record.suspended_seconds();
+    if (record.state() == JOB_SUSPENDED) suspended += now - record.suspend_time();
+    record.set_end_time(record.start_time() + suspended + int64_t{record.time_limit_minutes()} * 60);
+  }
+}
+
+void add_counts(JobRecord& record, const BriefSpec& spec, const sched::Request* request,
+                const sched::LayoutPartition* partition) {
+  uint32_t nodes = request ? request->min_nodes : std::max(1u, spec.min_nodes);
+  const uint32_t tasks = request && request->tasks != 0 ? request->tasks
+                         : spec.ntasks != 0             ? spec.ntasks
+                                                        : nodes * std::max(1u, spec.ntasks_per_node);
+  const uint32_t with_cpus = spec.overcommit && !spec.exclusive ? nodes : tasks;  // others share a CPU
+  const uint32_t cpus =
+      std::max(with_cpus * std::max(1u, spec.cpus_per_task), nodes * std::max(1u, spec.min_cpus));
+  if (spec.min_nodes == 0 && spec.ntasks_per_node != 0)
+    nodes = std::max(nodes, (tasks + spec.ntasks_per_node - 1) / spec.ntasks_per_node);
+  // As many nodes as so many CPUs take at the least.
+  if ((spec.min_nodes == 0 || spec.max_nodes > spec.min_nodes) && partition != nullptr &&
+      partition->most_cpus != 0) {
+    nodes = std::max(nodes, (cpus + partition->most_cpus - 1) / partition->most_cpus);
+    if (spec.max_nodes != 0) nodes = std::min(nodes, spec.max_nodes);
+  }
+  record.set_num_nodes(nodes);
+  record.set_num_tasks(tasks);
+  record.set_num_cpus(cpus);
+}
+
+}  // namespace
+
+void add_request(JobRecord& record, const sched::Request* request, const sched::LayoutPartition* partition) {
+  add_counts(record, BriefSpec::of(record.spec()), request, partition);
+  const JobSpec& spec = record.spec();
+  const uint32_t nodes = record.num_nodes(), tasks = record.num_tasks();
+  if (spec.has_mem_per_node_mib()) record.set_memory_mib(spec.mem_per_node_mib() * nodes);
+  if (spec.has_mem_per_cpu_mib()) record.set_memory_mib(spec.mem_per_cpu_mib() * record.num_cpus());
+  const bool all_memory = (spec.has_mem_per_node_mib() && spec.mem_per_node_mib() == 0) ||
+                          (spec.has_mem_per_cpu_mib() && spec.mem_per_cpu_mib() == 0);
+  if (all_memory && partition != nullptr) record.set_memory_mib(partition->least_memory_mib * nodes);
+  // Several ways to ask for GPUs bound each other, they do not add up: the number for the whole job says
+  // most.
+  uint32_t gpus = 0;
+  const auto add_gpus = [&](const google::protobuf::RepeatedPtrField<Gres>& list, uint32_t times) {
+    if (gpus != 0) return;
+    for (const Gres& gres : list) {
+      if (gres.name() != "gpu") continue;
+      gpus += gres.count() * times;
+      add_gres(*record.mutable_tres_gres(), "gpu", gres.type(), gres.count() * times);
+    }
+  };
+  add_gpus(spec.gpus(), 1);
+  add_gpus(spec.gres_per_node(), nodes);
+  add_gpus(spec.gpus_per_task(), tasks);
+  add_gpus(spec.gpus_per_socket(), spec.sockets_per_node() * nodes);
+  if (gpus == 0 && spec.ntasks_per_gpu() != 0 && spec.has_ntasks()) {
+    gpus = (tasks + spec.ntasks_per_gpu() - 1) / spec.ntasks_per_gpu();
+    add_gres(*record.mutable_tres_gres(), "gpu", "", gpus);
+  }
+  for (const Gres& gres : spec.gres_per_node())
+    if (gres.name() != "gpu")
+      add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(), gres.count() * nodes);
+  if (spec.has_mem_per_gpu_mib()) record.set_memory_mib(spec.mem_per_gpu_mib() * gpus);
+}
+
+void add_gres(google::protobuf::RepeatedPtrField<Gres>& list, const std::string& name,
+              const std::string& type, uint32_t count) {
+  for (Gres& gres : list) {
+    if (gres.name() != name || gres.type() != type) continue;
+    gres.set_count(gres.count() + count);
+    return;
+  }
+  Gres& gres = *list.Add();
+  gres.set_name(name);
+  gres.set_type(type);
+  gres.set_count(count);
+}
+
+void add_holdings(StepRecord& step, const NodeAllocation& node) {
+  step.set_num_cpus(node.cpus());
+  step.set_memory_mib(node.memory_mib());
+  for (const GresAllocation& gres : node.gres())
+    add_gres(*step.mutable_tres_gres(), gres.name(), gres.type(), static_cast<uint32_t>(gres.indices_size()));
+}
+
+// Tasks of an array that were cancelled while they waited, and the array went on: Slurm no longer knows of
+// them but for accounting.
+bool was_struck_out(const JobRecord& record) {
+  return record.array_job_id() != 0 && record.job_id() != record.array_job_id() &&
+         record.state() == JOB_CANCELLED && record.start_time() == 0;
+}
+
+std::vector<uint32_t> stored_ids(const api::JobFilter& filter, store::Store& store) {
+  constexpr int kMostLooks = 1000;  // of so many named jobs it is looked whether they are heterogeneous
+  std::vector<uint32_t> ids;
+  int looks = 0;
+  for (const auto& selector : filter.jobs()) {
+    ids.push_back(selector.job_id());
+    if (!selector.tasks().empty() || ++looks > kMostLooks) continue;
+    const auto first = store.job(selector.job_id());
+    if (!first || !*first || (*first)->record.het_job_id() != selector.job_id()) continue;
+    const std::string& set = (*first)->record.het_job_id_set();
+    const auto last = text::parse_unsigned(std::string_view(set).substr(set.find('-') + 1), 0xffffffff);
+    for (uint64_t id = uint64_t{selector.job_id()} + 1; last && id <= *last; ++id)
+      ids.push_back(static_cast<uint32_t>(id));
+  }
+  return ids;
+}
+
+void set_error(rpc::ServerMessage& message, const Error& error) {
+  message.mutable_error()->set_code(static_cast<uint32_t>(error.code));
+  message.mutable_error()->set_message(error.message);
+}
+
+const sched::LayoutPartition* Queries::partition_of(const JobRecord& record) const {
+  const sched::MachineLayout& layout = core_.world->machine().layout();
+  const std::string_view first = std::string_view(record.partition()).substr(0, record.partition().find(','));
+  for (const sched::LayoutPartition& partition : layout.partitions())
+    if (partition.name == first) return &partition;
+  return nullptr;
+}
+
+void Queries::complete(JobRecord& record, const Job* job) {
+  const JobSpec& spec = record.spec();
+  if (record.partition().empty()) record.set_partition(spec.partition());
+  record.set_account(spec.account());
+  record.set_qos(spec.qos());
+  if (record.nodes_size() == 0) {
+    add_request(record, job == nullptr ? nullptr : core_.world->request_of(*job), partition_of(record));
+    if (const auto* weights =
+            core_.nodes->billing_weights(record.partition().substr(0, record.partition().find(',')))) {
+      double billing = 0;
+      tres_counts(record, weights, &billing);
+      record.set_billing(billing);
+    }
+  } else {
+    for (const NodeAllocation& node : record.nodes()) {
+      for (const GresAllocation& gres : node.gres()) {
+        add_gres(*record.mutable_tres_gres(), gres.name(), gres.type(),
+                 static_cast<uint32_t>(gres.indices_size()));
+      }
+    }
+  }
+  const environment::JobPaths paths = environment::paths_of(record);
+  record.set_stdin_path(paths.in.empty() ? "/dev/null" : paths.in);
+  record.set_stdout_path(paths.out);
+  record.set_stderr_path(paths.error.empty() ? paths.out : paths.error);
+  add_times(record, record.spec().begin_time(), core_.now());
+}
+
+void Queries::write_brief(const Job& job, JobRecord& record) {
+  core_.state.write_record(job, record);
+  const BriefSpec spec = job.submission->brief_spec();
+  record.set_name(spec.name.data(), std::min(spec.name.size(), submit::kMostNameBytes));
+  if (record.partition().empty()) record.set_partition(spec.partition.data(), spec.partition.size());
+  record.set_account(spec.account.data(), spec.account.size());
+  record.set_qos(spec.qos.data(), spec.qos.size());
+  if (record.nodes_size() == 0) add_counts(record, spec, core_.world->request_of(job), partition_of(record));
+  add_times(record, spec.begin_time, core_.now());
+}
+
+JobRecord Queries::full_record(const Job& job) {
+  JobRecord record = core_.state.record_of(job);
+  *record.mutable_spec() = job.submission->spec();
+  submit::cut_texts(*record.mutable_spec());
+  if (job.details && !job.details->dependencies.empty()) {
+    record.mutable_spec()->clear_dependencies();
+    for (const Dependency& term : job.details->dependencies)
+      *record.mutable_spec()->add_dependencies() = term;
+  }
+  complete(record, &job);
+  return record;
+}
+
+void Queries::script(const api::QueryScriptRequest& request, uint32_t uid, const Part& part) {
+  rpc::ServerMessage message;
+  std::optional<store::ContentHash> hash;
+  uint32_t owner = 0;
+  if (const Job* job = core_.state.find(request.job_id())) {
+    if (job->submission->script) hash = *job->submission->script;
+    owner = job->uid;
+  } else if (const auto stored = core_.store.job(request.job_id());
+             stored && *stored && !(*stored)->script.empty()) {
+    hash = (*stored)->script;
+    owner = (*stored)->record.uid();
+  }
+  if (const Status access = core_.rights->access(uid, owner); hash && !access) {
+    set_error(message, access.error());
+    return part(message, true);
+  }
+  const auto content = hash ? core_.store.content(*hash) : Result<std::optional<std::string>>(std::nullopt);
+  if (!content || !*content) {
+    set_error(message, content ? Error{kInvalidJobId, {}} : content.error());
+  } else {
+    message.mutable_script()->set_script(**content);
+  }
+  part(message, true);
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,367 @@
+#include "engine/embedded/life_cycle/submitting.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/submission.pb.h"
+#include "engine/embedded/accounts/accounts.h"
+#include "engine/embedded/accounts/rights.h"
+#include "engine/embedded/accounts/users.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/life_cycle/dependencies.h"
+#include "engine/embedded/life_cycle/lifecycle.h"
+#include "engine/embedded/scheduling/nodes.h"
+#include "engine/embedded/scheduling/priorities.h"
+#include "engine/embedded/scheduling/reservations.h"
+#include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/scheduling/world.h"
+#include "engine/embedded/server/peer_owner.h"
+#include "engine/embedded/state/kept_submission.h"
+#include "engine/embedded/watching/mail.h"
+#include "model/error.h"
+#include "model/nobody.h"
+#include "submit/text_limits.h"
+#include "text/duration.h"
+#include "text/hostlist.h"
+#include "text/mail_address.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr size_t kKeyBytes = 16;
+constexpr int kMaxComponents = 128;
+
+// A request that does not speak of memory has its partition's default from now on, whatever that becomes.
+void take_default_memory(JobSpec& spec, const PartitionRecord& partition) {
+  if (spec.has_mem_per_cpu_mib() || spec.has_mem_per_node_mib() || spec.has_mem_per_gpu_mib()) return;
+  if (partition.has_default_mem_per_cpu_mib()) {
+    spec.set_mem_per_cpu_mib(partition.default_mem_per_cpu_mib());
+  } else if (partition.has_default_mem_per_node_mib()) {
+    spec.set_mem_per_node_mib(partition.default_mem_per_node_mib());
+  }
+}
+
+}  // namespace
+
+Result<JobSpec> Submitting::complete_spec(const JobSpec& given) const {
+  JobSpec spec = given;
+  if (spec.work_dir().empty() || spec.work_dir().front() != '/') {
+    return failure("the working directory must be an absolute path", kPathnameTooLong);
+  }
+  // Nodes are not shared out by user; only whole ones shut out others' jobs.
+  if (core_.config.shared && !spec.exclusive_mode().empty()) spec.set_exclusive(true);
+  return spec;
+}
+
+Status Submitting::check(const api::SubmitRequest& request, std::vector<JobSpec>& specs, uint32_t uid,
+                         Charges& charges) const {
+  if (request.key().size() != kKeyBytes) return failure("a submission's key has 16 bytes", kInternal);
+  if (request.script().size() > submit::kMostScriptBytes)
+    return failure("the script is over 4 MiB", kPathnameTooLong);
+  for (JobSpec& spec : specs) {
+    if (request.script().empty() != spec.interactive()) return failure("", kJobScriptMissing);
+    if (specs.size() > 1 && spec.has_array())
+      return failure("a heterogeneous job cannot be an array", kNotSupported);
+    if (const Status possible = check(spec, uid, charges); !possible) return possible;
+  }
+  if (specs.size() == 1) return {};
+  return core_.scheduling->check_together(specs);
+}
+
+Status Submitting::check_times(const JobSpec& spec) const {
+  if (spec.deadline() == 0) return {};
+  if (spec.begin_time() != 0 && spec.deadline() < spec.begin_time())
+    return failure("the deadline is before the begin time", kInvalidTimeValue);
+  if (spec.deadline() <= core_.now()) return failure("the deadline has passed", kInvalidTimeLimit);
+  // A --time that is too long for the deadline is accepted, and the job ends with it, as in Slurm.
+  if (spec.time_min_minutes() == 0 || spec.time_min_minutes() == text::kUnlimited) return {};
+  const int64_t begin = std::max(core_.now(), spec.begin_time());
+  if (spec.deadline() < begin + int64_t{60} * spec.time_min_minutes()) return failure("", kInvalidTimeMin);
+  return {};
+}
+
+Status Submitting::check_array(const JobSpec& spec) const {
+  const auto& ranges = spec.array().ranges();
+  if (ranges.empty()) return {};
+  const uint32_t most = core_.config.max_array_size;
+  if (ranges.size() <= kMostRanges && TaskSet::is_bearable(ranges, most, most)) return {};
+  return failure("array indices must be below MaxArraySize=" + std::to_string(most) + ", in at most " +
+                     std::to_string(kMostRanges) + " ranges",
+                 kInvalidArray);
+}
+
+// On whose account it is, and whether that has room. A limit of time that the account sets is the job's.
+Result<Accounts::Charge> Submitting::charge_for(JobSpec& spec, const std::string& partition,
+                                                uint32_t uid) const {
+  auto charge = core_.accounts->choose(spec, uid);
+  if (!charge) return charge;
+  auto request = core_.scheduling->request_for(spec, partition, 0);
+  if (!request) return charge;
+  if (!spec.has_time_limit_minutes()) {
+    const uint32_t longest = core_.accounts->longest_minutes(*charge, spec, *request);
+    if (longest < core_.scheduling->time_limit_of(spec)) {
+      spec.set_time_limit_minutes(longest);
+      request->time_limit_minutes = longest;
+    }
+  }
+  const uint64_t tasks = spec.has_array() ? std::max<uint64_t>(1, TaskSet(spec.array()).size()) : 1;
+  const Status admitted = core_.accounts->admit(*charge, spec, uid, *request, tasks);
+  if (!admitted) return failure(admitted.error());
+  return charge;
+}
+
+Status Submitting::check(JobSpec& spec, uint32_t uid, Charges& charges) const {
+  if (const Status fit = submit::check_texts(spec); !fit) return fit;
+  if (const Status harmless = text::check_mail_user(spec.mail_user()); !harmless)
+    return failure(harmless.error().message, kNotSupported);
+  core_.mail->complete_address(spec, uid);
+  if (const Status possible = check_times(spec); !possible) return possible;
+  if (const Status admitted = core_.rights->admits(uid, spec); !admitted) return admitted;
+  if (const Status admitted = core_.reservations->admits(spec, uid); !admitted) return admitted;
+  if (const Status room = core_.reservations->has_room(spec); !room) return room;
+  if (const Status bearable = check_array(spec); !bearable) return bearable;
+  if (const Status admitted = core_.nodes->choose_partitions(spec, uid); !admitted) return admitted;
+  std::string partitions;
+  if (const Status possible = core_.scheduling->check(spec, partitions); !possible) return possible;
+  spec.set_partition(partitions);
+  const std::string partition = partitions.substr(0, partitions.find(','));
+  const auto charge = charge_for(spec, partition, uid);
+  if (!charge) return failure(charge.error());
+  charges.push_back(*charge);
+  if (const auto* first = core_.nodes->find_partition(partition)) take_default_memory(spec, *first);
+  return core_.dependencies->check(spec, uid);
+}
+
+Result<api::SubmitReply> Submitting::test(const std::vector<JobSpec>& specs,
+                                          const std::vector<std::unique_ptr<Job>>& as_jobs) const {
+  api::SubmitReply reply;
+  const auto expected = core_.scheduling->forecast_submission(as_jobs);
+  reply.set_job_id(core_.state.next_job_id());
+  if (!expected) return failure("no node that could run it is available", kNodesBusy);
+  reply.set_start_time(expected->start);
+  const auto nodes = sched::to_model(core_.world->machine().layout(), expected->placement);
+  std::vector<std::string> names;
+  uint32_t cpus = 0;
+  for (const NodeAllocation& node : nodes) {
+    names.push_back(node.node());
+    cpus += node.cpus();
+  }
+  reply.set_num_cpus(cpus);
+  reply.set_node_list(text::compress_hostlist_sorted(names));
+  reply.set_partition(specs.front().partition().substr(0, specs.front().partition().find(',')));
+  return reply;
+}
+
+bool Submitting::is_owner_of(uint32_t job_id, uint32_t uid) const {
+  if (const Job* job = core_.state.find(job_id)) return job->uid == uid;
+  const auto stored = core_.store.job(job_id);
+  return stored && (!*stored || (*stored)->record.uid() == uid);
+}
+
+Result<std::vector<JobSpec>> Submitting::specs_of(const api::SubmitRequest& request) const {
+  if (request.het_components_size() > kMaxComponents)
+    return failure("a heterogeneous job has 128 components at most", kNotSupported);
+  std::vector<JobSpec> specs;
+  const auto take = [&](const JobSpec& given) -> Status {
+    auto spec = complete_spec(given);
+    if (!spec) return failure(spec.error());
+    specs.push_back(std::move(*spec));
+    return {};
+  };
+  for (const JobSpec& given : request.het_components())
+    if (const Status taken = take(given); !taken) return failure(taken.error());
+  if (!specs.empty()) return specs;
+  if (const Status taken = take(request.spec()); !taken) return failure(taken.error());
+  return specs;
+}
+
+Submitting::Jobs Submitting::as_jobs(const Checked& checked, const std::vector<uint32_t>& ids,
+                                     store::Batch& batch) {
+  Jobs jobs;
+  for (size_t i = 0; i < checked.specs.size(); ++i) {
+    jobs.push_back(make_job(checked.request, checked.peer, ids[i], checked.specs[i], i == 0, batch));
+    jobs.back()->association = checked.charges[i].association;
+    jobs.back()->qos = checked.charges[i].qos;
+    jobs.back()->partition_qos = checked.charges[i].partition_qos;
+  }
+  return jobs;
+}
+
+// For a forecast.
+Submitting::Jobs Submitting::not_yet_jobs(const Checked& checked) {
+  store::Batch batch;
+  return as_jobs(checked, std::vector<uint32_t>(checked.specs.size(), core_.state.next_job_id()), batch);
+}
+
+// --immediate.
+Status Submitting::starts_now(const Checked& checked) {
+  const JobSpec& first = checked.specs.front();
+  if (first.hold() || first.begin_time() > core_.now() || first.dependencies_size() > 0)
+    return failure("", kDependency);
+  const auto expected = core_.scheduling->forecast_submission(not_yet_jobs(checked));
+  if (expected && expected->start <= core_.now()) return {};
+  return failure("", in_down_partition(first) ? kPartitionDown : kCannotStartImmediately);
+}
+
+Status Submitting::has_room(const Checked& checked) const {
+  const std::vector<JobSpec>& specs = checked.specs;
+  const uint64_t tasks = specs.front().has_array() ? TaskSet(specs.front().array()).size() : specs.size();
+  const uint64_t most = core_.config.max_job_count;
+  if (tasks > most || core_.state.jobs().size() + tasks > most)
+    return failure("MaxJobCount=" + std::to_string(most) + " would be exceeded", kAccountingPolicy);
+  return has_room_for(core_, checked.peer.uid, specs);
+}
+
+void Submitting::add(const Checked& checked, Reply reply) {
+  const size_t count = checked.specs.size();
+  store::Batch batch;
+  std::vector<uint32_t> ids;
+  for (size_t i = 0; i < count; ++i) ids.push_back(core_.state.take_job_id());
+  Jobs jobs = as_jobs(checked, ids, batch);
+  for (size_t i = 0; i < count; ++i) {
+    std::unique_ptr<Job> job = std::move(jobs[i]);
+    core_.accounts->submitted(*job);
+    if (count > 1) {
+      job->het_job_id = ids.front();
+      job->het_offset = static_cast<uint16_t>(i);
+      job->het_size = static_cast<uint16_t>(count);
+    }
+    batch.jobs.push_back(core_.state.row_of(core_.state.add(std::move(job))));
+    batch.specs.push_back({ids[i], checked.specs[i]});
+  }
+  const std::string& key = checked.request.key();
+  batch.submissions.emplace_back(key, ids.front());
+  InFlight& under_way = in_flight_[key];
+  under_way.uid = checked.peer.uid;
+  under_way.replies.push_back(std::move(reply));
+  core_.committer.submit(std::move(batch),
+                         [this, ids, key](Status outcome) { committed(ids, key, std::move(outcome)); });
+}
+
+// Sent again because the answer was lost: the first one counts, whatever has become of it since.
+Result<std::optional<uint32_t>> Submitting::known_job(const std::string& key, uint32_t uid) const {
+  const auto known = core_.store.submission(key);
+  if (!known) return failure(known.error());
+  if (*known && !is_owner_of(**known, uid)) return failure("the key is another's", kAccessDenied);
+  return std::optional<uint32_t>(*known);
+}
+
+void Submitting::submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply) {
+  if (const auto waiting = in_flight_.find(request.key()); waiting != in_flight_.end()) {
+    if (waiting->second.uid != peer.uid) return reply(failure("the key is another's", kAccessDenied));
+    waiting->second.replies.push_back(std::move(reply));
+    return;
+  }
+  auto specs = specs_of(request);
+  if (!specs) return reply(failure(specs.error()));
+  const auto known = known_job(request.key(), peer.uid);
+  if (!known) return reply(failure(known.error()));
+  if (*known) {
+    api::SubmitReply answer;
+    answer.set_job_id(**known);
+    return reply(answer);
+  }
+  Checked checked{request, peer, std::move(*specs), {}};
+  if (const Status possible = check(request, checked.specs, peer.uid, checked.charges); !possible)
+    return reply(failure(possible.error()));
+  if (request.test_only()) return reply(test(checked.specs, not_yet_jobs(checked)));
+  if (request.immediate())
+    if (const Status now = starts_now(checked); !now) return reply(failure(now.error()));
+  if (const Status room = has_room(checked); !room) return reply(failure(room.error()));
+  add(checked, std::move(reply));
+}
+
+std::unique_ptr<Job> Submitting::make_job(const api::SubmitRequest& request, const rpc::Peer& peer,
+                                          uint32_t id, const JobSpec& spec, bool runs_script,
+                                          store::Batch& batch) {
+  Submission submission = make_submission(id, spec, core_.nodes->default_partition().name());
+  if (runs_script && !request.script().empty()) {
+    const store::ContentHash hash = store::hash_content(request.script());
+    submission.script = core_.state.intern(hash);
+    batch.contents.emplace_back(hash, request.script());
+  }
+  const store::ContentHash hash = store::hash_content(request.environment());
+  submission.environment = core_.state.intern(hash);
+  batch.contents.emplace_back(hash, request.environment());
+
+  auto made = std::make_unique<Job>();
+  made->id = id;
+  made->uid = peer.uid;
+  made->gid = peer.gid;
+  made->submit_time = core_.now();
+  made->eligible_time = std::max(made->submit_time, spec.begin_time());
+  made->priority = core_.priorities->initial(spec, id);
+  made->fixed_priority = spec.has_priority();
+  made->requeue_allowed = spec.has_requeue() ? spec.requeue() : core_.config.requeue_by_default;
+  made->submission = keep_submission(core_, peer.uid, std::move(submission));
+  made->time_limit_minutes = core_.scheduling->time_limit_of(spec);
+  if (spec.interactive()) made->need_details().owner = owner_of_peer(peer);
+  if (spec.has_array() && spec.array().ranges_size() > 0) {
+    made->array_job_id = id;
+    made->array = std::make_unique<ArrayTasks>();
+    made->array->waiting = TaskSet(spec.array());
+    made->array->max_running = spec.array().max_running();
+  }
+  if (made->priority == 0) made->reason = WAIT_HELD_USER;
+  return made;
+}
+
+bool Submitting::in_down_partition(const JobSpec& spec) const {
+  const std::string& name = spec.partition();
+  const PartitionRecord* partition =
+      name.empty() ? &core_.nodes->default_partition() : core_.nodes->find_partition(name);
+  return partition != nullptr && partition->state() == "DOWN";
+}
+
+// It is durable: from here on it may start, or be given up.
+void Submitting::let_go(Job& job) {
+  core_.diagnostics.jobs_submitted(job.array ? job.array->waiting.size() : 1);
+  core_.dependencies->watch(job);
+  core_.lifecycle->set_alarm(job);
+  core_.scheduling->update(job);
+  if (core_.dependencies->never(job)) {
+    core_.mail->never_starts(job);
+    if (job.submission->kill_on_invalid_dependency) core_.lifecycle->cancel(job, model::kNobody);
+  }
+  if (job.submission->interactive) core_.lifecycle->watch_owner(job);
+}
+
+// What the user should know of it at once.
+void Submitting::add_notes(const Job& job, api::SubmitReply& answer) const {
+  if (job.submission->mail_types == 0 && !job.submission->interactive && !core_.config.shared) return;
+  const JobSpec spec = job.submission->spec();
+  if (job.submission->mail_types != 0 && !core_.mail->configured())
+    answer.add_notes("no mail will be sent: there is no [mail] in minke.toml");
+  if (job.submission->mail_types != 0 && core_.mail->configured() && !spec.mail_user().empty()) {
+    const auto addresses = text::parse_mail_addresses(spec.mail_user());
+    if (!addresses) answer.add_notes("no mail will be sent: " + addresses.error().message);
+  }
+  if (job.submission->interactive && in_down_partition(spec))
+    answer.add_notes(std::string(slurm_error_text(kPartitionDown)));
+  if (core_.config.shared && !spec.exclusive_mode().empty())
+    answer.add_notes("--exclusive=" + spec.exclusive_mode() +
+                     ": nodes are not shared out by user here; the job gets whole nodes");
+}
+
+void Submitting::committed(const std::vector<uint32_t>& ids, const std::string& key, Status outcome) {
+  const auto replies = std::move(in_flight_.extract(key).mapped().replies);
+  if (!outcome) {
+    for (const uint32_t id : ids) {
+      core_.accounts->left(*core_.state.find(id));
+      core_.state.remove(id);
+    }
+    for (const Reply& reply : replies) reply(failure(outcome.error().message, kWritingToFile));
+    return;
+  }
+  for (const uint32_t id : ids) core_.state.find(id)->committed = true;
+  for (const uint32_t id : ids) let_go(*core_.state.find(id));
+  api::SubmitReply answer;
+  answer.set_job_id(ids.front());
+  if (const Job* first = core_.state.find(ids.front())) add_notes(*first, answer);
+  for (const Reply& reply : replies) reply(answer);
+}
+
+}  // namespace minke::engine

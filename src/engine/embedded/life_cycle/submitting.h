@@ -1,0 +1,77 @@
+// From a SubmitRequest to a job: checks what needs the cluster, and makes the job durable before anybody is
+// told.
+//
+// Invariants: nothing of a refused submission remains; a job may start only once its submission is durable;
+// the same key submits once, however often it comes. State's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/submission.pb.h"
+#include "base/result.h"
+#include "engine/embedded/accounts/accounts.h"
+#include "engine/embedded/state/job.h"
+#include "model/job_spec.pb.h"
+#include "rpc/socket.h"
+
+namespace minke::engine {
+
+struct Core;
+
+class Submitting {
+ public:
+  explicit Submitting(Core& core) : core_(core) {}
+  using Reply = std::function<void(Result<api::SubmitReply>)>;
+  void submit(const api::SubmitRequest& request, const rpc::Peer& peer, Reply reply);
+
+ private:
+  // Fills in what the user left to the configuration; the result is what is stored.
+  Result<model::JobSpec> complete_spec(const model::JobSpec& given) const;
+  // All components, if there are several: each by itself, and together.
+  using Charges = std::vector<Accounts::Charge>;
+  Status check(const api::SubmitRequest& request, std::vector<model::JobSpec>& specs, uint32_t uid,
+               Charges& charges) const;
+  Status check(model::JobSpec& spec, uint32_t uid, Charges& charges) const;
+  Status check_times(const model::JobSpec& spec) const;
+  Status check_array(const model::JobSpec& spec) const;
+  Result<Accounts::Charge> charge_for(model::JobSpec& spec, const std::string& partition, uint32_t uid) const;
+  // One that can be, with what it is charged to; for each component.
+  struct Checked {
+    const api::SubmitRequest& request;
+    const rpc::Peer& peer;
+    std::vector<model::JobSpec> specs;
+    Charges charges;
+  };
+  using Jobs = std::vector<std::unique_ptr<Job>>;
+  Result<std::vector<model::JobSpec>> specs_of(const api::SubmitRequest& request) const;
+  Result<std::optional<uint32_t>> known_job(const std::string& key, uint32_t uid) const;
+  Jobs as_jobs(const Checked& checked, const std::vector<uint32_t>& ids, store::Batch& batch);
+  Jobs not_yet_jobs(const Checked& checked);
+  Status starts_now(const Checked& checked);
+  Status has_room(const Checked& checked) const;
+  void add(const Checked& checked, Reply reply);
+  void let_go(Job& job);
+  void add_notes(const Job& job, api::SubmitReply& answer) const;
+  Result<api::SubmitReply> test(const std::vector<model::JobSpec>& specs,
+                                const std::vector<std::unique_ptr<Job>>& as_jobs) const;
+  std::unique_ptr<Job> make_job(const api::SubmitRequest& request, const rpc::Peer& peer, uint32_t id,
+                                const model::JobSpec& spec, bool runs_script, store::Batch& batch);
+  // Whose the job is that a known key made; one that is not known any more is anybody's.
+  bool is_owner_of(uint32_t job_id, uint32_t uid) const;
+  bool in_down_partition(const model::JobSpec& spec) const;  // the only one it asks for
+  void committed(const std::vector<uint32_t>& job_ids, const std::string& key, Status outcome);
+
+  Core& core_;
+  struct InFlight {
+    uint32_t uid = 0;
+    std::vector<Reply> replies;
+  };
+  std::unordered_map<std::string, InFlight> in_flight_;  // by key
+};
+
+}  // namespace minke::engine

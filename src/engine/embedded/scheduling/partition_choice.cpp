@@ -1,0 +1,87 @@
+// Which partitions take a job. The groups of its user are looked up.
+#include <algorithm>
+#include <string>
+
+#include "engine/embedded/accounts/users.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/scheduling/nodes.h"
+#include "engine/embedded/state/job.h"
+#include "model/cluster.pb.h"
+#include "model/error.h"
+#include "model/job_spec.pb.h"
+#include "text/memory.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr uint32_t kMostCpus = 0xfffffffe;  // the next number means: no bound
+
+bool has(const google::protobuf::RepeatedPtrField<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+Status admits(const PartitionRecord& partition, const JobSpec& spec, uint32_t uid) {
+  if (partition.state() == "DRAIN" || partition.state() == "INACTIVE")
+    return failure("partition " + partition.name() + " takes no jobs", kPartitionNotAvailable);
+  if ((partition.root_only() && uid != 0) || (partition.disable_root_jobs() && uid == 0) ||
+      (partition.reservation_required() && spec.reservation().empty()))
+    return failure("partition " + partition.name() + " takes no such job", kAccessDenied);
+  if (!partition.allow_groups().empty() && uid != 0 && !is_in_group(uid, partition.allow_groups()))
+    return failure("partition " + partition.name() + " is for some groups only", kPartitionGroup);
+  if (partition.has_max_mem_per_node_mib() && spec.mem_per_node_mib() > partition.max_mem_per_node_mib())
+    return failure("partition " + partition.name() + " allows " +
+                       text::format_mib(partition.max_mem_per_node_mib()) + " of memory on a node",
+                   kInvalidTaskMemory);
+  const auto refused = [](const auto& allowed, const auto& denied, const std::string& word) {
+    if (!allowed.empty()) return !has(allowed, word);
+    return has(denied, word);
+  };
+  if (refused(partition.allow_accounts(), partition.deny_accounts(), spec.account()))
+    return failure("partition " + partition.name() + " is not for account " + spec.account(),
+                   kInvalidAccount);
+  if (refused(partition.allow_qos(), partition.deny_qos(), spec.qos().empty() ? "normal" : spec.qos()))
+    return failure("partition " + partition.name() + " is not for this QOS", kInvalidQos);
+  return {};
+}
+
+// Who asks for more memory for each CPU than the partition allows gets more CPUs, as many as make up for it.
+void spread_memory(const PartitionRecord& partition, JobSpec& spec) {
+  const uint64_t most = partition.max_mem_per_cpu_mib();
+  if (most == 0 || spec.mem_per_cpu_mib() <= most) return;
+  const uint64_t times = (spec.mem_per_cpu_mib() + most - 1) / most;
+  spec.set_mem_per_cpu_mib((spec.mem_per_cpu_mib() + times - 1) / times);
+  spec.set_cpus_per_task(static_cast<uint32_t>(
+      std::min<uint64_t>(std::max<uint32_t>(1, spec.cpus_per_task()) * times, kMostCpus)));
+}
+
+}  // namespace
+
+Status Nodes::choose_partitions(JobSpec& spec, uint32_t uid) const {
+  if (spec.partition() == "default" && find_partition("default") == nullptr) spec.clear_partition();
+  if (spec.partition().empty() && !core_.config.serves.empty()) {
+    spec.set_partition(route(spec));
+    if (spec.partition().empty())
+      return failure("no partition takes such a job for so long unless it is named", kInvalidTimeLimit);
+  }
+  std::string admitting;
+  Status first;
+  for (const std::string& name : make_submission(0, spec, default_partition().name()).partitions) {
+    const PartitionRecord* partition = find_partition(name);
+    if (partition == nullptr) return failure("there is no partition " + name, kInvalidPartitionName);
+    const Status admitted = admits(*partition, spec, uid);
+    if (admitted) {
+      admitting += (admitting.empty() ? "" : ",") + name;
+    } else if (first) {
+      first = admitted;
+    }
+  }
+  if (admitting.empty()) return first;
+  if (const PartitionRecord* only = find_partition(admitting); only != nullptr) spread_memory(*only, spec);
+  spec.set_partition(admitting);
+  return {};
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,202 @@
+// Where a reservation is: the nodes and cores that it takes, named or found, beside other reservations and
+// jobs.
+#include <algorithm>
+
+#include "engine/embedded/core.h"
+#include "engine/embedded/scheduling/nodes.h"
+#include "engine/embedded/scheduling/reservations.h"
+#include "model/error.h"
+#include "sched/request.h"
+#include "text/hostlist.h"
+#include "text/number.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+bool may_overlap(const ReservationRecord& record) {
+  return has_flag(record, "MAINT") || has_flag(record, "OVERLAP");
+}
+
+// The nodes of a reservation, one after the other, until it has all that it wants.
+class Shares {
+ public:
+  explicit Shares(ReservationRecord& record)
+      : record_(record), cores_(record.core_count()), cores_left_(cores_) {
+    record.clear_shares();
+  }
+
+  void take(const NodeRecord& node, uint32_t free) {
+    ReservationRecord::Share& share = *record_.add_shares();
+    share.set_node(node.name());
+    if (cores_ == 0) return;
+    const uint32_t taken = std::min(cores_left_, free);
+    share.set_cpus(taken == node.cpus() ? 0 : taken);
+    cores_left_ -= taken;
+  }
+  uint32_t count() const { return static_cast<uint32_t>(record_.shares_size()); }
+  bool of_cores() const { return cores_ > 0; }
+  uint32_t cores_left() const { return cores_left_; }
+
+ private:
+  ReservationRecord& record_;
+  const uint32_t cores_;
+  uint32_t cores_left_;
+};
+
+}  // namespace
+
+// Of other reservations at that time.
+Result<uint32_t> Reservations::cpus_of_others(const ReservationRecord& record, const NodeRecord& node) const {
+  uint32_t used = 0;
+  for (const ReservationRecord& other : records_) {
+    if (other.id() == record.id() || may_overlap(record) || may_overlap(other)) continue;
+    if (!meets(record, other)) continue;
+    for (const ReservationRecord::Share& share : other.shares()) {
+      if (share.node() != node.name()) continue;
+      used += share.cpus() == 0 ? node.cpus() : share.cpus();
+      if (used >= node.cpus() || record.core_count() == 0)
+        return failure("reservation " + other.name() + " has node " + node.name(), kReservationOverlap);
+    }
+  }
+  return used;
+}
+
+// Whether what this job has there is in the way of the reservation.
+bool Reservations::is_in_the_way(const Job& job, const ReservationRecord& record,
+                                 const NodeRecord& node) const {
+  if (!job.holds_nodes() || !job.details ||
+      job.start_time + sched::limit_seconds(job.time_limit_minutes) <= record.start_time())
+    return false;
+  // What runs in a reservation is part of that; what runs in this one is not in its way.
+  const ReservationRecord* const its = find(name_for(job));
+  const auto is_here = [&](const auto& share) { return share.node() == node.name(); };
+  return its == nullptr ||
+         (its->id() != record.id() && std::none_of(its->shares().begin(), its->shares().end(), is_here));
+}
+
+Result<uint32_t> Reservations::free_cpus(const ReservationRecord& record, const NodeRecord& node) const {
+  const auto reserved = cpus_of_others(record, node);
+  if (!reserved) return reserved;
+  uint32_t used = *reserved;
+  uint32_t by = 0;
+  for (const auto& [id, job] : core_.state.jobs()) {
+    if (has_flag(record, "IGNORE_JOBS") || floats(record)) break;
+    if (!is_in_the_way(*job, record, node)) continue;
+    for (const NodeAllocation& allocation : job->details->nodes) {
+      if (allocation.node() != node.name()) continue;
+      used += allocation.cpus();
+      by = id;
+    }
+  }
+  const uint32_t free = node.cpus() - std::min(used, node.cpus());
+  if (free == 0 || (used > 0 && record.core_count() == 0))
+    return failure("job " + std::to_string(by) + " runs on node " + node.name(), kNodesBusy);
+  // Whatever else is there has cores from the first one on.
+  if (used > 0 && has_flag(record, "FIRST_CORES"))
+    return failure("the first cores of node " + node.name() + " are taken", kNodesBusy);
+  return free;
+}
+
+Status Reservations::take_named_nodes(const std::vector<std::string>& named,
+                                      const std::vector<uint32_t>& cores_of_each,
+                                      ReservationRecord& record) const {
+  Shares shares(record);
+  for (size_t i = 0; i < named.size(); ++i) {
+    const NodeRecord* node = core_.nodes->find_node(named[i]);
+    if (node == nullptr) return failure("there is no node " + named[i], kInvalidNodeName);
+    const Result<uint32_t> free = free_cpus(record, *node);
+    if (!free) return failure(free.error());
+    const uint32_t most = cores_of_each.empty() ? *free : cores_of_each[i];
+    if (most > *free) return failure("node " + named[i] + " has not so many cores free", kNodesBusy);
+    if (!shares.of_cores() || shares.cores_left() > 0) shares.take(*node, most);
+  }
+  return shares.cores_left() == 0 ? Status() : failure("these nodes have not so many cores", kNodesBusy);
+}
+
+Status Reservations::find_nodes(ReservationRecord& record) const {
+  if (record.partition().empty()) record.set_partition(core_.nodes->default_partition().name());
+  if (core_.nodes->find_partition(record.partition()) == nullptr)
+    return failure("there is no partition " + record.partition(), kInvalidPartitionName);
+  Shares shares(record);
+  const uint32_t wanted = std::max(1u, record.node_count());
+  const bool counted = record.node_count() > 0;
+  for (const NodeRecord& node : core_.nodes->nodes()) {
+    if (shares.of_cores() ? shares.cores_left() == 0 : counted && shares.count() >= wanted) break;
+    if (!serves(record, node)) continue;
+    const uint32_t free = *free_cpus(record, node);
+    // So many cores on so many nodes: as evenly as there are free ones.
+    const uint32_t nodes_left = wanted - shares.count();
+    const bool even = shares.of_cores() && counted;
+    shares.take(node, even ? std::min(free, (shares.cores_left() + nodes_left - 1) / nodes_left) : free);
+  }
+  if (shares.cores_left() > 0 || shares.count() < wanted)
+    return failure("there are not so many nodes that are free then", kNodesBusy);
+  return {};
+}
+
+Status Reservations::choose_nodes(const std::vector<std::string>& named,
+                                  const std::vector<uint32_t>& cores_of_each,
+                                  ReservationRecord& record) const {
+  return named.empty() ? find_nodes(record) : take_named_nodes(named, cores_of_each, record);
+}
+
+// The nodes that are named, one by one; flags that follow from how they are named are set.
+Result<std::vector<std::string>> Reservations::names_of_nodes(const std::string& nodes,
+                                                              ReservationRecord& record) const {
+  const bool all = text::equals_ignoring_case(nodes, "ALL");
+  if (!nodes.empty() && !all) {
+    if (const Status cleared = set_flags(record, "-PART_NODES,ALL_NODES"); !cleared)
+      return failure(cleared.error());
+  }
+  const bool part_nodes = has_flag(record, "PART_NODES");
+  if (part_nodes && record.partition().empty())
+    return failure("PART_NODES goes with a partition", kInvalidPartitionName);
+  std::vector<std::string> named;
+  std::string list = nodes;
+  if (all && part_nodes) {
+    const PartitionRecord* partition = core_.nodes->find_partition(record.partition());
+    if (partition == nullptr)
+      return failure("there is no partition " + record.partition(), kInvalidPartitionName);
+    list = partition->nodes();
+  } else if (all) {
+    for (const NodeRecord& node : core_.nodes->nodes()) named.push_back(node.name());
+    record.add_flags("ALL_NODES");
+  }
+  if (list.empty() || !named.empty()) return named;
+  auto expanded = text::expand_hostlist(list);
+  if (!expanded) return failure(expanded.error().message, kInvalidNodeName);
+  return std::move(*expanded);
+}
+
+// Those that it has, where nothing of its place was changed: they may be others' at other times.
+Status Reservations::check_nodes(const ReservationRecord& record) const {
+  for (const ReservationRecord::Share& share : record.shares()) {
+    const NodeRecord* node = core_.nodes->find_node(share.node());
+    if (node == nullptr) continue;
+    if (const auto free = free_cpus(record, *node); !free) return failure(free.error());
+  }
+  return {};
+}
+
+Status Reservations::settle_place(const ReservationPlace& place, ReservationRecord& record) const {
+  const auto named = names_of_nodes(place.nodes, record);
+  if (!named) return failure(named.error());
+  if (!record.partition().empty() && core_.nodes->find_partition(record.partition()) == nullptr)
+    return failure("there is no partition " + record.partition(), kInvalidPartitionName);
+  const bool of_each = !place.cores.empty();
+  if (of_each ? place.cores.size() != named->size() : named->size() > 1 && record.core_count() > 0)
+    return failure("CoreCnt says as many numbers as Nodes says nodes, or one where no node is named",
+                   kInvalidCpuCount);
+  if (!named->empty() && !has_flag(record, "SPEC_NODES")) {
+    if (const Status set = set_flags(record, "+SPEC_NODES"); !set) return set;
+  }
+  const bool of_licenses_alone =
+      named->empty() && record.node_count() == 0 && record.core_count() == 0 && !record.licenses().empty();
+  if (of_licenses_alone) return {};
+  return place.changed ? choose_nodes(*named, place.cores, record) : check_nodes(record);
+}
+
+}  // namespace minke::engine

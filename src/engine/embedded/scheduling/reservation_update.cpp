@@ -1,0 +1,293 @@
+// What can be said of a reservation: times, flags, who may use it, and how it recurs. Pure, but for looking
+// up users.
+#include <grp.h>
+#include <pwd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <numeric>
+
+#include "api/field.pb.h"
+#include "engine/embedded/scheduling/reservations.h"
+#include "model/error.h"
+#include "text/duration.h"
+#include "text/number.h"
+#include "text/timestamp.h"
+#include "text/word.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+constexpr int64_t kHour = 3600, kDay = 24 * kHour, kWeek = 7 * kDay, kYear = 365 * kDay;
+
+// In the order in which they are shown. FIRST_CORES changes nothing: reservations are of so many processors,
+// and which of them are a job's is settled when it starts.
+constexpr std::array<std::string_view, 20> kFlags = {
+    "MAINT",   "FLEX",         "OVERLAP",     "IGNORE_JOBS", "HOURLY",    "DAILY",     "WEEKDAY",
+    "WEEKEND", "WEEKLY",       "SPEC_NODES",  "ALL_NODES",   "ANY_NODES", "STATIC",    "PART_NODES",
+    "REPLACE", "REPLACE_DOWN", "FIRST_CORES", "TIME_FLOAT",  "MAGNETIC",  "PURGE_COMP"};
+
+Status set_flag(ReservationRecord& record, std::string_view word, bool set) {
+  if (const size_t equals = word.find('='); equals != std::string_view::npos) {
+    const auto seconds = text::parse_seconds(word.substr(equals + 1));
+    const std::string_view name = word.substr(0, equals);
+    if (name.size() < 4 || !text::starts_with_ignoring_case("PURGE_COMP", name) || !seconds ||
+        *seconds <= 0 || *seconds > kYear)
+      return failure("Flags=" + std::string(word), kInvalidTimeValue);
+    if (const Status flagged = set_flag(record, "PURGE_COMP", set); !flagged) return flagged;
+    record.set_purge_seconds(static_cast<uint32_t>(*seconds));
+    return {};
+  }
+  const auto found = std::find_if(kFlags.begin(), kFlags.end(), [&](std::string_view flag) {
+    return text::is(flag, word) || (word.size() >= 4 && text::starts_with_ignoring_case(flag, word));
+  });
+  if (text::is(word, "STATIC_ALLOC")) return set_flag(record, "STATIC", set);
+  if (text::is(word, "LICENSE_ONLY")) return set_flag(record, "ANY_NODES", set);
+  if (found == kFlags.end())
+    return failure("Flags=" + std::string(word) + " is not done here", kNotSupported);
+  std::vector<std::string> flags;
+  for (const std::string_view flag : kFlags) {
+    const bool present = has_flag(record, flag);
+    if (flag == *found ? set : present) flags.emplace_back(flag);
+  }
+  record.mutable_flags()->Assign(flags.begin(), flags.end());
+  constexpr uint32_t kPurge = 300;  // Slurm's
+  if (*found == "PURGE_COMP") record.set_purge_seconds(kPurge);
+  return {};
+}
+
+// "a,b": these; "+a" adds, "-a" takes away, or, where nothing is being changed, denies.
+void set_names(google::protobuf::RepeatedPtrField<std::string>* names, bool& denied, std::string_view value) {
+  if (value.starts_with('+')) {
+    for (const std::string_view name : text::split(value.substr(1), ',')) *names->Add() = name;
+    return;
+  }
+  if (value.starts_with("--")) {  // "-=" of names
+    for (const std::string_view name : text::split(value.substr(2), ',')) {
+      names->erase(std::remove(names->begin(), names->end(), name), names->end());
+    }
+    return;
+  }
+  names->Clear();
+  denied = false;
+  for (std::string_view name : text::split(value, ',')) {
+    if (name.starts_with('-')) {
+      denied = true;
+      name.remove_prefix(1);
+    }
+    if (!name.empty()) *names->Add() = name;
+  }
+}
+
+Status set_duration(ReservationRecord& record, std::string_view value) {
+  const char sign = value.empty() ? '\0' : value.front();
+  const bool relative = sign == '+' || (sign == '-' && value != "-1");
+  const auto minutes = text::parse_minutes(relative ? value.substr(1) : value);
+  if (!minutes) return failure("Duration=" + std::string(value), kInvalidTimeValue);
+  const int64_t seconds = *minutes == text::kUnlimited ? kYear : int64_t{*minutes} * 60;
+  const int64_t before = record.end_time() - record.start_time();
+  const int64_t after = sign == '+' ? before + seconds : relative ? before - seconds : seconds;
+  if (after <= 0) return failure("Duration=" + std::string(value), kInvalidTimeValue);
+  record.set_end_time(record.start_time() + after);
+  return {};
+}
+
+bool falls_on(int64_t time, bool weekend) {
+  std::tm local{};
+  const std::time_t seconds = time;
+  ::localtime_r(&seconds, &local);
+  return (local.tm_wday == 0 || local.tm_wday == 6) == weekend;
+}
+
+}  // namespace
+
+bool has_flag(const ReservationRecord& record, std::string_view flag) {
+  return std::find(record.flags().begin(), record.flags().end(), flag) != record.flags().end();
+}
+
+bool floats(const ReservationRecord& record) {
+  return has_flag(record, "TIME_FLOAT");
+}
+
+int64_t period_of(const ReservationRecord& record) {
+  if (has_flag(record, "HOURLY")) return kHour;
+  if (has_flag(record, "WEEKLY")) return kWeek;
+  return has_flag(record, "DAILY") || has_flag(record, "WEEKDAY") || has_flag(record, "WEEKEND") ? kDay : 0;
+}
+
+bool move_on(ReservationRecord& record, int64_t now) {
+  const int64_t period = period_of(record);
+  if (period == 0) return false;
+  const auto falls = [&] {
+    return (!has_flag(record, "WEEKDAY") || falls_on(record.start_time(), false)) &&
+           (!has_flag(record, "WEEKEND") || falls_on(record.start_time(), true));
+  };
+  const int64_t missed = std::max<int64_t>(1, (now - record.end_time()) / period);
+  do {
+    const int64_t shift = record.end_time() + missed * period <= now ? missed * period : period;
+    record.set_start_time(record.start_time() + shift);
+    record.set_end_time(record.end_time() + shift);
+  } while (record.end_time() <= now || !falls());
+  return true;
+}
+
+namespace {
+
+// A field as it was given, and what it is of.
+struct Given {
+  ReservationRecord& record;
+  ReservationPlace& place;
+  const std::string& name;
+  const std::string& value;
+  int64_t now;
+};
+
+Result<int64_t> time_of(const Given& given) {
+  const auto time = text::parse_time(given.value, given.now);
+  if (!time) return failure(time.error().message, kInvalidTimeValue);
+  return *time;
+}
+
+Status set_start(const Given& given) {
+  const auto time = time_of(given);
+  if (!time) return failure(time.error());
+  const int64_t length = given.record.end_time() - given.record.start_time();
+  given.record.set_start_time(*time);
+  if (length > 0) given.record.set_end_time(*time + length);
+  return {};
+}
+
+Status set_end(const Given& given) {
+  const auto time = time_of(given);
+  if (!time) return failure(time.error());
+  given.record.set_end_time(*time);
+  return {};
+}
+
+Status set_length(const Given& given) {
+  return set_duration(given.record, given.value);
+}
+
+Status set_nodes(const Given& given) {
+  given.place.nodes = given.value;
+  return {};
+}
+
+Result<std::vector<uint32_t>> counts_of(const Given& given) {
+  std::vector<uint32_t> counts;
+  for (const std::string_view word : text::split(given.value, ',')) {
+    const auto count = text::parse_unsigned(word, 1 << 20);
+    if (!count || *count == 0) return failure(given.name + "=" + given.value, kInvalidNodeCount);
+    counts.push_back(static_cast<uint32_t>(*count));
+  }
+  return counts;
+}
+
+Status set_node_count(const Given& given) {
+  const auto counts = counts_of(given);
+  if (!counts) return failure(counts.error());
+  if (counts->size() > 1) return failure(given.name + "=" + given.value, kInvalidNodeCount);
+  given.record.set_node_count(counts->front());
+  return {};
+}
+
+Status set_core_count(const Given& given) {
+  auto counts = counts_of(given);
+  if (!counts) return failure(counts.error());
+  given.record.set_core_count(std::accumulate(counts->begin(), counts->end(), 0u));
+  if (counts->size() > 1) given.place.cores = std::move(*counts);
+  return {};
+}
+
+Status set_users(const Given& given) {
+  bool denied = given.record.users_denied();
+  set_names(given.record.mutable_users(), denied, given.value);
+  given.record.set_users_denied(denied);
+  for (const std::string& user : given.record.users())
+    if (::getpwnam(user.c_str()) == nullptr) return failure("there is no user " + user, kInvalidUserId);
+  return {};
+}
+
+Status set_accounts(const Given& given) {
+  bool denied = given.record.accounts_denied();
+  set_names(given.record.mutable_accounts(), denied, given.value);
+  given.record.set_accounts_denied(denied);
+  return {};
+}
+
+Status set_groups(const Given& given) {
+  bool denied = false;
+  set_names(given.record.mutable_groups(), denied, given.value);
+  if (denied) return failure("Groups are those that may use it: none can be denied", kNotSupported);
+  for (const std::string& group : given.record.groups())
+    if (::getgrnam(group.c_str()) == nullptr) return failure("there is no group " + group, kInvalidUserId);
+  return {};
+}
+
+Status set_flags(const Given& given) {
+  std::string_view list = given.value;
+  // As in Slurm, "=" adds to what there is too.
+  const bool remove = list.starts_with('-');
+  if (remove || list.starts_with('+')) list.remove_prefix(1);
+  for (const std::string_view word : text::split(list, ',')) {
+    if (word.empty()) continue;
+    if (const Status flagged = set_flag(given.record, word, !remove); !flagged) return flagged;
+  }
+  return {};
+}
+
+void set_partition(ReservationRecord& record, const std::string& value) {
+  record.set_partition(value);
+}
+void set_licenses(ReservationRecord& record, const std::string& value) {
+  record.set_licenses(value);
+}
+void set_features(ReservationRecord& record, const std::string& value) {
+  record.set_features(value);
+}
+void set_comment(ReservationRecord& record, const std::string& value) {
+  record.set_comment(value);
+}
+
+template <void (*set)(ReservationRecord&, const std::string&)>
+Status set_to(const Given& given) {
+  set(given.record, given.value);
+  return {};
+}
+
+struct Known {
+  std::string_view name;
+  Status (*set)(const Given&);
+};
+constexpr Known kFields[] = {
+    {"StartTime", set_start},
+    {"EndTime", set_end},
+    {"Duration", set_length},
+    {"Nodes", set_nodes},
+    {"NodeCnt", set_node_count},
+    {"CoreCnt", set_core_count},
+    {"PartitionName", set_to<set_partition>},
+    {"Users", set_users},
+    {"Accounts", set_accounts},
+    {"Flags", set_flags},
+    {"Groups", set_groups},
+    {"Licenses", set_to<set_licenses>},
+    {"Features", set_to<set_features>},
+    {"Comment", set_to<set_comment>},
+};
+
+}  // namespace
+
+Status apply_reservation_field(ReservationRecord& record, const api::Field& field, int64_t now,
+                               ReservationPlace& place) {
+  for (const Known& known : kFields)
+    if (text::is(field.name(), known.name))
+      return known.set({record, place, field.name(), field.value(), now});
+  return failure("a reservation's " + field.name() + " is not done here", kNotSupported);
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,180 @@
+// Scheduling run forward on copies of its state: when jobs will start, as they are or as they would be, and
+// why they wait until then.
+#include <algorithm>
+#include <utility>
+
+#include "engine/embedded/accounts/accounts.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/launching/shortages.h"
+#include "engine/embedded/scheduling/history.h"
+#include "engine/embedded/scheduling/nodes.h"
+#include "engine/embedded/scheduling/preemption.h"
+#include "engine/embedded/scheduling/priorities.h"
+#include "engine/embedded/scheduling/scheduling.h"
+#include "engine/embedded/scheduling/world.h"
+#include "model/job_spec.pb.h"
+#include "model/job_state.pb.h"
+
+namespace minke::engine {
+
+namespace {
+
+constexpr int64_t kForecastKeptSeconds = 10;
+
+}  // namespace
+
+const std::vector<sched::ExpectedStart>& Scheduling::forecast() const {
+  const int64_t now = core_.now();
+  if (forecast_.time == 0 || now - forecast_.time > kForecastKeptSeconds || now < forecast_.time) {
+    forecast_.starts = sched::forecast(machine_, queue_, running_, now, core_.history->beliefs());
+    forecast_.time = now;
+  }
+  return forecast_.starts;
+}
+
+int64_t Scheduling::expected_seconds(const Job& job) const {
+  if (const sched::Request* request = core_.world->request_of(job))
+    return core_.history->expected_seconds(job, *request);
+  const auto request =
+      first_request(job.submission->spec(), job.submission->partitions, job.time_limit_minutes);
+  return request ? core_.history->expected_seconds(job, *request)
+                 : sched::limit_seconds(job.time_limit_minutes);
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_later(const Job& job, int64_t from,
+                                                               const sched::ForecastOptions& options) const {
+  if (core_.world->entry_of(job)) return core_.world->forecast(job, core_.now(), options);
+  const model::JobSpec spec = job.submission->spec();
+  auto request = first_request(spec, job.submission->partitions, job.time_limit_minutes);
+  if (!request || job.het_job_id != 0) return std::nullopt;
+  apply_limits(job, spec, *request);
+  const std::string& name = machine_.layout().partitions()[request->partition].name;
+  const sched::PendingEntry entry{
+      .id = World::entry_of(job.id, 0),
+      .priority =
+          (uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32) | priority_in(job, name),
+      .order = uint64_t{job.id} * 2 + 1,
+      .startable = 1};
+  return sched::forecast_later(machine_, queue_, running_, entry, *request, from, core_.now(), options);
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_changed(const Job& job,
+                                                                 const sched::Request& request) const {
+  const auto entry = core_.world->entry_of(job);
+  if (!entry) return std::nullopt;
+  return sched::forecast_changed(machine_, queue_, running_, *entry, request, core_.now(),
+                                 core_.history->beliefs());
+}
+
+Status Scheduling::check_together(const std::vector<model::JobSpec>& specs) const {
+  const auto request = request_together(specs);
+  if (!request) return failure(request.error());
+  return machine_.could_ever(*request);
+}
+
+Result<sched::Request> Scheduling::request_together(const std::vector<model::JobSpec>& specs) const {
+  std::optional<sched::Request> all;
+  for (const model::JobSpec& spec : specs) {
+    auto request =
+        first_request(spec, make_submission(0, spec, core_.nodes->default_partition().name()).partitions, 0);
+    if (!request) return request;
+    if (all) {
+      all->companions.push_back(std::move(*request));
+    } else {
+      all = std::move(*request);
+    }
+  }
+  return *all;
+}
+
+uint64_t Scheduling::enter_hypothetically(Job& job, sched::Request& request) const {
+  const std::string& name = machine_.layout().partitions()[request.partition].name;
+  const model::JobSpec spec = job.submission->spec();
+  apply_limits(job, spec, request);
+  if (job.priority == 0) job.priority = 1;  // held: as if it were not
+  core_.priorities->enter(job, spec, request);
+  return uint64_t{core_.nodes->find_partition(name)->priority_tier()} << 32 | priority_in(job, name);
+}
+
+std::optional<sched::ExpectedStart> Scheduling::forecast_submission(
+    const std::vector<std::unique_ptr<Job>>& components) const {
+  constexpr sched::EntryId kHypothetical = ~sched::EntryId{0};
+  std::optional<sched::ExpectedStart> best;
+  const auto consider = [&](const sched::Request& request, uint64_t priority, int64_t from) {
+    const sched::PendingEntry entry{
+        .id = kHypothetical, .priority = priority, .order = ~uint64_t{0}, .startable = 1};
+    const auto expected = sched::forecast_later(machine_, queue_, running_, entry, request, from, core_.now(),
+                                                core_.history->beliefs());
+    if (expected && (!best || expected->start < best->start)) best = expected;
+  };
+  Job& first = *components.front();
+  if (components.size() > 1) {
+    std::optional<sched::Request> all;
+    uint64_t priority = 0;
+    int64_t from = core_.now();
+    for (const auto& component : components) {
+      auto request = first_request(component->submission->spec(), component->submission->partitions, 0);
+      if (!request) return std::nullopt;
+      const uint64_t own = enter_hypothetically(*component, *request);
+      from = std::max(from, component->eligible_time);
+      if (all) {
+        all->companions.push_back(std::move(*request));
+      } else {
+        all = std::move(*request);
+        priority = own;
+      }
+    }
+    consider(*all, priority, from);
+    return best;
+  }
+  for (const auto& name : first.submission->partitions) {
+    auto request = request_for(first.submission->spec(), name, 0);
+    if (!request) continue;
+    const uint64_t priority = enter_hypothetically(first, *request);
+    consider(*request, priority, first.eligible_time);
+    if (first.eligible_time > core_.now() || (best && best->start <= core_.now()) ||
+        sched::refused(core_.accounts->gate(), *request))
+      continue;
+    const auto room = core_.preemption->foresee(first, name, *request, machine_, running_);
+    if (room && (!best || room->start < best->start)) best = room;
+  }
+  return best;
+}
+
+model::StateReason Scheduling::reason_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (job.het_job_id != 0 && !job.is_het_leader()) {
+    const Job* leader = core_.state.find(job.het_job_id);
+    return leader != nullptr && leader->queued ? reason_of(reasons, *leader) : job.reason;
+  }
+  if (!job.queued) return job.reason;
+  if (launcher_is_missing()) return model::WAIT_NODE_NOT_AVAIL;
+  if (core_.shortages->stops_all()) return model::WAIT_NODE_NOT_AVAIL;
+  for (size_t i = 0; i < job.choices; ++i) {
+    if (!queue_.find(World::entry_of(job.id, i))) continue;
+    return reasons.of(World::entry_of(job.id, i));
+  }
+  return job.reason;
+}
+
+int64_t Scheduling::core_now() const {
+  return core_.now();
+}
+
+bool Scheduling::launcher_is_missing() const {
+  return core_.launcher != nullptr && !core_.launcher->problem().empty();
+}
+
+std::string Scheduling::reason_detail_of(const sched::WaitReasons& reasons, const Job& job) const {
+  if (job.queued && launcher_is_missing())
+    return "ReqNodeNotAvail, the launcher is gone: " + core_.launcher->problem();
+  if (job.queued ? core_.shortages->stops_all() : job.reason == model::WAIT_NODE_NOT_AVAIL)
+    return core_.shortages->reason(job.uid);
+  if (!job.queued || machine_.holds() == nullptr) return "";
+  const sched::Hold* hold = nullptr;
+  for (size_t i = 0; i < job.choices && hold == nullptr; ++i) hold = reasons.held(World::entry_of(job.id, i));
+  if (hold == nullptr) return "";
+  return hold->maintenance ? "ReqNodeNotAvail, Reserved for maintenance"
+                           : "ReqNodeNotAvail, May be reserved for other job";
+}
+
+}  // namespace minke::engine

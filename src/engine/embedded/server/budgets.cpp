@@ -1,0 +1,96 @@
+#include "engine/embedded/server/budgets.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace minke::engine {
+
+struct Budgets::Usage {
+  std::array<uint64_t, config::kBudgets> used{};
+};
+
+namespace {
+
+size_t index_of(config::Budget budget) {
+  return static_cast<size_t>(budget);
+}
+
+}  // namespace
+
+Budgets::Charge::Charge(std::shared_ptr<Usage> usage, config::Budget budget, uint64_t amount)
+    : usage_(std::move(usage)), budget_(budget), amount_(amount) {
+  usage_->used[index_of(budget_)] += amount_;
+}
+
+Budgets::Charge::Charge(Charge&& other) noexcept
+    : usage_(std::move(other.usage_)), budget_(other.budget_), amount_(std::exchange(other.amount_, 0)) {}
+
+Budgets::Charge& Budgets::Charge::operator=(Charge&& other) noexcept {
+  if (this == &other) return *this;
+  if (usage_) usage_->used[index_of(budget_)] -= amount_;
+  usage_ = std::move(other.usage_);
+  budget_ = other.budget_;
+  amount_ = std::exchange(other.amount_, 0);
+  return *this;
+}
+
+Budgets::Charge::~Charge() {
+  if (usage_) usage_->used[index_of(budget_)] -= amount_;
+}
+
+Budgets::Budgets(config::BudgetLimits limits, std::function<bool(uint32_t uid)> is_operator)
+    : limits_(limits), is_operator_(std::move(is_operator)) {}
+
+Result<Budgets::Charge> Budgets::take(uint32_t uid, config::Budget budget, uint64_t amount) {
+  const std::shared_ptr<Usage> usage = usage_of(uid);
+  const uint64_t used = usage->used[index_of(budget)];
+  const auto within = [&](uint64_t most) { return used <= most && amount <= most - used; };
+  // Whether somebody is an operator is looked up, which costs more than all else here.
+  if (within(limits_.users[index_of(budget)]) || within(limit(uid, budget)))
+    return Charge(usage, budget, amount);
+  return failure(over(uid, budget));
+}
+
+Budgets::Charge Budgets::adopt(uint32_t uid, config::Budget budget, uint64_t amount) {
+  return Charge(usage_of(uid), budget, amount);
+}
+
+Status Budgets::resize(uint32_t uid, Charge& charge, config::Budget budget, uint64_t amount) {
+  if (amount > charge.amount()) {
+    auto more = take(uid, budget, amount - charge.amount());
+    if (!more) return failure(more.error());
+  }
+  charge = Charge();
+  charge = Charge(usage_of(uid), budget, amount);
+  return {};
+}
+
+uint64_t Budgets::used(uint32_t uid, config::Budget budget) const {
+  const auto found = users_.find(uid);
+  const auto usage = found == users_.end() ? nullptr : found->second.lock();
+  return usage ? usage->used[index_of(budget)] : 0;
+}
+
+uint64_t Budgets::limit(uint32_t uid, config::Budget budget) const {
+  return (is_operator_(uid) ? limits_.operators : limits_.users)[index_of(budget)];
+}
+
+std::shared_ptr<Budgets::Usage> Budgets::usage_of(uint32_t uid) {
+  if (users_.size() >= forget_at_) {
+    std::erase_if(users_, [](const auto& entry) { return entry.second.expired(); });
+    forget_at_ = std::max<size_t>(64, 2 * users_.size());
+  }
+  std::weak_ptr<Usage>& place = users_[uid];
+  std::shared_ptr<Usage> usage = place.lock();
+  if (!usage) place = usage = std::make_shared<Usage>();
+  return usage;
+}
+
+Error Budgets::over(uint32_t uid, config::Budget budget) const {
+  return Error{EAGAIN, "one user may have " + std::to_string(limit(uid, budget)) + " " +
+                           std::string(config::budget_meaning(budget)) + " (budget " +
+                           std::string(config::budget_name(budget)) + ")"};
+}
+
+}  // namespace minke::engine

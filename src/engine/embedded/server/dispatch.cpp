@@ -1,0 +1,331 @@
+#include "engine/embedded/server/dispatch.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "api/actions.pb.h"
+#include "api/submission.pb.h"
+#include "base/request_guard.h"
+#include "engine/embedded/accounts/accounts.h"
+#include "engine/embedded/accounts/rights.h"
+#include "engine/embedded/answers/explaining.h"
+#include "engine/embedded/answers/long_queries.h"
+#include "engine/embedded/core.h"
+#include "engine/embedded/scheduling/nodes.h"
+#include "engine/embedded/scheduling/reservations.h"
+#include "engine/embedded/server/dispatch_request.h"
+#include "engine/embedded/server/request_kind.h"
+#include "engine/embedded/steps/steps.h"
+#include "engine/embedded/watching/measuring.h"
+#include "engine/embedded/watching/triggers.h"
+#include "model/error.h"
+
+namespace minke::engine {
+
+using namespace model;
+
+namespace {
+
+using Message = rpc::ClientMessage;
+
+Queries::Part parts_to(const Requester& requester) {
+  return [requester](rpc::ServerMessage& answer, bool last) { requester.send(answer, last); };
+}
+
+Actions::Reply reply_to(const Requester& requester) {
+  return [requester](const api::ActionReply& reply) { requester.send_action(reply); };
+}
+
+}  // namespace
+
+template <auto body, auto action>
+void Dispatch::act(Request& request) {
+  (actions_.*action)((request.message.*body)(), request.peer(), reply_to(request.requester));
+}
+
+template <auto body, auto query>
+void Dispatch::show(Request& request) {
+  (queries_.*query)((request.message.*body)(), request.viewer, parts_to(request.requester));
+}
+
+template <auto query>
+void Dispatch::show_all(Request& request) {
+  (queries_.*query)(parts_to(request.requester));
+}
+
+struct Dispatch::Row {
+  RequestKind kind;
+  void (Dispatch::*answer)(Request&);
+  bool changes_at_once = false;  // operators' requests, of which some change things before all is checked
+};
+
+// Every kind of request, in the order of the fields of rpc::ClientMessage (rpc/messages.proto).
+struct Dispatch::Table {
+  static constexpr bool kChangesAtOnce = true;
+  static constexpr Row kRows[] = {
+      {Message::kSubmit, &Dispatch::submit},
+      {Message::kWaitJob, &Dispatch::wait_job},
+      {Message::kCreateStep, &Dispatch::create_step},
+      {Message::kSignal, &Dispatch::act<&Message::signal, &Actions::signal>},
+      {Message::kHold, &Dispatch::act<&Message::hold, &Actions::hold>},
+      {Message::kRequeue, &Dispatch::act<&Message::requeue, &Actions::requeue>},
+      {Message::kUpdateJob, &Dispatch::act<&Message::update_job, &Actions::update>},
+      {Message::kUpdateNode, &Dispatch::update_node, kChangesAtOnce},
+      {Message::kUpdatePartition, &Dispatch::update_partition, kChangesAtOnce},
+      {Message::kQueryJobs, &Dispatch::list_jobs},
+      {Message::kQuerySteps, &Dispatch::list_steps},
+      {Message::kQueryScript, &Dispatch::show_script},
+      {Message::kQueryAccounting, &Dispatch::report_accounting},
+      {Message::kQueryNodes, &Dispatch::list_nodes},
+      {Message::kQueryPartitions, &Dispatch::list_partitions},
+      {Message::kQueryConfig, &Dispatch::show_all<&Queries::configuration>},
+      {Message::kStatus, &Dispatch::show_status},
+      {Message::kShutdown, &Dispatch::shut_down, kChangesAtOnce},
+      {Message::kReconfigure, &Dispatch::reconfigure, kChangesAtOnce},
+      {Message::kCompleteAllocation,
+       &Dispatch::act<&Message::complete_allocation, &Actions::complete_allocation>},
+      {Message::kSuspend, &Dispatch::act<&Message::suspend, &Actions::suspend>},
+      {Message::kTop, &Dispatch::act<&Message::top, &Actions::top>},
+      {Message::kNotify, &Dispatch::notify},
+      {Message::kQueryPids, &Dispatch::show<&Message::query_pids, &Queries::processes>},
+      {Message::kQueryLicenses, &Dispatch::show_all<&Queries::licenses>},
+      {Message::kAttachStep, &Dispatch::attach_step},
+      {Message::kQueryStepUsage, &Dispatch::list_step_usage},
+      {Message::kQueryDiagnostics, &Dispatch::show_diagnostics},
+      {Message::kExplainJob, &Dispatch::explain},
+      {Message::kUpdateReservation, &Dispatch::update_reservation, kChangesAtOnce},
+      {Message::kQueryReservations, &Dispatch::show_all<&Queries::reservations>},
+      {Message::kQueryAccounts, &Dispatch::show_accounts},
+      {Message::kUpdateAccounts, &Dispatch::update_accounts, kChangesAtOnce},
+      {Message::kQueryPriorities, &Dispatch::list_priorities},
+      {Message::kUpdateRecords, &Dispatch::update_records},
+      {Message::kKeepMetrics, &Dispatch::keep_metrics},
+      {Message::kQueryMeasurements, &Dispatch::show_measurements},
+      {Message::kSetTriggers, &Dispatch::set_triggers},
+      {Message::kClearTriggers, &Dispatch::clear_triggers},
+      {Message::kQueryTriggers, &Dispatch::show_triggers},
+  };
+  static const Row* find(RequestKind kind) {
+    const auto row =
+        std::find_if(std::begin(kRows), std::end(kRows), [kind](const Row& one) { return one.kind == kind; });
+    return row == std::end(kRows) ? nullptr : &*row;
+  }
+};
+
+Dispatch::Dispatch(Core& core, FlowControl& flow, Hooks hooks, std::function<size_t()> connections)
+    : core_(core),
+      flow_(flow),
+      hooks_(std::move(hooks)),
+      connections_(std::move(connections)),
+      submitting_(core),
+      queries_(core),
+      actions_(core, queries_) {}
+
+void Dispatch::answer(const std::shared_ptr<ConnectedClient>& client, rpc::ClientMessage message,
+                      std::vector<os::UniqueFd> descriptors) {
+  const uint32_t id = message.request_id();
+  const uint32_t uid = client->peer.uid;
+  auto ticket = flow_.begin(*client);
+  if (!ticket) return client->send_error(id, ticket.error());
+  const Row* row = Table::find(message.body_case());
+  if (row == nullptr)
+    return client->send_error(id, Error{kInternal, "a request that this daemon does not know"});
+  if (const Status admitted = core_.rights->admits(uid, row->kind); !admitted)
+    return client->send_error(id, admitted.error());
+  if (row->changes_at_once) RequestGuard::changing();
+  Request request{client, Requester(client, id, std::move(*ticket)), std::move(message),
+                  std::move(descriptors), core_.rights->viewer(uid)};
+  (this->*row->answer)(request);
+}
+
+LongAnswer& Dispatch::begin_long_answer(const Request& request) {
+  return flow_.begin_long_answer(request.client, request.message.request_id());
+}
+
+void Dispatch::confirm(const Request& request, const Status& outcome) {
+  if (!outcome) return request.requester.fail(outcome.error());
+  confirm(request, api::ActionReply());
+}
+
+void Dispatch::confirm(const Request& request, const api::ActionReply& reply) {
+  core_.committer.when_stored([requester = request.requester, reply](const Status& stored) {
+    if (!stored) return requester.fail(stored.error());
+    requester.send_action(reply);
+  });
+}
+
+// Jobs.
+
+void Dispatch::submit(Request& request) {
+  submitting_.submit(request.message.submit(), request.peer(),
+                     [requester = request.requester](Result<api::SubmitReply> reply) {
+                       if (!reply) return requester.fail(reply.error());
+                       rpc::ServerMessage answer;
+                       *answer.mutable_submit() = std::move(*reply);
+                       requester.send(answer, true);
+                     });
+}
+
+Status Dispatch::may_notify(uint32_t uid, const api::NotifyRequest& request) {
+  constexpr size_t kLongest = 4096;
+  if (request.message().size() > kLongest)
+    return failure("a notice has " + std::to_string(kLongest) + " characters at most", kPathnameTooLong);
+  auto& limit = notices_[core_.rights->is_operator(uid)];
+  if (!limit) {
+    const auto times = core_.rights->budgets().limit(uid, config::Budget::kNotices);
+    limit = std::make_unique<os::RateLimit>(static_cast<uint32_t>(times), std::chrono::minutes(1));
+  }
+  if (limit->ask(std::to_string(uid), std::chrono::steady_clock::now()).allowed) return {};
+  return failure("one user may send " +
+                     std::to_string(core_.rights->budgets().limit(uid, config::Budget::kNotices)) +
+                     " notices a minute (budget notices)",
+                 EAGAIN);
+}
+
+void Dispatch::notify(Request& request) {
+  const Status moderate = may_notify(request.uid(), request.message.notify());
+  if (!moderate) return request.requester.fail(moderate.error());
+  act<&Message::notify, &Actions::notify>(request);
+}
+
+void Dispatch::attach_step(Request& request) {
+  const Status attached = core_.steps->attach(request.message.attach_step(), request.uid());
+  if (!attached) return request.requester.fail(attached.error());
+  request.requester.send_action({});
+}
+
+void Dispatch::keep_metrics(Request& request) {
+  confirm(request, actions_.keep_metrics(request.message.keep_metrics(), request.peer()));
+}
+
+void Dispatch::update_records(Request& request) {
+  const auto count = actions_.update_records(request.message.update_records(), request.peer());
+  if (!count) return request.requester.fail(count.error());
+  api::ActionReply reply;
+  reply.set_changed(*count);
+  confirm(request, reply);
+}
+
+// The machine and its accounts.
+
+void Dispatch::update_node(Request& request) {
+  const Status updated = core_.nodes->update_node(request.message.update_node(), request.uid());
+  if (!updated) return request.requester.fail(updated.error());
+  core_.triggers->nodes_changed();
+  confirm(request, Status());
+}
+
+void Dispatch::update_partition(Request& request) {
+  confirm(request, core_.nodes->change_partition(request.message.update_partition(), core_.accounts->book()));
+}
+
+void Dispatch::update_reservation(Request& request) {
+  const auto name = core_.reservations->change(request.message.update_reservation(), request.uid());
+  if (!name) return request.requester.fail(name.error());
+  api::ActionReply reply;
+  reply.set_created(*name);
+  confirm(request, reply);
+}
+
+void Dispatch::update_accounts(Request& request) {
+  const api::UpdateAccountsRequest& update = request.message.update_accounts();
+  const Status admitted = core_.rights->admits(request.uid(), update);
+  confirm(request, admitted ? core_.accounts->update(update) : admitted);
+}
+
+void Dispatch::set_triggers(Request& request) {
+  confirm(request, core_.triggers->set(request.message.set_triggers(), request.uid(), request.peer().gid));
+}
+
+void Dispatch::clear_triggers(Request& request) {
+  confirm(request, core_.triggers->clear(request.message.clear_triggers(), request.uid()));
+}
+
+void Dispatch::reconfigure(Request& request) {
+  confirm(request, hooks_.reconfigure());
+}
+
+void Dispatch::shut_down(Request& request) {
+  hooks_.shut_down(request.message.shutdown().mode(), [requester = request.requester](const Status& outcome) {
+    if (!outcome) return requester.fail(outcome.error());
+    requester.send_action({});
+  });
+}
+
+// What is only looked at.
+
+void Dispatch::show_status(Request& request) {
+  rpc::ServerMessage answer;
+  *answer.mutable_status() = hooks_.status();
+  request.requester.send(answer, true);
+}
+
+void Dispatch::list_jobs(Request& request) {
+  engine::list_jobs(core_, queries_, request.message.query_jobs(), request.viewer,
+                    begin_long_answer(request));
+}
+
+void Dispatch::list_steps(Request& request) {
+  engine::list_steps(core_, queries_, request.message.query_steps(), request.viewer,
+                     begin_long_answer(request));
+}
+
+void Dispatch::list_step_usage(Request& request) {
+  engine::list_step_usage(core_, queries_, request.message.query_step_usage(), request.viewer,
+                          begin_long_answer(request));
+}
+
+void Dispatch::list_priorities(Request& request) {
+  engine::list_priorities(core_, request.message.query_priorities(), request.viewer,
+                          begin_long_answer(request));
+}
+
+void Dispatch::list_nodes(Request& request) {
+  engine::list_nodes(core_, begin_long_answer(request));
+}
+
+void Dispatch::list_partitions(Request& request) {
+  engine::list_partitions(core_, begin_long_answer(request));
+}
+
+void Dispatch::report_accounting(Request& request) {
+  engine::report_accounting(core_, queries_, request.message.query_accounting(), request.viewer,
+                            begin_long_answer(request));
+}
+
+void Dispatch::show_measurements(Request& request) {
+  core_.measuring->query(request.message.query_measurements(), request.viewer, parts_to(request.requester));
+}
+
+void Dispatch::show_script(Request& request) {
+  queries_.script(request.message.query_script(), request.uid(), parts_to(request.requester));
+}
+
+void Dispatch::show_diagnostics(Request& request) {
+  const api::QueryDiagnosticsRequest& query = request.message.query_diagnostics();
+  if (query.reset() && !core_.rights->is_operator(request.uid()))
+    return request.requester.fail(Error{kAccessDenied, {}});
+  queries_.diagnostics(query, request.viewer, connections_(), parts_to(request.requester));
+}
+
+void Dispatch::show_accounts(Request& request) {
+  rpc::ServerMessage answer;
+  core_.accounts->query(request.message.query_accounts(), *answer.mutable_accounts());
+  request.requester.send(answer, true);
+}
+
+void Dispatch::show_triggers(Request& request) {
+  rpc::ServerMessage answer;
+  core_.triggers->query(request.uid(), *answer.mutable_triggers());
+  request.requester.send(answer, true);
+}
+
+void Dispatch::explain(Request& request) {
+  explain_job(core_, queries_, request.message.explain_job(), request.uid(), begin_long_answer(request));
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,58 @@
+// What the daemon has done since it started, or since it was told to count anew: what sdiag shows.
+//
+// Counters only: nothing is decided by them, nothing of them is stored. State's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "api/diagnostics.pb.h"
+#include "engine/embedded/server/request_kind.h"
+#include "sched/pass.h"
+
+namespace minke::api {
+class CycleStatistics;
+class DiagnosticsReply;
+}  // namespace minke::api
+
+namespace minke::model {
+enum JobState : int;
+enum StateReason : int;
+}  // namespace minke::model
+
+namespace minke::engine {
+
+class Diagnostics {
+ public:
+  explicit Diagnostics(std::function<int64_t()> wall_clock);
+
+  void jobs_submitted(uint64_t count) { submitted_ += count; }
+  void job_started() { ++started_; }
+  void job_ended(model::JobState state, model::StateReason reason);
+  // A scheduling pass over a queue of that length.
+  void pass_made(const sched::PassResult& result, uint64_t queue_length, uint64_t microseconds);
+  // A request of this kind was dealt with; what it waited for afterwards is not counted.
+  void request_handled(RequestKind kind, uint32_t uid, uint64_t microseconds);
+
+  void reset();
+  // All but what the caller knows: jobs pending and running, connections.
+  void write(api::DiagnosticsReply& reply, const std::function<std::string(uint32_t uid)>& user_name) const;
+
+ private:
+  struct Requests {
+    uint64_t count = 0;
+    uint64_t microseconds = 0;
+  };
+
+  std::function<int64_t()> now_;  // s since the epoch
+  int64_t since_ = 0;
+  uint64_t submitted_ = 0, started_ = 0, completed_ = 0, canceled_ = 0, failed_ = 0;
+  uint64_t backfilled_ = 0, backfilled_since_start_ = 0;
+  api::CycleStatistics passes_, backfill_passes_;
+  std::map<RequestKind, Requests> by_kind_;
+  std::map<uint32_t, Requests> by_uid_;
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,44 @@
+#include "engine/embedded/watching/metrics_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "engine/embedded/core.h"
+#include "os/detached.h"
+#include "os/helper_program.h"
+#include "os/log.h"
+
+namespace minke::engine {
+
+void MetricsProcess::start() {
+  const std::string& home = core_.config.home;
+  if (core_.config.metrics.empty()) return;
+  static constexpr std::chrono::seconds kBeforeNextTry{10};
+  if (!timer_) timer_ = core_.loop.make_timer([this] { start(); });
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) return timer_->set_after(kBeforeNextTry);
+  lifeline_.reset(pipe[1]);
+  const os::UniqueFd input(pipe[0]);
+  auto output =
+      os::start_detached({.argv = os::helper_command(os::Helper::kMetricsServer,
+                                                     {"--home", home, "--listen", core_.config.metrics}),
+                          .log_path = home + "/metrics.log",
+                          .without_variables = {"SLURM_*"},
+                          .input = input.get()});
+  if (!output) {
+    os::log_warning("/metrics is not served: " + output.error().message);
+    return timer_->set_after(kBeforeNextTry);
+  }
+  output_ = std::move(*output);
+  watch_ = core_.loop.on_readable(output_.get(), [this] {
+    os::log_warning("the process that serves /metrics has ended: see metrics.log");
+    timer_->set_after(kBeforeNextTry);
+    watch_.reset();
+  });
+}
+
+}  // namespace minke::engine

@@ -1,0 +1,110 @@
+// strigger: programs that users have run once a job has ended or comes to its time limit, nodes go down, come
+// up, drain or stay idle, or the configuration is read again.
+//
+// Invariants: a trigger is durable, and pulled once: it leaves the store before its program starts, but for
+// permanent ones. Nodes are compared with how they stood when they were last looked at, which is done only
+// while there is a trigger about nodes: what had happened before it was set pulls nothing. A program runs as
+// the user who set it, in a process of its own that ends it after five minutes (`minke trigger-program`), and
+// not beyond his budget (Budget::kHelperProcesses). It is outside all jobs, their limits and the guard of the
+// GPUs: on a shared cluster only operators set triggers, as with Slurm where SlurmUser is not root. State's
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/embedded/job_events.h"
+#include "engine/embedded/server/budgets.h"
+#include "model/trigger.pb.h"
+#include "os/event_loop.h"
+#include "os/fd.h"
+
+namespace minke::api {
+class ClearTriggersRequest;
+class SetTriggersRequest;
+class TriggersReply;
+}  // namespace minke::api
+
+namespace minke::store {
+class LoadedRows;
+}  // namespace minke::store
+
+namespace minke::engine {
+
+struct Core;
+
+class Triggers : public JobListener {
+ public:
+  explicit Triggers(Core& core);
+
+  void restore(store::LoadedRows& rows);
+  void go_on();  // jobs are there again: what has happened meanwhile is noticed
+
+  // Errors: Slurm's. All of them or none is set. Only by operators; in personal mode that is whose cluster it
+  // is.
+  Status set(const api::SetTriggersRequest& request, uint32_t uid, uint32_t gid);
+  Status clear(const api::ClearTriggersRequest& request, uint32_t uid);
+  void query(uint32_t uid, api::TriggersReply& reply) const;
+
+  void job_started(Job&, Start) override { nodes_changed(); }
+  void job_freed(Job&, int64_t) override { nodes_changed(); }
+  void job_ended(Job& job, bool) override {
+    if (!triggers_.empty()) pull_job_end(job);
+  }
+  // When something is to be done before the job, which runs, is at its time limit (s since the epoch; 0:
+  // never).
+  int64_t next_mark(const Job& job) const override;
+  void mark_reached(Job& job) override;
+  // A node's state has changed, or a job has come to it or left it: looked at once the present burst is over.
+  void nodes_changed();
+  void reconfigured();
+
+ private:
+  struct Seen {  // of a node, when it was last looked at
+    bool down = false;
+    bool drained = false;
+    bool failing = false;
+    int64_t idle_since = 0;  // 0: it is not idle
+  };
+  using Nodes = std::vector<std::string>;
+  struct Program {  // that runs
+    os::UniqueFd output;
+    std::unique_ptr<os::EventLoop::Watch> watch;
+    Budgets::Charge charge;
+  };
+
+  bool watches_nodes() const;
+  std::map<std::string, Seen> look() const;
+  void check_nodes();
+  void check_idle();
+  Status complete(model::Trigger& trigger) const;
+  Status complete_of_nodes(model::Trigger& trigger) const;
+  Status complete_of_job(model::Trigger& trigger) const;
+  void pull_job_end(const Job& job);
+  // The event of this trigger has come: its program runs now, or `offset` later.
+  void pull(uint32_t id, const std::string& argument);
+  void run_due();
+  void run(const model::Trigger& trigger, const std::string& argument);
+  Status start_program(const model::Trigger& trigger, const std::string& argument);
+  void keep(const model::Trigger& trigger);
+  void remove(uint32_t id);
+  void set_timer();
+
+  Core& core_;
+  std::map<uint32_t, model::Trigger> triggers_;
+  std::map<std::string, Seen> seen_;  // empty while no trigger watches nodes
+  std::map<std::pair<uint32_t, std::string>, int64_t>
+      idle_told_;  // permanent triggers: the idle time that pulled
+  uint32_t next_id_ = 1;
+  std::map<uint64_t, Program> programs_;
+  uint64_t next_program_ = 0;
+  bool check_posted_ = false;
+  std::unique_ptr<os::EventLoop::Timer> timer_;
+};
+
+}  // namespace minke::engine

@@ -1,0 +1,172 @@
+#include "software/software_environment.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "model/proxy.pb.h"
+#include "os/files.h"
+#include "os/log.h"
+#include "os/minke_home.h"
+#include "text/number.h"
+
+namespace minke::software {
+
+namespace {
+
+constexpr size_t kMaxBytes = size_t{1} << 16;
+constexpr size_t kMostOfInterpreter = 250;  // BINPRM_BUF_SIZE is 256
+
+// The value in the block; what Lmod's own set-up put there counts as nobody's.
+bool is_users_own(std::string_view block, std::string_view name) {
+  while (!block.empty()) {
+    const std::string_view line = block.substr(0, block.find('\0'));
+    block.remove_prefix(std::min(block.size(), line.size() + 1));
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == '=')
+      return line.find("/lmod/init/") == std::string_view::npos;
+  }
+  return false;
+}
+
+bool is_allowed(const model::ProxySettings& proxy, std::string_view host) {
+  return std::any_of(proxy.allowed().begin(), proxy.allowed().end(), [&](std::string_view allowed) {
+    if (!allowed.starts_with('.')) return text::equals_ignoring_case(allowed, host);
+    const std::string_view domain = allowed.substr(1);
+    if (host.size() <= domain.size()) return text::equals_ignoring_case(host, domain);
+    return text::equals_ignoring_case(host.substr(host.size() - allowed.size()), allowed);
+  });
+}
+
+// Whether a command of this name stands in the script.
+bool mentions(std::string_view script, std::string_view word) {
+  for (size_t at = 0; (at = script.find(word, at)) != std::string_view::npos; at += word.size()) {
+    const char before = at == 0 ? '\n' : script[at - 1];
+    const char behind = at + word.size() < script.size() ? script[at + word.size()] : '\n';
+    if (std::string_view("\n\t ;&|(`{").find(before) != std::string_view::npos &&
+        (behind == ' ' || behind == '\t'))
+      return true;
+  }
+  return false;
+}
+
+// What /bin/sh is on some systems.
+bool is_bash(const std::string& shell) {
+  char target[PATH_MAX];
+  return ::realpath(shell.c_str(), target) != nullptr && std::string_view(target).ends_with("/bash");
+}
+
+std::string_view last_component(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The interpreter's command ("/bin/bash -l") as the kernel takes it: a program, and one word. env's -S makes
+// several words of it.
+std::vector<std::string_view> words_of(std::string_view command) {
+  const size_t end = std::min(command.find_first_of(" \t"), command.size());
+  std::vector<std::string_view> words = {command.substr(0, end)};
+  std::string_view rest = text::trim(command.substr(end));
+  if (last_component(words[0]) != "env") {
+    if (!rest.empty()) words.push_back(rest);
+    return words;
+  }
+  if (!rest.starts_with("-S")) return words;
+  rest.remove_prefix(2);
+  words.clear();
+  for (const std::string_view word : text::split(rest, ' ')) {
+    if (!text::trim(word).empty()) words.push_back(text::trim(word));
+  }
+  return words;
+}
+
+// Whether it reads a profile before the script. Not of csh, which takes -l alone, and no command with it.
+bool is_login_shell(std::string_view command) {
+  const std::vector<std::string_view> words = words_of(command);
+  if (words.empty()) return false;
+  const std::string_view name = last_component(words[0]);
+  if (name != "bash" && name != "sh" && name != "dash" && name != "ksh" && name != "mksh" && name != "zsh")
+    return false;
+  return std::any_of(words.begin() + 1, words.end(), [](std::string_view word) {
+    if (word == "--login") return true;
+    const bool letters =
+        word.size() > 1 && word[0] == '-' && std::all_of(word.begin() + 1, word.end(), [](unsigned char c) {
+          return std::isalpha(c) != 0 && c != 'c' && c != 's';
+        });
+    return letters && word.find('l') != std::string_view::npos;
+  });
+}
+
+bool lacks_functions(std::string_view command) {
+  const std::string shell(command.substr(0, command.find(' ')));
+  const std::string_view name = last_component(shell);
+  const bool other = name == "sh" || name == "dash" || name == "zsh" || name == "csh" || name == "tcsh";
+  return other && !is_bash(shell);
+}
+
+}  // namespace
+
+void SoftwareEnvironment::load(const std::string& home) {
+  variables_.clear();
+  minke_ = os::bin_path(home) + "/minke";
+  const auto text = os::read_file(home + "/software/init/job_environment", kMaxBytes);
+  if (!text) {
+    if (text.error().code != ENOENT) os::log_warning("modules: " + text.error().message);
+    return;
+  }
+  for (std::string_view line : text::split(*text, '\n')) {
+    const bool if_unset = line.starts_with('?');
+    if (if_unset) line.remove_prefix(1);
+    if (line.find('=') != std::string_view::npos) variables_.push_back({std::string(line), if_unset});
+  }
+}
+
+void SoftwareEnvironment::add_to(std::vector<std::string>& variables, std::string_view block) const {
+  for (const Variable& variable : variables_) {
+    if (variable.if_unset &&
+        is_users_own(block, std::string_view(variable.line).substr(0, variable.line.find('='))))
+      continue;
+    variables.push_back(variable.line);
+  }
+}
+
+void SoftwareEnvironment::add_offline(std::vector<std::string>& variables, std::string_view block,
+                                      const model::ProxySettings& proxy) {
+  // Runs are written to disk (minke runs uploads them later), models and data sets are taken from it.
+  struct Default {
+    std::string_view line, host;  // which it does without
+  };
+  static constexpr Default kOffline[] = {{"MINKE_OFFLINE=1", ""},
+                                         {"WANDB_MODE=offline", "api.wandb.ai"},
+                                         {"COMET_START_ONLINE=0", "www.comet.com"},
+                                         {"HF_HUB_OFFLINE=1", "huggingface.co"},
+                                         {"HF_DATASETS_OFFLINE=1", "huggingface.co"},
+                                         {"TRANSFORMERS_OFFLINE=1", "huggingface.co"}};
+  if (is_users_own(block, "MINKE_OFFLINE")) return;  // a step: what its job has done to them stays
+  std::string opened;
+  for (const auto& [line, host] : kOffline) {
+    const std::string_view name = line.substr(0, line.find('='));
+    if (is_users_own(block, name)) continue;
+    variables.emplace_back(line);
+    if (!host.empty() && is_allowed(proxy, host)) opened += (opened.empty() ? "" : ":") + std::string(name);
+  }
+  if (proxy.allowed().empty()) return;
+  // For `module load httpproxy`: where it is, and which of these it makes needless.
+  variables.push_back("MINKE_HTTP_PROXY=http://127.0.0.1:" + std::to_string(proxy.port()));
+  variables.push_back("MINKE_HTTP_PROXY_OPENS=" + opened);
+}
+
+std::string SoftwareEnvironment::spooled(std::string_view script) const {
+  if (minke_.empty() || !script.starts_with("#!")) return std::string(script);
+  const std::string_view line = script.substr(0, script.find('\n'));
+  const std::string_view command = text::trim(line.substr(2));
+  const bool uses_modules = !variables_.empty() && (mentions(script, "module") || mentions(script, "ml"));
+  if (!is_login_shell(command) && !(uses_modules && lacks_functions(command))) return std::string(script);
+  std::string interpreter = "#!" + minke_ + " script-shell " + std::string(command);
+  std::replace(interpreter.begin(), interpreter.end(), '\t', ' ');
+  // The kernel reads no more of it.
+  if (interpreter.size() > kMostOfInterpreter) return std::string(script);
+  return interpreter + std::string(script.substr(line.size()));
+}
+
+}  // namespace minke::software
