@@ -7,19 +7,16 @@
 // cluster is.
 //
 // Rules for implementations and callers:
-//  - All functions block. An engine belongs to one thread at a time; two engines of one cluster may be used
-//  at once.
+//  - All functions block. An engine belongs to one thread at a time; two engines of one cluster may be
+//    used at once.
 //  - Who asks is the user of this process. An engine finds out by itself, and never believes a request.
-//  - A lost connection is made anew, and the request sent again, unless a part of the answer has been taken.
-//  Requests that
-//    change something can be repeated: a submission is recognised by its key, the others say how something
-//    shall be.
-//  - An answer in parts goes to `take`, part by part, in order; what is handed over is the callee's to move
-//  from. An
-//    error of `take` ends the answer and is returned.
-//  - An error's code is Slurm's number where the cluster refused (model/error.h), else an errno;
-//  ECONNREFUSED: nobody
-//    answers. Its message is what a command prints after "error: ".
+//  - A lost connection is made anew, and the request sent again, unless a part of the answer has been
+//    taken. Requests that change something can be repeated: a submission is recognised by its key, the
+//    others say how something shall be.
+//  - An answer in parts goes to `take`, part by part, in order; what is handed over is the callee's to
+//    move from. An error of `take` ends the answer and is returned.
+//  - An error's code is Slurm's number where the cluster refused (model/error.h), else an errno, and
+//    ECONNREFUSED where nobody answers. Its message is what a command prints after "error: ".
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ CpuSet kernel_affinity() {
 }
 
 // What the control groups that this process is in leave it.
-struct GroupLimits {
+struct OwnGroupLimits {
   uint64_t whole_cpus = UINT64_MAX;
   uint64_t memory_bytes = UINT64_MAX;
   std::optional<CpuSet> cpus;
@@ -97,7 +97,7 @@ struct GroupLimits {
   }
 };
 
-void read_group_v2(const std::string& directory, GroupLimits& limits) {
+void read_group_v2(const std::string& directory, OwnGroupLimits& limits) {
   std::istringstream time(read_text(directory + "/cpu.max"));  // "max 100000" or "150000 100000"
   std::string quota;
   uint64_t period = 0;
@@ -108,7 +108,7 @@ void read_group_v2(const std::string& directory, GroupLimits& limits) {
   if (auto cpus = parse_cpu_list(read_text(directory + "/cpuset.cpus.effective"))) limits.limit_cpus(*cpus);
 }
 
-void read_group_v1(const std::string& directory, GroupLimits& limits) {
+void read_group_v1(const std::string& directory, OwnGroupLimits& limits) {
   auto quota = read_number(directory + "/cpu.cfs_quota_us");  // -1: none, which is no number here
   auto period = read_number(directory + "/cpu.cfs_period_us");
   if (quota && period) limits.limit_time(*quota, *period);
@@ -149,8 +149,8 @@ std::vector<Mount> group_mounts(const DiscoveryOptions& options) {
   return mounts;
 }
 
-GroupLimits group_limits(const DiscoveryOptions& options) {
-  GroupLimits limits;
+OwnGroupLimits group_limits(const DiscoveryOptions& options) {
+  OwnGroupLimits limits;
   auto mounts = group_mounts(options);
   std::istringstream lines(read_text(options.proc + "/self/cgroup"));
   for (std::string line; std::getline(lines, line);) {
@@ -215,7 +215,7 @@ void refresh_load(model::NodeRecord& node, const DiscoveryOptions& options) {
 
 model::NodeRecord discover_machine(const DiscoveryOptions& options) {
   model::NodeRecord node;
-  GroupLimits limits = group_limits(options);
+  OwnGroupLimits limits = group_limits(options);
 
   CpuSet cpus =
       options.affinity ? CpuSet(options.affinity->begin(), options.affinity->end()) : kernel_affinity();
