@@ -19,6 +19,7 @@
 #include "cli/scontrol/job_words.h"
 #include "cli/scontrol/resize_scripts.h"
 #include "cli/scontrol/update.h"
+#include "cli/srun/launch_environment.h"
 #include "engine/fetch.h"
 #include "engine/open.h"
 #include "model/error.h"
@@ -60,13 +61,6 @@ Result<Selectors> running_of(engine::Engine& cluster, const Selectors& jobs) {
     task.set_step(1);
   }
   return running;
-}
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  if (char* dot = std::strchr(name, '.')) *dot = '\0';
-  return name;
 }
 
 Result<api::ActionReply> ask_update(engine::Engine& cluster, const UpdateRequest& request) {
