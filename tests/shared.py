@@ -74,7 +74,8 @@ def passable_directory(parent: str = "/tmp") -> pathlib.Path:
 class Shared:
     """The cluster, and its users: alice, bob and otto, who is an operator."""
 
-    def __init__(self, extra: str = "", parent: str = "/tmp", tables: str = ""):
+    def __init__(self, extra: str = "", parent: str = "/tmp", tables: str = "", machine: str | None = None):
+        """`machine`: nodes and partitions; of its own it has two nodes and one partition."""
         # Nobody else may pass through pytest's own.
         self.directory = passable_directory(parent)
         self.accounts: list[str] = []
@@ -82,8 +83,9 @@ class Shared:
         make_account("groupadd", self.group)
         self.home = self.directory / "home"
         config = self.directory / "minke.toml"
-        config.write_text(f'operators = "{self.group}"\n' + extra +
-                          configuration(Machine(nodes=2, cpus=2, memory=2000)) + tables)
+        if machine is None:
+            machine = configuration(Machine(nodes=2, cpus=2, memory=2000))
+        config.write_text(f'operators = "{self.group}"\n' + extra + machine + tables)
         self.program = self.directory / "minke"
         shutil.copy(os.environ.get("MINKE", ROOT / "build/minke"), self.program)
         self.environment = plain_environment() | {"MINKE_HOME": str(self.home)}

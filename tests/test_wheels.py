@@ -41,10 +41,8 @@ def make_wheel(directory: pathlib.Path, name: str, version: str, tag: str = "py3
     return path
 
 
-@pytest.fixture(scope="module")
-def seeds(tmp_path_factory):
-    """Wheels of pip, virtualenv and what they need: fetched once for all these tests."""
-    directory = tmp_path_factory.mktemp("seeds")
+def fetch_wheels(directory: pathlib.Path) -> pathlib.Path:
+    """Wheels of pip, virtualenv and what they need, below this directory."""
     venv = directory / "venv"
     try:
         subprocess.run(["/usr/bin/python3", "-m", "venv", venv], check=True, capture_output=True)
@@ -53,6 +51,12 @@ def seeds(tmp_path_factory):
     except (subprocess.SubprocessError, OSError) as error:
         pytest.skip(f"pip and virtualenv cannot be had from the package registry: {error}")
     return directory / "wheels"
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    """Fetched once for all these tests."""
+    return fetch_wheels(tmp_path_factory.mktemp("seeds"))
 
 
 @pytest.fixture

@@ -1,0 +1,153 @@
+"""Clusters set up as those of the five guides: their nodes, partitions, accounts, tiers and modules.
+
+Each has users as the guides' readers are: with a group of their own, and the groups of their professors. All nodes are
+virtual.
+"""
+import getpass
+import pathlib
+import shutil
+import subprocess
+
+from cluster import Cluster
+from shared import Shared, User, make_account, passable_directory
+
+NARVAL = """
+cluster_name = "narval"
+private_jobs = false
+kill_wait = 2
+
+[accounting]
+enforce = ["associations", "limits"]
+ask_account = true
+split_accounts = true
+shares = "allocations"
+
+[priority]
+type = "multifactor"
+weight_fair_share = 100000
+weight_age = 1000
+weight_job_size = 1000
+
+[[node]]
+name = "nc[10101-10102]"
+cpus = 64
+memory = "249G"
+
+[[node]]
+name = "ng[10101-10102]"
+cpus = 48
+memory = "498G"
+gpus = "a100:4"
+
+[[node]]
+name = "ng20101"
+cpus = 48
+memory = "498G"
+gpus = "a100_1g.5gb:4,a100_2g.10gb:2"
+
+[[node]]
+name = "ng30101"
+cpus = 48
+memory = "498G"
+gpus = "a100:4"
+"""
+CLASSES = (("b1", "3:00:00"), ("b2", "12:00:00"), ("b3", "1-0"), ("b5", "7-0"))
+GPU_NODES = "ng[10101-10102],ng20101"
+
+
+def partition(name: str, nodes: str, time: str, serves: str, more: str = "") -> str:
+    return (f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\nserves = "{serves}"\n'
+            f'default_time = "1:00:00"\noffline = true\n{more}')
+
+
+def narval() -> str:
+    text = NARVAL
+    for name, time in CLASSES:
+        text += partition(f"cpubase_bycore_{name}", "nc[10101-10102]", time, "cpu", 'billing_weights = "rgu:narval"\n')
+        text += partition(f"gpubase_bygpu_{name}", GPU_NODES, time, "gpu", 'billing_weights = "rgu:narval"\n')
+    return text + partition("gpubase_interac", "ng30101", "3:00:00", "interactive")
+
+
+class Site(Shared):
+    """A shared cluster of a profile, with its tiers on a disk of their own."""
+
+    def __init__(self, profile: str, machine: str, tables: str = "", tiers: str = ""):
+        self.disks = passable_directory()
+        self.unix_groups: list[str] = []
+        storage = f'\n[storage]\nprofile = "{profile}"\nroot = "{self.disks}"\ncount_interval = 1\n{tiers}'
+        super().__init__(machine=machine, tables=tables + storage, parent="/var/tmp")
+        self.users = self.directory / "users"
+        self.alice.environment["MINKE_CONFIG"] = self.root["MINKE_CONFIG"]
+
+    def member(self, name: str, *groups: str) -> User:
+        user = self.user(self.users, name, *groups)
+        user.environment["MINKE_CONFIG"] = self.root["MINKE_CONFIG"]
+        self.minke("storage", "init", "--user", user.name)
+        return user
+
+    def unix_group(self, name: str) -> str:
+        group = f"{name}{self.group.removeprefix('mkops')}"
+        make_account("groupadd", group)
+        self.unix_groups.append(group)
+        return group
+
+    def sacctmgr(self, *words) -> None:
+        done = self.root_run("sacctmgr", "-i", *words)
+        assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+
+    def close(self) -> None:
+        super().close()
+        for group in self.unix_groups:
+            subprocess.run(["groupdel", "-f", group], check=False)
+        shutil.rmtree(self.disks, ignore_errors=True)
+
+
+class Narval(Site):
+    """A reader, a fellow of the same groups, their professor, and somebody whom nobody has added to an account."""
+
+    def __init__(self):
+        super().__init__("narval", narval(), tiers="[storage.project]\nfiles = 60\n")
+        self.rrg, self.default = self.unix_group("rrg-bengioy-ad"), self.unix_group("def-prof")
+        self.reader, self.fellow, self.professor = (
+            self.member(name, self.rrg, self.default) for name in ("reader", "fellow", "prof"))
+        self.stranger = self.member("stranger")
+        accounts = [f"{name}_{kind}" for name in ("rrg-bengioy-ad", "def-prof") for kind in ("cpu", "gpu")]
+        self.sacctmgr("add", "account", ",".join(accounts))
+        people = ",".join(one.name for one in (self.reader, self.fellow, self.professor))
+        self.sacctmgr("add", "user", people, "account=" + ",".join(accounts))
+        self.sacctmgr("add", "account", "def-lone_cpu")
+        self.sacctmgr("add", "user", self.alice.name, "account=def-lone_cpu")
+        self.sacctmgr("modify", "account", "rrg-bengioy-ad_cpu", "set", "coreyears=193")
+        self.sacctmgr("modify", "account", "rrg-bengioy-ad_gpu", "set", "rguyears=2000")
+        self.minke("software", "scan")
+
+
+def tamia(directory: pathlib.Path) -> Cluster:
+    """Whole nodes only, and accounts of professors who add their students."""
+    nodes = "".join(f'\n[[node]]\nname = "{name}"\ncpus = {cpus}\nmemory = "{memory}"\ngpus = "{gpus}"\n'
+                    for name, cpus, memory, gpus in (("tg[10101-10102]", 48, "500G", "h100:4"),
+                                                     ("tg11101", 64, "1000G", "h200:8")))
+    one = Cluster(directory)
+    config = directory / "minke.toml"
+    config.write_text('cluster_name = "tamia"\nkill_wait = 2\n[accounting]\nenforce = ["associations", "limits"]\n' + nodes +
+                      '\n[[partition]]\nname = "gpubase_bynode_b"\nexclusive = true\nmax_time = "1-0"\ndefault = true\n')
+    one.environment["MINKE_CONFIG"] = str(config)
+    one.me, one.account = getpass.getuser(), "aip-mine"
+    one.run("sacctmgr", "-i", "add", "account", one.account, check=0)
+    one.run("sacctmgr", "-i", "add", "user", one.me, f"account={one.account}", check=0)
+    return one
+
+
+def types(user, lines: str, check: int | None = 0, **options) -> str:
+    """What a reader sees who types these lines into a shell on the log-in machine: both streams."""
+    done = user.run("bash", "-c", 'exec 2>&1; eval "$(minke env --over-slurm)"\n' + lines, check=check, **options)
+    return done.stdout
+
+
+def on_a_terminal(user, line: str, **options) -> str:
+    """The same on a terminal."""
+    return types(user, f"script -qec {shell_word(line)} /dev/null < /dev/null", check=None, **options)
+
+
+def shell_word(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
