@@ -22,6 +22,11 @@ from cluster import ROOT, poll
 MINKE_ONLY = True
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/*.md"))]
 FOR_DEVELOPERS = {"architecture.md"}  # drawings and excerpts, no examples
+# Pages that still have sentences of more than MOST_WORDS.
+LONG_YET = {f"{name}.md" for name in (
+    "accounts architecture chains configuration data differences estimate examples gpus looking mail measuring modules performance "
+    "python security shared simulating steps storage submitting tracking troubleshooting waiting").split()}
+MOST_WORDS = 35
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "__end_of_command__"
 
@@ -75,7 +80,7 @@ class Shell:
                                         env=cluster.environment | {"HOME": str(cluster.work), "USER": "me"})
         os.close(given)
         # Where the tests run, a real Slurm may be on PATH, which a reader without one need not think of.
-        self.run('minke() { if [ "$1" = env ]; then command minke env --over-slurm; else command minke "$@"; fi; }')
+        self.run('minke() { if [ "$1" = env ]; then command minke env --over-slurm "${@:2}"; else command minke "$@"; fi; }')
 
     def run(self, command: str) -> str:
         os.write(self.commands, command.encode() + b"\0")
@@ -151,6 +156,44 @@ def test_no_file_of_a_page_is_written_outside_of_its_directory(tmp_path):
 
 def test_there_are_examples():
     assert sum(words[:1] == ["console"] for page in PAGES for _, words, _ in blocks(page)) >= 20
+
+
+def paragraphs(page: pathlib.Path):
+    """(line number, text) of each paragraph, item of a list and cell of a table. Examples are left out."""
+    text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), page.read_text())
+    begin, lines = 0, []
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        line = line.strip()
+        new = re.match(r"#+ |- |\d+\. |\||$", line)
+        if new and lines:
+            yield begin, " ".join(lines)
+            lines = []
+        if line.startswith("|"):
+            cells = re.split(r"(?<!\\)\|", line)[1:-1]
+            # The second column of that page is a list of cases.
+            yield from ((number, cell) for cell in (cells[:1] if page.name == "differences.md" else cells))
+        elif line:
+            begin = number if not lines else begin
+            lines.append(line[new.end():] if new else line)
+
+
+def sentences(text: str):
+    """What is in backticks counts as one word, whatever stands in it."""
+    text = re.sub(r"``.+?``|`[^`]*`", "Code", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    return re.split(r"(?<=[.!?])[)\"*]*\s+(?=[^a-z\s])", text)
+
+
+def test_sentences_are_short():
+    long = [f"{page.name}:{line}: {words} words: {sentence}" for page in PAGES if page.name not in LONG_YET
+            for line, text in paragraphs(page) for sentence in sentences(text)
+            if (words := len(re.findall(r"\S*\w\S*", sentence))) > MOST_WORDS]
+    assert not long, "\n".join(long)
+
+
+def test_words_of_a_sentence_are_counted():
+    assert len(sentences("It ends here. `This` too! Is it (1.5 GB)? Yes.")) == 4
+    assert len(sentences("Versions 1.5 e.g. of `a. B. c`, and [a link](x.md#y).")) == 1
 
 
 def test_links_lead_somewhere():
