@@ -1,7 +1,10 @@
-// One answer to `minke why`, while it is made (explaining.h). Its stages are pieces; each may find that the
-// job has started meanwhile, and then the answer ends with what has been found.
+// Answers to `minke why`: what a job waits for, which jobs are before it, when it will start, and what
+// smaller request would start sooner. All of it comes from the scheduler run forward on copies of the state.
 //
-// State's thread; belongs to its LongAnswer.
+// A forecast takes some milliseconds, and an answer needs some twenty of them, and never many more: each is a
+// piece of a long answer (flow_control.h), in its user's turn, with everything else that happens in between.
+// The answer speaks of the state as it was at each piece; where the job has started meanwhile, it ends with
+// what has been found. State's thread; belongs to its LongAnswer.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +24,7 @@
 
 namespace minke::api {
 class ExplainJobReply;
+class ExplainJobRequest;
 class JobInTheWay;
 class JobSelector;
 }  // namespace minke::api
@@ -89,5 +93,9 @@ class Explanation : public std::enable_shared_from_this<Explanation> {
   int64_t best_ = 0;      // start with what was found of this kind; 0: nobody knows
   bool at_once_ = false;  // one of this kind starts now: a smaller one would not do better
 };
+
+// `uid`: who asks. An error (invalid job id) for jobs that are not in memory: the accounting has them.
+void explain_job(Core& core, Queries& queries, const api::ExplainJobRequest& request, uint32_t uid,
+                 LongAnswer& answer);
 
 }  // namespace minke::engine

@@ -65,7 +65,7 @@ class Nodes {
 
   // Of the partitions that the job asks for, those that take such jobs of this user; an error where none
   // does.
-  // One that names none goes where its kind is served (partition_routing.cpp), or to the default one where no
+  // One that names none goes where its kind is served (nodes_routing.cpp), or to the default one where no
   // partition serves a kind.
   Status choose_partitions(model::JobSpec& spec, uint32_t uid) const;
 

@@ -12,7 +12,7 @@
 #include "base/request_guard.h"
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/accounts/rights.h"
-#include "engine/embedded/answers/explaining.h"
+#include "engine/embedded/answers/explanation.h"
 #include "engine/embedded/answers/long_queries.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/nodes.h"

@@ -1,5 +1,5 @@
 // minke why: what is said of jobs in each situation, and to whom.
-#include "engine/embedded/answers/explaining.h"
+#include "engine/embedded/answers/explanation.h"
 
 #include "api/explanation.pb.h"
 #include "api/job_filter.pb.h"

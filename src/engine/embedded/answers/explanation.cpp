@@ -1,4 +1,4 @@
-#include "engine/embedded/answers/explaining.h"
+#include "engine/embedded/answers/explanation.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,6 @@
 #include "api/job_filter.pb.h"
 #include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/accounts/rights.h"
-#include "engine/embedded/answers/explanation.h"
 #include "engine/embedded/core.h"
 #include "engine/embedded/scheduling/history.h"
 #include "engine/embedded/scheduling/nodes.h"
