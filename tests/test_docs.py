@@ -24,8 +24,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROO
 FOR_DEVELOPERS = {"architecture.md"}  # drawings and excerpts, no examples
 # Pages that still have sentences of more than MOST_WORDS.
 LONG_YET = {f"{name}.md" for name in (
-    "accounts architecture configuration data differences estimate examples gpus mail measuring modules performance "
-    "python security shared simulating storage tracking troubleshooting").split()}
+    "accounts architecture configuration data differences gpus mail measuring performance "
+    "security shared simulating storage troubleshooting").split()}
 MOST_WORDS = 35
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "__end_of_command__"
