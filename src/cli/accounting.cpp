@@ -177,7 +177,7 @@ Result<std::unique_ptr<store::Store>> open_record() {
     store = store::Store::open(os::database_path(*home));
   }
   if (!store && store.error().code == EBUSY)
-    return failure("the record is changed where no daemon has it: minke down --keep-jobs first");
+    return failure("a daemon runs, which has the record open: minke down --keep-jobs first");
   return store;
 }
 
