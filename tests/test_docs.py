@@ -25,7 +25,7 @@ FOR_DEVELOPERS = {"architecture.md"}  # drawings and excerpts, no examples
 # Pages that still have sentences of more than MOST_WORDS.
 LONG_YET = {f"{name}.md" for name in (
     "architecture performance "
-    "security shared simulating").split()}
+    "security simulating").split()}
 MOST_WORDS = 35
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "__end_of_command__"
