@@ -90,12 +90,16 @@ class Shared:
         shutil.copy(os.environ.get("MINKE", ROOT / "build/minke"), self.program)
         self.environment = plain_environment() | {"MINKE_HOME": str(self.home)}
         self.root = self.environment | {"MINKE_CONFIG": str(config)}
+        self.prepare()
         self.minke("up", "--shared")
         self.environment["PATH"] = f"{self.home}/bin:" + self.environment["PATH"]
         users = self.directory / "users"
         users.mkdir(mode=0o755)
         self.alice, self.bob = self.user(users, "alice"), self.user(users, "bob")
         self.otto = self.user(users, "otto", self.group)
+
+    def prepare(self) -> None:
+        """What is to be there before it starts."""
 
     def user(self, directory, name: str, *groups: str) -> User:
         account = f"mk{name}{os.getpid()}{next(NAMES)}"

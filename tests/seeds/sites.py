@@ -122,6 +122,69 @@ class Narval(Site):
         self.minke("software", "scan")
 
 
+SHARCNET = """
+cluster_name = "sharcnet"
+kill_wait = 2
+
+[accounting]
+enforce = ["associations", "limits"]
+"""
+# System, nodes, processors, GPUs of each node.
+SYSTEMS = (("monk", "mon[1-2]", 8, "m2070:2"), ("copper", "cop1", 24, "k80:8"), ("mosaic", "mos1", 20, "k20:1"),
+           ("gp3", "gp1", 32, "p100:4"))
+
+
+class Sharcnet(Site):
+    """Systems that all may use for four hours, contributors for seven days; nodes have no internet."""
+
+    def __init__(self):
+        nodes = "".join(f'\n[[node]]\nname = "{name}"\ncpus = {cpus}\nmemory = "64G"\ngpus = "{gpus}"\n'
+                        f'features = ["{system}"]\n' for system, name, cpus, gpus in SYSTEMS)
+        partitions = "".join(f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\noffline = true\n'
+                             'serves = ["cpu", "gpu"]\n' for name, nodes, time in (
+                                 ("others", "mon[1-2],cop1,mos1,gp1", "4:00:00"), ("contributed", "cop1,mos1", "7-0")))
+        super().__init__("sharcnet", SHARCNET + nodes + partitions, tiers="[storage.work]\nfiles = 60\n")
+        self.contributor, self.student = self.member("contrib"), self.member("student")
+        self.sacctmgr("add", "account", "contributors,students")
+        self.sacctmgr("add", "user", self.contributor.name, "account=contributors")
+        self.sacctmgr("add", "user", f"{self.student.name},{self.alice.name}", "account=students")
+        self.minke("storage", "init", "--user", self.alice.name)
+        self.minke("software", "scan")
+        self.contributors_only()
+
+    def contributors_only(self) -> None:
+        done = self.root_run("scontrol", "update", "partitionname=contributed", "allowaccounts=contributors")
+        assert done.returncode == 0, done.stderr
+
+
+ALEX = """ClusterName=alex
+KillWait=2
+PrivateData=jobs
+SchedulerType=sched/backfill
+PriorityType=priority/multifactor
+PriorityWeightAge=1000
+PriorityWeightJobSize=1000
+PriorityFavorSmall=YES
+SelectType=select/cons_tres
+NodeName=DEFAULT CPUs=128 RealMemory=512000 TmpDisk=7000000 Gres=gpu:a40:8
+NodeName=a[0121-0129,0603]
+PartitionName=a40 Nodes=ALL Default=YES MaxTime=1-0 DefaultTime=10 DefCpuPerGPU=16 DefMemPerGPU=60000
+"""
+
+
+class Alex(Site):
+    """Read from a slurm.conf of its own; its tiers from minke.toml."""
+
+    def __init__(self):
+        super().__init__("alex", "", tiers="snapshots = true\n")
+        self.reader, self.other = self.member("reader"), self.member("other")
+        self.minke("software", "scan")
+
+    def prepare(self) -> None:
+        self.home.mkdir(mode=0o755)
+        (self.home / "slurm.conf").write_text(ALEX)
+
+
 def tamia(directory: pathlib.Path) -> Cluster:
     """Whole nodes only, and accounts of professors who add their students."""
     nodes = "".join(f'\n[[node]]\nname = "{name}"\ncpus = {cpus}\nmemory = "{memory}"\ngpus = "{gpus}"\n'
