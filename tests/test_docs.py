@@ -208,6 +208,11 @@ def test_links_lead_somewhere():
                 assert not anchor or anchor in anchors(there), f"{page.name}: {target}#{anchor}"
 
 
+def test_every_page_is_named_in_the_readme():
+    text = (ROOT / "README.md").read_text()
+    assert not [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in text]
+
+
 def test_commands_named_are_there():
     """./dev commands that the pages name exist."""
     offered = subprocess.run([str(ROOT / "dev"), "help"], capture_output=True, text=True, env=os.environ).stdout
