@@ -123,7 +123,7 @@ void replace_all(std::string& text, const std::string& name, const std::string& 
     text.replace(at, name.size(), value);
 }
 
-// Empty: in the home, or not to be known.
+// Returns nothing if it is in the home, or cannot be known.
 std::string tmp_root_elsewhere() {
   constexpr size_t kMostBytes = size_t{4} << 20;
   const std::string path = os::configuration_path(os::kSharedHome);

@@ -224,7 +224,7 @@ class Screen {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// False: the user has had enough.
+// Returns false when the user asks to leave.
 bool wait_for_next(double seconds) {
   pollfd keys{STDIN_FILENO, POLLIN, 0};
   const int ready = ::poll(&keys, 1, static_cast<int>(seconds * 1000));

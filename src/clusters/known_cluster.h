@@ -41,7 +41,7 @@ struct KnownCluster {
 };
 
 const std::vector<KnownCluster>& known_clusters();
-// Null: it is not known.
+// Returns null for a cluster that is not known.
 const KnownCluster* find_cluster(std::string_view name);
 
 }  // namespace minke::clusters

@@ -33,8 +33,8 @@ struct PrologConfiguration {
 // Whether it is one of them, any case.
 bool is_prolog_parameter(std::string_view name);
 // One of them in a slurm.conf. Of Prolog, Epilog and their Slurmctld forms each line adds to those before it.
-// False: it names a program that this machine does not have, and a cluster of a user's own, where a foreign
-// slurm.conf is tried out, does without it.
+// Returns false if it names a program that this machine does not have, and a cluster of a user's own, where a
+// foreign slurm.conf is tried out, does without it.
 Result<bool> set_prolog_parameter(PrologConfiguration& config, const std::string& name,
                                   const std::string& value, bool shared);
 void read_prologs(Table& table, PrologConfiguration& config);

@@ -149,7 +149,7 @@ struct Stream {
     if (fd == to && begin != end) events |= POLLOUT;
     return events;
   }
-  // False: the connection is broken.
+  // Returns false if the connection is broken.
   bool move() {
     if (begin == end && !ended) {
       const ssize_t got = ::recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);

@@ -75,7 +75,7 @@ struct Connection {
   size_t sent = 0;
 };
 
-// False: the client left, or asks for too much.
+// Returns false if the client left, or asks for too much.
 bool read_some(Connection& connection) {
   char buffer[1024];
   const ssize_t got = ::recv(connection.socket.get(), buffer, sizeof buffer, 0);
@@ -84,7 +84,7 @@ bool read_some(Connection& connection) {
   return got > 0 && connection.request.size() <= kMostRequestBytes;
 }
 
-// False: all is sent, or the client left.
+// Returns false once all is sent, or the client left.
 bool send_some(Connection& connection) {
   const std::string_view left = std::string_view(connection.answer).substr(connection.sent);
   const ssize_t sent = ::send(connection.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
@@ -177,7 +177,7 @@ class Server {
     connections_.push_back({std::move(socket), Clock::now() + kPatience, "", "", 0});
   }
 
-  // False: it is done with.
+  // Returns false when the connection is over.
   bool go_on(Connection& connection) {
     if (connection.answer.empty()) {
       if (!read_some(connection)) return false;

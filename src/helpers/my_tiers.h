@@ -22,8 +22,8 @@ struct Person {
 };
 
 Person whoever_runs_this();
-// Empty: whoever runs this. Errors: there is no such user; another one is asked for by somebody who is not
-// root.
+// An empty name means whoever runs this. Fails if there is no such user; another one is asked for by somebody
+// who is not root.
 Result<Person> person_named(const std::string& user);
 
 struct TierConfiguration {

@@ -52,7 +52,7 @@ class Fields {
     bool is_bytes = false;
   };
   explicit Fields(std::string_view message) : rest_(message) {}
-  // Nothing: the end; or what follows is no message, and then ok() is false.
+  // Returns nothing at the end, and where no message follows; ok() is false then.
   std::optional<Field> next();
   bool ok() const { return ok_; }
 

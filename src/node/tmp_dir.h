@@ -29,8 +29,8 @@ Status make_tmp_dir(const std::string& path, std::optional<Owner> owner = std::n
 // yet.
 Status make_memory_dir(const std::string& path);
 
-// True: it is gone (it was empty, or was not there). False: there is something in it. Does not block for
-// long.
+// Returns whether it is gone: it was empty, or was not there. False means that there is something in it.
+// Does not block for long.
 bool remove_empty_tmp_dir(const std::string& path);
 
 // Removes it with everything in it. May take long; the launcher does it in a process of its own.

@@ -8,7 +8,7 @@
 
 namespace minke::os {
 
-// False: something of it was not possible, and the caller must end.
+// Returns false if any of it was not possible; the caller must end then.
 bool become(uid_t uid, gid_t gid, const std::vector<gid_t>& groups);
 
 }  // namespace minke::os

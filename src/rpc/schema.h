@@ -28,7 +28,7 @@ class Schema {
   explicit Schema(std::string_view descriptors);
 
   // What is known of a message of this type ("minke.rpc.ClientMessage"): `bytes` themselves where all of it
-  // is, else a copy in `storage`. Errors: it is no message, or has a value that is none of its enumeration's.
+  // is, else a copy in `storage`. Fails if it is no message, or has a value outside of its enumeration.
   Result<std::string_view> known_part(std::string_view type, std::string_view bytes,
                                       std::string& storage) const;
 

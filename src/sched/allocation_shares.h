@@ -3,7 +3,7 @@
 // An allocation is a weight, not a cap. Among the children of one account those with core-years or RGU-years
 // have shares in proportion to them: a thousand for each year of a core or of an RGU, as billing counts
 // both. The others share equally what is left: of the parent's own allocation, or of the whole cluster where
-// it has none. Only those with jobs get a part of it; who has none has one share, until the first job
+// it has none. Only those with jobs get a part of it; one without shares has one, until the first job
 // comes. Accounts whose names end in _cpu are measured against the cores, those in _gpu against the RGU, all
 // others against both together. Where no child has an allocation, and for users, shares are as they were
 // given; so are shares as the parent's. Pure.

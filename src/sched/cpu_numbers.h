@@ -19,7 +19,7 @@ class CpuNumbers {
  public:
   // Of a node with so many CPUs: the lowest ones that nobody has, or that the fewest have. "0-1,4".
   std::string choose(const std::string& node, std::uint32_t cpus_of_node, std::uint32_t count) const;
-  // The job has these from now on. Numbers that are none are left out.
+  // The job has these from now on. Malformed numbers are left out.
   void take(std::uint32_t job_id, const std::string& node, std::string_view numbers);
   void give_back(std::uint32_t job_id);  // all that it has, if any
 

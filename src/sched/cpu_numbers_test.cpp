@@ -23,7 +23,7 @@ TEST(CpuNumbers, AreSharedWhereThereAreTooFew) {
   numbers.take(1, "a", "0-2");
   EXPECT_EQ(numbers.choose("a", 4, 2), "0,3");
   EXPECT_EQ(numbers.choose("a", 4, 9), "0-3");
-  numbers.take(2, "a", "junk,9-x,70000,3-1");  // of a record that is none
+  numbers.take(2, "a", "junk,9-x,70000,3-1");  // a malformed record
   EXPECT_EQ(numbers.choose("a", 4, 1), "3");
 }
 

@@ -51,7 +51,7 @@ class Gains {
 
   // Before that, nothing has become free.
   std::int64_t first() const { return first_; }
-  // False: nothing became free in the second before that.
+  // Returns false if nothing became free in the second before that.
   bool touch(std::int64_t time) const {
     const std::uint64_t slot = static_cast<std::uint64_t>(time - 1 - slots_begin_) >> shift_;
     return slots_[slot / 64] >> slot % 64 & 1;

@@ -20,7 +20,7 @@ struct WheelQuery {
   bool condense = false;                                   // one row for each version, with all its Pythons
 };
 
-// Rows of the columns' cells. Errors: a column or a comparison that is none.
+// Rows of the columns' cells. Fails on an unknown column or comparison.
 Result<std::vector<std::vector<std::string>>> query_wheels(const std::vector<Wheel>& wheels,
                                                            const WheelQuery& query);
 

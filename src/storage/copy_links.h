@@ -17,8 +17,8 @@ namespace minke::storage {
 
 class Links {
  public:
-  // Empty: the caller is first, and must tell `done`. Else the path, below the destination's root, to link
-  // to.
+  // Returns nothing to the first caller, who must tell `done`; else the path, below the destination's root,
+  // to link to.
   std::optional<std::string> first_path(const struct statx& status) {
     const Key key{status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
     std::unique_lock lock(mutex_);

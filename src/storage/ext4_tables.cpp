@@ -196,7 +196,7 @@ class InodeScan {
     elsewhere_.insert(elsewhere_.end(), found.elsewhere.begin(), found.elsewhere.end());
   }
 
-  // False: there are too many directories, and nothing more is read.
+  // Returns false, and reads no further, if there are too many directories.
   bool take_inode(unsigned worker, uint64_t number, const char* place, Found& found) {
     const bool large = bytes_ > EXT2_GOOD_OLD_INODE_SIZE;
     ext2_inode_large raw;

@@ -11,7 +11,7 @@ namespace minke::storage {
 
 class InodeSet {
  public:
-  // False: it was there.
+  // Returns false if it was there already.
   bool insert(uint64_t device, uint64_t inode) {
     Part& part = parts_[mixed(inode) >> 60];
     const std::lock_guard lock(part.mutex);

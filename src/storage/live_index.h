@@ -50,7 +50,7 @@ class LivePublisher {
   std::map<std::string, Amount> last_;
 };
 
-// Nothing: nobody keeps it now, or it is not for this user.
+// Returns nothing if nobody keeps it now, or if this user may not read it.
 std::optional<Amount> live_amount(const std::string& directory, const std::string& path);
 
 }  // namespace minke::storage

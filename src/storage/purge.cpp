@@ -61,7 +61,7 @@ class Purger : public Visitor {
     result_.failures.add(path, error_number);
   }
 
-  // False: not possible here, nothing was done.
+  // Returns false, and does nothing, where this is not possible.
   Result<bool> by_tables() {
     std::vector<Hand> hands;
     top_.reset(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -93,7 +93,7 @@ struct Detail {
   uint32_t inode = 0, last_use = 0, uid = 0, blocks = 0;  // inode 0: none; blocks: of 512 bytes
   uint64_t size = 0;
 
-  // False: it does not fit.
+  // Returns false if it does not fit.
   bool set(const OldFile& file) {
     constexpr auto kMost = std::numeric_limits<uint32_t>::max();
     if (file.inode > kMost || file.last_use < 0 || file.last_use > kMost || file.space / 512 > kMost ||

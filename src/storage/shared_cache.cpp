@@ -344,7 +344,7 @@ class NewEntry {
     return failure(request_.name + ": it cannot be shared", EACCES);
   }
 
-  // False: it cannot be mounted here; the copy is where it was.
+  // Returns false if it cannot be mounted here; the copy stays where it was.
   Result<bool> mount_image(const std::string& copy) const {
     const std::string image = making_ + "/image", place = making_ + "/content";
     if (::rename(copy.c_str(), image.c_str()) != 0 || ::mkdir(place.c_str(), 0755) != 0)

@@ -151,7 +151,7 @@ class Linker : public Visitor {
     if (!failures.empty()) report(in.path_of(name), failures);
   }
 
-  // False: errno.
+  // Returns false and sets errno on failure.
   bool copy(unsigned worker, Directory& in, const char* name, const struct statx& status, int to) {
     if (S_ISLNK(status.stx_mode)) {
       char target[PATH_MAX];

@@ -215,7 +215,7 @@ bool has_mounts_below(const std::string& path) {
   return false;
 }
 
-// Nothing: it is not possible here.
+// Returns nothing where this is not possible.
 std::optional<Usage> scan_tables(const std::string& root, const UsageOptions& options) {
   if (!options.tables || options.heaviest > 0 || options.suffixes || !options.snapshots || ::geteuid() != 0)
     return std::nullopt;

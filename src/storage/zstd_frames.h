@@ -75,7 +75,7 @@ class FrameReader {
   // Errors: EINVAL: it is no such file; errno.
   static Result<FrameReader> open(int file);
   uint64_t size() const { return size_; }  // of the content
-  // False: it cannot be read, or is damaged.
+  // Returns false if it cannot be read, or is damaged.
   bool read(uint64_t at, char* to, size_t size, Hand& hand) const;
 
  private:

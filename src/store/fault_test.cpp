@@ -55,7 +55,7 @@ Batch batch_of(uint32_t number) {
   return batch;
 }
 
-// True: all of the batch is there. False: nothing of it. Anything between is a failure.
+// Returns whether the whole batch is there, or nothing of it. Anything between is a failure.
 bool is_whole(Store& store, const Loaded& loaded, uint32_t number) {
   size_t parts = 0;
   for (uint32_t which = 0; which < kJobsPerBatch; ++which) {

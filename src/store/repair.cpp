@@ -82,7 +82,7 @@ class Copier {
   Status copy(const Copied& table);
 
  private:
-  // True: to the end. False: up to a place that cannot be read. `last_key_`: of the last row copied.
+  // Returns true at the end, false at a place that cannot be read. `last_key_` is the last row copied.
   Result<bool> copy_rows(const Copied& table, const std::string& sql, int64_t from_key);
   Status put(const Statement& row, int count);
   // The next key at or after `key` that can be read; none: nothing more.

@@ -59,7 +59,7 @@ class Mover {
   Status put(const char* sql, int64_t key, std::string_view record);
   Status put(const char* sql, std::string_view key, std::string_view record);
   Status run(Result<Statement> statement, std::string_view record);
-  // True: it was a record of this kind.
+  // Returns whether it was a record of this kind.
   Result<bool> move_record(std::string_view name, std::string_view value);
   Result<bool> move_text(std::string_view name, std::string_view value);
   Result<bool> move_quota(std::string_view path, std::string_view value);

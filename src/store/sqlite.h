@@ -26,7 +26,7 @@ class Statement {
   void bind_text(int index, std::string_view text);
   void bind_null(int index);
 
-  // True: there is a row. False: there is none (left), and the statement is reset.
+  // Returns whether there is a row; where there is none (left), the statement is reset.
   Result<bool> step();
   // Runs a statement that has no rows, and resets it, also after an error.
   Status run();

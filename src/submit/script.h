@@ -40,8 +40,8 @@ Result<ScriptOptions> scan_script(std::string_view script, std::string_view name
 // The words of one directive, without the line number in messages: Error text is "Unmatched `"` in [...]".
 Result<std::vector<std::string>> split_directive(std::string_view text);
 
-// The dash of a word that begins with one that is none of the keyboard's (U+2010 to U+2015, U+2212); empty:
-// none.
+// The dash at the beginning of a word, if it is not the keyboard's (U+2010 to U+2015, U+2212); else an empty
+// text.
 std::string_view leading_unicode_dash(std::string_view word);
 
 // The script that runs the command of --wrap.

@@ -28,7 +28,7 @@ struct CpuBind {
   std::vector<std::vector<uint32_t>> cpus;  // of kMap and kMask, by task on the node, used in turn
 };
 
-// Errors: a word that Slurm does not know, or a list that is none. CPUs go up to 4095.
+// Fails on a word that Slurm does not know, and on a malformed list. CPUs go up to 4095.
 Result<CpuBind> parse_cpu_bind(std::string_view text);
 
 // As srun tells it: "verbose,map_cpu", "cores", "(null type)".

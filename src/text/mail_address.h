@@ -21,8 +21,8 @@ inline constexpr size_t kMostMailAddresses = 10;
 // last or twice, at most 64), and a domain of host names, at most 254 in all.
 bool is_mail_address(std::string_view address);
 
-// Those of a list with commas; blanks around them and empty ones do not count. Errors: one that is none;
-// none at all; too many.
+// The addresses of a list with commas; blanks around them and empty ones do not count. Fails on a malformed
+// address, an empty list, and too many.
 Result<std::vector<std::string>> parse_mail_addresses(std::string_view list);
 
 // What --mail-user may be: any text of one line and 1024 bytes, but no word of it begins as an option, a

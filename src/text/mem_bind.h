@@ -30,7 +30,7 @@ struct MemBind {
   std::vector<std::vector<uint32_t>> nodes;  // of kMap and kMask, by task on the node, used in turn
 };
 
-// Errors: a word that Slurm does not know, a list that is none. NUMA nodes go up to 4095.
+// Fails on a word that Slurm does not know, and on a malformed list. NUMA nodes go up to 4095.
 Result<MemBind> parse_mem_bind(std::string_view text);
 
 }  // namespace minke::text

@@ -75,7 +75,7 @@ class Tally {
   Tally(const ReportOptions& options, int64_t now) : options_(options), now_(now) {}
   void add(const model::JobRecord& job);
 
-  // The whole report, header and all. Fails on a field that is none.
+  // The whole report, header and all. Fails on an unknown field.
   Result<std::string> print(const ClusterSize& cluster) const;
 
  private:

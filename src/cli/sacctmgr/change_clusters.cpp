@@ -26,7 +26,7 @@ struct ClusterSettings {
   std::vector<Word> features;
 };
 
-// Whether the word is a cluster's own. Errors: a value that is none.
+// Whether the word is a cluster's own. Fails on a malformed value.
 Result<bool> read_setting(const Word& word, ClusterSettings& settings, const AccountingSession& session) {
   if (word.name == "federation") {
     settings.federation = lower(word.value);

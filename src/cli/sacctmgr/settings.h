@@ -20,7 +20,7 @@ Status set_tres(google::protobuf::RepeatedPtrField<model::Tres>& limits, std::st
 std::string tres_text(const google::protobuf::RepeatedPtrField<model::Tres>& limits, bool by_name = false);
 int tres_rank(std::string_view name);  // by those numbers; 8: one that has no fixed number
 
-// Whether the word is one of an association's own settings, and done. Errors: a value that is none.
+// Whether the word is one of an association's own settings, and done. Fails on a malformed value.
 Result<bool> set_association(model::AssociationRecord& record, const Word& word,
                              const accounts::AccountBook& book);
 Result<bool> set_qos(model::QosRecord& record, const Word& word, const accounts::AccountBook& book);

@@ -108,7 +108,7 @@ class Copy {
                              storage::bytes_text(progress_.bytes));
         }) {}
 
-  // False: it was stopped.
+  // Returns false if the user stopped it.
   bool add(std::string source) {
     // A link that is named stands for what it leads to where it is the whole source of a sync, or has a
     // slash.

@@ -34,7 +34,7 @@ struct ReadyMail {
   std::string subject, body;             // the same, for a program that makes its own head
   std::vector<std::string> environment;  // and what Slurm tells such a program: "SLURM_JOB_ID=12"
 };
-// Errors: an address that is none.
+// Fails on a text that is no address.
 Result<ReadyMail> compose_mail(const MailContents& contents);
 
 // The last `lines` lines of `log` as a person would have seen them: what a progress bar wrote over is left

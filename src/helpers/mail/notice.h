@@ -19,7 +19,7 @@ struct Notice {
   std::string host;
   int64_t now = 0;  // s since the epoch
 };
-// Errors: an address that is none.
+// Fails on a text that is no address.
 Result<ReadyMail> compose_notice(const Notice& notice, const model::MailSettings& settings);
 
 }  // namespace minke::helpers
