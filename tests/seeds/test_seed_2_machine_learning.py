@@ -41,6 +41,7 @@ def test_2_04_multiprocessing_has_the_jobs_processors(reader):
     assert reader.output(reader.submit("python3 pool.py", "--cpus-per-task=1")) == "[1, 2] 1\n"
 
 
+@pytest.mark.offline
 @pytest.mark.xfail(strict=True, reason="nothing outside the job reaches its ports in an offline partition")
 def test_2_05_a_notebook_server_is_reached_from_the_log_in_side(reader):
     """As a notebook's: a server of the job's, on its node."""

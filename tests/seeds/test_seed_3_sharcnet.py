@@ -147,6 +147,7 @@ def test_3_16_sqkill(sharcnet):
     assert {student.wait_end(job)["JobState"] for job in (running, queued)} == {"CANCELLED"}
 
 
+@pytest.mark.offline
 def test_3_18_only_the_log_in_side_has_internet(sharcnet):
     said = sharcnet.student.output(sharcnet.student.submit("cut -d: -f1 /proc/net/dev | tail -n +3"))
     assert said.split() == ["lo"] and types(sharcnet.student, "grep -c : /proc/net/dev").strip() != "1"

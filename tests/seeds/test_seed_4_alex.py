@@ -125,9 +125,10 @@ def test_4_07_one_file_system_for_all_nodes(reader):
 @pytest.fixture(scope="module")
 def snapshots(alex, reader):
     """A folder with a file that is snapshot, and overwritten."""
-    types(reader, "mkdir -p your-folder && echo good > your-folder/file")
+    types(reader, "mkdir -p your-folder && echo good > your-folder/file && ln your-folder/file your-folder/link")
     now = reader.run("date", "+%s").stdout.strip()
-    alex.minke("storage-keep", alex.home, alex.root["MINKE_CONFIG"], str(int(now) + 86400))
+    keep = [alex.program, "storage-keep", alex.home, alex.root["MINKE_CONFIG"], str(int(now) + 86400)]
+    poll(lambda: alex.root_run(*keep).returncode == 0, what="a keeper beside the daemon's own")
     types(reader, "echo bad > your-folder/file")
 
 
@@ -138,6 +139,11 @@ def quotas(reader) -> list[list[str]]:
 def test_4_08_home_of_50_gb_with_snapshots(reader, snapshots):
     assert quotas(reader)[1][:4:3] == [str(reader.work), "100.0G"] and quotas(reader)[1][2] == "50.0G"
     assert re.search(r"^@GMT-20\d\d\.\d\d\.\d\d-\d\d\.\d\d\.\d\d$", types(reader, "ls $HOME/.snapshots"), re.M)
+
+
+@pytest.mark.xfail(strict=True, reason="each name becomes a file of its own, where there is no native snapshot")
+def test_4_08_snapshots_keep_hard_links(reader, snapshots):
+    assert len(set(types(reader, "stat -c %i $HOME/.snapshots/$(ls $HOME/.snapshots | tail -1)/your-folder/*").split())) == 1
 
 
 def test_4_09_hpcvault_of_500_gb(reader):
