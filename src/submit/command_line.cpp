@@ -1,9 +1,9 @@
-// read_command_line(): argv as glibc's getopt_long reads it with "+" in front of its letters, without its
-// globals.
+// read_command_line() reads argv as glibc's getopt_long does with "+" in front of its letters, but without
+// its globals.
 //
-// Long names may be abbreviated; reading stops at the first argument that is no option, or after "--".
-// Messages are glibc's. (getopt_long itself keeps its place in globals and prints by itself, which a pure
-// room cannot have.)
+// Long names may be abbreviated; reading stops at the first argument that is not an option, or after "--".
+// Messages are glibc's. (getopt_long itself keeps its place in globals and prints its messages, which a
+// pure room cannot do.)
 #include <algorithm>
 #include <iterator>
 #include <vector>
@@ -13,14 +13,14 @@
 namespace minke::submit {
 namespace {
 
-// What a long option means: the option itself, or the message why not.
+// The option that a long name means, or the message why there is none.
 struct Match {
   const Option* option = nullptr;
   std::string problem;
 };
 
-// Options that came after most scripts had been written: an abbreviation that means but one of the older ones
-// goes on to mean that.
+// Options newer than most scripts. An abbreviation that matches exactly one older option
+// keeps that meaning.
 bool is_later(const Option& option, Command command) {
   constexpr std::string_view kLater[] = {
       "consolidate-segments", "container-id", "container-type", "external-launcher", "extra",
@@ -93,7 +93,7 @@ ReadOptions read_options(Command command, std::span<const std::string> arguments
       out.settings.push_back(std::move(setting));
       continue;
     }
-    // -abc: letters together, the last perhaps with its argument behind it.
+    // -abc: letters together; the last one may have its argument behind it.
     for (size_t i = 1; i < argument.size(); ++i) {
       const Option* option = find_letter(command, argument[i]);
       if (option == nullptr) return fail(std::string("invalid option -- '") + argument[i] + "'");
@@ -117,15 +117,15 @@ ReadOptions read_options(Command command, std::span<const std::string> arguments
 
 Outcome<CommandLine> read_command_line(const Invocation& invocation) {
   CommandLine out;
-  // srun's components may each name their program, so " : " counts anywhere there; elsewhere only among the
-  // options, because what follows the script or command is its own.
+  // Each of srun's components may name its own program, so " : " counts anywhere; elsewhere it counts only
+  // among the options, because the arguments behind the script or command are the program's own.
   const bool anywhere = invocation.command == Command::kSrun;
   std::span<const std::string> rest = invocation.arguments;
   for (;;) {
     auto end = anywhere ? std::find(rest.begin(), rest.end(), ":") : rest.end();
     ReadOptions read = read_options(invocation.command, {rest.begin(), end}, Source::kCommandLine);
     for (const Setting& setting : read.settings) {
-      // Slurm answers these while it reads, so what stands before them may still be wrong.
+      // Slurm answers these while it reads, so arguments before them may still be wrong.
       if (setting.option->name == "help") out.show = ShowOnly::kHelp;
       if (setting.option->name == "usage") out.show = ShowOnly::kUsage;
       if (setting.option->name == "version") out.show = ShowOnly::kVersion;

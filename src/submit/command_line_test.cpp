@@ -8,7 +8,7 @@
 namespace minke::submit {
 namespace {
 
-// What getopt_long of the C library makes of the same arguments: "name=value name ... | positional", or "!".
+// Reads the same arguments with the C library: "name=value name ... | positional", or "!".
 std::string by_getopt(Command command, const std::vector<std::string>& arguments) {
   std::vector<option> long_options;
   std::string letters = "+";
@@ -76,7 +76,7 @@ TEST(CommandLine, LaterOptionsLeaveOldAbbreviationsAlone) {
   EXPECT_EQ(by_us(Command::kSbatch, {"--res=x", "--cons=fast", "--ext=2", "--conta=a", "--spread"}),
             "reservation=x constraint=fast extra-node-info=2 container=a spread-job |");
   EXPECT_EQ(by_us(Command::kSrun, {"--wai=5", "--se"}), "wait=5 send-libs |");
-  EXPECT_EQ(by_us(Command::kSrun, {"--res=x"}), "!");  // ambiguous there from the beginning
+  EXPECT_EQ(by_us(Command::kSrun, {"--res=x"}), "!");  // ambiguous in Slurm from the beginning
   EXPECT_EQ(by_us(Command::kSbatch, {"--extra=x", "--seg=4"}), "extra=x segment=4 |");
 }
 

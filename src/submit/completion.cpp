@@ -6,7 +6,7 @@
 namespace minke::submit {
 namespace {
 
-// What the value of an option can be, as options::Option::values has it.
+// The values that an option can have, as in options::Option::values.
 struct Values {
   std::string_view option;
   std::string_view words;

@@ -1,5 +1,5 @@
-// sbatch, salloc and srun as options/completion.h wants them: what is offered of the option table, and what
-// the values can be.
+// Completion of sbatch, salloc and srun for options/completion.h: which options of the table it offers, and
+// which values they can have.
 //
 // Pure; may be called from any thread.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace minke::submit {
 
-// Options that are refused are left out.
+// Omits options that are refused.
 options::Command completed_command(Command command);
 
 }  // namespace minke::submit

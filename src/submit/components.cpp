@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kUsageStatus = 255;
 
-// Options that speak of one component of a heterogeneous job; the others stay for the components behind it.
+// Options that apply to one component of a heterogeneous job; the others also apply to those behind it.
 constexpr std::string_view kOfOneComponent[] = {
     "bb",
     "bbf",
@@ -87,8 +87,8 @@ bool says_yes(std::string_view value) {
   return digit < value.size() && value[digit] >= '1' && value[digit] <= '9';
 }
 
-// The value of an input variable. Within a heterogeneous job each component's has its number behind the name;
-// what has none is of the first component, where it speaks of one component at all.
+// The value of an input variable. Within a heterogeneous job the name of each component's variable ends in
+// its number; a name without one means the first component, if the option applies to one component at all.
 std::optional<std::string_view> value_of(const Invocation& invocation, const Option& option,
                                          const std::string& name, const std::optional<std::string>& group) {
   if (!group) return invocation.variable(name);
@@ -100,7 +100,7 @@ std::optional<std::string_view> value_of(const Invocation& invocation, const Opt
   return invocation.variable(name);
 }
 
-// --het-group as srun's command line has it, where it is one number.
+// --het-group of srun's command line, if it is one number.
 std::optional<std::string> group_of(const CommandLine& command_line) {
   std::optional<std::string> group;
   for (const Setting& setting : command_line.components[0]) {
@@ -123,7 +123,7 @@ std::vector<Setting> environment_settings(const Invocation& invocation,
         if (says_yes(*value)) out.push_back({&option, std::nullopt, Source::kEnvironment});
       } else if (!value->empty()) {
         std::string text(*value);
-        if (option.name == "distribution" && text == "plane")  // a job's variables tell its size apart
+        if (option.name == "distribution" && text == "plane")  // a job's variables give its size separately
           if (const auto size = invocation.variable("SLURM_DIST_PLANESIZE")) text.append("=").append(*size);
         out.push_back({&option, std::move(text), Source::kEnvironment});
       } else if (option.argument == ArgumentKind::kOptional) {
@@ -144,7 +144,7 @@ Outcome<std::vector<Setting>> settings_of(const Invocation& invocation,
   ReadOptions read = read_options(invocation.command, arguments, Source::kScript);
   if (!read.problem.empty()) return tl::unexpected(refuse_option(invocation, read.problem));
   if (!read.positional.empty()) {
-    // Slurm looks at each value as it reads it: what is wrong before the stray word is told first.
+    // Slurm checks each value as it reads it, so an error before the stray word is reported first.
     JobRequest scratch;
     scratch.command = invocation.command;
     for (const Setting& setting : read.settings) {
@@ -205,14 +205,14 @@ Outcome<Components> collect_settings(const Invocation& invocation, const Command
     if (i < of_script.size()) append(own, of_script[i]);
     append(own, foreign);
     append(own, of_environment);
-    // The last component of the command line stands for those that only the script has.
+    // The last component of the command line also serves components that only the script has.
     append(own, command_line.components[std::min(i, command_line.components.size() - 1)]);
     std::vector<Setting> all;
     if (i > 0) {
       const bool has_memory = std::any_of(own.begin(), own.end(), is_memory);
       for (Setting setting : out.settings[i - 1]) {
         if (is_of_one_component(setting) || (has_memory && is_memory(setting))) continue;
-        setting.source = Source::kScript;  // whatever the component says itself counts more
+        setting.source = Source::kScript;  // the component's own settings take precedence
         all.push_back(std::move(setting));
       }
     }

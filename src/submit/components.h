@@ -1,6 +1,6 @@
-// The settings of each component of a job, in the order in which they count: what the component before hands
-// on, #SBATCH lines (and #PBS, #BSUB), environment variables, the command line. A plain job has one
-// component.
+// The settings of each component of a job, in order of precedence from the lowest: those that the component
+// before passes on, #SBATCH lines (and #PBS, #BSUB), environment variables, the command line. A plain job
+// has one component.
 //
 // Pure; may be called from any thread.
 #pragma once
@@ -19,7 +19,7 @@ struct Components {
   std::vector<std::string> notes;    // as in JobRequest
 };
 
-// `script`: whose lines are read, where there are such lines.
+// Reads the lines of `script` if the command reads such lines.
 Outcome<Components> collect_settings(const Invocation& invocation, const CommandLine& command_line,
                                      const ScriptFile* script);
 

@@ -1,5 +1,5 @@
-// Options that are kept, checked or combined, beyond the everyday ones: what sbatch makes of each, as a line
-// of the spec's fields.
+// Options that are kept, checked or combined, beyond the everyday ones: the spec that sbatch makes of each,
+// as a line of fields.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -165,7 +165,7 @@ TEST(CurrentOptions, TresPerTask) {
   EXPECT_THAT(refusal({"--tres-per-task=gres/nic=3"}), ::testing::StartsWith("1: "));
 }
 
-// Texts of sbatch 22.05.
+// The texts come from sbatch 22.05.
 TEST(CurrentOptions, BadValues) {
   EXPECT_EQ(refusal({"--gpus-per-socket=1"}),
             "1: sbatch: error: --gpus-per-socket option requires --sockets-per-node specification\n"
@@ -229,7 +229,7 @@ TEST(CurrentOptions, Variables) {
             1);
 }
 
-// What sbatch -vv 22.05 lists for each component.
+// The values that sbatch -vv 22.05 lists for each component.
 TEST(CurrentOptions, ComponentsOfHeterogeneousJobs) {
   auto plain = submitted({"-n2"});
   EXPECT_TRUE(plain->het_components.empty());

@@ -1,5 +1,5 @@
-// Any script: its #MINKE lines are sources and destinations with a path each, or an error with a line's
-// number.
+// Reading any script gives #MINKE lines with a path each, or an error
+// with a line number.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto* list : {&read->stage, &read->collect}) {
     for (const std::string& path : *list) MINKE_CHECK(!path.empty());
   }
-  // Without the word there is none of them.
+  // A script without the word has no such lines.
   if (script.find("#MINKE") == std::string::npos) MINKE_CHECK(read->empty());
   return 0;
 }

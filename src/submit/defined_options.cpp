@@ -10,7 +10,7 @@
 namespace minke::submit {
 namespace {
 
-// As Slurm writes it once it has been read: 00:01:00, and memory in MiB.
+// Returns the value as Slurm prints it once it is read: 00:01:00, and memory in MiB.
 std::string value_of(const Setting& setting, const JobRequest& request) {
   const std::string_view name = setting.option->name;
   if (name == "verbose") return std::to_string(request.verbose);

@@ -1,4 +1,4 @@
-// What --verbose tells of a submission: the options that are set, as Slurm lists them. Pure; any thread.
+// The list that --verbose prints of a submission: the options that are set, as in Slurm. Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace minke::submit {
 
-// The lines, without the command's name in front: one for each option of `settings` that holds, by name,
-// between two lines of dashes.
+// Returns the lines, without the command's name in front: one for each effective option of `settings`, by
+// name, between two lines of dashes.
 std::vector<std::string> list_defined_options(const std::vector<Setting>& settings, const JobRequest& request,
                                               const std::optional<std::string>& wrap);
 

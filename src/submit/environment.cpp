@@ -32,7 +32,7 @@ std::vector<std::string_view> words_outside_quotes(std::string_view text) {
   return words;
 }
 
-// Entries by name; setting one again keeps its first place.
+// Entries by name; setting one again keeps its place.
 class Block {
  public:
   void add(std::string_view entry) {

@@ -7,7 +7,7 @@
 namespace minke::submit {
 namespace {
 
-// NULs shown as ";".
+// Shows NULs as ";".
 std::string exported(std::string_view option) {
   const std::vector<std::string> environment = {"HOME=/root",     "X=1",       "Y=env",
                                                 "SLURM_FOO=keep", "SPANK_A=1", "E="};
@@ -18,7 +18,7 @@ std::string exported(std::string_view option) {
   return block;
 }
 
-// What jobs of Slurm 22.05 found of these variables.
+// The values that jobs of Slurm 22.05 saw in these variables.
 TEST(Environment, Export) {
   const std::string all = "HOME=/root;X=1;Y=env;SLURM_FOO=keep;SPANK_A=1;E=;";
   EXPECT_EQ(exported(""), all);

@@ -123,7 +123,7 @@ void Reader::resource(std::string_view name, std::string_view value) {
   } else if (name == "proc") {
     add("constraint", value);
   }
-  // Others (vmem, pmem, place, software …) say nothing that Slurm reads.
+  // Slurm ignores the others (vmem, pmem, place, software …).
 }
 
 void Reader::resources(std::string_view list) {
@@ -133,7 +133,7 @@ void Reader::resources(std::string_view list) {
   }
 }
 
-// Letters that stand for one option of sbatch's, with the same value.
+// Letters that correspond to one option of sbatch, with the same value.
 struct PlainLetter {
   char letter;
   std::string_view option;
@@ -175,7 +175,7 @@ Status Reader::pbs(char letter, std::string_view value) {
       if (value.starts_with("depend=")) add("dependency", value.substr(7));
       if (value.starts_with("umask=")) out_.umask = value.substr(6);
       break;
-    default:  // -c -C -I -j -k -S -u -V -z: nothing that Slurm reads
+    default:  // -c -C -I -j -k -S -u -V -z: Slurm ignores them
       break;
   }
   return {};

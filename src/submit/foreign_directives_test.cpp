@@ -6,7 +6,7 @@
 namespace minke::submit {
 namespace {
 
-// What sbatch 22.05 makes of such a line, according to its -vv.
+// The options that sbatch 22.05 derives from such a line, according to its -vv.
 std::string pbs(std::string line) {
   auto read = read_foreign_directives("#!/bin/sh\n#PBS " + line + "\nhostname\n");
   if (!read) return read.error().message;

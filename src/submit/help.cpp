@@ -58,7 +58,7 @@ void append_help_line(std::string& out, const Option& option) {
   out.append(left).append(option.help).append("\n");
 }
 
-// Slurm's headings, for what it lists under them; everything else comes first.
+// Slurm's headings, for the options that it lists under them; all other options come first.
 struct Heading {
   std::string_view title;
   std::set<std::string_view> options;
@@ -97,7 +97,7 @@ void append_section(std::string& out, Command command, Disposition disposition, 
   if (!section.empty()) out.append("\n").append(title).append("\n").append(section);
 }
 
-// roff: a hyphen that is to be typed, and a backslash, want a backslash; a line must not begin with a dot.
+// In roff, a hyphen to type and a backslash need a backslash in front; a line must not begin with a dot.
 std::string roff(std::string_view text) {
   std::string out;
   for (char c : text) {

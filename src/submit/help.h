@@ -12,7 +12,7 @@ namespace minke::submit {
 std::string help_text(Command command);
 std::string usage_text(Command command);
 
-// A man page of section 1 (roff): synopsis, every option with what becomes of it here, input variables.
+// A man page of section 1 (roff): synopsis, every option with its effect here, input variables.
 std::string man_page(Command command);
 
 }  // namespace minke::submit

@@ -43,13 +43,13 @@ Status from_node_list(model::JobSpec& spec) {
   }
   if (spec.node_list().empty()) return {};
   auto hosts = text::expand_hostlist(spec.node_list());
-  if (!hosts) return {};  // said where the list was read
+  if (!hosts) return {};  // reported where the list was read
   const auto count = static_cast<uint32_t>(std::set<std::string>(hosts->begin(), hosts->end()).size());
   if (spec.has_max_nodes() && spec.max_nodes() < count) {
     return refused("invalid number of nodes (-N " + std::to_string(count) + "-" +
                    std::to_string(spec.max_nodes()) + ")");
   }
-  // As listings tell it; with a distribution by it, order and repetition count.
+  // Keeps the form that listings show; for the distribution by that list, order and repetition count.
   if (!text::starts_with_ignoring_case(spec.distribution(), "arbitrary"))
     spec.set_node_list(text::compress_hostlist_sorted(*hosts));
   // A single task needs no second node; Slurm warns and takes one.
@@ -58,7 +58,7 @@ Status from_node_list(model::JobSpec& spec) {
   return {};
 }
 
-// GPUs, or what else there are several types of, are asked for by type or without, not both.
+// GPUs, or other resources of several types, are asked for by type or without, not both.
 Status check_gres_types(model::JobSpec& spec) {
   std::set<std::string> typed, untyped;
   for (const auto* list :
@@ -70,7 +70,7 @@ Status check_gres_types(model::JobSpec& spec) {
   return both ? refused("Invalid GRES specification (with and without type identification)") : Status();
 }
 
-// As many tasks as there are without a look at GPUs; 0 where that is open.
+// Returns the number of tasks without regard to GPUs; 0 if it is not determined.
 uint64_t tasks_before_gpus(const model::JobSpec& spec) {
   if (spec.has_ntasks()) return spec.ntasks();
   const bool nodes_known = spec.has_max_nodes() && spec.min_nodes() == spec.max_nodes();
@@ -78,7 +78,7 @@ uint64_t tasks_before_gpus(const model::JobSpec& spec) {
   return uint64_t{nodes_known ? spec.min_nodes() : 1} * std::max(spec.ntasks_per_node(), 1U);
 }
 
-// GPUs of a node and of a task together say how many tasks a node has.
+// GPUs for each node and for each task together determine the tasks on each node.
 Status tasks_on_each_node(model::JobSpec& spec, uint64_t gpus_of_node, uint64_t gpus_of_task) {
   if (gpus_of_node == 0) return {};
   if (gpus_of_node % gpus_of_task != 0) {
@@ -95,7 +95,7 @@ Status tasks_on_each_node(model::JobSpec& spec, uint64_t gpus_of_node, uint64_t 
   return {};
 }
 
-// As many GPUs as are asked for; 0: nothing is said.
+// The number of GPUs asked for; 0: not given.
 struct Gpus {
   uint64_t total, each_node, each_task, each_socket;
 };
@@ -123,7 +123,7 @@ Status check_gpu_options(const model::JobSpec& spec, const Gpus& gpus) {
   return {};
 }
 
-// All GPUs and those of a node together say how many nodes there are.
+// All GPUs and GPUs for each node together determine the number of nodes.
 Status nodes_from_gpus(model::JobSpec& spec, const Gpus& gpus) {
   if (gpus.total != 0 && gpus.each_node != 0) {
     if (gpus.total % gpus.each_node != 0) {
@@ -146,7 +146,7 @@ Status nodes_from_gpus(model::JobSpec& spec, const Gpus& gpus) {
   return {};
 }
 
-// --gpus-per-task. `tasks`: as many as there are without a look at GPUs.
+// --gpus-per-task. `tasks` is the number of tasks without regard to GPUs.
 Status tasks_from_gpus_per_task(model::JobSpec& spec, const Gpus& gpus, uint64_t tasks) {
   if (spec.has_ntasks_per_gpu()) {
     return failure(
@@ -183,7 +183,7 @@ Status tasks_from_tasks_per_gpu(model::JobSpec& spec, const Gpus& gpus) {
       "specification");
 }
 
-// The order of the checks is Slurm's: it decides which of several mistakes is told.
+// The order of the checks is Slurm's: it decides which of several mistakes is reported.
 Status from_gpus(model::JobSpec& spec) {
   const Gpus gpus{gpus_in(spec.gpus()), gpus_in(spec.gres_per_node()), gpus_in(spec.gpus_per_task()),
                   gpus_in(spec.gpus_per_socket())};
@@ -195,8 +195,8 @@ Status from_gpus(model::JobSpec& spec) {
   return {};
 }
 
-// Sockets, cores and threads that are asked for of a known number of nodes, or at once, without -n: a task
-// for each of them.
+// Sockets, cores and threads that are asked for with a known number of nodes, or all in one option, without
+// -n, give one task each.
 Status from_geometry(model::JobSpec& spec, Geometry geometry) {
   const bool one_number = !spec.has_max_nodes() || spec.min_nodes() == spec.max_nodes();
   if (spec.has_ntasks() || !one_number || !(spec.has_min_nodes() || geometry.at_once)) return {};
@@ -217,7 +217,7 @@ void from_hint(model::JobSpec& spec) {
   if (spec.hint() == "memory_bound" && !spec.has_cores_per_socket()) spec.set_cores_per_socket(1);
 }
 
-// The features of the script's node are some of those that --constraint names.
+// Checks that --batch names some of the features of --constraint.
 Status check_batch_features(model::JobSpec& spec) {
   const auto names = [&](std::string_view list) {
     std::vector<std::string_view> found;

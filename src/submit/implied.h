@@ -1,5 +1,5 @@
-// What the amounts that were asked for say about each other: tasks and nodes from GPUs, nodes from a list of
-// hosts, threads from --hint; and what contradicts itself.
+// Relations among the amounts of a request: tasks and nodes follow from GPUs, nodes from a list of hosts,
+// threads from --hint; contradictions are errors.
 //
 // Pure; may be called from any thread.
 #pragma once
@@ -15,18 +15,18 @@ class JobSpec;
 
 namespace minke::submit {
 
-// What makes tasks of sockets, cores and threads.
+// How sockets, cores and threads determine the number of tasks.
 struct Geometry {
-  bool at_once = false;    // all of them came in one option, -B, which needs no number of nodes
-  bool needs_all = false;  // srun: some of the three alone say nothing of tasks
+  bool at_once = false;    // one option, -B, gave all of them, which needs no number of nodes
+  bool needs_all = false;  // srun: only all three together determine the tasks
 };
 
-// For a job; a step takes what is left to it. Fills in the amounts that follow from others. An Error's
-// message is what stands behind "sbatch: error: " (it may be several lines), its code the exit status.
+// For a job; a step takes what its job has. Fills in the amounts that follow from others. An error's message
+// follows "sbatch: error: " (it may have several lines); its code is the exit status.
 Status imply_amounts(model::JobSpec& spec, Geometry geometry = {});
 
-// srun ignores --ntasks-per-node where the tasks do not come to that many a node. What it says then; nothing
-// where the numbers agree.
+// srun ignores --ntasks-per-node if the tasks do not come to that many on each node. Returns its warning
+// then; nothing if the numbers agree.
 std::optional<std::string> unlike_tasks_per_node(uint32_t each, uint32_t tasks, uint32_t nodes);
 
 }  // namespace minke::submit

@@ -1,4 +1,4 @@
-// Amounts as sbatch 22.05 and its controller work them out.
+// Amounts as sbatch 22.05 and its controller compute them.
 #include "submit/implied.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Asked {
   std::string list = {};
 };
 
-// "nodes-most/tasks", or the first line of the refusal.
+// Returns "nodes-most/tasks", or the first line of the refusal.
 std::string implied(const Asked& asked) {
   model::JobSpec spec;
   if (asked.nodes != 0) {

@@ -20,8 +20,8 @@ namespace {
 constexpr uint64_t kMaxTasks = 2147483647;
 constexpr int kUsageStatus = 255;
 
-// Options of which only one can be meant. Where several stand, those of the highest source win; two in one
-// source contradict each other.
+// Groups of options that exclude each other. Those of the highest source win; two in one source
+// contradict each other.
 constexpr std::string_view kMemoryOptions[] = {"mem", "mem-per-cpu", "mem-per-gpu"};
 
 bool is_memory_option(const Setting& setting) {
@@ -49,8 +49,8 @@ std::string base_name(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-// --hint and what it stands for exclude each other: the one of the higher source holds, and --hint gives way
-// where they are equal.
+// --hint and the options that it stands for exclude each other: the one of the higher source holds, and
+// --hint yields if the sources are equal.
 void settle_hint(const std::vector<Setting>& settings, JobRequest& request) {
   const auto hint = request.given.find("hint");
   if (hint == request.given.end()) return;
@@ -117,7 +117,7 @@ std::optional<Refusal> read_host_file(const Invocation& invocation, JobRequest& 
   model::JobSpec& spec = request.spec;
   const auto hosts = invocation.variable("SLURM_HOSTFILE");
   if (!hosts || !spec.node_list().empty()) return std::nullopt;
-  // srun takes the file for the place of each task without being told to.
+  // With such a file srun implies the distribution "arbitrary".
   if (request.command == Command::kSrun) spec.set_distribution("arbitrary");
   if (is_step(request) || !text::starts_with_ignoring_case(spec.distribution(), "arbitrary"))
     return std::nullopt;
@@ -128,7 +128,7 @@ std::optional<Refusal> read_host_file(const Invocation& invocation, JobRequest& 
   return refuse(invocation, read.error().message, read.error().code);
 }
 
-// Of a step its job has settled them.
+// A step inherits settled amounts from its job.
 std::optional<Refusal> settle_amounts(const Invocation& invocation, JobRequest& request) {
   if (is_step(request)) return std::nullopt;
   const Geometry geometry{request.is_given("extra-node-info"), request.command == Command::kSrun};
@@ -153,7 +153,7 @@ std::optional<Refusal> check_times(const Invocation& invocation, JobRequest& req
   return std::nullopt;
 }
 
-// A step takes its job's SLURM_GPUS_PER_SOCKET; on which sockets was settled with the job.
+// A step inherits its job's SLURM_GPUS_PER_SOCKET; the job has settled which sockets.
 std::optional<Refusal> check_gpus_per_socket(const Invocation& invocation, JobRequest& request) {
   const model::JobSpec& spec = request.spec;
   if (spec.gpus_per_socket_size() == 0 || spec.has_sockets_per_node() || is_step(request))
@@ -187,7 +187,7 @@ std::optional<Refusal> bound_wait_for_switches(const Invocation& invocation, Job
   return std::nullopt;
 }
 
-// Within an allocation --exclusive speaks of the step's CPUs.
+// Within an allocation --exclusive applies to the step's CPUs.
 std::optional<Refusal> settle_cpus_of_step(const Invocation&, JobRequest& request) {
   if (!is_step(request)) return std::nullopt;
   if (request.spec.exclusive() || request.is_given("cpus-per-task")) request.exact = true;
@@ -195,8 +195,8 @@ std::optional<Refusal> settle_cpus_of_step(const Invocation&, JobRequest& reques
   return std::nullopt;
 }
 
-// What options imply together, in the order in which Slurm looks: it decides which of several mistakes is
-// told.
+// Applies what options imply together, in Slurm's order: it decides which of several
+// mistakes is reported.
 std::optional<Refusal> complete(const Invocation& invocation, JobRequest& request) {
   for (const auto step :
        {fit_nodes_to_tasks, settle_tasks_per_node, check_no_allocate, read_host_file, settle_amounts,
@@ -219,7 +219,7 @@ void name_job(const CommandLine& command_line, const std::optional<ScriptFile>& 
       }
       break;
     case Command::kSalloc:
-      spec.set_name("interactive");  // whatever its command is
+      spec.set_name("interactive");  // whatever its command is called
       break;
     case Command::kSrun:
       if (!request.arguments.empty()) spec.set_name(base_name(request.arguments[0]));
@@ -254,12 +254,12 @@ Refusal refuse(const Invocation& invocation, std::string_view message, int exit_
   Refusal out;
   out.exit_status = exit_status;
   for (std::string_view line : text::split(message, '\n')) {
-    if (line.starts_with("Invalid time specification (pos=")) {  // Slurm's reader of times prints it as it is
+    if (line.starts_with("Invalid time specification (pos=")) {  // Slurm's time parser prints it unchanged
       out.text.append(line).append("\n");
       continue;
     }
     out.text.append(command_name(invocation.command)).append(": ");
-    // "fatal: ..." is its own kind of line.
+    // "fatal: ..." is a line of its own kind.
     if (!line.starts_with("fatal: ")) out.text.append("error: ");
     out.text.append(line).append("\n");
   }
@@ -280,7 +280,7 @@ Refusal refuse_option(const Invocation& invocation, std::string_view problem) {
 
 namespace {
 
-// Puts the settings of one component into `request`, checks them and fills in what follows from them.
+// Puts the settings of one component into `request`, checks them and fills in what follows.
 std::optional<Refusal> build(const Invocation& invocation, const std::vector<Setting>& settings,
                              JobRequest& request) {
   const Setting* memory = nullptr;
@@ -289,7 +289,7 @@ std::optional<Refusal> build(const Invocation& invocation, const std::vector<Set
     if (memory != nullptr && memory->source == setting.source && memory->option != setting.option) {
       return refuse(invocation, "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.", 1);
     }
-    memory = &setting;  // settings stand in the order of their sources, so the last is of the highest
+    memory = &setting;  // settings are in the order of their sources, so the last has the highest
   }
   for (const Setting& setting : settings) {
     if (memory != nullptr && is_memory_option(setting) && setting.source != memory->source) continue;
@@ -313,7 +313,7 @@ std::optional<Refusal> set_umask(const Invocation& invocation, const std::option
   return std::nullopt;
 }
 
-// What all components begin with. `file`: sbatch's script; nullptr: there is none to read.
+// Starts the request of all components. `file` is sbatch's script; nullptr if there is none to read.
 Outcome<JobRequest> begin_request(const Invocation& invocation, const CommandLine& command_line,
                                   const ScriptFile* file) {
   JobRequest request;
@@ -337,7 +337,7 @@ Outcome<JobRequest> begin_request(const Invocation& invocation, const CommandLin
   return request;
 }
 
-// A script's own --verbose and --quiet come too late for Slurm to heed them. Returns what --verbose lists.
+// Slurm ignores a script's own --verbose and --quiet. Returns what --verbose lists.
 std::vector<std::string> settle_verbosity(const CommandLine& command_line,
                                           const std::vector<Setting>& settings, JobRequest& request) {
   const auto outside = [&](std::string_view name) {

@@ -1,12 +1,12 @@
-// A whole submission as one sbatch, salloc or srun was asked for: what goes to the engine (JobSpec) and what
-// the command itself does with it.
+// A whole submission as sbatch, salloc or srun was asked for it: the part for the engine (JobSpec) and the
+// part that the command itself handles.
 //
-// How it comes about, each step pure:
+// It is made in steps, each pure:
 //   1. read_command_line(): argv into settings and positional arguments, as getopt_long reads them.
-//   2. The caller finds and reads the batch script, if one is to be read.
-//   3. make_job_request(): #SBATCH lines, then environment variables, then the command line, each overriding
-//   the one
-//      before; then the checks that need no cluster. For a heterogeneous job, once a component.
+// 2. The caller finds and reads the batch script, if there is one.
+// 3. make_job_request(): #SBATCH lines, then environment variables, then the command line, each overriding
+//    the one before; then the checks that need no cluster. For a heterogeneous job, once for each
+//    component.
 // May be called from any thread.
 #pragma once
 
@@ -33,12 +33,12 @@ enum class Command : unsigned {
 };  // bits, so that options can name several
 std::string_view command_name(Command command);
 
-inline constexpr uint32_t kMaxSwitchWait = 300;  // s, Slurm's default max_switch_wait: what is longer is cut
+inline constexpr uint32_t kMaxSwitchWait = 300;  // s, Slurm's default max_switch_wait: cuts longer waits
 
 // Where a setting comes from, lowest precedence first.
 enum class Source { kScript, kEnvironment, kCommandLine };
 
-// The end of a command before it did anything: what to write to stderr (whole lines), and the exit status.
+// A command that ends before it did anything: the text for stderr (whole lines), and the exit status.
 struct Refusal {
   std::string text;
   int exit_status = 1;
@@ -46,26 +46,26 @@ struct Refusal {
 template <typename T>
 using Outcome = tl::expected<T, Refusal>;
 
-// What the process was started with.
+// The state that the process was started with.
 struct Invocation {
   Command command = Command::kSbatch;
   std::vector<std::string> arguments;    // argv without argv[0]
   std::vector<std::string> environment;  // NAME=VALUE
   std::string working_directory;         // absolute
   int64_t now = 0;                       // s since the epoch
-  // Whether a name or number is that of the user, or group, who asks. Empty: nobody's is.
+  // Whether a name or number is that of the calling user, or of one of their groups. Unset: always false.
   std::function<bool(std::string_view)> is_own_user, is_own_group;
   // The content of a file that an option names (--nodefile, --bbf, a --nodelist with a slash); an Error is
-  // what the system says. Empty: there are no files.
+  // the system's message. Unset: there are no files.
   std::function<Result<std::string>(const std::string& path)> read_file;
 
-  // The value of a variable, nothing where it is not set.
+  // The value of a variable; nothing if it is not set.
   std::optional<std::string_view> variable(std::string_view name) const;
 };
 
 struct Option;
 
-// One option as it stood somewhere, not yet looked into.
+// One option as it was given, not checked yet.
 struct Setting {
   const Option* option = nullptr;
   std::optional<std::string> value;
@@ -93,8 +93,8 @@ struct ScriptFile {
 struct JobRequest {
   Command command = Command::kSbatch;
   model::JobSpec spec;
-  // A heterogeneous job: all its components, the first being `spec`; empty for a plain job. What else stands
-  // here is of the first component.
+  // A heterogeneous job: all its components, the first being `spec`; empty for a plain job. The other members
+  // belong to the first component.
   std::vector<model::JobSpec> het_components;
   std::vector<std::vector<std::string>> het_programs;  // srun: what each component runs
   std::string script;                                  // sbatch: what runs
@@ -102,15 +102,15 @@ struct JobRequest {
   std::vector<std::string> notes;  // to write to stderr, without "sbatch: " in front, unless --quiet
   std::map<std::string, Source, std::less<>> given;  // long names of the options that were set
 
-  std::vector<std::pair<std::string, uint32_t>> licenses_per_task;  // of --tres-per-task
+  std::vector<std::pair<std::string, uint32_t>> licenses_per_task;  // from --tres-per-task
 
   std::string clusters;     // --clusters; empty: not given
-  bool lists_gres = false;  // --gres=help: only tell what there is
+  bool lists_gres = false;  // --gres=help: only list the gres that exist
 
   bool quiet = false;
   uint32_t verbose = 0;
   bool test_only = false;
-  std::optional<uint32_t> immediate_seconds;  // salloc, srun: give up when it has not started by then
+  std::optional<uint32_t> immediate_seconds;  // salloc, srun: give up if it has not started by then
   bool wait_all_nodes = false;
   std::optional<std::vector<std::string>>
       propagate;  // limits of setrlimit(2) to pass on: "NOFILE"; absent: all
@@ -123,12 +123,12 @@ struct JobRequest {
 
   // sbatch, salloc: --get-user-env
   std::optional<uint32_t> user_env_seconds;  // to wait for the login shell
-  bool user_env_without_login = false;       // mode S: a shell that is no login shell
+  bool user_env_without_login = false;       // mode S: a shell that is not a login shell
 
   // salloc
   bool no_shell = false;
   std::optional<bool> bell;
-  std::optional<uint32_t> kill_command_signal;  // to the command when the allocation is revoked
+  std::optional<uint32_t> kill_command_signal;  // sent to the command when the allocation is revoked
 
   // srun
   std::optional<uint32_t> job_id;  // of the allocation to run in: --jobid, SLURM_JOB_ID
@@ -145,10 +145,10 @@ struct JobRequest {
   std::string mpi;  // none, pmi2, pmix, list; empty: none
   bool multi_prog = false;
   bool debugger_test = false;
-  std::string bcast;                     // --bcast=PATH; empty: the program is run where it is
+  std::string bcast;                     // --bcast=PATH; empty: the program is run in place
   std::optional<uint32_t> slurmd_debug;  // 0: quiet, 1: fatal, 2: error, 3: info …
   bool preserve_env = false;
-  std::string prolog, epilog;            // that srun runs itself
+  std::string prolog, epilog;            // srun runs them itself
   std::string task_prolog, task_epilog;  // beside each task
 
   bool is_given(std::string_view option) const { return given.find(option) != given.end(); }
@@ -156,12 +156,12 @@ struct JobRequest {
 
 Outcome<CommandLine> read_command_line(const Invocation& invocation);
 
-// `script`: for sbatch without --wrap only.
+// `script` is only given for sbatch without --wrap.
 Outcome<JobRequest> make_job_request(const Invocation& invocation, const CommandLine& command_line,
                                      const std::optional<ScriptFile>& script = std::nullopt);
 
-// "sbatch: error: <message>", each line of `message` with that in front. SLURM_EXIT_ERROR replaces the
-// status.
+// "sbatch: error: <message>", with that prefix on each line of `message`. SLURM_EXIT_ERROR
+// replaces the status.
 Refusal refuse(const Invocation& invocation, std::string_view message, int exit_status);
 
 }  // namespace minke::submit

@@ -227,7 +227,7 @@ TEST(JobRequest, AScriptCannotSilenceTheNumberOfItsJob) {
   EXPECT_TRUE(sbatch({"-Q"}, "#!/bin/sh\n#SBATCH --quiet\n").quiet);
 }
 
-// Texts and exit statuses of sbatch 22.05.
+// The texts and exit statuses come from sbatch 22.05.
 TEST(JobRequest, BadValuesAreRefusedAsSlurmDoes) {
   const std::pair<const char*, const char*> cases[] = {
       {"--mem=x", "255: sbatch: error: Invalid --mem specification"},
@@ -343,7 +343,7 @@ TEST(JobRequest, RefusedOptionsSayWhy) {
   EXPECT_THAT(refused({"--uid=root"}), HasSubstr("a job runs as whoever submits it"));
   EXPECT_THAT(refusal(Case{Command::kSrun, {"--mpi=lam", "a"}, {}, ""}.run()),
               HasSubstr("srun: error: Invalid MPI type 'lam', --mpi=list for acceptable types"));
-  // Harmless ones are taken.
+  // Harmless ones are accepted.
   EXPECT_EQ(refused({"--switches=1@5", "--network=x", "--hint=nomultithread", "-M", "c", "--profile=all"}),
             "accepted");
 }
@@ -363,7 +363,7 @@ TEST(JobRequest, ScriptsWithBadLines) {
             "1: sbatch: error: This does not look like a batch script.  The first\n"
             "sbatch: error: line must start with #! followed by the path to an interpreter.\n"
             "sbatch: error: For instance: #!/bin/sh");
-  // Neither help nor version are shown for a line in a script.
+  // A line in a script shows neither help nor version.
   EXPECT_EQ(with("#!/bin/sh\n#SBATCH --help -V\n"), "accepted");
 }
 

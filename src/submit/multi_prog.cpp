@@ -30,8 +30,8 @@ std::vector<Line> logical_lines(std::string_view content) {
   return lines;
 }
 
-// The words of a command line as the task sees them. %t and %o stand for numbers outside single quotes alone;
-// a double quote is a character like any other.
+// Returns the words of a command line as the task sees them. %t and %o are numbers only outside single
+// quotes; a double quote is a plain character.
 std::vector<std::string> words_of(std::string_view line, uint32_t task, size_t offset) {
   std::vector<std::string> words;
   bool in_word = false, quoted = false;
@@ -56,7 +56,7 @@ std::vector<std::string> words_of(std::string_view line, uint32_t task, size_t o
   return words;
 }
 
-// The tasks that a line names, in its order. Numbers beyond the step's tasks are an error, as in Slurm.
+// Returns the tasks that a line names, in its order. Fails, as Slurm does, beyond the step's tasks.
 Result<std::vector<uint32_t>> parse_tasks(std::string_view text, uint32_t tasks) {
   std::vector<uint32_t> numbers;
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);

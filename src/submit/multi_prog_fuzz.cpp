@@ -1,4 +1,4 @@
-// Any file as the configuration of --multi-prog: refused, or a program for every task.
+// Any file as the configuration of --multi-prog: it is refused, or gives a program for every task.
 #include <cstddef>
 #include <cstdint>
 

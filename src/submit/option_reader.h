@@ -1,4 +1,4 @@
-// Reading options out of a list of arguments: shared by the command line and the #SBATCH lines.
+// Reads options from a list of arguments: the command line and the #SBATCH lines share it.
 //
 // Pure; may be called from any thread.
 #pragma once
@@ -13,13 +13,13 @@ namespace minke::submit {
 
 struct ReadOptions {
   std::vector<Setting> settings;
-  std::vector<std::string> positional;  // from the first argument that is no option on
+  std::vector<std::string> positional;  // from the first argument that is not an option
   std::string problem;                  // not empty: glibc's message, without the program's name
 };
 
 ReadOptions read_options(Command command, std::span<const std::string> arguments, Source source);
 
-// "sbatch: <problem>" and the hint at --help, with the exit status of a usage error.
+// Returns "sbatch: <problem>" and the hint at --help, with the exit status of a usage error.
 Refusal refuse_option(const Invocation& invocation, std::string_view problem);
 
 }  // namespace minke::submit

@@ -7,7 +7,7 @@
 namespace minke::submit {
 namespace {
 
-// One letter each, so that a row of the table stays a row. NOLINTBEGIN(readability-identifier-naming)
+// One-letter names keep a row of the table on one line. NOLINTBEGIN(readability-identifier-naming)
 constexpr unsigned B = static_cast<unsigned>(Command::kSbatch);
 constexpr unsigned A = static_cast<unsigned>(Command::kSalloc);
 constexpr unsigned R = static_cast<unsigned>(Command::kSrun);
@@ -15,7 +15,7 @@ constexpr unsigned R = static_cast<unsigned>(Command::kSrun);
 using enum ArgumentKind;
 using enum Disposition;
 
-// By name, so that ambiguities are listed in order. Columns: see struct Option.
+// Sorted by name, so that ambiguities are listed in order. Columns: see struct Option.
 constexpr Option kOptions[] = {
     {"accel-bind", '\0', kRequired, R, "", kAccepted, "mode", "bind accelerators to tasks",
      "the GPUs of a step are visible to all its tasks", nullptr},

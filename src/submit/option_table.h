@@ -18,11 +18,11 @@ enum class ArgumentKind { kNone, kRequired, kOptional };
 
 enum class Disposition {
   kHonoured,
-  kAccepted,  // harmless here: taken, without effect or only kept with the job; `reason` says why
-  kRefused,   // would change what the job does, and cannot be done here; `reason` says why
+  kAccepted,  // harmless here: has no effect, or is only kept with the job; `reason` says why
+  kRefused,   // would change what the job does, and is impossible here; `reason` says why
 };
 
-// What a setter works on.
+// The arguments of a setter.
 struct Assignment {
   JobRequest& request;
   const Invocation& invocation;
@@ -31,7 +31,7 @@ struct Assignment {
   std::string_view text() const { return value.value_or(std::string_view()); }
 };
 
-// An Error's message is what stands behind "sbatch: error: ", its code the exit status.
+// An Error's message follows "sbatch: error: "; its code is the exit status.
 using Setter = Status (*)(const Assignment&);
 
 struct Option {
@@ -47,7 +47,7 @@ struct Option {
   std::string_view argument_name;
   std::string_view help;
   std::string_view reason;
-  Setter set;  // null where there is nothing to keep
+  Setter set;  // null if there is nothing to keep
 
   bool belongs_to(Command command) const { return (commands & static_cast<unsigned>(command)) != 0; }
 };

@@ -32,7 +32,7 @@ TEST(OptionTable, RowsAreConsistent) {
   for (const Option& option : all_options()) {
     EXPECT_NE(option.commands, 0u) << option.name;
     EXPECT_FALSE(option.help.empty()) << option.name;
-    // Whoever asks why gets an answer, and only where there is something to answer.
+    // An option has a reason if and only if there is something to explain.
     EXPECT_EQ(option.reason.empty(), option.disposition == Disposition::kHonoured) << option.name;
     if (option.disposition == Disposition::kRefused) {
       EXPECT_EQ(option.set, nullptr) << option.name;

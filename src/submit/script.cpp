@@ -17,7 +17,7 @@ bool is_space(char c) {
 
 }  // namespace
 
-// U+2010 to U+2015 and U+2212, which word processors and web pages put in a hyphen's place.
+// U+2010 to U+2015 and U+2212, which word processors and web pages put in place of a hyphen.
 std::string_view leading_unicode_dash(std::string_view word) {
   if (word.size() < 3 || word[0] != '\xe2') return {};
   bool general = word[1] == '\x80' && word[2] >= '\x90' && word[2] <= '\x95';
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
         std::move(problem.append(" in [").append(text.substr(std::min(from, text.size()))).append("]")),
         kFailureStatus);
   };
-  // Where what follows the last whole word begins.
+  // The position after the last whole word.
   size_t rest = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_space) - text.begin());
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> split_directive(std::string_view text) {
       end_word();
     } else if (c == '#') {
       break;
-    } else if (c == ':' && !in_word) {  // stands between components on a command line only
+    } else if (c == ':' && !in_word) {  // separates components on a command line only
       return failed("Unexpected `:`", rest);
     } else if (c == '\\') {
       if (i + 1 < text.size() && !is_space(text[i + 1])) {
@@ -110,7 +110,7 @@ Status check_script(std::string_view script) {
 Result<ScriptOptions> scan_script(std::string_view script, std::string_view name) {
   ScriptOptions out;
   out.components.emplace_back();
-  bool separated = false;  // a component more, when an option of it follows
+  bool separated = false;  // one more component, if an option of it follows
   uint32_t number = 0;
   while (!script.empty()) {
     size_t end = script.find('\n');

@@ -42,7 +42,7 @@ TEST(Script, WhatSlurmRefuses) {
   EXPECT_THAT(problem(large + "a"), HasSubstr("Pathname of a file, directory or other parameter too long"));
 }
 
-// Each of these scripts was given to sbatch 22.05 with -vvv, which lists what it finds.
+// sbatch 22.05 was given each of these scripts with -vvv, which lists what it finds.
 TEST(Script, DirectivesAsSlurmFindsThem) {
   EXPECT_THAT(words("#!/bin/sh\n"
                     "#SBATCH --job-name=\"a b\"   # comment\n"

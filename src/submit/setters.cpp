@@ -38,7 +38,7 @@ Result<uint32_t> limit_minutes(const Assignment& to) {
                        : *minutes;  // "A time limit of zero requests that no time limit be imposed"
 }
 
-// A point in time. What is wrong with it stands in a line of its own before Slurm's refusal.
+// Reads a point in time. The message has a line about the mistake before Slurm's refusal.
 Result<int64_t> moment(const Assignment& to) {
   auto time = text::parse_time(to.text(), to.invocation.now);
   if (time) return *time;
@@ -65,7 +65,7 @@ Result<std::string> read_file(const Assignment& to) {
 }
 
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
-  // Blanks and a plus before it, as strtol takes them.
+  // Skips blanks and a plus, as strtol does.
   std::string_view digits = to.text();
   digits.remove_prefix(std::min(digits.find_first_not_of(" \t"), digits.size()));
   if (digits.starts_with('+')) digits.remove_prefix(1);
@@ -79,7 +79,7 @@ Result<uint32_t> whole_number(const Assignment& to, uint32_t least) {
 
 Status array(const Assignment& to) {
   to.request.spec.clear_array();
-  if (to.text().empty()) return {};  // no array, as Slurm takes it
+  if (to.text().empty()) return {};  // no array, as in Slurm
   auto array = text::parse_array_spec(to.text());
   if (!array) return rejected(to, array.error().message);
   *to.request.spec.mutable_array() = std::move(*array);
@@ -112,7 +112,7 @@ Status no_bell(const Assignment& to) {
 Status burst_buffer_file(const Assignment& to) {
   auto content = read_file(to);
   if (!content) return failure("Invalid --bbf specification", kFailureStatus);
-  // As in Slurm it becomes the beginning of the script, behind the line that names the interpreter.
+  // As in Slurm it goes into the script, behind the line that names the interpreter.
   if (std::string& script = to.request.script; !script.empty()) {
     if (!content->ends_with('\n')) *content += '\n';
     script.insert(std::min(script.size(), script.find('\n') + 1), *content);
@@ -133,7 +133,7 @@ Status clusters(const Assignment& to) {
 
 Status constraint(const Assignment& to) {
   std::string features(to.text());
-  std::replace(features.begin(), features.end(), ',', '&');  // Slurm takes the one for the other
+  std::replace(features.begin(), features.end(), ',', '&');  // Slurm treats a comma as "&"
   to.request.spec.set_constraint(std::move(features));
   return {};
 }
@@ -156,7 +156,7 @@ Status dependency(const Assignment& to) {
 }
 
 Status export_list(const Assignment& to) {
-  // ALL is what happens without the option.
+  // ALL is the default.
   bool all = text::equals_ignoring_case(to.text(), "all");
   to.request.spec.set_export_option(all ? std::string() : std::string(to.text()));
   return {};
@@ -168,7 +168,7 @@ Status export_file(const Assignment& to) {
 }
 
 Status external_launcher(const Assignment& to) {
-  // A launcher's own step: it sees all of the job and takes nothing from other steps.
+  // The step of a launcher: it sees the whole job and takes nothing from other steps.
   to.request.overlap = true;
   return {};
 }
@@ -190,7 +190,7 @@ Status get_user_env(const Assignment& to) {
 }
 
 Status het_group(const Assignment& to) {
-  // Which variables count has been settled where they were read.
+  // The reader has already settled which variables count.
   auto group = text::parse_unsigned(to.text(), kMaxNumber);
   auto size = text::parse_unsigned(to.invocation.variable("SLURM_HET_SIZE").value_or(""), kMaxNumber);
   if (!group && to.text().find_first_of(",-") != std::string_view::npos) {
@@ -199,7 +199,7 @@ Status het_group(const Assignment& to) {
                    kFailureStatus);
   }
   if (!group) return invalid(to);
-  // Outside of a job the daemon knows what components there are; without any, there is but one.
+  // Outside of a job the daemon knows the components; without any, there is only one.
   if (!to.invocation.variable("SLURM_JOB_ID")) return {};
   if (*group >= size.value_or(1)) {
     return failure("Attempt to run a job step with het group value of " + std::string(to.text()) +
@@ -257,8 +257,8 @@ Status kill_on_invalid_dependency(const Assignment& to) {
 }
 
 Status mail_type(const Assignment& to) {
-  // Each time the option is given adds to what was asked for before. NONE in a list makes nothing of that
-  // list.
+  // Each time the option is given adds to the earlier ones. NONE in a
+  // list clears that list.
   std::string kept = to.request.spec.mail_type() == "NONE" ? std::string() : to.request.spec.mail_type();
   std::string added;
   bool any = false, none = false;
@@ -364,7 +364,7 @@ Status own_user(const Assignment& to) {
 }
 
 Status overlap(const Assignment& to) {
-  to.request.overlap = true;  // an argument was an experiment of old versions
+  to.request.overlap = true;  // old versions had an experimental argument
   return {};
 }
 
@@ -450,7 +450,7 @@ Status time_min(const Assignment& to) {
 }
 
 Status verbose(const Assignment& to) {
-  // A variable says how much: SBATCH_DEBUG=2 is -vv.
+  // A variable gives the level: SBATCH_DEBUG=2 is -vv.
   auto level = text::parse_unsigned(to.text(), kMaxNumber);
   to.request.verbose = level ? static_cast<uint32_t>(*level) : to.request.verbose + 1;
   return {};

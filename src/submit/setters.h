@@ -1,4 +1,4 @@
-// What each option does to a request: the last column of the option table.
+// The effect of each option on a request: the last column of the option table.
 //
 // Each takes an Assignment and changes its request, or returns the message and exit status that Slurm has for
 // a bad value. Pure; may be called from any thread.
@@ -11,10 +11,10 @@
 namespace minke::submit::set {
 
 inline constexpr int kUsageStatus = 255;  // Slurm's exit status for most bad values
-inline constexpr int kFailureStatus = 1;  // and for numbers, and for what its controller refuses
+inline constexpr int kFailureStatus = 1;  // and for numbers, and for values that its controller refuses
 inline constexpr uint32_t kMaxNumber = 2147483647;
 
-// Keeps the text as it stands: text<&model::JobSpec::mutable_account>.
+// Keeps the text unchanged: text<&model::JobSpec::mutable_account>.
 template <std::string* (model::JobSpec::*Field)()>
 Status text(const Assignment& to) {
   *(to.request.spec.*Field)() = to.text();
@@ -27,7 +27,7 @@ Status request_text(const Assignment& to) {
   return {};
 }
 
-// A switch of the request or of the spec.
+// Sets a switch of the request or of the spec.
 template <bool JobRequest::*Field>
 Status flag(const Assignment& to) {
   to.request.*Field = true;
@@ -39,10 +39,10 @@ Status spec_flag(const Assignment& to) {
   return {};
 }
 
-// The content of the file that the value names.
+// Returns the content of the file that the value names.
 Result<std::string> read_file(const Assignment& to);
 
-// `Invalid numeric value "x" for --name.`, exit status 1: whole numbers of at least `least`.
+// Reads whole numbers of at least `least`. Else: `Invalid numeric value "x" for --name.`, exit status 1.
 Result<uint32_t> whole_number(const Assignment& to, uint32_t least);
 
 template <void (model::JobSpec::*Field)(uint32_t), uint32_t kLeast = 1>
@@ -60,7 +60,7 @@ Status request_number(const Assignment& to) {
   return {};
 }
 
-// What Slurm leaves to its controller, in the words that each command puts before the controller's.
+// The error for values that Slurm's controller checks, with the words that each command puts before it.
 tl::unexpected<Error> rejected(const Assignment& to, std::string_view reason);
 
 // `Invalid --name specification`, exit status 255.

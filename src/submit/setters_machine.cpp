@@ -1,5 +1,5 @@
-// The setters of options that speak of how the machine does something: frequencies, binding, sampling, ports,
-// switches. They are checked as Slurm checks them, and kept with the job.
+// The setters of options about how the machine runs a job: frequencies, binding, sampling, ports, switches.
+// Slurm's checks apply to them, and the job keeps them.
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
@@ -10,7 +10,7 @@
 
 namespace minke::submit::set {
 namespace {
-// Words that Slurm knows for binding and frequency of GPUs, each up to its first ':' or '='.
+// Whether Slurm knows the words for binding and frequency of GPUs, each up to its first ':' or '='.
 bool are_known(std::string_view list, std::initializer_list<std::string_view> known) {
   for (std::string_view word : text::split(list, ',')) {
     bool found = false;
@@ -141,7 +141,7 @@ Status profile(const Assignment& to) {
   if (!are_known(to.text(), {"none", "all", "energy", "task", "filesystem", "lustre", "network"})) {
     return failure("invalid --profile=" + std::string(to.text()) + " option", kUsageStatus);
   }
-  // Kept in the words and the order in which Slurm tells them again.
+  // Kept with Slurm's words and in its order.
   constexpr std::string_view kKinds[] = {"Energy", "Lustre", "Network", "Task"};
   std::string kept;
   for (const std::string_view kind : kKinds) {
@@ -192,7 +192,7 @@ Status reserved_for_system(const Assignment& to) {
 
 Status resv_ports(const Assignment& to) {
   if (to.text().empty()) {
-    to.request.spec.set_resv_ports(0);  // as many as the largest number of tasks on a node
+    to.request.spec.set_resv_ports(0);  // 0 means the largest number of tasks on a node
     return {};
   }
   auto value = whole_number(to, 0);

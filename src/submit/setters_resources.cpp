@@ -17,7 +17,7 @@ Status invalid_gres(const Assignment&) {
   return failure("Invalid generic resource (gres) specification", kFailureStatus);
 }
 
-// A count of nodes, "2k" being 2048.
+// Reads a count of nodes; "2k" is 2048.
 std::optional<uint32_t> node_count(std::string_view text) {
   text = text::trim(text);
   uint64_t factor = 1;
@@ -29,7 +29,7 @@ std::optional<uint32_t> node_count(std::string_view text) {
   return static_cast<uint32_t>(*value * factor);
 }
 
-// The hosts of a file: a hostlist a line, "name*4" for one that stands four times; "#" begins a comment.
+// Reads the hosts of a file: a hostlist on each line, "name*4" for four times the host; "#" begins a comment.
 Result<std::string> hosts_of_file(const Assignment& to) {
   auto content = read_file(to);
   if (!content) {
@@ -64,7 +64,7 @@ void assign(google::protobuf::RepeatedPtrField<model::Gres>* field, const List& 
   field->Assign(list.begin(), list.end());
 }
 
-// A request as listings tell it again: "gres:gpu:a100:2". Nothing where the amounts say the same.
+// Returns a request as listings show it: "gres:gpu:a100:2". Nothing if the amounts say the same.
 std::string as_given(std::string_view request, std::string_view each,
                      const std::vector<model::Gres>& amounts) {
   std::string out;
@@ -77,7 +77,7 @@ std::string as_given(std::string_view request, std::string_view each,
   return out == text::format_tres_per(amounts) ? std::string() : out;
 }
 
-// What listings tell of the request so far.
+// Returns what listings show of the request so far.
 std::string tres_per_node_of(const model::JobSpec& spec) {
   if (!spec.tres_per_node().empty()) return spec.tres_per_node();
   return text::format_tres_per(
@@ -173,16 +173,16 @@ Status exclusive(const Assignment& to) {
   for (std::string_view word : {"user", "mcs", "topo", "exclusive"})
     known = known || text::equals_ignoring_case(value, word);
   if (!known) return invalid(to);
-  // "user", "mcs" and "topo" shut out others' jobs only: of one user's own cluster there are none, and a
-  // shared one gives whole nodes. Else: whole nodes for the job; for a step within a job its CPUs alone,
-  // which is decided where --jobid is known.
+  // "user", "mcs" and "topo" shut out only others' jobs: one user's own cluster has none, and a shared one
+  // gives whole nodes. Otherwise a job gets whole nodes; a step within a job gets its CPUs alone, which is
+  // decided where --jobid is known.
   bool against_others = !value.empty() && !text::equals_ignoring_case(value, "exclusive");
   to.request.spec.set_exclusive(!against_others);
   to.request.spec.set_exclusive_mode(against_others ? text::lower_case(value) : std::string());
   to.request.spec.clear_oversubscribe();
   return {};
 }
-// The later of the two counts.
+// The later option counts.
 Status oversubscribe(const Assignment& to) {
   to.request.spec.set_oversubscribe(true);
   to.request.spec.set_exclusive(false);
@@ -200,7 +200,7 @@ Status gpus_per_task(const Assignment& to) {
   return gpu_list(to, to.request.spec.mutable_gpus_per_task());
 }
 
-// --gres and --gpus-per-node fill one field; the GPUs of the one take the place of the other's.
+// --gres and --gpus-per-node fill one field; the GPUs of one replace those of the other.
 Status gpus_per_node(const Assignment& to) {
   auto list = text::parse_gpu_list(to.text());
   if (!list) return invalid_gres(to);
@@ -226,7 +226,7 @@ Status gres(const Assignment& to) {
   auto list = text::parse_gres_list(to.text());
   if (!list) return invalid_gres(to);
   std::string given = as_given(to.text(), "", *list);
-  if (to.request.is_given("gpus-per-node")) {  // listings tell both
+  if (to.request.is_given("gpus-per-node")) {  // listings show both
     const std::string before = tres_per_node_of(to.request.spec);
     given = as_given(to.text(), "", {});
     if (!before.empty()) given = given.empty() ? before : before + "," + given;
@@ -244,7 +244,7 @@ Status hint(const Assignment& to) {
       return failure("unrecognized --hint argument \"" + std::string(word) + "\", see --hint=help",
                      kFailureStatus);
     }
-    to.request.spec.set_hint(std::string(word));  // of several the last one counts
+    to.request.spec.set_hint(std::string(word));  // the last of several counts
   }
   return {};
 }
@@ -271,7 +271,7 @@ Status mem_per_gpu(const Assignment& to) {
 Status nodes(const Assignment& to) {
   std::string_view text = to.text();
   if (text.find_first_of(",:") != std::string_view::npos) {
-    // A set of counts ("1,2,4", "2-8:2"): the least of them, which starts soonest.
+    // A set of counts ("1,2,4", "2-8:2"): takes the least, which starts soonest.
     auto counts = text::parse_array_spec(text);
     uint32_t least = kMaxNumber;
     for (int i = 0; counts && i < counts->ranges_size(); ++i)
@@ -289,7 +289,7 @@ Status nodes(const Assignment& to) {
     std::string message = "\"";
     return failure(message.append(part).append("\" is not a valid node count"), kUsageStatus);
   };
-  // "-3": up to so many, as Slurm reads it.
+  // "-3" means at most three, as Slurm reads it.
   const bool most_alone = dash == 0 && text.size() > 1;
   auto least = most_alone ? std::optional<uint32_t>(0) : node_count(text.substr(0, dash));
   if (!least) return not_valid(dash == 0 ? text : text.substr(0, dash));
@@ -324,7 +324,7 @@ Status tmp(const Assignment& to) {
 }
 
 Status tres_per_task(const Assignment& to) {
-  // cpu=2,gres/gpu:a100=1,license/x=1; a colon may stand in the place of "/" or "=".
+  // Reads cpu=2,gres/gpu:a100=1,license/x=1; a colon may replace "/" or "=".
   std::string gpus;
   std::optional<uint64_t> cpus;
   std::vector<std::pair<std::string, uint32_t>> licenses;

@@ -28,7 +28,7 @@ constexpr Letter kLetters[] = {
     {'w', "waitfor", &Wanted::after}, {'\0', "mpp", &Wanted::mpp},        {'\0', "gpp", &Wanted::gpp},
 };
 
-// "90", "90m", "4h", "1d", "1d12h": minutes.
+// Reads "90", "90m", "4h", "1d" or "1d12h" as minutes.
 std::optional<uint64_t> minutes_of(std::string_view text) {
   uint64_t total = 0;
   while (!text.empty()) {
@@ -85,7 +85,7 @@ void add(Sqsub& out, std::string_view option, std::string_view value) {
   out.arguments.push_back(std::string("--").append(option).append("=").append(value));
 }
 
-// 1 where nothing is said.
+// Returns 1 if nothing is given.
 Result<uint64_t> count(std::string_view what, const std::string& text) {
   if (text.empty()) return 1;
   auto number = text::parse_unsigned(text, 2147483647);
@@ -93,7 +93,7 @@ Result<uint64_t> count(std::string_view what, const std::string& text) {
   return *number;
 }
 
-// What does not depend on the kind of the job.
+// Adds the options that do not depend on the kind of job.
 void add_terms(const Wanted& wanted, uint64_t minutes, std::string_view program, Sqsub& out) {
   add(out, "time", std::to_string(minutes));
   add(out, "output", wanted.output);
@@ -108,7 +108,7 @@ void add_terms(const Wanted& wanted, uint64_t minutes, std::string_view program,
   add(out, "dependency", dependency);
 }
 
-// The flag tells what kind of job it is where the queue does not; another one is a feature of nodes.
+// The flag tells the kind of job if the queue does not; any other flag is a node feature.
 bool flag_is_kind(const Wanted& wanted) {
   return wanted.flag == "mpi" || wanted.flag == "threaded" || wanted.flag == "serial";
 }

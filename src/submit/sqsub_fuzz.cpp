@@ -7,7 +7,7 @@
 
 #include "submit/sqsub.h"
 
-// An argument a line.
+// The input has one argument on each line.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::vector<std::string> arguments;

@@ -1,4 +1,4 @@
-// Any script, and any command line before it: nothing may crash, and what is refused says so in whole lines.
+// Any script, and any command line before it: nothing may crash, and a refusal consists of whole lines.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -71,7 +71,7 @@ constexpr Limit kLimits[] = {
     {"--wckey", &JobSpec::wckey, &JobSpec::mutable_wckey, kMostNameBytes},
 };
 
-// Lists of small things: a job has tens of them at most.
+// Lists of small entries: a job has tens of them at most.
 constexpr int kMostGres = 256, kMostLimits = 64;
 
 }  // namespace
@@ -98,7 +98,7 @@ void cut_texts(JobSpec& spec) {
 Status check_texts(const JobSpec& spec) {
   for (const Limit& limit : kLimits)
     if (const Status fits = check_text(limit.name, (spec.*limit.text)(), limit.most); !fits) return fits;
-  // A script's arguments together, as the kernel has it.
+  // A script's arguments together have the kernel's limit.
   size_t bytes = 0;
   for (const std::string& argument : spec.arguments()) bytes += argument.size() + 1;
   if (bytes > kMostLineBytes)

@@ -1,4 +1,4 @@
-// tests/test_attack_work.py tries every text that there is.
+// tests/test_attack_work.py covers every other text.
 #include "submit/text_limits.h"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ struct Change {
   model::JobSpec& spec;
   std::string_view name, value;
   int64_t now;
-  int64_t start;  // of a job that runs; else 0
+  int64_t start;  // of a running job; else 0
 
   tl::unexpected<Error> invalid(int code) const {
     return failure("Invalid " + std::string(name) + " value: " + std::string(value), code);
@@ -53,7 +53,7 @@ Status number(const Change& change) {
   return {};
 }
 
-// "3", "2-4"; the upper bound is what is left where the least is all that counts.
+// "3", "2-4"; the upper bound stays unset if only the least counts.
 Status node_count(const Change& change) {
   size_t dash = change.value.find('-');
   auto least = text::parse_unsigned(change.value.substr(0, dash), kMaxNumber);
@@ -67,7 +67,7 @@ Status node_count(const Change& change) {
   return {};
 }
 
-// NumCPUs: at least so many, on however many nodes; tasks are taken away only where they need more.
+// NumCPUs: at least so many, on any number of nodes; tasks are reduced only if they need more.
 Status cpu_count(const Change& change) {
   auto cpus = text::parse_unsigned(change.value.substr(0, change.value.find('-')), kMaxNumber);
   if (!cpus || *cpus == 0) return change.invalid(model::kInvalidCpuCount);
@@ -181,13 +181,13 @@ Status tmp_disk(const Change& change) {
   return {};
 }
 
-// "gpu:2", "gres:gpu:2". What listings told of the request as it was given is no longer so.
+// "gpu:2", "gres:gpu:2". Clears the text of the request that listings show, which no longer holds.
 Status gpu_list(const Change& change, google::protobuf::RepeatedPtrField<model::Gres>* field,
                 std::string* given) {
   auto list = text::parse_gres_list(change.value);
   if (!list) return change.of_slurm(model::kInvalidGres);
   if (std::any_of(list->begin(), list->end(), [](const model::Gres& one) { return one.name() != "gpu"; }))
-    return change.of_slurm(model::kInvalidGres);  // by job, socket and task there are GPUs alone
+    return change.of_slurm(model::kInvalidGres);  // by job, socket and task only GPUs exist
   field->Assign(list->begin(), list->end());
   given->clear();
   return {};
@@ -211,7 +211,7 @@ Status gpus_per_task(const Change& change) {
   return gpu_list(change, change.spec.mutable_gpus_per_task(), change.spec.mutable_tres_per_task());
 }
 
-// "gpu:4", of CPUs or of memory: none where empty.
+// "gpu:4", of CPUs or of memory: an empty text means none.
 Result<std::optional<uint64_t>> for_each_gpu(const Change& change) {
   if (change.value.empty()) return std::optional<uint64_t>();
   const auto list = text::parse_gres_list(change.value);
@@ -233,12 +233,12 @@ Status memory_per_gpu(const Change& change) {
   change.spec.clear_mem_per_gpu_mib();
   if (!*mebibytes) return {};
   if (change.spec.has_mem_per_cpu_mib() || change.spec.has_mem_per_node_mib())
-    return change.of_slurm(model::kInvalidGres);  // there is one memory for each job
+    return change.of_slurm(model::kInvalidGres);  // each job has one memory request
   change.spec.set_mem_per_gpu_mib(**mebibytes);
   return {};
 }
 
-// "gpu:low": what is not of GPUs is kept as it is given for bindings, and is no frequency.
+// "gpu:low". Other words are kept unchanged for bindings, and are not frequencies.
 Status gpu_freq(const Change& change) {
   constexpr std::string_view kOfGpus = "gpu:";
   std::string_view value = change.value;
@@ -249,7 +249,7 @@ Status gpu_freq(const Change& change) {
   return {};
 }
 
-// "2", "2@10" (minutes): the time to wait stays where it is not said. 0: any number.
+// "2", "2@10" (minutes): the waiting time stays if it is not given. 0: any number.
 Status switches(const Change& change) {
   const size_t at = change.value.find('@');
   const auto count = text::parse_unsigned(change.value.substr(0, at), kMaxNumber);
@@ -282,7 +282,7 @@ Status delay_boot(const Change& change) {
   return {};
 }
 
-// The end of a job that runs is its time limit, counted from its start, which the caller knows.
+// The end of a running job is its time limit, counted from its start, which the caller knows.
 Status end_time(const Change& change) {
   if (change.start == 0) return change.of_slurm(model::kJobNotRunning);
   const auto time = text::parse_time(change.value, change.now);
@@ -296,12 +296,12 @@ Status end_time(const Change& change) {
 Status denied(const Change& change) {
   return change.of_slurm(model::kAccessDenied);
 }
-// Nothing here boots nodes, and no other cluster takes a job over.
+// Nothing here boots nodes, and no other cluster takes over a job.
 Status not_here(const Change& change) {
   return change.of_slurm(model::kNotSupported);
 }
 
-// "yes", "no", a number; other than 1 it is as the partition has it.
+// "yes", "no", or a number; any number but 1 leaves it to the partition.
 Status oversubscribe(const Change& change) {
   const auto number = text::parse_unsigned(change.value, 0xffff);
   const bool some = !change.value.empty();
@@ -327,7 +327,7 @@ Status throttle(const Change& change) {
   return {};
 }
 
-// 0, 1, and what begins yes or no.
+// 0, 1, and words that begin with yes or no.
 template <void (model::JobSpec::*Field)(bool)>
 Status yes_or_no(const Change& change) {
   const bool some = !change.value.empty();
@@ -354,12 +354,12 @@ Status mail_user(const Change& change) {
 
 struct Field {
   std::string_view name;
-  size_t shortest;  // letters that are enough
+  size_t shortest;  // the number of letters that are enough
   Updated updated;
   Applier apply;
 };
 
-// The least letters are Slurm's, so that scripts that shorten names work.
+// The shortest forms are Slurm's, so that scripts with shortened names work.
 constexpr Field kFields[] = {
     {"Account", 3, Updated::kOther, text<&model::JobSpec::mutable_account>},
     {"AdminComment", 3, Updated::kOther, text<&model::JobSpec::mutable_admin_comment>},
@@ -432,7 +432,7 @@ constexpr Field kFields[] = {
     {"WorkDir", 2, Updated::kOther, text<&model::JobSpec::mutable_work_dir>},
 };
 
-// The first field that `name` shortens; one spelled out in full wins.
+// Returns the first field that `name` abbreviates; a full name wins.
 const Field* find(std::string_view name) {
   const Field* found = nullptr;
   for (const Field& field : kFields) {

@@ -14,14 +14,14 @@ class JobSpec;
 
 namespace minke::submit {
 
-// What a changed field means to whoever holds the job.
+// What a changed field means to the holder of the job.
 enum class Updated { kTimeLimit, kArrayThrottle, kResources, kDependency, kBeginTime, kPriority, kOther };
 
-// Names as scontrol takes them: any case, and shortened as far as Slurm allows ("TimeLim", "Prio"). `now`: s
-// since the epoch. `start`: the same, of a job that runs, else 0; EndTime counts from it. TimeLimit=+N and -N
-// count from the spec's own limit. An empty value clears what can be cleared. Fails, leaving the spec as it
-// was, with Slurm's words and error number: on an unknown name
-// ("Update of this parameter is not supported: NAME=VALUE") and on a bad value.
+// Names are as in scontrol: any case, and shortened as far as Slurm allows ("TimeLim", "Prio"). `now` is in s
+// since the epoch. `start` is the same for a running job, else 0; EndTime counts from it. TimeLimit=+N and -N
+// count from the spec's own limit. An empty value clears what can be cleared. Fails, leaving the spec
+// unchanged, with Slurm's words and error number: on an unknown name ("Update of this parameter is not
+// supported: NAME=VALUE") and on a bad value.
 Result<Updated> apply_update(model::JobSpec& spec, std::string_view name, std::string_view value, int64_t now,
                              int64_t start = 0);
 

@@ -20,7 +20,7 @@ class Update : public ::testing::Test {
     spec.set_name("x");
     *spec.mutable_array() = *text::parse_array_spec("1-3");
   }
-  // "" or the message.
+  // Returns "" or the message.
   std::string update(std::string_view name, std::string_view value) {
     auto changed = apply_update(spec, name, value, kNow);
     return changed ? "" : changed.error().message;
@@ -52,7 +52,7 @@ TEST_F(Update, NamesAndTheirShortForms) {
   EXPECT_EQ(update("Prio", "3"), "");
   EXPECT_EQ(spec.priority(), 3u);
   EXPECT_EQ(update("ReqNodes", "1"), "");
-  // As in Slurm 22.05.
+  // These are the fields of Slurm 22.05.
   for (const char* name : {"time", "tim", "t", "Numtas", "MinMemory", "foo", "JobState", "ExitCode",
                            "Command", "NtasksPerNode", ""}) {
     EXPECT_EQ(update(name, "5"), "Update of this parameter is not supported: " + std::string(name) + "=5");

@@ -40,8 +40,8 @@ std::optional<Range> parse_range(std::string_view text) {
   return range;
 }
 
-// Ascending and disjoint. Ranges of step 1 merge; a stepped one that overlaps another falls into single
-// indices, which is bounded by kMaxRanges. False: too many parts.
+// Makes the ranges ascending and disjoint. Ranges of step 1 merge; a stepped one that overlaps another falls
+// into single indices, which kMaxRanges bounds. Returns false for too many parts.
 bool normalize(std::vector<Range>& ranges) {
   auto by_first = [](const Range& a, const Range& b) { return a.first < b.first; };
   std::sort(ranges.begin(), ranges.end(), by_first);
@@ -115,7 +115,7 @@ Result<model::ArraySpec> parse_array_spec(std::string_view text) {
       list.remove_prefix(1);
       tail.remove_suffix(1);
     }
-    // Nothing behind it is no throttle: "1-9%$LIMIT" in a script where LIMIT is empty.
+    // An empty throttle is none: "1-9%$LIMIT" in a script where LIMIT is empty.
     auto number = tail.empty() ? std::optional<uint64_t>(0) : parse_unsigned(tail, kMaxArrayIndex);
     if (!number) return invalid();
     max_running = static_cast<uint32_t>(*number);
@@ -129,7 +129,7 @@ Result<model::ArraySpec> parse_array_spec(std::string_view text) {
 namespace {
 
 constexpr std::string_view kDots = "...";
-// Slurm writes a whole set as one stepped range where it has so many indices, so far apart.
+// Slurm writes a whole set as one stepped range if it has at least so many indices, so far apart.
 constexpr uint64_t kManyIndices = 6;
 constexpr uint32_t kWideSpan = 10;
 
@@ -155,7 +155,7 @@ std::string format_array_spec(const model::ArraySpec& array) {
 
 namespace {
 
-// The whole set as one range of a step over 1, however it was written.
+// Returns the whole set as one range of a step over 1, however it was written.
 std::optional<model::IndexRange> as_one_step(const model::ArraySpec& array) {
   if (array.ranges().empty()) return std::nullopt;
   const uint32_t first = lowest_index(array), last = highest_index(array);
@@ -185,7 +185,7 @@ std::string format_array_tasks(const model::ArraySpec& array, size_t max_length)
     return out;
   }
   auto full = [&] { return max_length != 0 && out.size() >= max_length; };
-  model::IndexRange run;  // of neighbours, not written yet
+  model::IndexRange run;  // of neighbours that are not written yet
   run.set_step(1);
   bool open = false;
   const auto add = [&](uint32_t first, uint32_t last) {

@@ -1,9 +1,9 @@
 // Index lists of job arrays: "0-4%2", "1,3,5", "1-7:2".
 //
-// An ArraySpec is a set: parsing sorts the ranges and takes out what stands twice, so they are ascending and
-// disjoint. Ranges stay ranges: nothing here expands one, so the cost grows with the text, not with the
-// indices. (Exception: overlapping ranges with steps are taken apart; a bound on the parts keeps that small.)
-// Pure; may be called from any thread.
+// An ArraySpec is a set: parsing sorts the ranges and removes duplicates, so they are ascending and disjoint.
+// Ranges stay ranges: nothing here expands one, so the cost grows with the text, not with the indices.
+// (Exception: overlapping ranges with steps are taken apart; a bound on the parts keeps that small.) Pure;
+// may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ inline constexpr uint32_t kMaxArrayIndex = 4000001;
 // kMaxArrayIndex. Brackets around the list and spaces are allowed, and %0 is no throttle, as in Slurm.
 Result<model::ArraySpec> parse_array_spec(std::string_view text);
 
-// The index ranges only, without %N, as in "[1-5,9]" of a job id.
+// Parses the index ranges alone, without %N, as in "[1-5,9]" of a job id.
 Result<model::ArraySpec> parse_index_list(std::string_view text);
 
 // "0-4%2", "1,3,5", "1-7:2": parse_array_spec reads it back.
 std::string format_array_spec(const model::ArraySpec& array);
 
-// What squeue shows of the tasks that wait: one stepped range where the whole set is one of six indices or
-// more over more than ten ("0-12:2"), else single indices and ranges of neighbours ("1,3,5,7-9"). A list of
+// What squeue shows of the pending tasks: one stepped range if the whole set is one of at least six indices
+// and spans more than ten ("0-12:2"), else single indices and ranges of neighbours ("1,3,5,7-9"). A list of
 // `max_length` characters or more is cut to fit with "..." at its end; 0: not cut. Then %N. Slurm's default
 // length (SLURM_BITSTR_LEN) is 64.
 std::string format_array_tasks(const model::ArraySpec& array, size_t max_length = 64);

@@ -35,7 +35,7 @@ Result<std::vector<uint32_t>> parse_mask(std::string_view text) {
   return cpus;
 }
 
-// "0,1*3": CPU numbers, or masks, "0x4"; "*3" is three times the same.
+// Reads "0,1*3": CPU numbers or masks ("0x4"); "*3" repeats an entry three times.
 Status parse_list(std::string_view list, bool masks, CpuBind& bind) {
   if (list.empty()) {
     const std::string word(masks ? "mask_cpu:<list>" : "map_cpu:<list>");
@@ -73,17 +73,17 @@ Status parse_list(std::string_view list, bool masks, CpuBind& bind) {
   return {};
 }
 
-// "map_cpu:0,1", "mask_cpu:0x3": its list has the commas, so it goes on to the end.
+// Reads "map_cpu:0,1" or "mask_cpu:0x3". The list contains the commas, so it extends to the end.
 Status read_list(std::string_view text, bool map, CpuBind& bind) {
   bind.kind = map ? CpuBind::kMap : CpuBind::kMask;
-  bind.word = map ? "map_cpu" : "mask_cpu";  // multipliers are complained of without the colon
+  bind.word = map ? "map_cpu" : "mask_cpu";  // Slurm's messages about multipliers omit the colon
   bind.list = text.substr(text.find(':') + 1);
   if (const Status read = parse_list(bind.list, !map, bind); !read) return read;
   bind.word += ':';
   return {};
 }
 
-// Binding to parts of the machine. Nothing where `word` names none; "socket" and "sockets" are the same.
+// Binding to parts of the machine. Returns nothing if `word` names none; "socket" and "sockets" are the same.
 std::optional<std::string_view> topology_word(std::string_view word) {
   constexpr std::string_view kTopology[] = {"sockets",   "cores",     "threads",    "ldoms",     "boards",
                                             "rank_ldom", "map_ldom:", "mask_ldom:", "nosockets", "nocores",
@@ -97,7 +97,7 @@ std::optional<std::string_view> topology_word(std::string_view word) {
   return std::nullopt;
 }
 
-// A word without a list of CPUs. False where there is none such.
+// Reads a word without a list of CPUs. Returns false if it is unknown.
 bool read_word(std::string_view word, CpuBind& bind) {
   if (is(word, "q") || is(word, "quiet")) {
     bind.verbose = false;

@@ -62,7 +62,7 @@ std::optional<model::Dependency> parse_job(std::string_view text) {
   return out;
 }
 
-// "type:job[:job...]", "singleton", "5". Appends its terms; false where it is none of these.
+// Reads "type:job[:job...]", "singleton" or "5". Appends its terms; returns false if it is none of these.
 bool parse_term(std::string_view text, std::vector<model::Dependency>& terms) {
   text = trim(text);
   if (equals_ignoring_case(text, "singleton")) {
@@ -90,7 +90,7 @@ bool parse_term(std::string_view text, std::vector<model::Dependency>& terms) {
   return true;
 }
 
-// A job that is named twice is waited for once, as the first time says.
+// Keeps the first term of each job, and drops later ones.
 void forget_repeated(std::vector<model::Dependency>& terms) {
   std::set<std::tuple<int, uint32_t, bool, uint32_t>> known;
   std::erase_if(terms, [&](const model::Dependency& term) {

@@ -23,12 +23,12 @@ struct DependencyList {
 // with Slurm's "Job dependency problem".
 Result<DependencyList> parse_dependencies(std::string_view text);
 
-// squeue's %E: "afterok:1(unfulfilled),after:5_*+10(unfulfilled)". Fulfilled terms are left out, as Slurm
-// forgets them;
-// "" where none is left. Whole arrays are written with "_*".
+// squeue's %E: "afterok:1(unfulfilled),after:5_*+10(unfulfilled)". Fulfilled
+// terms are left out, as in Slurm; "" if none is left. Whole arrays are
+// written with "_*".
 std::string format_dependencies(const DependencyList& list);
 
-// As typed, without states: parse_dependencies reads it back.
+// Writes the list as typed, without states: parse_dependencies reads it back.
 std::string format_dependency_request(const DependencyList& list);
 
 }  // namespace minke::text

@@ -7,7 +7,7 @@
 namespace minke::text {
 namespace {
 
-// Job 23 is an array, as in the runs of Slurm 22.05 that these forms come from.
+// Job 23 is an array, as in the runs of Slurm 22.05 that gave the expected texts.
 std::string shown(std::string_view text) {
   auto list = parse_dependencies(text);
   if (!list) return list.error().message;

@@ -30,7 +30,7 @@ Result<int64_t> parse_seconds(std::string_view text) {
     if (!days) return invalid(text);
     total = static_cast<int64_t>(*days) * kDay;
     clock = text.substr(dash + 1);
-    if (clock.empty()) return total;  // "1-", which Slurm takes for one day
+    if (clock.empty()) return total;  // Slurm reads "1-" as one day
   }
   std::vector<std::string_view> fields = split(clock, ':');
   if (fields.size() > 3) return invalid(text);
@@ -40,7 +40,7 @@ Result<int64_t> parse_seconds(std::string_view text) {
     if (!number) return invalid(text);
     numbers.push_back(static_cast<int64_t>(*number));
   }
-  // After days the first field is hours; without days two fields are minutes and seconds, and one is minutes.
+  // After days the first field is hours. Without days, two fields are minutes and seconds, one is minutes.
   size_t unit = with_days || numbers.size() == 3 ? 0 : 1;
   static constexpr int64_t kUnits[] = {kHour, kMinute, 1};
   for (size_t i = 0; i < numbers.size(); ++i) total += numbers[i] * kUnits[unit + i];

@@ -16,12 +16,12 @@ namespace minke::text {
 
 inline constexpr uint32_t kUnlimited = 4294967295;  // Slurm's INFINITE, of minutes and of counts
 
-// Minutes, seconds rounded up to the next minute; kUnlimited where no limit is meant. "0" is 0: what zero
-// means is the caller's business (for --time it is no limit). Fails on anything else and above 4294967293
-// minutes.
+// Returns minutes, with seconds rounded up to the next minute, or kUnlimited if no limit is meant. "0" is 0;
+// the caller decides what zero means (for --time it is no limit). Fails on anything else and above
+// 4294967293 minutes.
 Result<uint32_t> parse_minutes(std::string_view text);
 
-// The same forms in seconds; -1 where no limit is meant.
+// Reads the same forms as seconds; returns -1 if no limit is meant.
 Result<int64_t> parse_seconds(std::string_view text);
 
 std::string format_seconds(int64_t seconds);         // [D-]HH:MM:SS; "INVALID" below 0

@@ -16,8 +16,8 @@ std::string padded(std::string digits, size_t width) {
   return digits;
 }
 
-// A percent sign, the width behind it, and the letter. `length` counts them all; `letter` is NUL at the end
-// of text.
+// A percent sign, the width behind it, and the letter. `length` counts them all; `letter` is NUL at
+// the end of the text.
 struct Placeholder {
   char letter;
   size_t width;
@@ -67,7 +67,7 @@ std::optional<uint64_t> number_of(char letter, const FilePatternValues& values) 
   }
 }
 
-// What a placeholder becomes, which is written as `text`.
+// Returns what replaces a placeholder, which is written as `text`.
 std::string expansion(const Placeholder& found, std::string_view text, const FilePatternValues& values) {
   const bool step_is_number = parse_unsigned(values.step).has_value();
   if (const auto number = number_of(found.letter, values)) {

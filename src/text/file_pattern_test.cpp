@@ -5,7 +5,7 @@
 namespace minke::text {
 namespace {
 
-// The names that Slurm 22.05 gave to the output files of such jobs (%b is of later versions).
+// The names that Slurm 22.05 gave to the output files of such jobs (%b came with later versions).
 TEST(FilePattern, NamesOfABatchJob) {
   FilePatternValues values{};
   values.job_id = 1;

@@ -9,7 +9,7 @@
 namespace minke::text {
 namespace {
 
-constexpr size_t kMaxDigits = 18;  // a longer number at the end of a name is no number to count with
+constexpr size_t kMaxDigits = 18;  // a longer number at the end of a name does not count as one
 
 // "n007": prefix "n", digits "007".
 struct Host {
@@ -34,10 +34,10 @@ bool comes_before(const Host& a, const Host& b) {
   return a.number < b.number;
 }
 
-// Numbers that one printf width writes as they stand: unpadded ones allow every width up to their own.
+// Whether one printf width writes both numbers as they are: unpadded ones allow every width up to their own.
 bool share_width(const Host& first, const Host& next) {
   if (first.digits.size() == next.digits.size()) return true;
-  if (next.padded()) return false;  // numbers only grow, so a padded one further on needs an equal width
+  if (next.padded()) return false;  // numbers only grow, so a padded number later on needs an equal width
   return !first.padded() || next.digits.size() >= first.digits.size();
 }
 
@@ -51,7 +51,7 @@ tl::unexpected<Error> invalid(std::string_view text) {
   return failure("Invalid hostlist: " + std::string(text));
 }
 
-// One bracket's inside: "1-3,7,010-012", as texts. Empty optional: not of this form, or too many.
+// Expands the inside of one bracket: "1-3,7,010-012". Returns nothing if it is malformed, or too long.
 std::optional<std::vector<std::string>> expand_ranges(std::string_view inside) {
   std::vector<std::string> out;
   for (std::string_view range : split(inside, ',')) {
@@ -68,8 +68,8 @@ std::optional<std::vector<std::string>> expand_ranges(std::string_view inside) {
   return out;
 }
 
-// One word: "rack[0-1]n[1-2]". Appends its hosts; false where it is invalid. In Slurm's order: the last
-// bracket counts fastest, then the first, the second and so on.
+// Expands one word: "rack[0-1]n[1-2]". Appends its hosts; returns false if it is invalid. The order is
+// Slurm's: the last bracket counts fastest, then the first, the second and so on.
 bool expand_word(std::string_view word, std::vector<std::string>& out) {
   std::vector<std::string> stems = {""};
   while (true) {
@@ -107,7 +107,7 @@ bool share_bracket(const Host& a, const Host& b) {
   return a.prefix == b.prefix && a.digits.empty() == b.digits.empty();
 }
 
-// How many hosts from the first on, which has a number, count upwards one by one.
+// Returns how many hosts count upwards one by one from the first, which has a number.
 size_t run_length(std::span<const std::string> hosts) {
   const Host first(hosts.front());
   size_t length = 1;

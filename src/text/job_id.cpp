@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMaxJobId = 4294967293;
 constexpr uint64_t kMaxComponents = 127;
-constexpr uint64_t kMaxStepId = 4294967040;  // above it Slurm keeps numbers for batch, extern and the like
+constexpr uint64_t kMaxStepId = 4294967040;  // Slurm keeps numbers above it for batch, extern and the like
 
 std::optional<StepReference> parse_step(std::string_view text) {
   for (model::StepKind kind : {model::STEP_BATCH, model::STEP_EXTERN, model::STEP_INTERACTIVE}) {
@@ -25,7 +25,7 @@ std::optional<StepReference> parse_step(std::string_view text) {
   return StepReference{model::STEP_NORMAL, static_cast<uint32_t>(*number)};
 }
 
-// A cursor over one job's id. Each reader takes its part where it stands next; false where it is none.
+// A cursor over one job id. Each reader takes its part at the cursor; it returns false if there is none.
 class JobIdReader {
  public:
   explicit JobIdReader(std::string_view text) : rest_(trim(text)) {}

@@ -35,12 +35,12 @@ struct JobReference {
 // prints it.
 Result<JobReference> parse_job_id(std::string_view text);
 
-// Separated by commas (those within brackets aside) or spaces; empty items are passed over.
+// Items are separated by commas (outside brackets) or spaces; empty items are skipped.
 Result<std::vector<JobReference>> parse_job_id_list(std::string_view text);
 
 std::string format_job_id(const JobReference& reference);
 
-// The id as squeue and sacct show it: "12", "12_3", "12+1", and "12_[1-5%2]" for the tasks that wait (at most
+// The id as squeue and sacct show it: "12", "12_3", "12+1", and "12_[1-5%2]" for pending tasks (at most
 // `max_tasks_length` characters of them, see format_array_tasks).
 std::string format_job_id(const model::JobRecord& job, size_t max_tasks_length = 64);
 std::string format_step_id(const model::StepRecord& step);  // "12.batch", "12_3.0"

@@ -13,8 +13,8 @@
 
 namespace minke::text {
 
-// Names and counts (1 where none is given), in the order given; "" and "(null)" are none. Fails with Slurm's
-// "Invalid license specification".
+// Returns names and counts (1 if not given), in the order given; "" and "(null)" mean none. Fails with
+// Slurm's "Invalid license specification".
 Result<std::vector<std::pair<std::string, uint32_t>>> parse_licenses(std::string_view text);
 
 }  // namespace minke::text

@@ -29,7 +29,7 @@ bool is_label(std::string_view label) {
          std::ranges::all_of(label, [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
-// As it may be shown anywhere.
+// Makes an address safe to print anywhere.
 std::string shown(std::string_view address) {
   std::string out(address.substr(0, kMostShown));
   for (char& c : out)

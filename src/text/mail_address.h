@@ -1,10 +1,10 @@
-// Addresses of mail that users name. An address becomes an argument of a mail program, and of scripts that
-// sites write around one: what mail(1) takes for a command ("|…"), a file ("/…", "=…", "+…") or an option,
-// and what a shell would act upon, is no address here, although RFC 5321 has quoted forms for some of it.
+// Mail addresses that users give. An address becomes an argument of a mail program, and of scripts that sites
+// write around one. So this room rejects what mail(1) takes for a command ("|…"), a file ("/…", "=…", "+…")
+// or an option, and what a shell would act upon, although RFC 5321 has quoted forms for some of it.
 //
-// Two checks: a job is refused for what could do harm (check_mail_user). It is not refused for what is only
-// no address, since scripts come with "<your address>", or "$USER@example.org", and Slurm takes them: mail
-// goes to addresses alone (parse_mail_addresses). Pure; any thread.
+// There are two checks. check_mail_user refuses a job only for what could do harm: scripts come with "<your
+// address>" or "$USER@example.org", and Slurm takes them. parse_mail_addresses is strict, and mail goes only
+// to what it returns. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ bool is_mail_address(std::string_view address);
 // address, an empty list, and too many.
 Result<std::vector<std::string>> parse_mail_addresses(std::string_view list);
 
-// What --mail-user may be: any text of one line and 1024 bytes, but no word of it begins as an option, a
-// command, a file or a folder would, or has a slash, bar, backslash, backquote or semicolon. Errors: which.
+// Checks --mail-user: one line of at most 1024 bytes; no word may begin as an option, a command, a file or a
+// folder does, or have a slash, bar, backslash, backquote or semicolon. The error names the word.
 Status check_mail_user(std::string_view list);
 
 }  // namespace minke::text

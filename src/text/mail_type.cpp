@@ -17,7 +17,7 @@ struct Word {
 constexpr uint16_t kAll =
     kMailInvalidDepend | kMailBegin | kMailEnd | kMailFail | kMailRequeue | kMailStageOut;
 
-// What stands for one kind, in scontrol's order, then what stands for several or none.
+// First the words for one kind, in scontrol's order, then the words for several kinds or none.
 constexpr Word kWords[] = {
     {"ARRAY_TASKS", kMailArrayTasks},
     {"INVALID_DEPEND", kMailInvalidDepend},

@@ -27,10 +27,10 @@ inline constexpr uint16_t kMailLimits = kMailLimit50 | kMailLimit80 | kMailLimit
 // Whether Slurm knows the word; the case does not matter.
 bool is_mail_type(std::string_view word);
 
-// "BEGIN,END": unknown words are left out; NONE among them is none at all, as in Slurm.
+// Reads "BEGIN,END". Unknown words are ignored; NONE anywhere clears the whole list, as in Slurm.
 uint16_t parse_mail_types(std::string_view list);
 
-// In the order in which scontrol shows them, ALL as what it stands for: "BEGIN,END".
+// Writes the kinds in scontrol's order, with ALL spelled out: "BEGIN,END".
 std::string format_mail_types(uint16_t types);
 
 }  // namespace minke::text

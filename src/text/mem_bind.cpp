@@ -9,7 +9,7 @@
 namespace minke::text {
 namespace {
 
-// The first character that no number has; of masks, hexadecimal ones have more.
+// Returns the first character that cannot be part of a number; masks may also have hexadecimal digits.
 char offending_character(std::string_view list) {
   const size_t at = list.find_first_not_of("0123456789abcdefABCDEFx,*");
   if (at != std::string_view::npos) return list[at];
@@ -17,7 +17,7 @@ char offending_character(std::string_view list) {
   return letter == std::string_view::npos ? '\0' : list[letter];
 }
 
-// "map_mem:0,1", "mask_mem=0x3": its list has the commas, so it goes on to the end.
+// Reads "map_mem:0,1" or "mask_mem=0x3". The list contains the commas, so it extends to the end.
 Status read_list(std::string_view text, bool map, MemBind& bind) {
   bind.kind = map ? MemBind::kMap : MemBind::kMask;
   bind.word = map ? "map_mem:" : "mask_mem:";
@@ -35,7 +35,7 @@ Status read_list(std::string_view text, bool map, MemBind& bind) {
   return {};
 }
 
-// A word without a list. False where there is none such.
+// Reads a word without a list. Returns false if it is unknown.
 bool read_word(std::string_view word, MemBind& bind) {
   if (is(word, "q") || is(word, "quiet")) {
     bind.verbose = false;

@@ -23,7 +23,7 @@ struct MemBind {
   };
   Kind kind = kUnset;
   bool verbose = false;
-  bool prefer = false;  // others where that memory is full
+  bool prefer = false;  // use other nodes when that memory is full
   bool sort = false;
   std::string word;                          // as Slurm names the kind: "none", "map_mem:"
   std::string list;                          // as given, of kMap and kMask

@@ -38,7 +38,7 @@ Result<uint64_t> parse_mib(std::string_view text) {
     default:
       return invalid();
   }
-  // The largest values are taken by "not set" marks.
+  // The largest values are reserved as "not set" marks.
   if (*number > ((std::numeric_limits<uint64_t>::max() >> shift) - 2)) return invalid();
   return *number << shift;
 }

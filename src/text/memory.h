@@ -12,7 +12,7 @@
 
 namespace minke::text {
 
-// "4000", "4G", "500M", "1T", "1024K", also with a B behind ("4GB"), any case. MiB, KiB rounded up.
+// Reads "4000", "4G", "500M", "1T", "1024K", also with a B ("4GB"), in any case. KiB are rounded up to MiB.
 Result<uint64_t> parse_mib(std::string_view text);
 
 enum class Unit { kNone, kKilo, kMega, kGiga, kTera, kPeta };
@@ -22,13 +22,13 @@ std::optional<Unit> parse_unit(char letter);
 
 // How far a number may be scaled up before it is written.
 enum class Scaling {
-  kExact,  // only where at most half a unit is lost: 4G, 4000M, 1.50G (squeue, sacct by default)
+  kExact,  // only if at most half a unit is lost: 4G, 4000M, 1.50G (squeue, sacct by default)
   kAny,    // always: 3.91G
   kNone,   // never: 4096M (--noconvert)
 };
 
-// `number` counted in `unit`; with `target` it is written in that unit (--units). A fraction gets two digits:
-// "1.50G".
+// `number` is counted in `unit`; with `target` it is written in that unit (--units). A fraction gets
+// two digits: "1.50G".
 std::string format_units(double number, Unit unit, Scaling scaling = Scaling::kExact,
                          std::optional<Unit> target = std::nullopt);
 

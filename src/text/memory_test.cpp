@@ -53,7 +53,7 @@ TEST(Memory, UnitsAsSlurmWritesThem) {
   }
   EXPECT_EQ(format_units(1536, Unit::kNone), "1.50K");
   EXPECT_EQ(format_units(1025, Unit::kNone), "1025");
-  EXPECT_EQ(format_units(12636160, Unit::kNone), "12340K");  // a resident set in bytes, as sacct shows it
+  EXPECT_EQ(format_units(12636160, Unit::kNone), "12340K");  // a resident set size in bytes, as in sacct
 }
 
 TEST(Memory, ExactFormsAreReadBack) {

@@ -46,7 +46,7 @@ inline std::string upper_case(std::string_view text) {
   return out;
 }
 
-// ASCII letters compare without case.
+// Compares ASCII letters without case.
 inline bool equals_ignoring_case(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -58,7 +58,7 @@ inline bool starts_with_ignoring_case(std::string_view text, std::string_view pr
   return text.size() >= prefix.size() && equals_ignoring_case(text.substr(0, prefix.size()), prefix);
 }
 
-// The parts between separators; "" has one part, the empty one.
+// Splits at the separator; "" has one part, which is empty.
 inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {

@@ -1,5 +1,5 @@
-// Every parser of this room on one input: none may crash, and what one accepts must be written and read back
-// alike.
+// Runs every parser of this room on one input: none may crash, and an accepted value must survive being
+// written and read back.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -20,7 +20,7 @@
 
 using namespace minke::text;
 
-// What is accepted is written, and that is read and written alike.
+// Writes an accepted value, reads it back, and checks that it is written the same again.
 template <typename Parse, typename Format>
 void check_written(std::string_view text, Parse parse, Format format) {
   const auto value = parse(text);

@@ -8,7 +8,7 @@ namespace minke::text {
 
 namespace {
 
-// Of one character: how many bytes it has, and whether it may be shown.
+// The size of one character in bytes, and whether it may be shown.
 struct Character {
   size_t bytes = 1;
   bool shown = false;
@@ -27,7 +27,7 @@ bool is_harmless(uint32_t code) {
   return !control && !line && !direction && !none;
 }
 
-// The character at the beginning of `text`, which is not empty. A byte that is no UTF-8 stands for itself.
+// Returns the first character of `text`, which is not empty. A byte that is not UTF-8 stands for itself.
 Character first_character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {1, is_harmless(lead)};
@@ -39,12 +39,12 @@ Character first_character(std::string_view text) {
     if ((next & 0xc0) != 0x80) return {};
     code = code << 6 | (next & 0x3f);
   }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // by bytes; less is too long a form
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // by bytes; smaller is an overlong form
   if (code < kLeast[bytes]) return {};
   return {bytes, is_harmless(code)};
 }
 
-// What of `text` is to be shown, `kept` characters as they are.
+// Returns the printable form of `text`; the characters of `kept` stay as they are.
 std::string cleaned(std::string_view text, std::string_view kept) {
   std::string out;
   out.reserve(text.size());
@@ -75,8 +75,8 @@ std::string printable(std::string_view value) {
 }
 
 std::string printable_lines(std::string_view text) {
-  // The separators of records and fields (FS to US) move nothing: sacct's --delimiter may be one of them, as
-  // that of minke accounting export is. In values they have been replaced before.
+  // The separators of records and fields (FS to US) move nothing: sacct's --delimiter may be one of them,
+  // like that of minke accounting export. Values have had them replaced already.
   return cleaned(text, "\n\t\x1c\x1d\x1e\x1f");
 }
 

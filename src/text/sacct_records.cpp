@@ -38,7 +38,7 @@ bool is_name(char c) {
   return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
 }
 
-// "12.5K", "3M", "7": of K, M, G, T, in units of `unit` bytes.
+// Reads "12.5K", "3M" or "7" with K, M, G, T, in units of `unit` bytes.
 uint64_t amount(std::string_view text, uint64_t unit) {
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -53,7 +53,7 @@ uint64_t amount(std::string_view text, uint64_t unit) {
   return value < static_cast<double>(kMostAmount) ? static_cast<uint64_t>(std::llround(value)) : kMostAmount;
 }
 
-// "[D-]HH:MM:SS", "MM:SS.mmm" and what lies between; 0 where it is none.
+// Reads "[D-]HH:MM:SS", "MM:SS.mmm" and the forms between; returns 0 for anything else.
 uint64_t microseconds(std::string_view text) {
   double fraction = 0;
   if (const size_t dot = text.rfind('.'); dot != std::string_view::npos) {
@@ -74,7 +74,7 @@ uint64_t microseconds(std::string_view text) {
   return seconds * 1'000'000 + static_cast<uint64_t>(std::llround(fraction * 1e6));
 }
 
-// As wait(2) would have told it.
+// Returns the status that wait(2) would have reported.
 int32_t wait_status(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return 0;
@@ -109,13 +109,13 @@ Status SacctReader::line(std::string_view text) {
     rest.remove_prefix(end + delimiter_.size());
   }
   if (cells_.size() < columns_.size()) {
-    // Either it goes on in the next line, or it is the rest of the last column of the record before.
+    // The line either continues the record, or it is the rest of the last column of the record before.
     const bool begins = !starts_with_id_ || (is_digit(text_.front()) && cells_.size() > 1);
     if (!begins) text_.clear();
     return {};
   }
   Status done;
-  // With -p there is one more, empty, at the end.
+  // With -p each line has one more cell, an empty one, at the end.
   const bool one_more = cells_.size() == columns_.size() + 1 && cells_.back().empty();
   if (cells_.size() > columns_.size() && !one_more) {
     done = failure("it has " + std::to_string(cells_.size()) + " columns, not " +
@@ -163,7 +163,7 @@ int64_t SacctReader::time(std::string_view name) const {
   const std::string_view text = cell(name);
   if (const auto plain = parse_unsigned(text, INT64_MAX / 4); plain && *plain >= kFirstPlainSeconds)
     return static_cast<int64_t>(*plain);
-  // Nothing relative: a date or nothing.
+  // Accepts absolute dates only, or nothing.
   if (text.size() < 10 || (!is_digit(text.front()) && !text.starts_with("uts"))) return 0;
   const auto value = parse_time(text, 0);
   return value && *value > 0 ? *value : 0;
@@ -199,7 +199,7 @@ void SacctReader::read_tres(std::string_view text, uint32_t& cpus, uint64_t& mem
     one.set_type(bytes(kind.substr(colon + 1)));
     one.set_count(count);
   }
-  // The plain name counts those with a type too.
+  // The count of the plain name includes those with a type.
   for (auto& [name, count] : plain) {
     for (const model::Gres& typed : gres) {
       if (typed.name() == name) count -= std::min(count, typed.count());
@@ -226,7 +226,7 @@ Status SacctReader::record() {
     close();
     return job();
   }
-  if (!open_ || id.substr(0, dot) != job_id_) return {};  // of a job that was passed over
+  if (!open_ || id.substr(0, dot) != job_id_) return {};  // of a job that was skipped
   return step(id.substr(dot + 1));
 }
 
@@ -286,7 +286,7 @@ Status SacctReader::read_id() {
   return {};
 }
 
-// Whose job it is, and where it counted.
+// Reads who owns the job, and which account it counts against.
 void SacctReader::read_owner() {
   JobRecord& job = job_.job;
   job.set_uid(static_cast<uint32_t>(parse_unsigned(cell("uid"), 0xfffffffe).value_or(kNoUser)));
@@ -298,7 +298,7 @@ void SacctReader::read_owner() {
   job.set_qos(bytes(cell("qos")));
 }
 
-// When it ran, how it ended, and where its streams went.
+// Reads when it ran, how it ended, and where its streams went.
 void SacctReader::read_outcome() {
   JobRecord& job = job_.job;
   job.set_exit_code(wait_status(cell("exitcode")));
@@ -317,7 +317,7 @@ void SacctReader::read_outcome() {
   job.set_stderr_path(bytes(cell("stderr")));
 }
 
-// What it had, and what it used of that.
+// Reads what it had, and what it used of that.
 void SacctReader::read_resources() {
   JobRecord& job = job_.job;
   if (cell("nodelist") != "None assigned") job.set_node_list(bytes(cell("nodelist")));
@@ -337,7 +337,7 @@ void SacctReader::read_resources() {
   read_times_used(*job.mutable_usage());
 }
 
-// What it was submitted with, as far as sacct tells that.
+// Reads what it was submitted with, as far as sacct reports that.
 void SacctReader::read_spec() {
   JobSpec& spec = *job_.job.mutable_spec();
   constexpr std::pair<std::string_view, void (JobSpec::*)(const std::string&)> kTexts[] = {
@@ -362,7 +362,7 @@ void SacctReader::read_spec() {
   for (const auto& [name, set] : kTexts) (spec.*set)(bytes(cell(name)));
 }
 
-// What it held on each node, in equal parts; or what it asked for, where it never began.
+// Spreads what it held over its nodes in equal parts; for a job that never began, takes what it asked for.
 void SacctReader::hold_nodes() {
   JobRecord& job = job_.job;
   if (job.node_list().empty()) {
@@ -451,7 +451,7 @@ void SacctReader::read_usage(uint64_t tasks, model::Usage& usage) const {
 void SacctReader::close() {
   if (!open_) return;
   open_ = false;
-  // Its batch step is not made up where the record has steps and no such, or no steps at all.
+  // Without a batch step the job counts as interactive, so that no batch step is made up for it.
   job_.job.mutable_spec()->set_interactive(
       std::none_of(job_.steps.begin(), job_.steps.end(),
                    [](const model::StepRecord& step) { return step.kind() == model::STEP_BATCH; }));

@@ -1,11 +1,11 @@
-// Reads the record of jobs and steps that `sacct -P` printed, Slurm's or ours: what a cluster has in its
-// accounting comes with that from one to another.
+// Reads the job and step records that `sacct -P` printed, Slurm's or ours: the way to move a cluster's
+// accounting to another cluster.
 //
-// The first line names the columns; whatever stands behind the first name parts them ("|" as sacct has it, or
-// what --delimiter said). Columns are found by their names, in any order; unknown ones are passed over, and
-// only those of kNeeded must be there. Times are local, "uts1700000000" or plain seconds. Of a job that is
-// there several times (sacct -D) each further one is a later run. A text with a line's end in it goes on in
-// the next line. Jobs that have not ended are passed over, and counted.
+// The first line names the columns. The character behind the first name separates them ("|" in sacct, or the
+// one of --delimiter). Columns are found by name, in any order; unknown ones are ignored, and only those of
+// kNeeded are required. Times are local dates, "uts1700000000" or plain seconds. If a job appears several
+// times (sacct -D), each further record is a later run. A value with a line break continues in the next line.
+// Jobs that have not ended are skipped, and counted.
 //
 // Pure but for the time zone. One thread.
 #pragma once
@@ -28,7 +28,7 @@ class Usage;
 namespace minke::text {
 
 struct AccountedRecords {
-  model::JobRecord job;  // with its spec, as far as sacct tells it; uid kNoUser where no column says
+  model::JobRecord job;  // with its spec, as far as sacct reports it; uid is kNoUser if no column gives it
   std::vector<model::StepRecord> steps;
 };
 
@@ -37,14 +37,14 @@ class SacctReader {
   static constexpr uint32_t kNoUser = 0xffffffff;
   static constexpr std::string_view kNeeded[] = {"JobID", "State", "Submit", "End"};
 
-  // The next line, without its end. Errors say what is wrong with it; the reader can go on.
+  // Takes the next line, without its end. An error says what is wrong with it; the reader can go on.
   Status line(std::string_view text);
-  // After the last line.
+  // Call it after the last line.
   void finish();
-  // Jobs that are complete, in the order in which they came; they are the caller's from then on.
+  // Returns the jobs that are complete, in the order of their records, and forgets them.
   std::vector<AccountedRecords> take();
   size_t ready() const { return ready_.size(); }
-  uint64_t unfinished() const { return unfinished_; }  // jobs passed over: pending or running
+  uint64_t unfinished() const { return unfinished_; }  // jobs skipped: pending or running
 
  private:
   Status header(std::string_view text);
@@ -58,7 +58,7 @@ class SacctReader {
   Status step(std::string_view suffix);
   void close();
   void hold_nodes();
-  std::string_view cell(std::string_view name) const;  // empty: not there
+  std::string_view cell(std::string_view name) const;  // empty: not present
   int64_t time(std::string_view name) const;           // 0: not known
   uint64_t number(std::string_view name) const;
   void read_tres(std::string_view text, uint32_t& cpus, uint64_t& memory_mib, uint32_t& nodes,
@@ -68,11 +68,11 @@ class SacctReader {
 
   std::string delimiter_;
   std::unordered_map<std::string, size_t> columns_;  // by name in lower case
-  bool starts_with_id_ = false;                      // each record, with a job's number
-  std::string text_;                                 // of the record at hand
+  bool starts_with_id_ = false;                      // whether each record starts with a job's number
+  std::string text_;                                 // of the current record
   std::vector<std::string_view> cells_;              // of text_
-  bool open_ = false;                                // job_ is one whose steps may come
-  std::string job_id_;                               // of it, as in JobID
+  bool open_ = false;                                // whether steps of job_ may follow
+  std::string job_id_;                               // of job_, as in JobID
   AccountedRecords job_;
   std::unordered_map<uint32_t, uint32_t> runs_;  // by job id
   std::vector<AccountedRecords> ready_;

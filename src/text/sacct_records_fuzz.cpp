@@ -1,4 +1,4 @@
-// Whatever a dump holds, reading it ends in records of jobs that have ended, or in an error for a line.
+// Reading any dump gives records of jobs that have ended, or an error for a line.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

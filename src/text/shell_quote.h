@@ -1,4 +1,4 @@
-// One word for a POSIX shell. Pure; any thread.
+// Quotes one word for a POSIX shell. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace minke::text {
 
-// In single quotes: the shell takes every byte of it as it is. NUL can be in no word of a shell.
+// Returns the word in single quotes: the shell takes every byte of it literally. It must not contain NUL.
 inline std::string shell_quoted(std::string_view word) {
   std::string quoted = "'";
   for (const char c : word) c == '\'' ? quoted.append("'\\''") : quoted.append(1, c);

@@ -16,14 +16,14 @@ class WarningSignal;
 
 namespace minke::text {
 
-// "USR1", "SIGUSR1", "usr1", "10": 1 to 64. Nothing where it is no signal.
+// Reads "USR1", "SIGUSR1", "usr1" or "10": 1 to 64. Returns nothing if it is not a signal.
 std::optional<uint32_t> parse_signal(std::string_view text);
 
-// Without SIG: "USR1"; a number without a name of its own as digits.
+// Returns the name without SIG: "USR1"; digits for a number that has no name.
 std::string signal_name(uint32_t number);
 
-// [{R|B|RB}:]<signal>[@<seconds>]; 60 seconds where none are given, 0 after a bare @,
-// at most 65535.
+// Reads [{R|B|RB}:]<signal>[@<seconds>]: 60 seconds if not given, 0 after a
+// bare @, at most 65535.
 Result<model::WarningSignal> parse_warning_signal(std::string_view text);
 std::string format_warning_signal(const model::WarningSignal& warning);  // "B:USR1@90"
 

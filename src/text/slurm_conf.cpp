@@ -16,7 +16,7 @@ bool is_of_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
 }
 
-// Without the comment, and with "\#" as "#".
+// Returns the line without its comment, and with "\#" as "#".
 std::string without_comment(std::string_view line) {
   std::string out;
   for (const char c : line) {
@@ -31,13 +31,13 @@ class Words {
  public:
   explicit Words(std::string_view line) : rest_(line) {}
 
-  // The next word; nothing at the end of the line.
+  // Returns the next word; nothing at the end of the line.
   Result<std::pair<std::string, std::string>> next() {
     const std::string name = take_while([](char c) { return is_of_name(c); });
     skip_blanks();
     if (equals_ignoring_case(name, "include") && !rest_.empty() && rest_.front() != '=')
       return std::pair{name, value()};
-    // "+=" and the like set one thing among several; no parameter takes them here.
+    // "+=" and the like change one of several values; no parameter here takes them.
     if (name.empty() || rest_.empty() || rest_.front() != '=')
       return failure("\"" + (name.empty() ? std::string(rest_) : name) + "\" is not of the form Name=value");
     rest_.remove_prefix(1);

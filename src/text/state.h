@@ -21,13 +21,13 @@ namespace minke::text {
 std::string_view job_state_name(model::JobState state);     // COMPLETED
 std::string_view job_state_compact(model::JobState state);  // CD
 
-// What a queue shows: COMPLETING and CG hide the state of a job whose processes are still being cleared away.
+// The state that a queue shows: COMPLETING or CG while the job's processes are still being cleared away.
 std::string_view job_state_name(model::JobState state, bool completing);
 std::string_view job_state_compact(model::JobState state, bool completing);
 
-// One word of a --states list. Long or compact, any case. CONFIGURING, REQUEUE_HOLD and the like are words of
-// Slurm for which no job of ours ever stands: both fields stay unset then. Fails on words that Slurm does not
-// know.
+// Reads one word of a --states list. Long or compact, any case. No job here has the states CONFIGURING,
+// REQUEUE_HOLD and the like, which Slurm knows: both fields stay unset for them. Fails on words that
+// Slurm does not know.
 struct StateWord {
   std::optional<model::JobState> state;
   bool completing = false;
@@ -39,8 +39,8 @@ std::optional<model::StateReason> parse_state_reason(std::string_view text);
 
 std::string step_name(model::StepKind kind, uint32_t step_id);  // batch, extern, interactive, 0
 
-// A wait(2) status as Slurm shows it: "status:signal".
-// Of what the kernel killed for want of memory: no signal, but shown as 0:125, as Slurm does.
+// Formats a wait(2) status as Slurm does: "status:signal". kOutOfMemory marks a process that the kernel
+// killed for lack of memory: no signal, but shown as 0:125, as Slurm does.
 inline constexpr int32_t kOutOfMemory = 253;
 std::string format_exit_code(int32_t wait_status);
 inline int exit_status_of(int32_t wait_status) {

@@ -18,7 +18,7 @@ std::tm local(int64_t time) {
   return out;
 }
 
-// A cursor over the text, and what it has told so far.
+// A cursor over the text, and the values that it has read so far.
 class TimeReader {
  public:
   TimeReader(std::string_view text, int64_t now, bool past)
@@ -44,7 +44,7 @@ class TimeReader {
     if (!date_seen_ && !clock_seen_) return std::nullopt;
     return combine();
   }
-  // Where the reading failed: where the part that is wrong begins.
+  // The position where reading failed: the beginning of the wrong part.
   size_t position() const { return std::max(at_, problem_); }
 
  private:
@@ -56,9 +56,9 @@ class TimeReader {
   bool peek_is_time_mark() const {
     return to_upper(peek()) == 'T' && (is_digit(peek(1)) || at_ + 1 == text_.size());
   }
-  // "01/20-10:00", "2030-01-20-10:00": what else may stand between a day and its time.
+  // "01/20-10:00", "2030-01-20-10:00": whether a dash between a day and its time comes next.
   bool peek_is_dash() const { return peek() == '-' && is_digit(peek(1)); }
-  // "noon-tomorrow", "noontomorrow": the length of what stands between two words, nothing where none follows.
+  // "noon-tomorrow", "noontomorrow": the length up to the next word; nothing if none follows.
   std::optional<size_t> before_word() const {
     const size_t between = peek() == '-' ? 1 : 0;
     for (const std::string_view word : {"today", "tomorrow", "midnight", "noon", "fika", "teatime"})
@@ -71,7 +71,7 @@ class TimeReader {
     at_ += word.size();
     return true;
   }
-  // At most `digits` digits.
+  // Reads at most `digits` digits.
   std::optional<int> take_number(size_t digits) {
     size_t count = 0;
     int value = 0;
@@ -127,7 +127,7 @@ class TimeReader {
     } else if (take_word("now")) {
       good = !date_seen_ && !clock_seen_ && read_offset();
     }
-    // A word ends where letters end; only the T before a time of day may follow a day.
+    // A word ends where its letters end; only the T before a time of day may follow a day.
     if (good && std::isalpha(static_cast<unsigned char>(peek())) && !(date_seen_ && peek_is_time_mark()) &&
         !before_word()) {
       good = false;
@@ -169,7 +169,7 @@ class TimeReader {
     return true;
   }
 
-  // Both leave the cursor where it was, if they fail.
+  // Both leave the cursor unchanged if they fail.
   bool read_clock() {
     const size_t start = at_;
     if (take_clock()) return true;
@@ -205,7 +205,7 @@ class TimeReader {
     return set_clock(*hour, *minute, *second);
   }
 
-  // "AM" and "PM", which may be missing. False where they follow no hour of twelve.
+  // Reads the optional "AM" or "PM". Returns false if the hour before it is not one of twelve.
   bool take_half_of_day(int& hour) {
     const size_t start = at_;
     skip_spaces();
@@ -263,7 +263,7 @@ class TimeReader {
     return true;
   }
 
-  // The next such day, or the last: today itself counts as either.
+  // Returns the year of the next such day, or of the last one; today counts as either.
   int nearest_year(int month, int day) const {
     const int order = (month - (today_.tm_mon + 1)) * 100 + (day - today_.tm_mday);
     const int year = today_.tm_year + 1900;

@@ -1,7 +1,7 @@
-// Points in time, as Slurm's options and columns have them.
+// Points in time, as in Slurm's options and columns.
 //
-// Seconds since the epoch throughout; 0 stands for "not known". Local time is what localtime_r(3) says, so
-// the time zone is the process's; the present comes from the caller. Pure but for the time zone; may be
+// All are seconds since the epoch; 0 means "not known". Local time is that of localtime_r(3), so the
+// process's time zone decides; the caller passes the present. Pure but for the time zone; may be
 // called from any thread.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace minke::text {
 //   now[{+|-}count[seconds|minutes|hours|days|weeks]]     today  tomorrow  midnight  noon  fika  teatime
 //   HH:MM[:SS] [AM|PM]     MMDD[YY]  MM/DD[/YY]  MM.DD[.YY]  YYYY-MM-DD     uts<seconds>
 // and a date with a time of day, in either order, with a "T" or a space between. A time of day alone, or a
-// date without a year, is the next such moment; with `past` it is today, or the last such day. Fails with
+// date without a year, means the next such moment; with `past`, today, or the last such day. Fails with
 // Slurm's "Invalid time specification (pos=N): ...".
 Result<int64_t> parse_time(std::string_view text, int64_t now, bool past = false);
 

@@ -7,7 +7,7 @@
 namespace minke::text {
 namespace {
 
-// Expected values: Slurm 22.05's own parse_time and slurm_make_time_str, at this moment in this time zone.
+// Expected: Slurm 22.05's own parse_time and slurm_make_time_str, at this moment in this time zone.
 constexpr int64_t kNow = 1795219987;  // Friday, 2026-11-20 19:13:07
 
 class Timestamp : public ::testing::Test {
@@ -72,8 +72,8 @@ TEST_F(Timestamp, ReadsWhatSlurmReads) {
                {"010127T10:00", 1798815600},
                {"2027-01-01T10:00am", 1798815600},
                {"2023-02-30", 1677733200},
-               {"2026-11-01T01:30", 1793514600},  // twice that night: the first
-               {"2026-03-08T02:30", 1772955000},  // never: an hour later
+               {"2026-11-01T01:30", 1793514600},  // this time occurs twice that night: the first
+               {"2026-03-08T02:30", 1772955000},  // this time never occurs: an hour later
                {"uts1234567", 1234567}};
   for (const auto& c : cases) {
     auto time = parse_time(c.text, kNow);

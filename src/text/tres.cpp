@@ -35,14 +35,14 @@ bool is_word(std::string_view text) {
   });
 }
 
-// A name or a type: "gpu", "a100", "1g.10gb"; not a number, whatever its sign or size.
+// A name or a type: "gpu", "a100", "1g.10gb"; not a number of any sign or size.
 bool is_name(std::string_view text) {
   return is_word(text) && std::isalnum(static_cast<unsigned char>(text[0])) &&
          std::any_of(text.begin(), text.end(),
                      [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
 }
 
-// Adds to an entry of the same name and type. False where the sum grows too large.
+// Adds to the entry of the same name and type. Returns false if the sum grows too large.
 bool add(std::vector<model::Gres>& out, std::string_view name, std::string_view type, uint32_t count) {
   if (count == 0) return true;
   for (model::Gres& entry : out) {
@@ -58,7 +58,7 @@ bool add(std::vector<model::Gres>& out, std::string_view name, std::string_view 
   return true;
 }
 
-// The fields behind a name: "", "2", "a100", "a100:2", with "=" allowed before the count.
+// Adds the fields behind a name: "", "2", "a100", "a100:2", with "=" allowed before the count.
 bool add_fields(std::vector<model::Gres>& out, std::string_view name, std::string_view fields) {
   if (fields.empty()) return add(out, name, "", 1);
   size_t separator = fields.find_last_of(":=");
@@ -91,7 +91,7 @@ Result<std::vector<model::Gres>> parse_gres_list(std::string_view text) {
     if (is_tres || starts_with_ignoring_case(item, "gres:")) item.remove_prefix(5);
     size_t end = item.find_first_of(":=");
     std::string_view name = item.substr(0, end);
-    // "gres" alone is that prefix without a name behind it.
+    // "gres" alone is the prefix with no name behind it.
     if (!is_name(name) || equals_ignoring_case(name, "gres") ||
         (!is_tres && end != std::string_view::npos && item[end] == '=') ||
         (end != std::string_view::npos && end + 1 == item.size()))
@@ -138,7 +138,7 @@ std::string format_gres_allocation(std::span<const model::GresAllocation> gres) 
     if (!out.empty()) out += ',';
     out += entry_text(entry.name(), entry.type());
     std::vector<uint32_t> indices(entry.indices().begin(), entry.indices().end());
-    if (entry.name() == "shard")  // told by their GPU
+    if (entry.name() == "shard")  // listed by their GPU
       for (uint32_t& index : indices) index /= model::kShardsOfGpu;
     out.append(1, ':').append(std::to_string(indices.size()));
     out.append("(IDX:").append(format_indices(indices)).append(1, ')');

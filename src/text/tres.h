@@ -45,7 +45,7 @@ enum class TresOrder {
   kById,    // scontrol, squeue: cpu=1,mem=4G,node=1,billing=1,gres/gpu=1,gres/gpu:a100=1
   kByName,  // sacct: billing=1,cpu=1,gres/gpu:a100=1,gres/gpu=1,mem=4G,node=1
 };
-// What is 0 is left out. Typed gres are counted with their type and under their plain name.
+// Omits amounts of 0. A typed gres counts under its type and under its plain name.
 std::string format_tres(const TresAmounts& amounts, TresOrder order);
 
 }  // namespace minke::text

@@ -1,5 +1,5 @@
-// Slurm compares the names and words of fields and parameters in any case: `is(field.name(), "State")`.
-// Pure; any thread.
+// Slurm compares the names and words of fields and parameters without case: `is(field.name(),
+// "State")`. Pure; any thread.
 #pragma once
 
 #include <string_view>
