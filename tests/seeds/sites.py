@@ -17,9 +17,9 @@ CLOSED = "offline = true\n" if OFFLINE else ""
 
 NARVAL = """
 cluster_name = "narval"
-private_jobs = false
 kill_wait = 2
-
+"""
+NARVAL_ACCOUNTS = """
 [accounting]
 enforce = ["associations", "limits"]
 ask_account = true
@@ -31,7 +31,8 @@ type = "multifactor"
 weight_fair_share = 100000
 weight_age = 1000
 weight_job_size = 1000
-
+"""
+NARVAL_NODES = """
 [[node]]
 name = "nc[10101-10102]"
 cpus = 64
@@ -59,16 +60,15 @@ CLASSES = (("b1", "3:00:00"), ("b2", "12:00:00"), ("b3", "1-0"), ("b5", "7-0"))
 GPU_NODES = "ng[10101-10102],ng20101"
 
 
-def partition(name: str, nodes: str, time: str, serves: str, more: str = "") -> str:
-    return (f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\nserves = "{serves}"\n'
-            f'default_time = "1:00:00"\n{CLOSED}{more}')
-
-
-def narval() -> str:
-    text = NARVAL
+def narval(settings: str, closed: str) -> str:
+    """Its configuration; `closed` is what keeps jobs from the network."""
+    def partition(name: str, nodes: str, time: str, serves: str) -> str:
+        return (f'\n[[partition]]\nname = "{name}"\nnodes = "{nodes}"\nmax_time = "{time}"\nserves = "{serves}"\n'
+                f'default_time = "1:00:00"\nbilling_weights = "rgu:narval"\n{closed}')
+    text = NARVAL + settings + NARVAL_NODES
     for name, time in CLASSES:
-        text += partition(f"cpubase_bycore_{name}", "nc[10101-10102]", time, "cpu", 'billing_weights = "rgu:narval"\n')
-        text += partition(f"gpubase_bygpu_{name}", GPU_NODES, time, "gpu", 'billing_weights = "rgu:narval"\n')
+        text += partition(f"cpubase_bycore_{name}", "nc[10101-10102]", time, "cpu")
+        text += partition(f"gpubase_bygpu_{name}", GPU_NODES, time, "gpu")
     return text + partition("gpubase_interac", "ng30101", "3:00:00", "interactive")
 
 
@@ -110,7 +110,7 @@ class Narval(Site):
     """A reader, a fellow of the same groups, their professor, and somebody whom nobody has added to an account."""
 
     def __init__(self):
-        super().__init__("narval", narval(), tiers="[storage.project]\nfiles = 60\n")
+        super().__init__("narval", narval(NARVAL_ACCOUNTS, CLOSED), tiers="[storage.project]\nfiles = 60\n")
         self.rrg, self.default = self.unix_group("rrg-bengioy-ad"), self.unix_group("def-prof")
         self.reader, self.fellow, self.professor = (
             self.member(name, self.rrg, self.default) for name in ("reader", "fellow", "prof"))
@@ -189,19 +189,41 @@ class Alex(Site):
         (self.home / "slurm.conf").write_text(ALEX)
 
 
+def own(directory: pathlib.Path, configuration: str) -> Cluster:
+    """A cluster of whoever runs the tests; his home is where he works."""
+    one = Cluster(directory)
+    (directory / "minke.toml").write_text(configuration)
+    one.name = getpass.getuser()
+    one.environment |= {"MINKE_CONFIG": str(directory / "minke.toml"), "HOME": str(one.work), "USER": one.name}
+    return one
+
+
+def own_narval(directory: pathlib.Path) -> Cluster:
+    """Narval as a reader rehearses for it: no accounts, and the network is the machine's."""
+    one = own(directory, narval("", "") + f'\n[storage]\nprofile = "narval"\nroot = "{directory}/disks"\n')
+    one.run("minke", "storage", "init", check=0)
+    one.run("minke", "software", "scan", check=0)
+    return one
+
+
+def own_alex(directory: pathlib.Path) -> Cluster:
+    one = own(directory, f'[storage]\nprofile = "alex"\nroot = "{directory}/disks"\n')
+    (one.home / "slurm.conf").write_text(ALEX)
+    one.run("minke", "storage", "init", check=0)
+    one.run("minke", "software", "scan", check=0)
+    return one
+
+
 def tamia(directory: pathlib.Path) -> Cluster:
     """Whole nodes only, and accounts of professors who add their students."""
     nodes = "".join(f'\n[[node]]\nname = "{name}"\ncpus = {cpus}\nmemory = "{memory}"\ngpus = "{gpus}"\n'
                     for name, cpus, memory, gpus in (("tg[10101-10102]", 48, "500G", "h100:4"),
                                                      ("tg11101", 64, "1000G", "h200:8")))
-    one = Cluster(directory)
-    config = directory / "minke.toml"
-    config.write_text('cluster_name = "tamia"\nkill_wait = 2\n[accounting]\nenforce = ["associations", "limits"]\n' + nodes +
-                      '\n[[partition]]\nname = "gpubase_bynode_b"\nexclusive = true\nmax_time = "1-0"\ndefault = true\n')
-    one.environment["MINKE_CONFIG"] = str(config)
-    one.me, one.account = getpass.getuser(), "aip-mine"
+    one = own(directory, 'cluster_name = "tamia"\nkill_wait = 2\n[accounting]\nenforce = ["associations", "limits"]\n' + nodes +
+              '\n[[partition]]\nname = "gpubase_bynode_b"\nexclusive = true\nmax_time = "1-0"\ndefault = true\n')
+    one.account = "aip-mine"
     one.run("sacctmgr", "-i", "add", "account", one.account, check=0)
-    one.run("sacctmgr", "-i", "add", "user", one.me, f"account={one.account}", check=0)
+    one.run("sacctmgr", "-i", "add", "user", one.name, f"account={one.account}", check=0)
     return one
 
 

@@ -192,7 +192,7 @@ def test_0_19_refused_until_the_professor_has_added_you(tamia):
     command = ("sbatch", "--account=aip-prof", "--gpus=h100:4", "--wrap=true")
     refused = tamia.run(*command)
     assert refused.returncode == 1 and "Invalid account or account/partition combination" in refused.stderr
-    tamia.run("sacctmgr", "-i", "add", "user", tamia.me, "account=aip-prof", check=0)
+    tamia.run("sacctmgr", "-i", "add", "user", tamia.name, "account=aip-prof", check=0)
     assert re.match(r"Submitted batch job \d+\n", tamia.run(*command, check=0).stdout)
 
 

@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from cluster import ENDED, SYSTEM_PATH, has_ended, poll
+from shared import User
 from sites import on_a_terminal, types
 
 MINKE_ONLY = True
@@ -45,11 +46,18 @@ RATES = ("0.01", "0.001", "0.0001", "0.00001", "0.000001")
 
 
 @pytest.fixture(scope="module")
-def reader(alex):
-    (alex.reader.work / "torch.py").write_text("class cuda:\n    is_available = staticmethod(lambda: True)\n")
-    (alex.reader.work / "experiment.py").write_text(
-        "import os, sys\nprint(sys.argv[1], os.environ['SLURM_ARRAY_TASK_ID'], 'of', os.environ['SLURM_ARRAY_TASK_COUNT'])\n")
+def student(alex):
     return alex.reader
+
+
+@pytest.fixture(scope="module", params=["shared", "own"])
+def reader(request):
+    """The student of the shared cluster; and who has a cluster of his own, set up as Alex."""
+    one = request.getfixturevalue({"shared": "student", "own": "own_alex"}[request.param])
+    (one.work / "torch.py").write_text("class cuda:\n    is_available = staticmethod(lambda: True)\n")
+    (one.work / "experiment.py").write_text(
+        "import os, sys\nprint(sys.argv[1], os.environ['SLURM_ARRAY_TASK_ID'], 'of', os.environ['SLURM_ARRAY_TASK_COUNT'])\n")
+    return one
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +90,7 @@ def resources(user, job) -> str:
     return user.run("sacct", "-nXP", "-j", job, "-o", "AllocTRES", check=0).stdout.strip()
 
 
-def test_4_03_priority_by_what_is_asked_for(alex, reader):
+def test_4_03_priority_by_what_is_asked_for(reader):
     blocker = reader.submit("sleep 600", "-w", "a0603", "--exclusive")
     reader.wait_state(blocker, "RUNNING")
     small, large = (reader.sbatch("-w", "a0603", f"--cpus-per-task={cpus}", "--wrap=true") for cpus in (1, 100))
@@ -104,14 +112,14 @@ def test_4_05_what_comes_with_a_gpu(reader):
     assert {"cpu=16", "mem=60000M"} <= set(resources(reader, job).split(","))
 
 
-def test_4_06_users_share_a_node(alex, reader):
+def test_4_06_users_share_a_node(alex, student):
     seen = []
     jobs = [user.submit("#!/bin/bash\necho $SLURM_JOB_GPUS on $SLURMD_NODENAME > share; mv share shared\n"
                         "until [ -e go ]; do sleep 0.05; done\n", "--gres=gpu:a40:1", "-w", "a0129")
-            for user in (reader, alex.other)]
-    for user in (reader, alex.other):
+            for user in (student, alex.other)]
+    for user in (student, alex.other):
         seen.append(poll(lambda: (user.work / "shared").exists() and (user.work / "shared").read_text(), what="the output"))
-    for user, job in zip((reader, alex.other), jobs):
+    for user, job in zip((student, alex.other), jobs):
         types(user, "touch go")
         user.wait_end(job)
     assert len(set(seen)) == 2 and all(line.endswith(" on a0129\n") for line in seen)
@@ -123,27 +131,27 @@ def test_4_07_one_file_system_for_all_nodes(reader):
 
 
 @pytest.fixture(scope="module")
-def snapshots(alex, reader):
+def snapshots(alex, student):
     """A folder with a file that is snapshot, and overwritten."""
-    types(reader, "mkdir -p your-folder && echo good > your-folder/file && ln your-folder/file your-folder/link")
-    now = reader.run("date", "+%s").stdout.strip()
+    types(student, "mkdir -p your-folder && echo good > your-folder/file && ln your-folder/file your-folder/link")
+    now = student.run("date", "+%s").stdout.strip()
     keep = [alex.program, "storage-keep", alex.home, alex.root["MINKE_CONFIG"], str(int(now) + 86400)]
     poll(lambda: alex.root_run(*keep).returncode == 0, what="a keeper beside the daemon's own")
-    types(reader, "echo bad > your-folder/file")
+    types(student, "echo bad > your-folder/file")
 
 
 def quotas(reader) -> list[list[str]]:
     return [line.split() for line in types(reader, "shownicerquota.pl").splitlines()]
 
 
-def test_4_08_home_of_50_gb_with_snapshots(reader, snapshots):
-    assert quotas(reader)[1][:4:3] == [str(reader.work), "100.0G"] and quotas(reader)[1][2] == "50.0G"
-    assert re.search(r"^@GMT-20\d\d\.\d\d\.\d\d-\d\d\.\d\d\.\d\d$", types(reader, "ls $HOME/.snapshots"), re.M)
+def test_4_08_home_of_50_gb_with_snapshots(student, snapshots):
+    assert quotas(student)[1][:4:3] == [str(student.work), "100.0G"] and quotas(student)[1][2] == "50.0G"
+    assert re.search(r"^@GMT-20\d\d\.\d\d\.\d\d-\d\d\.\d\d\.\d\d$", types(student, "ls $HOME/.snapshots"), re.M)
 
 
 @pytest.mark.xfail(strict=True, reason="each name becomes a file of its own, where there is no native snapshot")
-def test_4_08_snapshots_keep_hard_links(reader, snapshots):
-    assert len(set(types(reader, "stat -c %i $HOME/.snapshots/$(ls $HOME/.snapshots | tail -1)/your-folder/*").split())) == 1
+def test_4_08_snapshots_keep_hard_links(student, snapshots):
+    assert len(set(types(student, "stat -c %i $HOME/.snapshots/$(ls $HOME/.snapshots | tail -1)/your-folder/*").split())) == 1
 
 
 def test_4_09_hpcvault_of_500_gb(reader):
@@ -160,8 +168,8 @@ def test_4_11_tmpdir_is_the_jobs(reader):
     poll(lambda: not os.path.exists(directory), what="the removal")
 
 
-def test_4_12_cd(alex, reader):
-    said = types(reader, "cd $WORK; pwd; cd $HPCVAULT; pwd").splitlines()
+def test_4_12_cd(alex, student):
+    said = types(student, "cd $WORK; pwd; cd $HPCVAULT; pwd").splitlines()
     assert [re.search("woody|vault", line)[0] for line in said] == ["woody", "vault"]
     assert all(line.startswith(str(alex.disks)) for line in said)
 
@@ -183,12 +191,12 @@ def test_4_15_shownicerquota(reader):
 
 
 @pytest.mark.xfail(strict=True, reason="ls: cannot access '…/your-folder/.snapshots/': only at the top of the home")
-def test_4_16_snapshots_in_every_folder(reader, snapshots):
-    assert "@GMT-" in types(reader, "ls -l $HOME/your-folder/.snapshots/")
+def test_4_16_snapshots_in_every_folder(student, snapshots):
+    assert "@GMT-" in types(student, "ls -l $HOME/your-folder/.snapshots/")
 
 
-def test_4_17_a_file_comes_back(reader, snapshots):
-    assert types(reader, "at=$(ls $HOME/.snapshots | tail -1); cp $HOME/.snapshots/$at/your-folder/file your-folder/back; "
+def test_4_17_a_file_comes_back(student, snapshots):
+    assert types(student, "at=$(ls $HOME/.snapshots | tail -1); cp $HOME/.snapshots/$at/your-folder/file your-folder/back; "
                          "cat your-folder/file your-folder/back") == "bad\ngood\n"
 
 
@@ -217,18 +225,18 @@ def test_4_28_module_purge(reader):
     assert "python/3" not in types(reader, "module load python; module purge; module -t list").split("unload all", 1)[1]
 
 
-def test_4_33_sinfo(alex, reader):
+def test_4_33_sinfo(alex, student):
     for words in (("create", "reservation", "reservationname=m", "nodes=a0121", "starttime=now", "duration=60", "users=root",
                    "flags=maint"),
                   ("create", "reservation", "reservationname=r", "nodes=a0122", "starttime=now", "duration=60", "users=root")):
         assert alex.root_run("scontrol", *words).returncode == 0
-    poll(lambda: not reader.queue() and not alex.other.queue(), what="the end of all jobs")
-    mixed = reader.submit("sleep 600", "-w", "a0123")
-    whole = reader.submit("sleep 600", "-w", "a0124", "--exclusive")
+    poll(lambda: not student.queue() and not alex.other.queue(), what="the end of all jobs")
+    mixed = student.submit("sleep 600", "-w", "a0123")
+    whole = student.submit("sleep 600", "-w", "a0124", "--exclusive")
     for job in (mixed, whole):
-        reader.wait_state(job, "RUNNING")
-    lines = types(reader, "sinfo").splitlines()
-    types(reader, f"scancel {mixed} {whole}")
+        student.wait_state(job, "RUNNING")
+    lines = types(student, "sinfo").splitlines()
+    types(student, f"scancel {mixed} {whole}")
     for name in ("m", "r"):
         alex.root_run("scontrol", "delete", f"reservation={name}")
     assert lines[0] == "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST"
@@ -237,10 +245,15 @@ def test_4_33_sinfo(alex, reader):
     assert lines[-1].endswith("idle a[0125-0129,0603]")
 
 
-def test_4_34_squeue_shows_ones_own_jobs(alex, reader, running):
-    assert str(running) in types(reader, "squeue") and str(running) not in types(alex.other, "squeue")
-    wide = types(reader, "SQUEUE_FORMAT='%.9i %9P %20j %8u %.2t %.10M %.11l %.6D %.4C %R' squeue").splitlines()
-    assert "TIME_LIMIT" in wide[0] and re.search(r" 10:00 +1 +1 a0", wide[1])
+def test_4_34_squeue_shows_ones_own_jobs(alex, student):
+    job = student.sbatch("--hold", "--wrap=true")
+    assert str(job) in types(student, "squeue").split() and str(job) not in types(alex.other, "squeue").split()
+    types(student, f"scancel {job}")
+
+
+def test_4_34_squeue_with_time_limit_and_cpus(reader, running):
+    lines = types(reader, "SQUEUE_FORMAT='%.9i %9P %20j %8u %.2t %.10M %.11l %.6D %.4C %R' squeue").splitlines()
+    assert "TIME_LIMIT" in lines[0] and re.search(r" 10:00 +1 +1 a0", lines[1])
 
 
 @pytest.mark.xfail(strict=True, reason="Slurm's own columns: a site cannot set SQUEUE_FORMAT for all")
@@ -335,8 +348,8 @@ def test_4_48_one_is_connected_to_the_node(reader):
 def session(reader):
     """A session on a terminal that is closed: its job, and a process that was left in the background."""
     at = types(reader, "rm -f left job; command -v script").split()
-    terminal = reader.start(at[0], "-qec", SALLOC, "/dev/null", stdin=-1, user=reader.uid, group=reader.gid,
-                            extra_groups=[reader.gid], start_new_session=True)
+    rights = {"user": reader.uid, "group": reader.gid, "extra_groups": [reader.gid]} if isinstance(reader, User) else {}
+    terminal = reader.start(at[0], "-qec", SALLOC, "/dev/null", stdin=-1, start_new_session=True, **rights)
     terminal.stdin.write("nohup sleep 4711 > /dev/null & echo $! > left; echo $SLURM_JOB_ID > job\n")
     terminal.stdin.flush()
     poll(lambda: (reader.work / "job").exists() and (reader.work / "job").read_text().strip(), what="the session")
