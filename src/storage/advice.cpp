@@ -12,7 +12,7 @@ constexpr uint64_t kLocalDiskBytes = 100'000'000'000;  // "around 100 GB or less
 constexpr uint64_t kManyFiles = 1000, kVeryManyFiles = 100'000;
 constexpr uint64_t kSmallFile = 1 << 20;
 
-// What compressing again does not make smaller.
+// Suffixes of files that compressing again does not make smaller.
 constexpr std::string_view kCompressed[] = {
     ".jpg", ".jpeg", ".png",  ".webp", ".gif", ".gz",   ".zst",         ".xz",  ".bz2",
     ".zip", ".mp3",  ".mp4",  ".webm", ".ogg", ".flac", ".npz",         ".tgz", ".parquet",

@@ -1,9 +1,9 @@
-// What a directory of data is, where it should live and how it should be read: the rules that clusters give
-// for machine learning. Pure; any thread.
+// Decides what a directory of data is, where it should live and how it should be read: the rules that
+// clusters give for machine learning. Pure; any thread.
 //
-// Up to 10 GB fit into a job's memory; up to 100 GB onto a node's local disk, from where they are read in the
-// job; what is larger stays in shared storage and is read there in large pieces, now and then. Many small
-// files belong into few large ones: quotas count files, and shared storage is slow at opening them.
+// Up to 10 GB fit into a job's memory. Up to 100 GB fit onto a node's local disk, from which the job reads
+// them. Larger data stays in shared storage, which the job reads in large pieces, now and then. Many small
+// files belong in a few large ones: quotas count files, and shared storage is slow at opening them.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Advice {
   uint64_t mean_bytes = 0;  // of a regular file
 };
 
-// `squashfs`: whether such an image can be made here.
+// `squashfs`: whether this machine can make such an image.
 Advice advise(const Usage& usage, bool squashfs);
 
 }  // namespace minke::storage

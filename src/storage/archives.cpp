@@ -30,7 +30,7 @@ void remove_partial(const Beside& place) {
   (void)remove_tree(place.parent.get(), place.partial, ignored);
 }
 
-// The one directory in it of this name, where there is nothing else.
+// Opens the one directory of this name in it, if it holds nothing else.
 bool holds_only(int directory, const std::string& name) {
   DIR* stream = ::fdopendir(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (stream == nullptr) return false;
@@ -54,9 +54,9 @@ bool is_tar(std::string_view bytes) {
   return bytes.size() >= 512 && bytes.substr(257, 5) == "ustar";
 }
 
-// Of a tar that is not compressed (those that are have checksums, which their reading compares). Of minke
-// pack's own: each file's checksum. Of others their end: tar takes what was cut off between two files for a
-// whole one.
+// Verifies a tar that is not compressed (compressed ones have checksums, which reading compares). Of minke
+// pack's own archives it compares each file's checksum. Of others it checks the end: tar accepts an archive
+// cut off between two files as complete.
 Status verify(ArchiveKind kind, const std::string& archive, const std::atomic<bool>* stop) {
   constexpr size_t kEnd = 1024;  // two blocks of zeros
   const os::UniqueFd file(::open(archive.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -91,7 +91,7 @@ Status extract(ArchiveKind kind, const std::string& archive, const std::string& 
   return failure("no such kind of archive");
 }
 
-// What is in it is only known by the name.
+// Only the name tells what is in it.
 bool is_compressed_tar(std::string_view bytes, const std::string& path) {
   static constexpr std::string_view kMagics[] = {"\x1f\x8b", "\x28\xb5\x2f\xfd",
                                                  "\xfd"
@@ -104,7 +104,7 @@ bool is_compressed_tar(std::string_view bytes, const std::string& path) {
          (path.find(".tar.") != std::string::npos || std::ranges::any_of(kSuffixes, ends));
 }
 
-// Those of minke pack tell it.
+// Archives of minke pack say so themselves.
 bool is_packed_tar(int file) {
   const auto frames = FrameReader::open(file);
   if (!frames) return false;

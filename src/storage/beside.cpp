@@ -46,7 +46,7 @@ bool lies_in(int directory, const struct statx& above) {
   if (!look(at.get(), status)) return false;
   while (!same_inode(status, above)) {
     at.reset(::openat(at.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!look(at.get(), next) || same_inode(next, status)) return false;  // above the root is the root
+    if (!look(at.get(), next) || same_inode(next, status)) return false;  // the root is its own parent
     status = next;
   }
   return true;

@@ -1,4 +1,4 @@
-// What is made beside its place, and takes it by a rename when it is complete.
+// A file or tree that is made beside its place, and renamed to it when it is complete.
 #pragma once
 
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 
 namespace minke::storage {
 
-// A hidden name for what is being made; always the same, so that what a killed process left is found again,
-// and of two names never the same one.
+// Returns a hidden name for the unfinished file. It is always the same, so that the next process finds what a
+// killed one left, and it differs for different names.
 std::string partial_name(const std::string& name);
 
 struct Beside {
@@ -23,7 +23,7 @@ struct Beside {
 Result<Beside> beside(std::string path);
 
 bool same_inode(const struct statx& a, const struct statx& b);
-// Whether an open directory is `above`, or lies in it.
+// Whether an open directory is `above`, or lies within it.
 bool lies_in(int directory, const struct statx& above);
 
 }  // namespace minke::storage

@@ -1,5 +1,5 @@
-// The inodes of a btrfs, by a search in the trees of its subvolumes (BTRFS_IOC_TREE_SEARCH_V2). What the
-// kernel has still to write into a tree is written first. One thread: a tree is one.
+// The inodes of a btrfs, by a search in the trees of its subvolumes (BTRFS_IOC_TREE_SEARCH_V2). Changes that
+// the kernel still holds are written into the trees first. One thread, because a tree is one.
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
 #include <sys/ioctl.h>
@@ -31,7 +31,7 @@ class Search {
         arguments_(static_cast<btrfs_ioctl_search_args_v2*>(
             ::operator new(sizeof(btrfs_ioctl_search_args_v2) + kBuffer))) {}
 
-  // Each item of one type in a tree, from one object on to another: its object, its offset, its bytes.
+  // Takes each item of one type in a tree, from one object to another: its object, its offset, its bytes.
   template <typename Take>
   Status each(uint64_t tree, uint32_t type, uint64_t first, uint64_t last, const Take& take) {
     btrfs_ioctl_search_key& key = arguments_->key;
@@ -57,8 +57,8 @@ class Search {
         if (header.type == type) take(header, at);
         at += header.len;
       }
-      // On behind the last one. The range is one of whole keys: what an object has of other types is in it,
-      // too.
+      // Continues behind the last one. The range is one of whole keys, so it also contains an object's
+      // items of other types.
       const bool passed = header.type > type;
       const bool last_offset = header.offset == UINT64_MAX;
       key.min_objectid = header.objectid + (passed ? 1 : 0);
@@ -81,7 +81,7 @@ TableInode decode(uint64_t number, const btrfs_inode_item& item, uint64_t block_
   inode.gid = le32toh(item.gid);
   inode.links = le32toh(item.nlink);
   inode.size = le64toh(item.size);
-  inode.space = (le64toh(item.nbytes) + block_bytes - 1) / block_bytes * block_bytes;  // as stat(2) tells it
+  inode.space = (le64toh(item.nbytes) + block_bytes - 1) / block_bytes * block_bytes;  // as in stat(2)
   inode.atime = static_cast<int64_t>(le64toh(item.atime.sec));
   inode.ctime = static_cast<int64_t>(le64toh(item.ctime.sec));
   return inode;
@@ -116,7 +116,7 @@ Status scan_btrfs(int root, bool one_file_system, const BeginInodes& begin, cons
                     });
     if (!scanned) return scanned;
     if (one_file_system) return {};
-    // The subvolumes in it, which have names in its directories.
+    // Lists the subvolumes in it, which have names in its directories.
     const Status listed = search.each(BTRFS_ROOT_TREE_OBJECTID, BTRFS_ROOT_REF_KEY, tree, tree,
                                       [&](const btrfs_ioctl_search_header& header, const char*) {
                                         if (known.insert(header.offset).second)

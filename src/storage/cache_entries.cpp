@@ -28,7 +28,7 @@ bool is_entry(const std::string& name) {
   return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// The least recently used first.
+// Returns the entries, the least recently used first.
 std::vector<std::string> by_last_use(const std::string& cache) {
   std::vector<std::pair<int64_t, std::string>> entries;
   for (const std::string& name : names_in(cache)) {
@@ -53,7 +53,7 @@ bool remove_unused(const std::string& cache, const std::string& name) {
   return true;
 }
 
-// What it takes, if this user had it brought.
+// Returns what it takes, if this user had it brought.
 std::optional<Charge> charge_of(const std::string& entry, uid_t user) {
   const auto text = os::read_file(entry + "/charge", 64);
   const size_t space = text ? text->find(' ') : std::string::npos;
@@ -89,7 +89,7 @@ os::UniqueFd locked(const std::string& path) {
     while (lock && ::flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
     }
     struct stat status {};
-    // Whoever had it removed it: others may have another one by now.
+    // The last holder removed it: others may have another one by now.
     if (!lock || ::fstat(lock.get(), &status) != 0 || status.st_nlink > 0) return lock;
   }
 }
@@ -108,7 +108,7 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-// "INODE PATH" of a job's directory.
+// Returns "INODE PATH" of a job's directory.
 std::string user_text(const std::string& directory) {
   struct stat status {};
   char resolved[PATH_MAX];
@@ -160,7 +160,7 @@ size_t unmount_idle(const std::string& cache) {
     const std::string entry = cache + "/" + name;
     if (!is_entry(name) || !has_mounted_image(entry)) continue;
     const os::UniqueFd lock = locked(cache + "/lock");
-    // Detached: somebody from outside of a job may look into it at this moment.
+    // Detached: a process outside of the job may be looking into it at this moment.
     if (in_use(entry) || ::umount2((entry + "/content").c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0)
       ++mounted;
   }
@@ -178,7 +178,7 @@ void remove_abandoned(const std::string& cache) {
   for (const std::string& name : found) {
     const std::string path = cache + "/lock-" + name.substr(kMaking.size());
     const os::UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;  // somebody makes it
+    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;  // another process is making it
     remove_entry(cache + "/" + name);
     ::unlink(path.c_str());
   }

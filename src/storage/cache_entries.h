@@ -1,5 +1,5 @@
-// The entries of a cache of staged data (staging.h): their names, who uses them, and what goes when space is
-// needed. Any number of processes; blocking.
+// The entries of a cache of staged data (staging.h): their names, their users, and which are removed when
+// space is needed. Any number of processes; blocking.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,10 +17,10 @@ namespace minke::storage {
 
 uint64_t hash_of(std::string_view text);  // the entry's `source` tells those apart that collide
 std::string hex(uint64_t number);         // 16 digits
-// What another content would make another.
+// Text that differs if the content may differ.
 std::string state_of(const struct statx& status);
 
-// Everything in a tree, in one number that does not depend on the order, and how much it is.
+// Sums up a whole tree in one number that does not depend on the order, and its size.
 class Summary : public Visitor {
  public:
   std::atomic<uint64_t> sum{0}, bytes{0}, entries{0}, failures{0};
@@ -41,11 +41,11 @@ class Summary : public Visitor {
   }
 };
 
-// Waits for it: an exclusive lock on a file that is made where need be.
+// Waits for an exclusive lock on a file, which it makes if needed.
 os::UniqueFd locked(const std::string& path);
 
-// Of several that want an entry, one makes it: the others wait for it here. The lock's file goes with it, as
-// there would be one for each state of each source.
+// Of several processes that want an entry, one makes it and the others wait here. The lock's file is removed
+// with it, because there would be one for each state of each source.
 class Filling {
  public:
   Filling(const std::string& cache, const std::string& entry)
@@ -60,33 +60,33 @@ class Filling {
 };
 
 std::vector<std::string> names_in(const std::string& directory);  // but hidden ones
-// "INODE PATH" of a job's directory; empty: it is not there.
+// "INODE PATH" of a job's directory; empty if it is not there.
 std::string user_text(const std::string& directory);
-// Whether a job uses the entry; forgets those whose directory is gone.
+// Whether a job uses the entry; forgets jobs whose directory is gone.
 bool in_use(const std::string& entry);
 uint64_t free_bytes(const std::string& path);
 uint64_t total_bytes(const std::string& path);  // of its disk
-uint64_t reserve_of(const std::string& path);   // of its disk, what a cache of all users' leaves free
+uint64_t reserve_of(const std::string& path);   // of its disk: what a cache of all users leaves free
 
 // Unmounts the images that no job uses any more; their entries stay. Returns how many stay mounted.
 size_t unmount_idle(const std::string& cache);
-// Removes what those have left in the making that are gone.
+// Removes the unfinished entries of processes that are gone.
 void remove_abandoned(const std::string& cache);
 
-// With everything in it, what is mounted there, too.
+// Removes it with everything in it, also what is mounted there.
 void remove_entry(const std::string& entry);
 
-// Removes what nobody uses, the least recently used first, until `bytes` are free or nothing is left to
-// remove. Returns how many entries went.
+// Removes unused entries, the least recently used first, until `bytes` are free or nothing is left to remove.
+// Returns how many entries it removed.
 size_t evict(const std::string& cache, uint64_t bytes);
 
-// What a user has had brought, in a cache that all users share (shared_cache.h).
+// What a user has had brought into a cache that all users share (shared_cache.h).
 struct Charge {
   uint64_t bytes = 0;
-  size_t images = 0;  // that are mounted
+  size_t images = 0;  // mounted ones
 };
-// Removes entries of his that nobody uses, the least recently used first, until `bytes` more are within the
-// quota, and one more image within `images`; returns what is left.
+// Removes unused entries of this user, the least recently used first, until `bytes` more fit the quota, and
+// one more image fits `images`; returns what is left.
 Charge make_room(const std::string& cache, uid_t user, uint64_t bytes, uint64_t quota, size_t images);
 
 }  // namespace minke::storage

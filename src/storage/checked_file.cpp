@@ -16,8 +16,8 @@ namespace minke::storage {
 namespace {
 
 constexpr size_t kPieceBytes = 4 << 20;
-constexpr size_t kBlock = 4096;         // what goes past the system's memory is aligned to it
-constexpr size_t kLargePage = 2 << 20;  // few pages to be held while the disk reads or writes
+constexpr size_t kBlock = 4096;         // I/O past the page cache is aligned to it
+constexpr size_t kLargePage = 2 << 20;  // few pages to hold while the disk reads or writes
 constexpr unsigned kThreads = 3;
 constexpr size_t kAhead = 4;  // pieces that wait to be written
 
@@ -34,7 +34,7 @@ CheckedFile::CheckedFile(int file, uint64_t at, std::atomic<uint64_t>* verified)
       direct_(::open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_RDWR | O_DIRECT | O_CLOEXEC)),
       verified_(verified),
       memory_(new_memory()) {
-  // Pieces begin at whole blocks: what is before `at` in its block is written once more.
+  // Pieces begin at whole blocks: the bytes before `at` in its block are written once more.
   begin_ = at / kBlock * kBlock;
   const size_t before = at - begin_;
   if (before > 0 &&
@@ -70,7 +70,7 @@ Status CheckedFile::put(const char* from, size_t size, uint64_t at, bool past_me
 
 Status CheckedFile::read_back(const Piece& piece, char* memory) {
   const auto wrong = [] { return failure("the disk does not give back what was written", EIO); };
-  // Reading past the memory also writes what is still in it.
+  // Reading past the page cache also writes what is still in it.
   int file = direct_.get();
   if (!direct_) {
     file = file_.get();
@@ -101,7 +101,7 @@ void CheckedFile::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (over_) return;
-    // Writing first; reading back what is some pieces behind it, where the disk has time.
+    // Writing comes first; a piece some way behind is read back when the disk has time.
     const bool write = !to_write_.empty();
     if (!write && to_read_.empty()) {
       wake_.wait(lock);
@@ -169,7 +169,7 @@ Status CheckedFile::settle() {
     wake_.wait(lock, [this] { return to_write_.empty() && writing_ == 0; });
     if (!result_) return result_;
   }
-  // It stays the beginning of the piece that is being filled, which is written as a whole later.
+  // It stays the beginning of the current piece, which is written as a whole later.
   return put(memory_.get(), filled_, begin_, false);
 }
 

@@ -1,6 +1,6 @@
-// A large file that is written from its beginning to its end, and read back from the disk while the rest is
-// still being written: success means that the disk gives back what was handed to it. Several pieces at a
-// time, past the system's memory where the file system allows that. For one thread; threads of its own.
+// A large file that is written from beginning to end, and read back from the disk while the rest is still
+// being written: success means that the disk returns what it was given. Several pieces at a time, past the
+// page cache if the file system allows that. For one thread; has threads of its own.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@ namespace minke::storage {
 
 class CheckedFile {
  public:
-  // `file`: open for reading and writing; duplicated. What is before `at` has been written by somebody else.
-  // `verified`: where not null, counts the bytes that were read back.
+  // `file` is open for reading and writing; it is duplicated. The caller has written what is before `at`.
+  // `verified`, if not null, counts the bytes that were read back.
   CheckedFile(int file, uint64_t at, std::atomic<uint64_t>* verified);
   ~CheckedFile();
 
   Status write(std::string_view bytes);
-  // Everything is in the file, for whoever reads it; not yet on the disk.
+  // Everything is in the file, for any reader; not yet on the disk.
   Status settle();
-  // All of it is on the disk, and has been read back. Errors: EIO: it is not what was written.
+  // All of it is on the disk, and has been read back. Fails with EIO if it is not what was written.
   Status finish();
   uint64_t size() const { return begin_ + filled_; }  // where the next byte goes
 
@@ -50,13 +50,13 @@ class CheckedFile {
   Status read_back(const Piece& piece, char* memory);
   Status hand_on();
 
-  os::UniqueFd file_, direct_;  // direct_: past the system's memory, where that is possible
+  os::UniqueFd file_, direct_;  // direct_: past the page cache, if that is possible
   std::atomic<uint64_t>* verified_;
   uint64_t begin_ = 0;  // of the piece that is being filled
   size_t filled_ = 0;
   Memory memory_;
 
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
   std::deque<Piece> to_write_, to_read_;
   std::vector<Memory> spare_;

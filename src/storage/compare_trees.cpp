@@ -1,4 +1,4 @@
-// Whether a copy is what it was made from.
+// Compares a copy with its source.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ struct Other : Directory::Note {
   os::UniqueFd fd;
 };
 
-// Walks one tree with the other beside it. `content` false: only whether everything of this one is in the
-// other.
+// Walks one tree with the other beside it. With `content` false it only checks that everything of this
+// one is in the other.
 class Compare : public Visitor {
  public:
   Compare(int other, std::string name, bool content, unsigned workers, Failures& failures,

@@ -23,7 +23,7 @@ Error shorter() {
   return {EIO, "it became shorter while it was read"};
 }
 
-// [begin, end) of the file by reading and writing.
+// Copies [begin, end) of the file by reading and writing.
 Status copy_range(int from, int to, uint64_t begin, uint64_t end, std::vector<char>& buffer,
                   std::atomic<uint64_t>& copied) {
   if (buffer.empty()) buffer.resize(kCopyBuffer);
@@ -64,7 +64,7 @@ Status copy_sparse(int from, int to, uint64_t size, std::vector<char>& buffer,
 
 Status copy_large(int from, int to, uint64_t size, unsigned threads, std::vector<char>& buffer,
                   std::atomic<uint64_t>& copied) {
-  // All of the space at once: few extents, and a full disk is known before the work is done.
+  // Allocates all of the space at once: few extents, and a full disk shows before the work is done.
   if (::fallocate(to, 0, 0, static_cast<off_t>(size)) != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
     return failure_from_errno("writing", errno);
   std::atomic<uint64_t> next{0};
@@ -105,7 +105,7 @@ bool is_copied(std::string_view name) {
                                !name.starts_with("trusted.overlay.") && !name.starts_with("trusted.minke.")));
 }
 
-// Files of the kernel's say that they are empty, and are not.
+// Files of the kernel (such as /proc) report size 0, but have content.
 Status copy_unsized(int from, int to, std::vector<char>& buffer, std::atomic<uint64_t>& copied) {
   if (buffer.empty()) buffer.resize(kCopyBuffer);
   for (;;) {
@@ -128,7 +128,7 @@ Status copy_unsized(int from, int to, std::vector<char>& buffer, std::atomic<uin
 Status copy_content(int from, int to, uint64_t size, bool sparse, unsigned threads, std::vector<char>& buffer,
                     std::atomic<uint64_t>& copied) {
   if (size == 0) return copy_unsized(from, to, buffer, copied);
-  static std::atomic<bool> clones{true};  // until the file system has said that it cannot
+  static std::atomic<bool> clones{true};  // until the file system says that it cannot
   if (size >= 64 << 10 && clones.load(std::memory_order_relaxed)) {
     if (::ioctl(to, FICLONE, from) == 0) {
       copied.fetch_add(size, std::memory_order_relaxed);
@@ -181,7 +181,7 @@ Status set_metadata(int file, const struct statx& status, Ownership keep, const 
   const bool same_owner = current != nullptr && (!keep.owner || current->stx_uid == uid) &&
                           (!keep.group || current->stx_gid == gid);
   if (!same_owner && (keep.owner || keep.group) && ::fchown(file, uid, gid) != 0) {
-    // Others than root may give a file only to groups of their own: then it has the group of a new file.
+    // Users other than root may give a file only to their own groups: else it keeps the group of a new file.
     if (errno != EPERM || ::geteuid() == 0) return failure_from_errno("owner", errno);
   }
   const mode_t mode = status.stx_mode & 07777;

@@ -1,5 +1,5 @@
-// Files with several names, while a tree is copied: the first one copies, the others wait for it and link.
-// Any thread.
+// Files with several names, while a tree is copied: the first caller copies, the others wait and
+// then link. Any thread.
 #pragma once
 
 #include <sys/stat.h>
@@ -26,10 +26,10 @@ class Links {
       const auto [at, fresh] = paths_.try_emplace(key);
       if (fresh) return std::nullopt;
       if (!at->second.empty()) return at->second;
-      wake_.wait(lock);  // the one that copies it never waits for anybody
+      wake_.wait(lock);  // the caller that copies it never waits for anybody
     }
   }
-  // An empty path: it failed, and the next one tries.
+  // An empty path means that it failed; the next caller tries.
   void done(const struct statx& status, std::string path) {
     const std::lock_guard lock(mutex_);
     const Key key{status.stx_dev_major, status.stx_dev_minor, status.stx_ino};

@@ -38,7 +38,7 @@ bool same_content(const struct statx& a, const struct statx& b) {
          same_time(a.stx_mtime, b.stx_mtime);
 }
 
-// What a directory gives to what is made in it, and what of owner and group is kept there.
+// What a directory passes on to its new entries, and which owner and group are kept there.
 struct Inside {
   Ownership keep;
   bool hands_down = false;  // setgid
@@ -52,12 +52,12 @@ struct Target : Directory::Note {
   bool empty = false;  // made by this copy: nothing is in it yet
 };
 
-// What is no directory in the source, and where its copy goes.
+// A source entry that is not a directory, and the place of its copy.
 struct Entry {
   Directory& in;
   const char* name;
   const struct statx& status;
-  int target;  // the directory that the copy is made in
+  int target;  // the directory for the copy
   const Inside& inside;
   const char* to;                              // its name there
   const std::optional<struct statx>& current;  // what has that name now
@@ -84,7 +84,7 @@ class Copier : public Visitor {
     auto target = std::make_unique<Target>();
     target->source = status;
     const bool is_root = directory.parent() == nullptr;
-    // By another way than lies_in() sees, as where something is mounted below the source.
+    // Finds other ways than lies_in() does, such as a mount below the source.
     if (!is_root && made_ && same_inode(status, *made_)) {
       progress_.failures.add(directory.path(), "the copy itself is there", EINVAL);
       return false;
@@ -104,7 +104,7 @@ class Copier : public Visitor {
     report(directory.path(), copy_attributes(directory.fd(), target.fd.get()));
     struct statx status = target.source;
     if (options_.read_only) status.stx_mode &= ~0222;
-    // Where the destination's directories hand their group down, that goes on.
+    // If the destination's directories pass on their group, the copies do too.
     const Inside& above = directory.parent() == nullptr ? above_ : note(*directory.parent()).inside;
     if (!above.keep.group && above.hands_down) status.stx_mode |= S_ISGID;
     if (Status set = set_metadata(target.fd.get(), status, above.keep, nullptr); !set)
@@ -144,7 +144,7 @@ class Copier : public Visitor {
  private:
   static Target& note(Directory& directory) { return static_cast<Target&>(*directory.note); }
 
-  // Makes the directory's copy, or takes the one that is there.
+  // Makes the directory's copy, or uses the existing one.
   bool open_target(Directory& directory, Target& target) {
     const bool is_root = directory.parent() == nullptr;
     const int parent = is_root ? parent_ : note(*directory.parent()).fd.get();
@@ -168,7 +168,7 @@ class Copier : public Visitor {
     return false;
   }
 
-  // Where it is below the destination's root; for the root itself, a file: nothing.
+  // The path below the destination's root; empty for the root itself, a file.
   static std::string below_root(const Directory& in, const char* name) {
     std::string path = name;
     for (const Directory* at = &in; at->parent() != nullptr; at = at->parent())
@@ -194,7 +194,7 @@ class Copier : public Visitor {
     return false;
   }
 
-  // What of the copy is in the way.
+  // Removes a part of the copy that is in the way.
   static bool remove(int parent, const char* name, const std::string& path, Failures& failures) {
     const uint64_t before = failures.count();
     const Status removed = remove_tree(parent, name, failures);
@@ -207,7 +207,7 @@ class Copier : public Visitor {
     return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
   }
 
-  // What a copy is called until it takes its name: nothing that is in the source, and copied, too.
+  // A copy's temporary name: one that no entry of the source has, whose copy would collide with it.
   static std::string hidden_name(const Directory& in, const std::string& name) {
     std::string hidden = partial_name(name);
     while (::faccessat(in.fd(), hidden.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -246,7 +246,7 @@ class Copier : public Visitor {
   bool copy_one(unsigned worker, const Entry& entry) {
     const auto& [in, name, status, target, inside, to, current] = entry;
     if (S_ISREG(status.stx_mode)) return copy_regular(worker, entry);
-    // The others are made in one step as they are; in the place of another by a rename.
+    // The others are made in one step; a rename replaces an existing one.
     if (current && same_content(*current, status)) {
       ++progress_.same;
       return true;
@@ -275,7 +275,7 @@ class Copier : public Visitor {
     return ::symlinkat(text.c_str(), entry.target, made.c_str()) == 0 || fail(entry, errno, "writing");
   }
 
-  // A pipe, a socket or a device.
+  // Makes a pipe, a socket or a device.
   bool make_special(const Entry& entry, const std::string& made) {
     const dev_t device = makedev(entry.status.stx_rdev_major, entry.status.stx_rdev_minor);
     return ::mknodat(entry.target, made.c_str(), entry.status.stx_mode, device) == 0 ||
@@ -309,27 +309,27 @@ class Copier : public Visitor {
   static os::UniqueFd open_source(const Entry& entry) {
     constexpr int kRead = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     os::UniqueFd from(::openat(entry.in.fd(), entry.name, kRead | O_NOATIME));
-    if (!from && errno == EPERM) from.reset(::openat(entry.in.fd(), entry.name, kRead));  // somebody else's
+    if (!from && errno == EPERM) from.reset(::openat(entry.in.fd(), entry.name, kRead));  // of another user
     return from;
   }
 
   static os::UniqueFd create(int directory, const char* name, mode_t mode) {
     constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     os::UniqueFd file(::openat(directory, name, kNew, mode));
-    if (!file && errno == EEXIST) {  // a copy that was killed left it
+    if (!file && errno == EEXIST) {  // a killed copy left it
       ::unlinkat(directory, name, 0);
       file.reset(::openat(directory, name, kNew, 0600));
     }
     return file;
   }
 
-  // Content, attributes, owner and mode. An error without words is told by its number alone.
+  // Copies content, attributes, owner and mode. An error without text is reported by its number alone.
   Status fill(unsigned worker, const Entry& entry, const struct statx& status, int from, int to) {
     const bool sparse = status.stx_blocks * 512 < status.stx_size;
     const Status content =
         copy_content(from, to, status.stx_size, sparse, large_threads_, buffers_[worker], progress_.bytes);
     if (!content) return failure("", content.error().code);
-    // These have their size before their content: after a power cut, nothing may look like all of it.
+    // These have their size before their content: after a power cut, no file may look complete.
     if (options_.sync && (sparse || status.stx_size >= kLargeFile) && ::fdatasync(to) != 0)
       return failure("writing to the disk", errno);
     struct statx after {};
@@ -340,13 +340,13 @@ class Copier : public Visitor {
         !same_time(after.stx_mtime, seen.stx_mtime))
       return failure("it changed while it was read", EIO);
     report_file(entry, copy_attributes(from, to));
-    // Looking costs less than a change that changes nothing, which the file system notes in its journal.
+    // Looking costs less than a change without effect, which the file system writes to its journal.
     struct statx made_as {};
     const bool known = ::statx(to, "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &made_as) == 0;
     return set_metadata(to, status, entry.inside.keep, known ? &made_as : nullptr);
   }
 
-  // Its content is there already: owner and mode, where they differ. False: it must be copied.
+  // The content is there already: corrects owner and mode. Returns false if it must be copied.
   bool mend(const Entry& entry, const struct statx& status) {
     const struct statx& current = *entry.current;
     const Ownership& keep = entry.inside.keep;
@@ -405,7 +405,7 @@ class Copier : public Visitor {
   Links links_;
 };
 
-// The one file of the source, under its new name.
+// Copies the one file of the source, under its new name.
 class FileCopier : public Visitor {
  public:
   FileCopier(Copier& copier, int target, const std::string& name, const std::optional<struct statx>& current)
@@ -424,8 +424,8 @@ class FileCopier : public Visitor {
   const std::optional<struct statx>& current_;
 };
 
-// Whether `to`, where `current` is, may become a copy: one would find itself in its source, or change its
-// source, and never end or lose what it is to keep.
+// Whether `to`, where `current` is, may become a copy: it must not lie in its source, or change its source,
+// or it would never end or lose what it is to keep.
 Status check_place(const std::string& from, const struct statx& source, const std::string& to, int parent,
                    const std::optional<struct statx>& current) {
   const bool is_tree = S_ISDIR(source.stx_mode);
@@ -442,7 +442,7 @@ Status check_place(const std::string& from, const struct statx& source, const st
   return {};
 }
 
-// Only one copy grows under a name. The lock is held by the descriptor.
+// Only one copy may grow under a name. The descriptor holds the lock.
 Result<os::UniqueFd> lock_growing(int parent, const std::string& name, const std::string& to) {
   os::UniqueFd lock(::openat(parent, name.c_str(), kDirectoryFlags));
   if (!lock) return failure_from_errno(to, errno);
@@ -451,7 +451,7 @@ Result<os::UniqueFd> lock_growing(int parent, const std::string& name, const std
   return lock;
 }
 
-// After the walk: whether all of it is there, and on the disk.
+// After the walk: checks that all of it is there, and on the disk.
 Status check_complete(const std::string& to, int parent, const CopyOptions& options, CopyProgress& progress) {
   if (options.stop != nullptr && *options.stop) return failure("stopped", ECANCELED);
   if (options.sync && ::syncfs(parent) != 0) progress.failures.add(to, errno, "writing to the disk");
@@ -459,7 +459,7 @@ Status check_complete(const std::string& to, int parent, const CopyOptions& opti
   return {};
 }
 
-// A tree that has grown under the name `made` gets its own; nothing may have come there meanwhile.
+// Gives a tree that has grown under the name `made` its own name; nothing may have appeared there meanwhile.
 Status take_name(int parent, const std::string& made, const std::string& name, bool sync,
                  const std::string& to) {
   if (::renameat2(parent, made.c_str(), parent, name.c_str(), RENAME_NOREPLACE) != 0)
@@ -480,7 +480,7 @@ Status copy_tree(const std::string& from, const std::string& to, const CopyOptio
   const auto current = look(parent, place->name.c_str());
   if (Status good = check_place(from, *source, to, parent, current); !good) return good;
   const bool is_tree = S_ISDIR(source->stx_mode);
-  // A tree that is not there yet grows under another name.
+  // A tree that does not exist yet grows under another name.
   const bool appears = is_tree && !current;
   const std::string& made = appears ? place->partial : place->name;
   const WalkOptions walk{.threads = options.threads != 0 ? options.threads : kReadingThreads};

@@ -92,7 +92,7 @@ TEST(CopyTree, does_again_only_what_differs) {
 TEST(CopyTree, one_file_replaces_another_in_one_step) {
   const TempTree tree;
   tree.write("a", "new");
-  tree.write("b", "old one");  // not as large: both may have been written in one tick of the clock
+  tree.write("b", "old one");  // another size: both may have been written in one tick of the clock
   CopyProgress progress;
   ASSERT_TRUE(copy_tree(tree / "a", tree / "b", kAll, progress));
   EXPECT_EQ(tree.read("b"), "new");
@@ -111,8 +111,8 @@ TEST(CopyTree, follows_no_link_in_the_destination) {
   EXPECT_TRUE(fs::is_empty(outside.path()));
 }
 
-// Killed anywhere, there is either nothing at the destination or all of it; the next copy goes on and
-// completes it.
+// Killed anywhere, a copy leaves nothing at the destination or all of it; the next copy goes
+// on and completes it.
 TEST(CopyTree, killed_at_any_time) {
   const TempTree tree;
   make_some_of_everything(tree);

@@ -28,7 +28,7 @@ namespace minke::storage {
 namespace {
 
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr uint64_t kBlock = 1024;  // in which quotactl counts
+constexpr uint64_t kBlock = 1024;  // the unit of quotactl
 
 Result<HeldBy> limit_qgroup(int directory, const std::string& path, const DiskLimits& limits) {
   btrfs_ioctl_quota_ctl_args enable{};
@@ -88,11 +88,11 @@ Result<HeldBy> set_disk_limits(const std::string& directory, uint32_t project, c
   quota.dqb_ihardlimit = limits.hard_files;
   quota.dqb_valid = QIF_LIMITS;
   if (::syscall(SYS_quotactl_fd, open.get(), QCMD(Q_SETQUOTA, PRJQUOTA), project, &quota) != 0) {
-    // Mounted without project quotas, or a kernel without them.
+    // It is mounted without project quotas, or the kernel has none.
     if (errno == ESRCH || errno == ENOSYS || errno == EINVAL || errno == EOPNOTSUPP) return HeldBy::kNobody;
     return failure_from_errno(directory, errno);
   }
-  // The limits first: who is over them already can but remove files.
+  // Sets the limits first: users over them can then only remove files.
   ProjectSetter setter(project);
   if (const Status walked = walk_tree(open.get(), directory, {.one_file_system = true}, setter); !walked)
     return failure(walked.error());

@@ -1,5 +1,5 @@
-// Limits that the file system itself holds for one directory and all below: btrfs by the subvolume's qgroup
-// (space only), XFS and ext4 by project quotas where they are mounted with them. For root; blocking.
+// Limits that the file system itself enforces for one directory and all below: btrfs by the subvolume's
+// qgroup (space only), XFS and ext4 by project quotas if they are mounted with them. For root; blocking.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct DiskLimits {
 
 enum class HeldBy { kNobody, kQgroup, kProject };
 
-// `project`: the number by which XFS and ext4 know the directory; nobody else's, not 0. kNobody: this file
-// system holds no limits; counting has to do. What is in the directory already is given the number, too.
-// Errors: it could, and did not.
+// `project` is the number by which XFS and ext4 know the directory; it is unique and not 0. kNobody means
+// that this file system enforces no limits, so the caller must count. Existing entries of the directory get
+// the number, too. Fails if the file system could enforce them, and did not.
 Result<HeldBy> set_disk_limits(const std::string& directory, uint32_t project, const DiskLimits& limits);
 
-// Makes a directory one that btrfs can snapshot and limit by itself. False: it was not made; not on btrfs.
+// Makes a directory that btrfs can snapshot and limit by itself. Returns false if not: not on btrfs.
 bool make_subvolume(const std::string& path);
 
 }  // namespace minke::storage

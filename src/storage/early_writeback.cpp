@@ -19,7 +19,7 @@ EarlyWriteback::EarlyWriteback(int directory, const std::atomic<uint64_t>& writt
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error&) {
-    // Then all of it is written in the end.
+    // The sync at the end writes all of it then.
   }
 }
 

@@ -1,9 +1,9 @@
 // Starts writing to the disk what a long copy has made so far, beside the copy: the sync at its end has less
-// left to do, and the disk writes while the copy reads. The kernel by itself begins half a minute later, or
-// when a tenth of the memory waits.
+// to do, and the disk writes while the copy reads. The kernel alone begins half a minute later, or when a
+// tenth of the memory waits.
 //
-// One thread of its own while it lives; the owner may be any thread. It promises nothing: errors are the
-// final sync's.
+// Has one thread while it lives; the owner may be any thread. It guarantees nothing: the final
+// sync reports errors.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ namespace minke::storage {
 
 class EarlyWriteback {
  public:
-  // `directory`: on the file system that is written; `written`: bytes so far. Both outlive it.
+  // `directory` is on the file system to write; `written` counts the bytes so far. Both outlive it.
   EarlyWriteback(int directory, const std::atomic<uint64_t>& written);
-  ~EarlyWriteback();  // waits for a sync that is under way
+  ~EarlyWriteback();  // waits for a sync in progress
 
  private:
   void work();

@@ -27,7 +27,7 @@ constexpr size_t kPieceBytes = 256 << 10;  // of the tables, read at once
 constexpr size_t kNearBytes = 64 << 10;    // between two directories, which is read with them
 constexpr uint16_t kExtentMagic = 0xF30A;
 
-// The device's name, from what the kernel tells of its numbers.
+// Returns the device's name, from what the kernel reports for its numbers.
 std::string device_path(dev_t number) {
   const std::string about =
       "/sys/dev/block/" + std::to_string(major(number)) + ":" + std::to_string(minor(number)) + "/uevent";
@@ -37,7 +37,7 @@ std::string device_path(dev_t number) {
   return "/dev/" + text->substr(at + 8, text->find('\n', at) - at - 8);
 }
 
-// Whether blocks are promised to files that are not yet given out; what cannot be told counts as yes.
+// Whether delayed allocations are pending: blocks promised to files, not allocated. Unknown counts as yes.
 bool blocks_are_promised(const std::string& device) {
   std::string name = device.substr(5);  // behind /dev/
   std::replace(name.begin(), name.end(), '/', '!');
@@ -60,7 +60,7 @@ TableInode decode(const ext2_inode_large& raw, uint64_t number, bool large, uint
   if (S_ISREG(raw.i_mode) || S_ISDIR(raw.i_mode)) inode.size |= static_cast<uint64_t>(raw.i_size_high) << 32;
   const uint64_t blocks = raw.i_blocks | static_cast<uint64_t>(raw.osd2.linux2.l_i_blocks_hi) << 32;
   inode.space = blocks * ((raw.i_flags & EXT4_HUGE_FILE_FL) != 0 ? block_bytes : 512);
-  // As the kernel tells it of a file that lies within its inode.
+  // The kernel's value for a file whose content lies within its inode.
   if (S_ISREG(raw.i_mode) && (raw.i_flags & EXT4_INLINE_DATA_FL) != 0)
     inode.space += (inode.size + 511) / 512 * 512;
   const auto extra = [&](size_t end) {
@@ -73,7 +73,7 @@ TableInode decode(const ext2_inode_large& raw, uint64_t number, bool large, uint
   return inode;
 }
 
-// Where the content is, as far as the inode itself tells: nothing where it does not.
+// Where the content is, if the inode itself says so; else nothing.
 std::optional<std::vector<Ext4Tables::Extent>> extents_within(const ext2_inode_large& raw) {
   if ((raw.i_flags & EXT4_EXTENTS_FL) == 0 || (raw.i_flags & EXT4_INLINE_DATA_FL) != 0) return std::nullopt;
   ext3_extent_header header;
@@ -84,15 +84,15 @@ std::optional<std::vector<Ext4Tables::Extent>> extents_within(const ext2_inode_l
   for (unsigned i = 0; i < header.eh_entries; ++i) {
     ext3_extent extent;
     std::memcpy(&extent, place + sizeof header + i * sizeof extent, sizeof extent);
-    if (extent.ee_len <= 32768)  // above: given out, not written
+    if (extent.ee_len <= 32768)  // above: allocated, not written
       extents.push_back({extent.ee_start | static_cast<uint64_t>(extent.ee_start_hi) << 32, extent.ee_len});
   }
   return extents;
 }
 
-// Runs `work` in so many threads, and before them one that has the disk read what they will ask for, in its
-// own order and far ahead: a disk that waits for the next question reads half as fast. `place` tells of the
-// piece of a number where it is, and how long; `next`: the first one that nobody has taken.
+// Runs `work` in so many threads, and one more ahead of them, which has the disk read what they will need, in
+// disk order: a disk that waits for the next request reads half as fast. `place` returns the place and length
+// of a numbered piece; `next` is the first one that is not taken.
 struct Stretch {
   uint64_t place = 0, bytes = 0;
 };
@@ -118,7 +118,7 @@ void each_entry(std::string_view block, const std::function<void(uint64_t, std::
   for (size_t at = 0; at + 8 <= block.size();) {
     ext2_dir_entry_2 entry;
     std::memcpy(&entry, block.data() + at, 8);
-    // 65536 does not fit: it is written as 65535 or 0.
+    // 65536 does not fit the field: it is stored as 65535 or 0.
     const size_t length = entry.rec_len == 65535 || entry.rec_len == 0 ? block.size() - at : entry.rec_len;
     if (length < 8 || length % 4 != 0 || at + length > block.size() || entry.name_len + 8U > length) return;
     const std::string_view name = block.substr(at + 8, entry.name_len);
@@ -127,7 +127,7 @@ void each_entry(std::string_view block, const std::function<void(uint64_t, std::
   }
 }
 
-// One reading of all inode tables.
+// One pass over all inode tables.
 class InodeScan {
  public:
   using DirectoryBlocks = Ext4Tables::DirectoryBlocks;
@@ -157,7 +157,7 @@ class InodeScan {
   struct Piece {
     uint64_t first, count, place;  // an inode's number, how many, a byte of the device
   };
-  // What one thread has met.
+  // What one thread has found.
   struct Found {
     std::vector<DirectoryBlocks> directories;
     std::vector<uint64_t> elsewhere;
@@ -220,13 +220,13 @@ class InodeScan {
     return true;
   }
 
-  // Of the file system's own: it has no name.
+  // Inodes of the file system itself, which have no name.
   bool is_internal(const ext2_inode_large& raw, uint64_t number) const {
     return (number < first_usual_ && number != EXT2_ROOT_INO) || (raw.i_flags & EXT4_EA_INODE_FL) != 0 ||
            number == fs_->super->s_orphan_file_inum;
   }
 
-  // One that lies within its inode has no blocks: then its own entries are read by the library (EntryScan).
+  // A directory within its inode has no blocks: the library then reads its entries (EntryScan).
   DirectoryBlocks ask_library(uint64_t number) const {
     DirectoryBlocks found{number, {}};
     const auto add = [](ext2_filsys, blk64_t* block, e2_blkcnt_t count, blk64_t, int, void* to) {
@@ -247,19 +247,19 @@ class InodeScan {
   ext2_filsys fs_;
   int device_;
   const TakeInode& take_;
-  std::vector<DirectoryBlocks>* directories_;  // null: nobody asks for them
-  size_t most_;                                // of them
+  std::vector<DirectoryBlocks>* directories_;  // null if nobody asks for them
+  size_t most_;                                // of the directories
   uint32_t bytes_;                             // of an inode
   uint64_t first_usual_;
   std::vector<Piece> pieces_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::atomic<size_t> count_{0};     // of directories
-  std::mutex mutex_;                 // *directories_, and what follows
-  std::vector<uint64_t> elsewhere_;  // directories whose inode does not tell where they are
+  std::mutex mutex_;                 // guards *directories_, and what follows
+  std::vector<uint64_t> elsewhere_;  // directories whose inode does not give their place
 };
 
-// One reading of the entries of directories.
+// One pass over the entries of directories.
 class EntryScan {
  public:
   EntryScan(ext2_filsys fs, int device, const Ext4Tables::Entry& take,
@@ -294,7 +294,7 @@ class EntryScan {
               [](const Piece& a, const Piece& b) { return a.block < b.block; });
   }
 
-  // What lies together on the disk, or nearly, is read at once.
+  // Reads at once what lies together on the disk, or nearly.
   void join_neighbours() {
     const uint64_t near = kNearBytes / fs_->blocksize;
     for (size_t at = 0; at < pieces_.size(); ++at) {
@@ -333,7 +333,7 @@ class EntryScan {
           [&](uint64_t number, std::string_view name) { take_(worker, piece.directory, number, name); });
   }
 
-  // A directory that lies within its inode.
+  // Reads a directory that lies within its inode.
   void ask_library(uint64_t number) const {
     struct Given {
       const Ext4Tables::Entry& take;
@@ -352,7 +352,7 @@ class EntryScan {
   ext2_filsys fs_;
   int device_;
   const Ext4Tables::Entry& take_;
-  uint64_t most_;  // blocks that are read at once
+  uint64_t most_;  // the most blocks to read at once
   std::vector<Piece> pieces_;
   std::vector<size_t> runs_;       // where each begins in pieces_, and their end
   std::vector<uint64_t> inlined_;  // directories without blocks
@@ -364,7 +364,7 @@ class EntryScan {
 
 struct Ext4Tables::Library {
   ext2_filsys fs = nullptr;
-  std::mutex mutex;  // the library is for one thread
+  std::mutex mutex;  // one thread at a time may use the library
   ~Library() {
     if (fs != nullptr) ::ext2fs_close_free(&fs);
   }
@@ -389,8 +389,8 @@ Result<Ext4Tables> Ext4Tables::open(const std::string& directory, bool times) {
   if (!tables.device_ || ::fstat(tables.device_.get(), &device) != 0) return failure_from_errno(path, errno);
   if (!S_ISBLK(device.st_mode) || device.st_rdev != status.st_dev)
     return failure(path + ": it is another device", EOPNOTSUPP);
-  // Blocks that are promised, not yet given out, stand in no table; and times may be written as late as can
-  // be (lazytime).
+  // No table contains delayed allocations, and the kernel may write times as late as
+  // possible (lazytime).
   if ((times || blocks_are_promised(path)) && ::syncfs(there.get()) != 0)
     return failure_from_errno(directory, errno);
   constexpr int kFlags = EXT2_FLAG_64BITS | EXT2_FLAG_IGNORE_CSUM_ERRORS | EXT2_FLAG_SOFTSUPP_FEATURES;

@@ -1,9 +1,9 @@
-// Reads the inode tables and the directories of a mounted ext4 from its block device, in the order of the
-// disk and with several threads: far fewer and larger reads than asking for each file by name. The device's
-// cache is the one that the mounted file system itself writes its tables into, so what is read is what is so
-// at that moment; while others change the file system, each entry may be a little older or newer than the
-// next. Whoever acts on one looks at the file itself once more. Needs to be able to read the device, as root
-// can; blocking.
+// Reads the inode tables and the directories of a mounted ext4 from its block device, in disk order
+// and with several threads: far fewer and larger reads than asking for each file by name. The mounted
+// file system writes its tables into the same cache of the device, so the data is current when it is
+// read; while others change the file system, each entry may be a little older or newer than the next.
+// Callers that act on an entry check the file itself once more. Needs read access to the device, as
+// root has; blocking.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class Ext4Tables {
   struct Extent {
     uint64_t block = 0, count = 0;  // of the file system
   };
-  // A directory, and where its content is.
+  // A directory, and the place of its content.
   struct DirectoryBlocks {
     uint64_t number = 0;
     std::vector<Extent> extents;
   };
 
-  // The file system that the directory is in. Code EOPNOTSUPP: another kind, or its device is not to be
-  // found. `times`: whether those of the inodes must be as others see them now.
+  // Opens the file system that the directory is in. Fails with EOPNOTSUPP for another kind, or if its device
+  // cannot be found. `times`: whether the times of inodes must be those that others see now.
   static Result<Ext4Tables> open(const std::string& directory, bool times);
   Ext4Tables(Ext4Tables&&) noexcept;
   ~Ext4Tables();
@@ -41,15 +41,15 @@ class Ext4Tables {
   uint64_t most_inodes() const;            // the largest number there may be
   uint64_t root() const { return root_; }  // the inode of the directory that it was opened by
 
-  // Every file, directory … that has a name, in any order, from `workers` threads: `worker` is 0 … workers-1.
-  // `directories`: where not null, gets those that were met. Errors: the device cannot be read; E2BIG: there
-  // are more than `most` directories.
+  // Takes every file, directory … that has a name, in any order, from `workers` threads: `worker` is 0 …
+  // workers-1. `directories`, if not null, gets the directories found. Fails if the device cannot be read,
+  // and with E2BIG if there are more than `most` directories.
   Status scan(const TakeInode& take, std::vector<DirectoryBlocks>* directories = nullptr,
               size_t most = SIZE_MAX) const;
-  // One, as it is now.
+  // One inode, as it is now.
   std::optional<TableInode> inode(uint64_t number) const;
 
-  // Every entry of these directories but "." and "..", in any order, from `workers` threads.
+  // Takes every entry of these directories but "." and "..", in any order, from `workers` threads.
   using Entry =
       std::function<void(unsigned worker, uint64_t directory, uint64_t inode, std::string_view name)>;
   Status entries(const std::vector<DirectoryBlocks>& directories, const Entry& take) const;

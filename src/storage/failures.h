@@ -1,4 +1,4 @@
-// What went wrong, by path: the first of it in words, all of it counted. Any thread.
+// Failures by path: keeps the first few as text, and counts all. Any thread.
 #pragma once
 
 #include <cstdint>

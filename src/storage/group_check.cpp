@@ -39,7 +39,7 @@ class Checker : public Visitor {
   void visit(unsigned, Directory& in, const char* name, const struct statx& status) override {
     if (status.stx_gid == group_) return;
     found(true, false, in.path_of(name));
-    // For root: a second name of a file that lies elsewhere is not this project's to change.
+    // For root: a file with another name elsewhere is not for this project to change.
     if (!mend_ || (::geteuid() == 0 && status.stx_nlink > 1)) return;
     if (::fchownat(in.fd(), name, static_cast<uid_t>(-1), group_, AT_SYMLINK_NOFOLLOW) == 0) return mended(1);
     if (errno != ENOENT) findings_.failures.add(in.path_of(name), errno);
@@ -64,7 +64,7 @@ class Checker : public Visitor {
   gid_t group_;
   bool mend_;
   GroupFindings& findings_;
-  std::mutex mutex_;  // of the findings
+  std::mutex mutex_;  // guards the findings
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(GroupCheck, gives_files_of_another_group_the_projects) {
   ::stat((tree / "a/file").c_str(), &status);
   EXPECT_EQ(status.st_gid, kProject);
   ::stat((tree / "a/linked").c_str(), &status);
-  EXPECT_EQ(status.st_gid, ::getegid());  // it has a second name, which may be elsewhere
+  EXPECT_EQ(status.st_gid, ::getegid());  // its second name may be elsewhere
 }
 
 }  // namespace

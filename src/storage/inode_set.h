@@ -1,4 +1,4 @@
-// Inodes that have been met: for files with several names. Some 16 bytes each; any thread.
+// A set of inodes that were seen, for files with several names. Some 16 bytes each; any thread.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a LiveIndex publishes: for each path a file that its owner can read, and a lock that its keeper holds.
+// The files of a LiveIndex: for each path one that its owner can read, and a lock that its keeper holds.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace minke::storage {
 namespace {
 
 std::string file_of(const std::string& directory, const std::string& path) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a; the file tells which path it is of
+  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a; the file says which path it is of
   for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   char name[20];
   std::snprintf(name, sizeof name, "/%016" PRIx64, hash);
@@ -29,7 +29,7 @@ std::string file_of(const std::string& directory, const std::string& path) {
 Result<LivePublisher> LivePublisher::open(const std::string& directory) {
   if (const Status made = os::make_directories(directory, 0711); !made) return failure(made.error());
   const int starting = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Others cannot open the directory, only pass through it: nobody else's lock is in the way.
+  // Others cannot open the directory, only pass through it, so nobody else's lock is in the way.
   if (starting < 0) return failure_from_errno(directory, errno);
   if (::flock(starting, LOCK_EX | LOCK_NB) != 0) {
     ::close(starting);
@@ -37,7 +37,7 @@ Result<LivePublisher> LivePublisher::open(const std::string& directory) {
   }
   const std::string path = directory + "/lock";
   (void)::unlink(path.c_str());
-  // A new one each time, for the same reason.
+  // It is a new file each time, for the same reason.
   const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   LivePublisher publisher;
   publisher.locks_ =

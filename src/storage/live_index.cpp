@@ -29,9 +29,9 @@ using std::chrono::steady_clock;
 constexpr unsigned kTold = FAN_CREATE | FAN_DELETE | FAN_MOVED_FROM | FAN_MOVED_TO | FAN_MODIFY |
                            FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_ONDIR;
 constexpr unsigned kMask = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BLOCKS;
-constexpr auto kQuiet = std::chrono::milliseconds(100);     // after which what has changed is read
-constexpr auto kLongest = std::chrono::milliseconds(1000);  // also while there is no quiet
-constexpr size_t kForeignKept = 64 << 10;  // directories of others that need not be asked for again
+constexpr auto kQuiet = std::chrono::milliseconds(100);     // after which changes are read
+constexpr auto kLongest = std::chrono::milliseconds(1000);  // also without such a pause
+constexpr size_t kForeignKept = 64 << 10;                   // directories of others that need no second look
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 struct Key {  // of an inode
@@ -48,11 +48,11 @@ Amount amount_of(const struct statx& status) {
   return {status.stx_blocks * 512, S_ISREG(status.stx_mode) ? status.stx_size : 0, 1};
 }
 
-// What is in one directory, without what is in those in it; itself included.
+// The content of one directory, without that of its subdirectories; itself included.
 struct Content {
   Amount own;
   std::vector<Key> children;
-  std::vector<std::pair<Key, Amount>> linked;  // files with several names: a name each
+  std::vector<std::pair<Key, Amount>> linked;  // files with several names: one for each name
 };
 
 struct Node {
@@ -133,7 +133,7 @@ class Index : public LiveIndex {
       roots_[i].path = roots[i];
       roots_[i].fd.reset(::open(roots[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       if (!roots_[i].fd) continue;
-      // First told, then counted: nothing is missed.
+      // Watches first, then counts: nothing is missed.
       if (::fanotify_mark(events_.get(), FAN_MARK_ADD | FAN_MARK_FILESYSTEM, kTold, roots_[i].fd.get(),
                           nullptr) != 0)
         return failure_from_errno(roots[i] + ": the kernel does not tell what changes", errno);
@@ -150,7 +150,7 @@ class Index : public LiveIndex {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
       const bool some = !changed_.empty() || overflow_;
       if (!some && left.count() < 0) return false;
-      // A tenth of the time at most is spent on reading again.
+      // Spends at most a tenth of the time on reading again.
       const auto rest =
           std::chrono::duration_cast<std::chrono::milliseconds>(read_ + 10 * taken_ - steady_clock::now());
       const auto wait = some ? std::max(kQuiet, rest) : left;
@@ -245,7 +245,7 @@ class Index : public LiveIndex {
     node.linked.clear();
   }
 
-  // With everything below.
+  // Removes it with everything below.
   void remove(const Key& key) {
     std::vector<Key> going{key};
     while (!going.empty()) {
@@ -297,7 +297,7 @@ class Index : public LiveIndex {
   os::UniqueFd opened(const std::string& handle) {
     alignas(file_handle) char copy[sizeof(file_handle) + MAX_HANDLE_SZ];
     std::memcpy(copy, handle.data(), handle.size());
-    // By any directory of its file system; the wrong one's handles are not known, or are of another inode.
+    // Tries a directory of each file system; the wrong ones do not know the handle, or give another inode.
     std::set<uint64_t> tried;
     for (const Root& root : roots_) {
       if (!root.fd || !tried.insert(root.key.device).second) continue;
@@ -319,7 +319,7 @@ class Index : public LiveIndex {
       const os::UniqueFd fd = opened(handle);
       struct statx status {};
       if (!fd || ::statx(fd.get(), "", AT_EMPTY_PATH, kMask, &status) != 0)
-        continue;  // gone: its parent tells
+        continue;  // gone: its parent reports it
       const Key key = key_of(status);
       const auto node = nodes_.find(key);
       if (node == nodes_.end()) {
@@ -356,7 +356,7 @@ class Index : public LiveIndex {
     if (!fresh.empty()) add_children(root, directory, key, fresh);
   }
 
-  // Directories that are new here, or came from elsewhere with all that is in them.
+  // Adds directories that are new here, or came from elsewhere with all their content.
   void add_children(uint32_t root, int directory, const Key& parent, const std::vector<Key>& fresh) {
     struct Finder : Visitor {
       const std::vector<Key>& wanted;

@@ -1,10 +1,10 @@
-// What directories hold, known at any time: the kernel tells which of their directories have changed
-// (fanotify), and only those are read again. One process keeps it, root's; others read what it publishes, one
-// small file for each directory that is watched. What is asked of it is at most some seconds old.
+// The current size of directories at any time: the kernel reports which of them have changed (fanotify), and
+// only those are read again. One process of root keeps the index; others read what it publishes, one small
+// file for each watched directory. The values are at most some seconds old.
 //
-// Counts as usage_scan.h does, without what is in a root's .snapshots. Memory: about 150 bytes for each
-// directory below, and 50 for each file with several names. Where the kernel has told too much to be kept,
-// all is counted anew.
+// Counts as usage_scan.h does, but not what is in a root's .snapshots. Memory: about 150 bytes for each
+// directory below, and 50 for each file with several names. If the kernel has reported too much to be kept,
+// everything is counted anew.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,25 @@ namespace minke::storage {
 
 class LiveIndex {
  public:
-  // Counts everything once. Roots that are not there are left out. Errors: EPERM and what else the kernel
-  // says: it does not tell (not root, or a file system that it cannot watch).
+  // Counts everything once. Skips roots that do not exist. Fails with EPERM or the kernel's error if it
+  // cannot watch (not root, or a file system that does not support it).
   static Result<std::unique_ptr<LiveIndex>> open(const std::vector<std::string>& roots);
   virtual ~LiveIndex() = default;
 
-  // Waits for changes, at most so many milliseconds and no longer than somebody reads what is written to the
-  // pipe `until`, and takes them in. True: something is another.
+  // Waits for changes, at most so many milliseconds and until something is written to the pipe `until`, and
+  // takes them in. Returns whether anything has changed.
   virtual bool follow(int milliseconds, int until) = 0;
-  // Of a root, by the index that it was given with; nothing: it is not there.
+  // The amount of a root, by its index in open(); nothing if it does not exist.
   virtual std::optional<Amount> amount(size_t root) const = 0;
 };
 
-// What a keeper publishes in a directory of its own, and what others find there.
+// The files that a keeper publishes in a directory of its own, for others to read.
 class LivePublisher {
  public:
-  // Errors: another one is at it; the directory cannot be made.
+  // Fails if another process publishes there, or the directory cannot be made.
   static Result<LivePublisher> open(const std::string& directory);
-  // For who owns `path` to read, and for its group where that may read `path`. Written only where it is
-  // another than the last one.
+  // The owner of `path` may read it, and its group if that may read `path`. Written only if it differs
+  // from the last one.
   void publish(const std::string& path, const std::optional<Amount>& amount);
 
  private:

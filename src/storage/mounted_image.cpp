@@ -45,7 +45,7 @@ std::string environment_of(pid_t process) {
   return text ? '\0' + *text : std::string();
 }
 
-// The mounts of the farthest process above this one that runs this program: the launcher, or who started it.
+// The mounts of the farthest ancestor of this process that runs this program: the launcher, or its starter.
 os::UniqueFd mounts_of_launcher() {
   struct stat own {
   }, other{};
@@ -57,7 +57,7 @@ os::UniqueFd mounts_of_launcher() {
   return os::UniqueFd(::open(in_proc(launcher, "ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-// Those of the job's processes: its script and each step have their own.
+// The mounts of the job's processes: its script and each step have their own.
 std::vector<os::UniqueFd> mounts_of_job() {
   std::vector<os::UniqueFd> found;
   std::set<ino_t> known;
@@ -70,7 +70,7 @@ std::vector<os::UniqueFd> mounts_of_job() {
   return found;
 }
 
-// Into mounts that are not handed on by themselves. `there`: where it is mounted.
+// Mounts it in another namespace, which mounts do not reach by themselves. `there` is where it is mounted.
 Status hand_on(int there, int to, const std::string& directory, const struct stat& meant) {
   struct stat seen {};
   if (::setns(there, CLONE_NEWNS) != 0) return failure_from_errno(directory, errno);
@@ -84,7 +84,7 @@ Status hand_on(int there, int to, const std::string& directory, const struct sta
   return {};
 }
 
-// In a thread of its own, which shares neither its working directory nor its mounts with others.
+// Runs in a thread of its own, which shares neither its working directory nor its mounts with others.
 Status mount_for_all(const std::string& image, const std::string& directory) {
   const os::UniqueFd there = mounts_of_launcher();
   struct stat seen {
@@ -98,7 +98,7 @@ Status mount_for_all(const std::string& image, const std::string& directory) {
     return failure(directory + ": it is another directory where the launcher is", EPERM);
   Status done = mount_by_kernel(image, directory);
   if (!done) return done;
-  // What starts from now on has it; and the others get it.
+  // Processes that start from now on have it; the others get it here.
   for (const os::UniqueFd& mounts : mounts_of_job())
     if (done) done = hand_on(there.get(), mounts.get(), directory, meant);
   if (done) done = hand_on(there.get(), here.get(), directory, meant);

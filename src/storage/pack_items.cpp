@@ -15,7 +15,7 @@ namespace minke::storage {
 
 namespace {
 
-constexpr uint64_t kSmall = 128 << 10;  // read ahead by the readers; larger ones are read by the writer
+constexpr uint64_t kSmall = 128 << 10;  // the readers read them ahead; the writer reads larger ones
 
 // Errors: errno.
 Status read_attributes(int file, std::map<std::string, std::string>& attributes) {
@@ -69,7 +69,7 @@ void ItemReader::read(PackItem& item, ContentMemory& memory) const {
   member.mtime_s = status.stx_mtime.tv_sec;
   member.mtime_ns = status.stx_mtime.tv_nsec;
   if (S_ISDIR(status.stx_mode)) {
-    if (*name != '\0') return;  // it could not be entered, which was told
+    if (*name != '\0') return;  // it could not be entered, which was reported
     member.type = '5';
     if (const Status got = read_attributes(directory, member.attributes); !got)
       return fail(item, got.error().code);
@@ -112,14 +112,14 @@ bool ItemReader::read_regular(PackItem& item, int directory, const char* name, C
       fail(item, errno);
       return false;
     }
-    if (got == 0) {  // unless it is as long again by now
+    if (got == 0) {  // unless it has grown to that length again
       if (unchanged(item)) failures_.add(shown(item), "it changed while it was read", EIO);
       return false;
     }
     have += static_cast<size_t>(got);
   }
   if (!unchanged(item)) return false;
-  // A file of the kernel's says that it is empty.
+  // A file of the kernel (such as /proc) reports size 0.
   if (char byte; size == 0 && ::pread(item.file.get(), &byte, 1, 0) > 0) {
     failures_.add(shown(item), "it does not tell how large it is", EIO);
     return false;

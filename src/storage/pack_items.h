@@ -1,5 +1,5 @@
-// The entries of a tree as they go into an archive: what they are, and the content of small files. Any
-// thread.
+// The entries of a tree as they go into an archive: their attributes, and the content of small
+// files. Any thread.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,15 +16,15 @@
 
 namespace minke::storage {
 
-// Memory for the content of many small files, given out piece by piece and used again as a whole: from the
-// heap for each, the system would map and unmap most of it again and again. One thread at a time.
+// Memory for the content of many small files, allocated piece by piece and reused as a whole: with the heap
+// for each, the system would map and unmap most of it again and again. One thread at a time.
 class ContentMemory {
  public:
   char* take(size_t size);
   void reset() { used_blocks_ = used_ = 0; }
 
  private:
-  static constexpr size_t kBlock = 1 << 20;  // at least what is taken at once
+  static constexpr size_t kBlock = 1 << 20;  // the least to allocate at once
   std::vector<std::unique_ptr<char[]>> blocks_;
   size_t used_blocks_ = 0, used_ = 0;  // of the last one of these
 };
@@ -36,14 +36,14 @@ struct PackItem {
   os::UniqueFd file;              // of a large one, to be read
   struct statx status {};
   uint32_t crc = 0;
-  bool ready = false;  // false: it is left out; the failure has been told, or it is gone
+  bool ready = false;  // false: it is left out, because it failed (reported) or is gone
 };
 
 class ItemReader {
  public:
   ItemReader(const std::string& from, Failures& failures) : from_(from), failures_(failures) {}
   void read(PackItem& item, ContentMemory& memory) const;
-  // Whether the open file is what it was; told otherwise.
+  // Whether the open file is unchanged; reports it if not.
   bool unchanged(const PackItem& item) const;
   std::string shown(const PackItem& item) const;
   void fail(const PackItem& item, int error_number) const;

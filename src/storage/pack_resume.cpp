@@ -45,7 +45,7 @@ std::optional<PackCheckpoint> PackNotes::read() const {
   uint64_t check = 0;
   size_t what = 0, last = 0;
   int begin = 0;
-  // The check comes first, then what it is of.
+  // The check comes first, then the text that it covers.
   if (std::sscanf(text.c_str(), "%" SCNx64 " ", &check) != 1 || text.size() < 17 || text[16] != ' ' ||
       mix(1, std::string_view(text).substr(17)) != check)
     return std::nullopt;
@@ -74,7 +74,7 @@ void PackNotes::write(const PackCheckpoint& noted) {
   char check[20];
   std::snprintf(check, sizeof check, "%016" PRIx64 " ", mix(1, text));
   const std::string all = check + text;
-  // Half of it, or none, is no harm: then the next one begins anew.
+  // Half a note, or none, does no harm: the next pack then begins anew.
   if (all.size() > kMostNotes || ::pwrite(file_.get(), all.data(), all.size(), 0) < 0 ||
       ::ftruncate(file_.get(), static_cast<off_t>(all.size())) != 0)
     clear();

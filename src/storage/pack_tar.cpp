@@ -30,9 +30,9 @@ namespace minke::storage {
 
 namespace {
 
-constexpr size_t kBatch = 16;  // entries that are handed on together
+constexpr size_t kBatch = 16;  // entries that are passed on together
 constexpr size_t kBatchesAhead = 64;
-constexpr uint64_t kNotedBytes = 32 << 20;  // from one note to the next of how far it is
+constexpr uint64_t kNotedBytes = 32 << 20;  // from one note of the progress to the next
 
 struct Batch {
   std::vector<PackItem> items;
@@ -55,8 +55,8 @@ class Packer {
 
   bool is_open() const { return list_.is_open(); }
 
-  // Writes into `directory`, which is at `path`: an archive of this name, or shards. `index`: a file for the
-  // index, while it is made.
+  // Writes into `directory`, which is at `path`: an archive of this name, or shards. `index` is a file for
+  // the unfinished index.
   Status run(int directory, const std::string& path, const std::string& name, int index, PackNotes& notes) {
     directory_ = directory;
     path_ = path;
@@ -72,7 +72,7 @@ class Packer {
       try {
         threads.emplace_back([this] { read(); });
       } catch (const std::system_error&) {
-        break;  // fewer will do
+        break;  // fewer threads will do
       }
     }
     Status written = write();
@@ -187,7 +187,7 @@ class Packer {
     return path.substr(0, dot);
   }
 
-  // Takes up what a killed one has left, where that is still of use.
+  // Continues what a killed pack has left, if that is still of use.
   Status go_on() {
     const auto noted = notes_->read();
     if (!noted || !is_as_it_was(from_, prefix_, *noted, first_of_)) return begin_anew();
@@ -210,7 +210,7 @@ class Packer {
     goes_on_behind_ = noted_.last;
     return {};
   }
-  // Nor does anything stay of shards that are not made again.
+  // Also removes shards that are not made again.
   Status begin_anew() {
     notes_->clear();
     noted_ = {};
@@ -242,7 +242,7 @@ class Packer {
     const std::string name = in_shards ? shard_name(shards_) : name_;
     ++shards_;
     noted_.place = {};
-    // Before the index of the shard that is complete gives way to this one's.
+    // Before this shard's index replaces that of the complete one.
     if (shards_ > 1) note_at({});
     auto made = TarArchive::create(directory_, path_, name, index_,
                                    {.compress = options_.compress,
@@ -263,7 +263,7 @@ class Packer {
   }
   Status end_archive() {
     if (Status done = archive_->finish(); !done || !archive_goes_on_) return done;
-    // What another process has written.
+    // Verifies what another process has written.
     return verify_archive(archive_->fd(), archive_name_, progress_.verified, options_.stop);
   }
 
@@ -287,7 +287,7 @@ class Packer {
     return archive_->add_to_index(place);
   }
 
-  // The first one, or another shard where this one is full: all of a sample is in one.
+  // Opens the first archive, or another shard if this one is full: a sample stays in one shard.
   Status open_archive_for(const TarMember& member) {
     const bool in_shards = options_.shard_bytes != 0;
     const std::string sample = in_shards ? sample_of(member.name) : "";
@@ -311,7 +311,7 @@ class Packer {
     member.target = first->second;
   }
 
-  // The header has told the size: whatever happens, so many bytes follow.
+  // The header has the size, so exactly that many bytes must follow, whatever happens.
   Status write_large(PackItem& item, IndexEntry place) {
     std::string piece(1 << 20, '\0');
     place.crc = 0;
@@ -341,7 +341,7 @@ class Packer {
   TreeList list_;
   std::string prefix_;
 
-  std::mutex mutex_;                      // the queues
+  std::mutex mutex_;                      // guards the queues
   std::condition_variable listed_more_;   // for the readers
   std::condition_variable next_is_read_;  // for the writer
   std::condition_variable taken_;         // for the list
@@ -354,10 +354,10 @@ class Packer {
   std::string path_, name_, archive_name_, sample_;
   unsigned shards_ = 0;
   PackNotes* notes_ = nullptr;
-  PackCheckpoint noted_;  // the last one; its sum is that of all entries so far
+  PackCheckpoint noted_;  // the last note; its sum is that of all entries so far
   bool goes_on_ = false, archive_goes_on_ = false;
   std::string goes_on_behind_;     // the entry
-  std::atomic<bool> lost_{false};  // that entry is not there any more
+  std::atomic<bool> lost_{false};  // that entry does not exist any more
   std::unique_ptr<TarArchive> archive_;
   FirstNames first_of_;
 };
@@ -370,7 +370,7 @@ struct Growing {
   int parent = place.parent.get();
   std::string index_name = place.partial + "-index", notes_name = place.partial + "-notes";
 
-  // What is at the place may be replaced: an archive by an archive.
+  // Only an archive may be replaced by an archive.
   Status check_place() const {
     struct stat there {};
     const bool exists = ::fstatat(parent, place.name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
@@ -382,7 +382,7 @@ struct Growing {
     return os::UniqueFd(::openat(parent, name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
 
-  // The index while it is made; its lock lets nobody else pack there.
+  // Opens the unfinished index; its lock keeps other packs away.
   Result<os::UniqueFd> lock_index() const {
     os::UniqueFd index = open_file(index_name);
     if (!index) return failure_from_errno(to, errno);
@@ -400,7 +400,7 @@ struct Growing {
     return shards;
   }
 
-  // What is complete gets its name, and is on the disk under it. `shards`: none of one archive.
+  // Gives what is complete its name, durably. `shards` is empty for a single archive.
   Status take_name(const os::UniqueFd& shards) const {
     if (shards && ::fsync(shards.get()) != 0) return failure_from_errno(to, errno);
     if (::renameat(parent, place.partial.c_str(), parent, place.name.c_str()) != 0 || ::fsync(parent) != 0)
@@ -446,7 +446,7 @@ Status pack_tar(const std::string& from, const std::string& to, const PackOption
                          : packer.run(growing.parent, above, made, index->get(), notes);
   if (packed && progress.failures.count() > 0) packed = failure(to + ": not everything could be packed", EIO);
   if (packed) packed = growing.take_name(shards);
-  // What was stopped is gone on with by the next one.
+  // The next pack continues a stopped one.
   if (!packed && packed.error().code == ECANCELED) return packed;
   if (!packed) growing.remove_content();
   growing.remove_notes();

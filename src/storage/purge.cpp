@@ -28,7 +28,7 @@ int64_t last_use(const struct statx& status) {
   return std::max(status.stx_atime.tv_sec, status.stx_ctime.tv_sec);
 }
 
-// What one worker of the tables' has at hand.
+// The working state of one worker on the tables.
 struct alignas(128) Hand {
   std::string lines;
   std::string directory, shown;  // shown: its path, as a list has it
@@ -53,7 +53,7 @@ class Purger : public Visitor {
                        .links = seen.stx_nlink,
                        .size = seen.stx_size,
                        .space = seen.stx_blocks * 512};
-    // One write, so that lines of several threads do not mix; before the removal, so that none is missing.
+    // One write keeps lines of several threads apart; it precedes the removal, so that no line is missing.
     if (!record(line(file, path))) return;
     if (!options_.remove || remove(in.fd(), name, file, path)) count(file);
   }
@@ -119,7 +119,7 @@ class Purger : public Visitor {
     return false;
   }
 
-  // With a slash at its end.
+  // Ends in a slash.
   std::string below_root(const std::string& directory) const {
     std::string path = root_;
     if (path.back() != '/') path += '/';
@@ -127,7 +127,7 @@ class Purger : public Visitor {
     return path;
   }
 
-  // As line(), for hundreds of thousands: what is the same for all of a directory is made once.
+  // Like line(), for hundreds of thousands: the part common to a directory is made once.
   void add_line(Hand& hand, const std::string& directory, const std::string& name, const OldFile& file) {
     if (!hand.open || hand.directory != directory) {
       hand.directory = directory;
@@ -163,7 +163,7 @@ class Purger : public Visitor {
       hand.directory = directory;
       hand.open = true;
     }
-    // Moved, or covered by what is mounted there: it is not in this tree.
+    // It was moved, or a mount covers it: it is not in this tree.
     struct statx now {};
     if (!hand.fd || ::statx(hand.fd.get(), name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &now) != 0 ||
         now.stx_ino != file.inode || !is_old(now))
@@ -175,7 +175,7 @@ class Purger : public Visitor {
   const PurgeOptions& options_;
   PurgeResult& result_;
   os::UniqueFd top_;
-  InodeSet met_;  // with several names: their space is counted once. All of one file system
+  InodeSet met_;  // files with several names: their space is counted once. All of one file system
 };
 
 }  // namespace

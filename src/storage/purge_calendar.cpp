@@ -8,7 +8,7 @@ namespace minke::storage {
 
 namespace {
 
-constexpr int kSecondDay = 12, kRemovalDay = 16;  // of the month; from their beginning on
+constexpr int kSecondDay = 12, kRemovalDay = 16;  // days of the month, from their beginning
 constexpr int64_t kDay = 86400, kBetween = 3 * kDay;
 
 std::tm local(int64_t time) {
@@ -23,7 +23,7 @@ int32_t month_of(int64_t time) {
   return (parts.tm_year + 1900) * 100 + parts.tm_mon + 1;
 }
 
-// The beginning of that day of the month in which `time` is; 32 and more: of the next one.
+// Returns the beginning of that day in the month of `time`; 32 and more: of the next month.
 int64_t day_of_month(int64_t time, int day) {
   std::tm parts = local(time);
   parts.tm_hour = parts.tm_min = parts.tm_sec = 0;

@@ -1,6 +1,6 @@
-// When scratch is purged: on the first of the month its users are told what nobody has used for long, on the
-// 12th once more, and after the end of the 15th that is removed. A machine that was off in between makes up
-// for it, but nothing is removed without two notices, three days before at the least. Pure; any thread.
+// The dates of a purge of scratch: on the first of the month its users are told what nobody has used for
+// long, on the 12th once more, and after the end of the 15th it is removed. A machine that was off in between
+// catches up, but nothing is removed without two notices, at least three days before. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace minke::storage {
 
 enum class PurgeStep { kNone, kFirstNotice, kSecondNotice, kRemove };
 
-// Where a tier's purge is. Times in s since the epoch; 0: not yet.
+// The state of a tier's purge. Times in s since the epoch; 0: not yet.
 struct PurgeState {
   int32_t month = 0;  // 202611
   int64_t first_notice = 0, second_notice = 0;
-  int64_t before = 0;  // what was last used before this time is to be removed; of the last notice
+  int64_t before = 0;  // of the last notice: files last used before it are to be removed
   bool removed = false;
 };
 
 std::string format_purge_state(const PurgeState& state);
 std::optional<PurgeState> parse_purge_state(std::string_view text);
 
-// What is due at `now`, by local time. A step that is due stays due until the state says that it was done.
+// Returns the step due at `now`, by local time. A step stays due until the state says that it was done.
 PurgeStep purge_step(const PurgeState& state, int64_t now);
-// What the state is when the step has been done.
+// Returns the state after the step.
 PurgeState after_purge_step(const PurgeState& state, PurgeStep step, int64_t now, uint32_t days);
-// When to look again, where nothing is due at `now`.
+// When to look again, if nothing is due at `now`.
 int64_t next_purge_step(const PurgeState& state, int64_t now);
 
 }  // namespace minke::storage

@@ -29,7 +29,7 @@ TEST(PurgeCalendar, two_notices_and_then_the_removal) {
   EXPECT_EQ(purge_step(state, at(11, 15, 23)), PurgeStep::kNone);
   EXPECT_EQ(next_purge_step(state, at(11, 13)), at(11, 16, 0));
   EXPECT_EQ(purge_step(state, at(11, 16, 0)), PurgeStep::kRemove);
-  EXPECT_EQ(purge_step(state, at(11, 20)), PurgeStep::kRemove);  // until it is done
+  EXPECT_EQ(purge_step(state, at(11, 20)), PurgeStep::kRemove);  // due until it is done
   state = after_purge_step(state, PurgeStep::kRemove, at(11, 20), 60);
   EXPECT_EQ(purge_step(state, at(11, 30)), PurgeStep::kNone);
   EXPECT_EQ(next_purge_step(state, at(11, 30)), at(12, 1, 0));
@@ -45,7 +45,7 @@ TEST(PurgeCalendar, a_machine_that_was_off_removes_nothing_without_notices) {
   state = after_purge_step(state, PurgeStep::kSecondNotice, at(11, 29), 60);
   EXPECT_EQ(purge_step(state, at(11, 30)), PurgeStep::kNone);
   EXPECT_EQ(next_purge_step(state, at(11, 30)), at(12, 1, 0));
-  // Not in the next month any more: it begins anew.
+  // But not in the next month: it begins anew.
   EXPECT_EQ(purge_step(state, at(12, 5)), PurgeStep::kFirstNotice);
 }
 

@@ -19,9 +19,9 @@ namespace minke::storage {
 
 namespace {
 
-constexpr unsigned kDeepest = 65536;  // what leads further goes round in a circle: it was moved meanwhile
+constexpr unsigned kDeepest = 65536;  // a deeper path goes round in a circle: a directory was moved meanwhile
 
-// A bit for each inode; where it is among those that are set.
+// One bit for each inode, and the rank of an inode among the set bits.
 class InodeBits {
  public:
   explicit InodeBits(uint64_t most) : words_(most / 64 + 1) {}
@@ -58,7 +58,7 @@ struct Named {
 };
 using DirectoryNames = std::unordered_map<uint64_t, Named>;
 
-// Below the root, without a slash in front; nothing: it is not below it.
+// The path below the root, without a slash in front; nothing if it is not below the root.
 std::optional<std::string> path_of(const DirectoryNames& names, uint64_t root, uint64_t number) {
   std::vector<const std::string*> line;
   while (number != root) {
@@ -88,7 +88,7 @@ OldFile old_file(const TableInode& inode) {
           .space = inode.space};
 }
 
-// An OldFile as it is kept: few bytes, because there are millions.
+// An OldFile in few bytes, because there are millions.
 struct Detail {
   uint32_t inode = 0, last_use = 0, uid = 0, blocks = 0;  // inode 0: none; blocks: of 512 bytes
   uint64_t size = 0;
@@ -113,7 +113,7 @@ struct Detail {
   }
 };
 
-// What one worker has met, in pieces that can be given back one by one.
+// What one worker has found, in pieces that can be freed one by one.
 class alignas(128) Met {
  public:
   void add(const OldFile& file, size_t most) {
@@ -159,7 +159,7 @@ Status each_old_by_tables(const std::string& root, int64_t before, const TableLi
   begin(tables->workers());
   const size_t count = old.count_all();
   if (count == 0) return {};
-  // Zeroed by the kernel, and only where something is put: what has been met is given back meanwhile.
+  // Memory zeroed by the kernel, and only where something is stored: what was found is freed meanwhile.
   struct Freed {
     void operator()(Detail* memory) const { std::free(memory); }
   };
@@ -170,7 +170,7 @@ Status each_old_by_tables(const std::string& root, int64_t before, const TableLi
     some.give([&](const Detail& detail) {
       if (const size_t at = old.rank(detail.inode); at < kept) details[at] = detail;
     });
-  // First what directories are called, then what is in them: so only those names must be kept.
+  // First the names of directories, then their content: so only those names must be kept.
   std::vector<std::vector<std::pair<uint64_t, Named>>> called(tables->workers());
   Status named = tables->entries(
       blocks, [&](unsigned worker, uint64_t directory, uint64_t number, std::string_view name) {

@@ -17,7 +17,7 @@
 namespace minke::storage {
 namespace {
 
-// Times of change cannot be set: the limit is moved instead.
+// Times of change cannot be set, so the test moves the limit instead.
 TEST(Purge, removes_what_is_old_within_the_tree) {
   const TempTree tree, outside;
   tree.write("d/a", "x");
@@ -64,7 +64,7 @@ TEST(Purge, space_of_a_file_with_two_names_counts_once) {
   EXPECT_EQ(two.space, one.space);
 }
 
-// An ext4 of its own, as long as it lives; root's.
+// Mounts an ext4 of its own while it lives; as root.
 class Ext4 {
  public:
   Ext4() {

@@ -22,12 +22,12 @@ namespace minke::storage {
 
 namespace {
 
-constexpr uint64_t kBlock = 4096;  // what reading past the system's memory is aligned to
+constexpr uint64_t kBlock = 4096;  // reads past the page cache are aligned to it
 
 struct Freed {
   void operator()(char* memory) const { std::free(memory); }
 };
-// What one thread reads into, aligned.
+// The aligned read buffer of one thread.
 class Buffer {
  public:
   char* of(size_t size) {
@@ -43,7 +43,7 @@ class Buffer {
   size_t size_ = 0;
 };
 
-// From whole blocks; the place of [at, at + size) in the buffer, null: not readable.
+// Reads whole blocks; returns the place of [at, at + size) in the buffer, or null if it cannot be read.
 const char* read_blocks(int file, uint64_t at, uint64_t size, Buffer& buffer) {
   const uint64_t begin = at / kBlock * kBlock;
   const uint64_t wanted = (at + size + kBlock - 1) / kBlock * kBlock - begin;

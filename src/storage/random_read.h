@@ -1,5 +1,5 @@
-// How fast single samples of a packed set are read in random order, beside what the disk allows: as a
-// training that shuffles reads them. Blocking; threads of its own.
+// Measures how fast single samples of a packed set are read in random order, as a shuffling training does,
+// compared with what the disk allows. Blocking; has threads of its own.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct RandomReads {
       0;  // for as many reads of the same mean size anywhere in the archive; 0: not measured
 };
 
-// `samples`: how many, chosen by `seed`, never from the system's memory where the file system allows that.
-// Errors: EINVAL: there is none; EIO: one is not what was packed.
+// Reads so many `samples`, chosen by `seed`, never from the page cache if the file system allows that. Fails
+// with EINVAL if there is none, and with EIO if one is not what was packed.
 Result<RandomReads> measure_random_reads(const TarIndex& index, uint64_t samples, uint64_t seed,
                                          unsigned threads);
 

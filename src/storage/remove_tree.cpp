@@ -64,7 +64,7 @@ Status remove_tree(int parent, const std::string& name, Failures& failures, cons
   const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   const os::UniqueFd directory(::openat(parent, name.c_str(), flags));
   if (!directory) return failure_from_errno(name, errno);
-  // Three sweeps: what others make meanwhile goes, too.
+  // Three sweeps also remove what others make meanwhile.
   Remover remover(failures, guard);
   const unsigned mask = STATX_TYPE | STATX_MODE | (guard != nullptr ? STATX_BTIME : 0u);
   for (int sweep = 0; sweep < 3; ++sweep) {

@@ -11,8 +11,8 @@
 
 namespace minke::storage {
 
-// What of a tree may be removed, where users could have put something into it that is not part of it. Called
-// by several threads.
+// Decides what of a tree may be removed, if users could have put something into it that is not part of it.
+// Called by several threads.
 class RemovalGuard {
  public:
   virtual ~RemovalGuard() = default;
@@ -20,9 +20,9 @@ class RemovalGuard {
   virtual bool may_unlink(const struct statx& status) const = 0;  // with its time of birth
 };
 
-// `parent`: an open directory, or AT_FDCWD. What cannot be removed, or may not, is told to `failures`.
-// Directories that may be read but not written are given that right first. Errors: something is left (errno),
-// or ENOENT.
+// `parent` is an open directory, or AT_FDCWD. Reports to `failures` what cannot be removed, or may not.
+// Makes directories writable first if they can be read but not written. Fails with errno if something is
+// left, and with ENOENT.
 Status remove_tree(int parent, const std::string& name, Failures& failures,
                    const RemovalGuard* guard = nullptr);
 

@@ -17,7 +17,7 @@ namespace minke::storage {
 
 namespace {
 
-// What a program says last is why it failed, but for what says no more than that it did; in one line.
+// Returns why a program failed, in one line: its last words, except those that say only that it failed.
 std::string last_words(const std::string& program, const std::string& said) {
   constexpr size_t kLines = 3;
   std::vector<std::string> lines;
@@ -39,9 +39,9 @@ std::string last_words(const std::string& program, const std::string& said) {
   return lines.size() > kLines ? "… " + words : words;
 }
 
-// In the child: only what is safe where other threads of the parent may have held locks.
+// Runs in the child: only what is safe if other threads of the parent may have held locks.
 [[noreturn]] void become_program(char* const* arguments, pid_t parent, int output, int problem) {
-  // It ends with us, however we end: what goes on writing would be in the way of whoever tries again.
+  // It ends with us, however we end: a program that went on writing would be in the way of the next attempt.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
   struct sigaction usual {};
@@ -86,7 +86,7 @@ Result<pid_t> start(char* const* arguments, int output) {
                            : failure_from_errno(arguments[0], problem);
 }
 
-// What a program said until it closed its stderr: the last of it.
+// The end of what a program wrote until it closed its stderr.
 struct Watched {
   std::string said;
   bool stopped = false;

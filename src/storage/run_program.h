@@ -9,8 +9,8 @@
 
 namespace minke::storage {
 
-// Standard output is thrown away. Errors: ENOENT (not installed), ECANCELED (`stop`: it was ended), or code 0
-// with the last lines that it wrote to standard error, as one.
+// Discards standard output. Errors: ENOENT (not installed), ECANCELED (`stop` ended it), or code 0 with the
+// last lines that it wrote to standard error, as one.
 Status run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop = nullptr);
 
 // Whether it is on PATH.

@@ -41,10 +41,10 @@ namespace {
 
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr size_t kMostSaid = 4096;
-constexpr std::chrono::minutes kMostTime{60};  // of one thing that is brought
-constexpr size_t kMostImages = 16;             // of one user, mounted: each has a device of the kernel's
+constexpr std::chrono::minutes kMostTime{60};  // for one thing that is brought
+constexpr size_t kMostImages = 16;             // of one user, mounted: each needs a device of the kernel
 
-// Lets these users, and nobody else but root, into a directory of root's.
+// Gives these users, and nobody else but root, access to a directory of root's.
 Status let_in(const std::string& directory, std::vector<uid_t> users) {
   std::sort(users.begin(), users.end());
   users.erase(std::unique(users.begin(), users.end()), users.end());
@@ -65,14 +65,14 @@ Status let_in(const std::string& directory, std::vector<uid_t> users) {
   return {};
 }
 
-// A user id that nobody has.
+// Returns a user id that nobody has.
 std::optional<uid_t> stranger() {
   for (uid_t uid = 61183; uid > 60600; --uid)
     if (::getpwuid(uid) == nullptr && !os::is_subordinate(uid)) return uid;
   return std::nullopt;
 }
 
-// The job's directory, where it is one: its user's, in the root of jobs' directories.
+// Returns the job's directory, if it is one: its user's, in the root of jobs' directories.
 Result<std::string> job_directory(const std::string& tmp_root, const SharedRequest& request) {
   const auto refused = [] { return failure("that is no directory of a job of yours", EACCES); };
   struct stat own {
@@ -89,13 +89,13 @@ Result<std::string> job_directory(const std::string& tmp_root, const SharedReque
   const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
   if (length <= 0 || static_cast<size_t>(length) == sizeof path) return refused();
   std::string found(path, static_cast<size_t>(length));
-  // Users have other directories there, too, which are not gone with a job.
+  // Users have other directories there, too, which do not go with a job.
   const std::string_view name = std::string_view(found).substr(found.rfind('/') + 1);
   const bool of_job = name.starts_with("job") && text::parse_unsigned(name.substr(3), UINT32_MAX).has_value();
   return of_job ? Result<std::string>(std::move(found)) : refused();
 }
 
-// Runs it in a child with the stranger's rights and nothing else, as long as `goes_on`.
+// Runs it in a child with only the stranger's rights, as long as `goes_on`.
 Status as_stranger(uid_t uid, const std::function<bool()>& goes_on, const std::function<Status()>& work) {
   const os::ChildLimits limits{.time = kMostTime, .bytes = kMostSaid + 32, .goes_on = goes_on};
   const auto ended = os::run_in_child(os::Rights{uid, uid, {}}, limits, [&](int answer) {
@@ -115,14 +115,14 @@ Status as_stranger(uid_t uid, const std::function<bool()>& goes_on, const std::f
   return failure(space == std::string::npos ? "it failed" : said.substr(space + 1), std::atoi(said.c_str()));
 }
 
-// All of it root's, for all who are let in to read, and for nobody to change.
+// Gives all of it to root: those with access may read it, and nobody may change it.
 Status hand_to_root(const std::string& path) {
   struct Visit : Visitor {
     std::atomic<int> error{0};
     void visit(unsigned, Directory& in, const char* name, const struct statx& status) override {
       if (::fchownat(in.fd(), name, 0, 0, AT_SYMLINK_NOFOLLOW) != 0) error = errno;
       const mode_t mode = (status.stx_mode & 0111) != 0 ? 0555 : 0444;
-      // Pipes too: what one user wrote into it another would read as data.
+      // Pipes too: one user's writes would reach another as data.
       if (!S_ISLNK(status.stx_mode) && !S_ISDIR(status.stx_mode) && ::fchmodat(in.fd(), name, mode, 0) != 0)
         error = errno;
     }
@@ -139,8 +139,8 @@ Status hand_to_root(const std::string& path) {
 
 // ---- images that are mounted
 
-// The process's mount namespace, where the kernel's own root made it: in one of a user's making, paths are
-// the user's.
+// The process's mount namespace, if the kernel's own root made it: in one that a user made, the user
+// controls the paths.
 os::UniqueFd namespace_of(pid_t process) {
   os::UniqueFd space(::open(("/proc/" + std::to_string(process) + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC));
   struct stat there {
@@ -169,8 +169,8 @@ bool hand_on(const std::string& content, int space) {
   return done && done->exit_code == 0;
 }
 
-// Whether the entry's image, if it is one, is mounted here and where the process is; and where the others of
-// its job are, which would find an empty directory.
+// Whether the entry's image, if it is one, is mounted here and in the process's namespace, and in those of
+// the other processes of its job, which would find an empty directory.
 bool mounted_for(const std::string& entry, const SharedRequest& request) {
   const std::string content = entry + "/content";
   if (::access((entry + "/image").c_str(), F_OK) != 0) return true;
@@ -227,7 +227,7 @@ Result<Source> look_at(const SharedRequest& request, uid_t nobody) {
   return source;
 }
 
-// A file as it was when it was looked at, read back from the disk.
+// Copies a file in the state in which it was checked, and reads it back from the disk.
 Status copy_file(const SharedRequest& request, const Source& source, const std::string& to) {
   const os::UniqueFd file(::open(to.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444));
   if (!file) return failure_from_errno(to, errno);
@@ -248,14 +248,14 @@ Status copy_file(const SharedRequest& request, const Source& source, const std::
   return {};
 }
 
-// What a tree takes: an empty file takes some, too.
+// The space of a tree: an empty file takes some, too.
 uint64_t size_of(const std::string& path) {
   Summary summary;
   (void)walk_tree(path, {.threads = 1}, summary);
   return summary.bytes + summary.entries * 1024;
 }
 
-// Whether what is being made is within its bounds. Looking takes time in a large tree: a tenth, at most.
+// Whether the unfinished entry is within its bounds. Looking takes at most a tenth of the time.
 class Watch {
  public:
   Watch(std::string path, uint64_t most, uint64_t least_free)
@@ -276,11 +276,11 @@ class Watch {
   Clock::time_point next_;
 };
 
-// An entry of the cache while it is made, in a directory of its own: `work` is the stranger's, who unpacks
-// and copies there; `in` has a copy of the file that he reads.
+// An unfinished entry of the cache, in a directory of its own: `work` is the stranger's, who unpacks and
+// copies there; `in` has a copy of the file that he reads.
 class NewEntry {
  public:
-  // `most`: bytes that it may take.
+  // `most`: the bytes that it may take.
   NewEntry(const SharedRequest& request, const Source& source, const std::string& making, uid_t nobody,
            uint64_t most)
       : request_(request),
@@ -324,7 +324,7 @@ class NewEntry {
     if (::mkdir(work_.c_str(), 0700) != 0 || ::mkdir(in_.c_str(), 0711) != 0 ||
         ::lchown(work_.c_str(), nobody_, nobody_) != 0)
       return failure_from_errno(making_, errno);
-    // Nobody else gets at what is being made.
+    // Nobody else has access to the unfinished entry.
     return let_in(making_, {nobody_});
   }
 
@@ -340,7 +340,7 @@ class NewEntry {
     });
     if (copied) return {};
     if (copied.error().code == ECANCELED) return too_large();
-    // Something that not everybody may read, for one.
+    // For example, the tree has something that not everybody may read.
     return failure(request_.name + ": it cannot be shared", EACCES);
   }
 
@@ -366,7 +366,7 @@ class NewEntry {
     return {};
   }
 
-  // What the stranger has made becomes root's, and the entry's content.
+  // Gives what the stranger has made to root, as the entry's content.
   Status hand_over() const {
     struct stat status {};
     if (::lstat(content_.c_str(), &status) != 0) return failure_from_errno(content_, errno);
@@ -374,7 +374,7 @@ class NewEntry {
     if (is_directory)
       if (Status handed = hand_to_root(content_); !handed) return handed;
     const std::string place = making_ + "/content";
-    // A directory that is renamed is written to.
+    // Renaming a directory writes to it.
     if ((is_directory && ::chmod(content_.c_str(), 0755) != 0) ||
         ::rename(content_.c_str(), place.c_str()) != 0 || !clear_work() ||
         (is_directory && ::chmod(place.c_str(), 0555) != 0))
@@ -394,7 +394,7 @@ class NewEntry {
   uint64_t most_;
 };
 
-// Notes who uses it, and lets in those whose jobs do. False: the entry is not there.
+// Notes who uses it, and gives access to the users of those jobs. Returns false if the entry is not there.
 Result<bool> use(const std::string& cache, const std::string& entry, const std::string& key,
                  const std::string& job, const SharedRequest& request) {
   const os::UniqueFd lock = locked(cache + "/lock");
@@ -406,7 +406,7 @@ Result<bool> use(const std::string& cache, const std::string& entry, const std::
   if (Status noted = os::replace_file(note, user, 0600); !noted) return failure(noted.error());
   if (::lchown(note.c_str(), request.uid, static_cast<gid_t>(-1)) != 0)
     return failure_from_errno(note, errno);
-  (void)in_use(entry);  // forgets whose jobs are gone
+  (void)in_use(entry);  // forgets jobs that are gone
   std::vector<uid_t> users;
   for (const std::string& name : names_in(entry + "/users")) {
     struct stat status {};
@@ -418,7 +418,7 @@ Result<bool> use(const std::string& cache, const std::string& entry, const std::
   return true;
 }
 
-// What the user's part of the cache has room for; what no job uses of what he had brought goes first.
+// Returns the room of the user's part of the cache; first removes entries of the user that no job uses.
 Result<uint64_t> room_of(const std::string& cache, const SharedRequest& request, uint64_t least,
                          uint64_t quota) {
   if (quota == 0) quota = total_bytes(cache) / 10;
@@ -429,7 +429,7 @@ Result<uint64_t> room_of(const std::string& cache, const SharedRequest& request,
   return quota - charged.bytes;
 }
 
-// On root's record, with the entry: an image takes its own size, and a tree's is counted.
+// Charges the user, in root's record with the entry: an image takes its own size; a tree is counted.
 Status charge(const std::string& making, uid_t uid) {
   struct stat image {};
   const bool mounted = ::lstat((making + "/image").c_str(), &image) == 0;
@@ -457,7 +457,7 @@ Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedReques
   used = use(cache, entry, source->key, *job, request);
   if (!used) return failure(used.error());
   if (*used) return SharedEntry{entry + "/content", true};
-  // One at a time for each user, so that what is left of his part is known.
+  // One at a time for each user, so that the remaining quota is known.
   const os::UniqueFd turn = locked(cache + "/.user-" + std::to_string(request.uid));
   const bool tree = S_ISDIR(source->status.stx_mode);
   const auto most = room_of(cache, request, source->bytes * (tree ? 1 : 2), quota);
@@ -466,7 +466,7 @@ Result<SharedEntry> stage_shared(const std::string& tmp_root, const SharedReques
   evict(cache, needed);
   if (free_bytes(cache) < needed) return failure(request.name + ": there is no space for it", ENOSPC);
   remove_entry(making);
-  remove_entry(entry);  // another source of the same hash
+  remove_entry(entry);  // another source with the same hash
   Status done = NewEntry(request, *source, making, *nobody, *most).make();
   if (done) done = charge(making, request.uid);
   if (done && ::rename(making.c_str(), entry.c_str()) != 0) done = failure_from_errno(entry, errno);

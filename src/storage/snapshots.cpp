@@ -33,11 +33,11 @@ namespace {
 
 constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr char kMaking[] = ".making", kRemoving[] = ".removing";
-constexpr uint64_t kSubvolumeInode = 256;  // of the root of each
+constexpr uint64_t kSubvolumeInode = 256;  // of each subvolume's root
 
-// Root's snapshots lie in directories of users, who may put something of others' into them that they could
-// not remove themselves. So root marks each directory that it makes, which nobody else can, and removes what
-// is in marked ones alone, and was there when the snapshot was complete.
+// Root's snapshots lie in directories of users, who may move entries of others into them that they could not
+// remove themselves. So root marks each directory that it makes, which nobody else can, and removes only what
+// is in marked ones, and was there when the snapshot was complete.
 constexpr char kMark[] = "trusted.minke.snapshot";  // of the top one: when it was complete (s)
 
 bool is_roots() {
@@ -78,7 +78,7 @@ bool same_file(const struct statx& a, const struct statx& b) {
          a.stx_gid == b.stx_gid && same_time(a.stx_mtime, b.stx_mtime);
 }
 
-// One tree beside another, of which it takes what is the same.
+// Walks one tree beside another, and links what is the same.
 class Linker : public Visitor {
  public:
   Linker(int before, int after, const struct stat& without, unsigned threads, Failures& failures)
@@ -132,7 +132,7 @@ class Linker : public Visitor {
 
  private:
   struct Both : Directory::Note {
-    os::UniqueFd before, after;  // before: none where the last one has not this directory
+    os::UniqueFd before, after;  // before: none if the last snapshot lacks this directory
     struct statx status {};
   };
   static const Both& both_of(const Directory& directory) { return static_cast<const Both&>(*directory.note); }
@@ -164,7 +164,7 @@ class Linker : public Visitor {
       (void)::utimensat(to, name, times, AT_SYMLINK_NOFOLLOW);
       return true;
     }
-    if (!S_ISREG(status.stx_mode)) return true;  // pipes, sockets and devices hold nothing
+    if (!S_ISREG(status.stx_mode)) return true;  // pipes, sockets and devices have no content
     const os::UniqueFd from(::openat(in.fd(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct statx now {};
     if (!from || ::statx(from.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &now) != 0) return false;
@@ -196,7 +196,7 @@ os::UniqueFd open_directory(int at, const char* name) {
   return os::UniqueFd(::openat(at, name, kDirectoryFlags));
 }
 
-// Of one name, where users may have put what they like: no link, and in root's hands nobody else's.
+// Opens the one name that users may have replaced: not a link, and for root nobody else's.
 Result<os::UniqueFd> open_snapshots_of(int directory, const std::string& path) {
   const std::string shown = path + "/" + kSnapshotDirectory;
   auto snapshots = os::open_beneath(directory, kSnapshotDirectory, O_RDONLY | O_DIRECTORY);
@@ -208,8 +208,8 @@ Result<os::UniqueFd> open_snapshots_of(int directory, const std::string& path) {
   return snapshots;
 }
 
-// The directory of snapshots, made where it is missing: nobody but whom the directory's own mode lets in
-// passes through it.
+// Opens the directory of snapshots, and makes it if missing: only users whom the directory's own mode admits
+// may pass through it.
 Result<os::UniqueFd> open_snapshots(int directory, const std::string& path) {
   if (::mkdirat(directory, kSnapshotDirectory, 0755) != 0 && errno != EEXIST)
     return failure_from_errno(path + "/" + kSnapshotDirectory, errno);
@@ -230,13 +230,13 @@ Status remove_named(int snapshots, const std::string& name, Failures& failures) 
   if (!is_roots()) return remove_tree(snapshots, name, failures);
   const os::UniqueFd top = open_directory(snapshots, name.c_str());
   const auto made = mark_of(top.get());
-  // One that was not finished is of the past, too.
+  // An unfinished snapshot is of the past, too.
   const int64_t complete =
       made && !made->empty() ? std::strtoll(made->c_str(), nullptr, 10) : std::time(nullptr);
   const SnapshotGuard guard(complete);
   Status removed = remove_tree(snapshots, name, failures, &guard);
   if (removed) return {};
-  // What is not of the snapshot stays, out of the way of the next ones, for its owner to move.
+  // What is not part of the snapshot stays, out of the way of the next ones, for its owner to move.
   const std::string left = "left-" + std::to_string(std::time(nullptr)) + "-" + name.substr(1);
   if (::renameat(snapshots, name.c_str(), snapshots, left.c_str()) == 0)
     return failure("not all of a snapshot could be removed: the rest is in " +
@@ -363,13 +363,13 @@ Status remove_snapshot(const std::string& directory, int64_t time, Failures& fai
   const auto opened = open_snapshots_of(root.get(), directory);
   if (!opened) return failure(opened.error());
   const os::UniqueFd& snapshots = *opened;
-  // Half of one is none any more.
+  // Half a snapshot does not count as one.
   const std::string name = snapshot_name(time);
   const os::UniqueFd one = open_directory(snapshots.get(), name.c_str());
   if (!one) return failure_from_errno(name, errno);
   if (is_subvolume(one.get())) return remove_named(snapshots.get(), name, failures);
   Failures ignored;
-  (void)remove_named(snapshots.get(), kRemoving, ignored);  // what a killed removal left
+  (void)remove_named(snapshots.get(), kRemoving, ignored);  // left by a killed removal
   if (::renameat(snapshots.get(), name.c_str(), snapshots.get(), kRemoving) != 0)
     return failure_from_errno(name, errno);
   return remove_named(snapshots.get(), kRemoving, failures);
@@ -377,7 +377,7 @@ Status remove_snapshot(const std::string& directory, int64_t time, Failures& fai
 
 std::vector<Version> versions_of(const std::string& path) {
   std::vector<Version> versions;
-  // The nearest directory above that has snapshots.
+  // Finds the nearest directory above that has snapshots.
   for (size_t slash = path.rfind('/'); slash != std::string::npos && slash != 0;
        slash = path.rfind('/', slash - 1)) {
     const std::string above = path.substr(0, slash);

@@ -1,13 +1,13 @@
 // Snapshots of a directory, in the directory: .snapshots/@GMT-2026.11.21-16.00.00, by UTC.
 //
-// A subvolume of btrfs is snapshot by the file system, read-only and in no time. Elsewhere a snapshot is a
-// tree whose unchanged files are the last one's (hard links), and whose others are copied. It takes its name
-// only when it is complete: what a killed one left is removed by the next. With the caller's rights;
-// blocking.
+// btrfs makes a snapshot of a subvolume itself, read-only and in no time. Elsewhere a snapshot is
+// a tree whose unchanged files are hard links to the last one's; the others are copied. It gets
+// its name only when it is complete: the next one removes what a killed one left. With the
+// caller's rights; blocking.
 //
-// Root's snapshots of users' directories hold against these users: .snapshots must be root's, each directory
-// made there carries a mark that only root can give, and what is removed with a snapshot is what was in it
-// when it was made. Anything else that somebody moved into it stays, in .snapshots/left-….
+// Root's snapshots of users' directories are safe against these users: .snapshots must be root's, each
+// directory made there carries a mark that only root can set, and a removal takes only what was in the
+// snapshot when it was made. Anything that somebody moved into it stays, in .snapshots/left-….
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ namespace minke::storage {
 inline constexpr char kSnapshotDirectory[] = ".snapshots";
 
 std::string snapshot_name(int64_t time);                      // s since the epoch
-std::optional<int64_t> snapshot_time(std::string_view name);  // nothing: it is none
-// Those of a directory, the latest first; none where there are none.
+std::optional<int64_t> snapshot_time(std::string_view name);  // nothing if it is not one
+// Returns those of a directory, the latest first; empty if there are none.
 std::vector<int64_t> list_snapshots(const std::string& directory);
 
-// Which of them the rules keep: of each of the last so many periods the first one. The latest always stays.
+// Returns those to remove: the rules keep the first of each of the last so many periods. The latest stays.
 std::vector<int64_t> expired_snapshots(std::vector<int64_t> times, const std::vector<SnapshotRule>& rules,
                                        int64_t now);
-// When the next one is due, at the earliest `now`; rules: at least one.
+// Returns when the next one is due, not before `now`; there must be at least one rule.
 int64_t next_snapshot(const std::vector<int64_t>& times, const std::vector<SnapshotRule>& rules, int64_t now);
 
-// `without`: a directory below that is left out (the cluster's own home); may be empty. What could not be
-// read is told to `failures`, and is not in it. Errors: nothing could be made.
+// `without` is a directory below that is left out (the cluster's own home); it may be empty. Reports to
+// `failures` what could not be read, and leaves it out. Fails if nothing could be made.
 Status make_snapshot(const std::string& directory, int64_t time, const std::string& without,
                      Failures& failures);
 Status remove_snapshot(const std::string& directory, int64_t time, Failures& failures);
-// Whether this directory is one that the file system itself snapshots.
+// Whether the file system itself can make snapshots of this directory.
 bool is_subvolume(int directory);
 
-// What a file was in each snapshot above it in which it was another one than in the one before; the latest
-// first. `path`: absolute, without "..".
+// The versions of a file in the snapshots above it: one for each snapshot in which it differs from the one
+// before, the latest first. `path` is absolute, without "..".
 struct Version {
   int64_t snapshot = 0;  // s
   std::string path;      // of the file in the snapshot

@@ -33,13 +33,13 @@ TEST(Snapshots, the_rules_keep_the_first_of_each_period) {
   }
   const std::vector<SnapshotRule> rules = {{86400, 7}, {7 * 86400, 4}};
   const auto expired = expired_snapshots(times, rules, kNow);
-  // Seven days, up to four weeks (of which some begin on one of those days), and the latest.
+  // Seven days, up to four weeks (some of which begin on one of those days), and the latest.
   EXPECT_GE(times.size() - expired.size(), 9u);
   EXPECT_LE(times.size() - expired.size(), 12u);
   EXPECT_EQ(std::count(expired.begin(), expired.end(), kNow / kDay * kDay + 60), 0);
   EXPECT_EQ(std::count(expired.begin(), expired.end(), kNow / kDay * kDay + 7200), 0);  // the latest
   EXPECT_EQ(std::count(expired.begin(), expired.end(), (kNow / kDay - 1) * kDay + 7200), 1);
-  // Again, of what is left nothing goes.
+  // A second pass removes nothing more.
   std::erase_if(times, [&](int64_t t) { return std::count(expired.begin(), expired.end(), t) > 0; });
   EXPECT_TRUE(expired_snapshots(times, rules, kNow).empty());
 }
@@ -55,7 +55,7 @@ TEST(Snapshots, attributes_for_which_there_is_no_space_are_named) {
   const TempTree directory;
   const std::string root = directory / "small";
   std::filesystem::create_directory(root);
-  // A file system on which files fit twice, and what is attached to them once and a little.
+  // A file system that holds the files twice, but what is attached to them only a little more than once.
   if (::mount("none", root.c_str(), "tmpfs", 0, "nr_inodes=78,size=8m") != 0)
     GTEST_SKIP() << "nothing can be mounted here";
   Failures failures;

@@ -23,7 +23,7 @@ namespace minke::storage {
 namespace {
 
 struct Source {
-  std::string path, key;                      // absolute; all that its content depends on
+  std::string path, key;                      // absolute; everything that its content depends on
   uint64_t bytes = 0;                         // that the staged form needs, about
   bool is_archive = false, is_image = false;  // of squashfs
   std::string name;                           // in the job's directory
@@ -94,8 +94,8 @@ Status make_read_only(const std::string& path) {
   return walk_tree(path, {}, visit);
 }
 
-// Makes it the job's: notes who uses it, and mounts it, or links to it. False: the entry is not there, or
-// only its image, which cannot be mounted here.
+// Makes it the job's: notes who uses it, and mounts it, or links to it. Returns false if the entry is not
+// there, or only its image is, which cannot be mounted here.
 Result<bool> use(const std::string& cache, const std::string& entry, const Source& source,
                  const std::string& directory, const std::string& to, bool mount) {
   const os::UniqueFd lock = locked(cache + "/lock");
@@ -120,11 +120,11 @@ Result<bool> use(const std::string& cache, const std::string& entry, const Sourc
   return failure(to + ": it is there already", EEXIST);
 }
 
-// Beside the image, for those who cannot mount it: the image stays for the others. Of an entry that is in
-// use.
+// Adds unpacked content beside the image, for those who cannot mount it: the image stays for the others.
+// The entry is in use.
 Status add_content(const std::string& made, const std::string& entry) {
   struct stat status {};
-  // A directory that is renamed into another is written to.
+  // Renaming a directory into another writes to it.
   if (::lstat(made.c_str(), &status) != 0 || ::chmod(made.c_str(), status.st_mode | 0200) != 0 ||
       ::rename(made.c_str(), (entry + "/content").c_str()) != 0 ||
       ::chmod((entry + "/content").c_str(), status.st_mode & 07777) != 0)
@@ -132,7 +132,7 @@ Status add_content(const std::string& made, const std::string& entry) {
   return {};
 }
 
-// An entry of the cache while it is made.
+// An unfinished entry of the cache.
 class NewEntry {
  public:
   NewEntry(const Source& source, const StageOptions& options, const std::string& name, Failures& failures)
@@ -144,10 +144,10 @@ class NewEntry {
     remove(making_);
     const auto known = os::read_file(entry_ + "/source", 64 << 10);
     has_image_ = known && *known == source.key && ::access((entry_ + "/image").c_str(), F_OK) == 0;
-    if (!has_image_) remove(entry_);  // another source of the same hash
+    if (!has_image_) remove(entry_);  // another source with the same hash
   }
 
-  // An image is mounted at `to` on the way: whether one can be mounted here is only known when it has been.
+  // Mounts an image at `to` on the way: only trying shows whether one can be mounted here.
   Status make(const std::string& to) {
     if (Status made = os::make_directories(making_ + "/users", 0700); !made) return made;
     Status done;
@@ -164,7 +164,7 @@ class NewEntry {
     (void)remove_tree(AT_FDCWD, path, ignored);
   }
 
-  // An error only where something is in the way at `to`: what cannot be mounted is unpacked.
+  // Fails only if something is in the way at `to`: an image that cannot be mounted is unpacked.
   Status bring_image(const std::string& to) {
     const std::string image = making_ + "/image";
     if (!copy(source_, image, options_.stop, failures_)) return {};
@@ -191,7 +191,7 @@ class NewEntry {
   std::string entry_, making_;
   Failures& failures_;
   bool has_image_ = false;  // the entry is there, with an image that cannot be mounted here
-  bool is_image_ = false;   // what is being made
+  bool is_image_ = false;   // the unfinished entry
 };
 
 }  // namespace
@@ -219,7 +219,7 @@ Result<Staged> stage(const std::string& given, const std::string& directory, con
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};
   const Filling filling(cache, name);
-  used = use_entry();  // another may have filled it meanwhile
+  used = use_entry();  // another process may have filled it meanwhile
   if (!used) return fail(used.error());
   if (*used) return Staged{to, true};
   evict(cache, source->bytes + source->bytes / 10);

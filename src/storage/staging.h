@@ -1,12 +1,12 @@
-// Data sets on the node's own disk: unpacked or copied once, kept between jobs, the same for all jobs of a
-// user.
+// Data sets on the node's own disk: unpacked or copied once, kept between jobs, and shared by
+// all jobs of a user.
 //
 // The cache is a directory with one entry for each state of each source (path, inode, size, times; of a tree,
-// of everything in it): KEY/content, read-only, or KEY/image, which each job mounts for itself (both, where a
-// step that cannot mount it has come, too); KEY/source, what it was made of; KEY/users/, who uses it: a file
-// for each job's directory, which counts for as long as that directory is there. So a job's crash, or the
-// machine's, frees what it used. Entries are made beside and appear in one step; the least recently used go
-// when space is needed, none that somebody uses.
+// of everything in it). KEY/content is read-only; KEY/image is mounted by each job for itself (both exist
+// after a step that could not mount it). KEY/source names the source. KEY/users/ has a file for each job's
+// directory that uses the entry, which counts for as long as that directory exists. So a crash of a job or of
+// the machine frees what it used. Entries are made beside and appear in one step; the least recently used go
+// when space is needed, never those in use.
 //
 // Any number of processes; locks (flock) in the cache's directory. Blocking.
 #pragma once
@@ -20,8 +20,8 @@
 namespace minke::storage {
 
 struct Staged {
-  std::string path;     // where it is for the job
-  bool cached = false;  // it was there already
+  std::string path;     // its path for the job
+  bool cached = false;  // whether it was there already
 };
 
 struct StageOptions {
@@ -32,8 +32,8 @@ struct StageOptions {
 };
 
 // Brings `source` to `directory`/NAME: an archive unpacked (NAME without its suffix), anything else copied.
-// From the cache it is a link, or a mounted image. Errors: as of copy_tree and unpack; EEXIST where something
-// else is there.
+// From the cache it is a link, or a mounted image. Fails as copy_tree and unpack do, and with EEXIST if
+// something else is there.
 Result<Staged> stage(const std::string& source, const std::string& directory, const StageOptions& options,
                      Failures& failures);
 

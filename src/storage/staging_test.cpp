@@ -43,7 +43,7 @@ TEST(Staging, a_step_that_cannot_mount_an_image_leaves_it_for_those_who_can) {
   Failures failures;
   const StageOptions by_step{.cache = cache};
   ASSERT_TRUE(stage(image, directory / "first", by_step, failures));
-  // As a job leaves it that has mounted it.
+  // The state that a job leaves after it has mounted it.
   const std::string entry = only_entry(cache);
   fs::permissions(entry + "/content", fs::perms::owner_all);
   fs::remove_all(entry + "/content");

@@ -1,5 +1,5 @@
-// One tar archive while it is written: content, plain or in zstd frames, and the index beside it until the
-// end. What a killed one has left can be gone on with from a place that it told. One thread.
+// One tar archive while it is written: content, plain or in zstd frames, and the index, which stays beside it
+// until the end. What a killed one has left can be continued from a checkpoint. One thread.
 #pragma once
 
 #include <cstddef>
@@ -17,32 +17,32 @@
 
 namespace minke::storage {
 
-// CRC-32, as the index has it; 0 to begin with.
+// CRC-32, as in the index; starts from 0.
 uint32_t tar_crc(uint32_t crc, const char* data, size_t size);
 
 class TarArchive {
  public:
-  // How far it is: bytes of content, of the file and of the index's file; entries of the index.
+  // The progress: bytes of content, of the file and of the index's file; entries of the index.
   struct Place {
     uint64_t size = 0, written = 0, index_written = 0, entries = 0;
   };
   struct Options {
     bool compress = false;
     uint64_t expected = 0;      // about how many bytes it will have, for its stripes; 0: not known
-    std::optional<Place> from;  // goes on from here with what is there
+    std::optional<Place> from;  // continues from here with what is there
     std::atomic<uint64_t>* verified = nullptr;  // counts the bytes that were read back
   };
-  // `path`: of `directory`. `index`: an open file for the index until the end; duplicated. Errors: errno.
+  // `path` is relative to `directory`. `index`: an open file for the index; it is duplicated. Errors: errno.
   static Result<TarArchive> create(int directory, const std::string& path, const std::string& name, int index,
                                    const Options& options);
 
   uint64_t size() const { return size_; }
   Status write(std::string_view bytes);
   Status add_to_index(const IndexEntry& entry);
-  // From where it can be gone on with once this process is gone.
+  // Returns a place to continue from once this process is gone.
   Result<Place> checkpoint();
-  // The end of the archive, index and footer; then all of it is on the disk, and what this object wrote has
-  // been read back from there and compared.
+  // Writes the end of the archive, index and footer; then all of it is on the disk, and what this object
+  // wrote has been read back from there and compared.
   Status finish();
   int fd() const { return file_.get(); }
 

@@ -16,7 +16,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == kTarBlock);
 
-// Octal digits and a zero byte; false where it does not fit.
+// Writes octal digits and a zero byte; returns false if it does not fit.
 template <size_t kSize>
 bool put_octal(char (&field)[kSize], uint64_t number) {
   const bool fits = number >> (3 * (kSize - 1)) == 0;

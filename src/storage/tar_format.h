@@ -1,5 +1,5 @@
-// The tar format (POSIX pax interchange), written, and the index that Minke lays behind an archive's end,
-// where programs that know nothing of it do not look. Pure; any thread.
+// The tar format (POSIX pax interchange), and the index that Minke puts behind an archive's end, which other
+// programs ignore. Pure; any thread.
 //
 // An archive: members, two blocks of zeros, the index, the footer. The index has for each regular file, in
 // the archive's order: where its content begins (8 bytes), its size (8), the CRC-32 of its content (4), the
@@ -30,9 +30,9 @@ struct TarMember {
   std::map<std::string, std::string> attributes;  // extended attributes
 };
 
-// Everything before the content: whole blocks.
+// Returns everything before the content: whole blocks.
 std::string tar_header(const TarMember& member);
-// How many zeros follow the content.
+// Returns how many zeros follow the content.
 inline size_t tar_padding(uint64_t size) {
   return (kTarBlock - size % kTarBlock) % kTarBlock;
 }
@@ -43,7 +43,7 @@ struct IndexEntry {
   std::string name;
 };
 std::string index_entry_text(const IndexEntry& entry);
-// Takes one from the front. Nothing: it is cut off.
+// Takes one from the front. Returns nothing if it is cut off.
 std::optional<IndexEntry> take_index_entry(std::string_view& text);
 
 struct IndexFooter {

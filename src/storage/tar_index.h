@@ -1,5 +1,5 @@
-// Reads single members of an archive that has an index (tar_format.h), without reading what is before them;
-// one in zstd frames (zstd_frames.h), too. Blocking; any thread.
+// Reads single members of an archive that has an index (tar_format.h), without reading what is before them,
+// also of one in zstd frames (zstd_frames.h). Blocking; any thread.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace minke::storage {
 
 class TarIndex {
  public:
-  // Errors: errno; EINVAL where there is no index, or it is damaged.
+  // Errors: errno; EINVAL if there is no index, or it is damaged.
   static Result<TarIndex> open(const std::string& path);
   static Result<TarIndex> of(int file, const std::string& name);  // the descriptor is duplicated
   TarIndex(TarIndex&& other) noexcept;
@@ -26,29 +26,29 @@ class TarIndex {
   ~TarIndex();
 
   uint64_t size() const { return footer_.entries; }
-  // In the archive's order, until `take` returns false.
+  // Calls `take` in the archive's order until it returns false.
   void each(const std::function<bool(const IndexEntry&)>& take) const;
-  // The content of a member. Errors: errno; EIO where it is not what was packed.
+  // Returns the content of a member. Errors: errno; EIO if it is not what was packed.
   Result<std::string> read(const IndexEntry& entry) const;
   std::string_view entries_text() const { return entries_; }
   int fd() const { return file_.get(); }
   bool is_compressed() const { return frames_.has_value(); }
-  // Some of the archive's content. False: it cannot be read.
+  // Reads a part of the archive's content. Returns false if it cannot be read.
   bool read(uint64_t at, char* to, size_t size, FrameReader::Hand& hand) const;
 
  private:
   TarIndex() = default;
   os::UniqueFd file_;
   std::optional<FrameReader> frames_;
-  std::string unpacked_;  // the index, where it is not mapped
+  std::string unpacked_;  // the index, if it is not mapped
   IndexFooter footer_;
   void* mapped_ = nullptr;
   size_t mapped_size_ = 0;
   std::string_view entries_;
 };
 
-// Reads an archive back from the disk and compares each member's checksum. Errors: EIO, with the member's
-// name; ECANCELED.
+// Reads an archive back from the disk and compares each member's checksum. Errors: EIO with the
+// member's name; ECANCELED.
 Status verify_archive(int file, const std::string& name, std::atomic<uint64_t>& verified,
                       const std::atomic<bool>* stop = nullptr);
 

@@ -1,4 +1,4 @@
-// Any bytes behind an archive: a footer, or none; entries that say again what they were read from.
+// Any bytes behind an archive: it finds a footer or not, and entries that are written as they were read.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Trees for tests: a temporary directory that goes with its object.
+// Trees for tests: a temporary directory that its object removes.
 #pragma once
 
 #include <gtest/gtest.h>

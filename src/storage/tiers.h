@@ -1,5 +1,5 @@
-// The tiers of storage (clusters/tier.h) that a cluster has: where they are for a user, and what programs
-// find of them. Pure; any thread.
+// The tiers of storage (clusters/tier.h) of a cluster: where they are for a user, and which variables
+// programs get. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ using clusters::InJobs;
 using clusters::SnapshotRule;
 using clusters::Tier;
 
-// The tiers as a well-known cluster has them, under `root`. Nothing: they are not known.
+// Returns the tiers of a well-known cluster, under `root`; nothing if they are not known.
 std::optional<std::vector<Tier>> profile_tiers(std::string_view profile, const std::string& root);
 std::vector<std::string_view> profile_names();
 
-// Where it is for them. Names that would lead elsewhere (with a slash, "..") give nothing.
+// Where the tier is for them. Returns nothing for names that would lead elsewhere (with a slash, "..").
 std::optional<std::string> tier_path(const Tier& tier, const std::string& user, const std::string& group,
                                      const std::string& home);
 
-// NAME=VALUE each: where the tiers are for them, by the names that programs know. `tmp_dir`: the job's own
-// directory; empty: there is no job.
+// NAME=VALUE each: where the tiers are for them, by the names that programs know. `tmp_dir` is the job's own
+// directory; empty if there is no job.
 std::vector<std::string> tier_variables(const std::vector<Tier>& tiers, const std::string& user,
                                         const std::string& group, const std::string& tmp_dir);
 

@@ -1,5 +1,5 @@
-// The entries of a tree one after the other, in the order of their names: for what must be written in order.
-// One thread. Memory: the names in the directories on the way down. No symbolic link is followed.
+// Lists the entries of a tree one after the other, in the order of their names: for output that must be in
+// order. One thread. Memory: the names in the directories on the way down. No symbolic link is followed.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class TreeList {
  public:
   TreeList(std::string root, Failures& failures);
   bool is_open() const { return !levels_.empty(); }
-  // A directory comes before what is in it. False: that was all.
+  // A directory comes before its content. Returns false at the end.
   bool next(ListedEntry& entry);
 
  private:

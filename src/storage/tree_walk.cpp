@@ -81,7 +81,7 @@ class Walk {
       try {
         threads.emplace_back([this, worker] { work(worker); });
       } catch (const std::system_error&) {
-        break;  // fewer will do
+        break;  // fewer threads will do
       }
     }
     work(0);
@@ -94,8 +94,8 @@ class Walk {
     std::vector<const KernelEntry*> entries;
   };
 
-  // Something that waits: a child to be entered, a share of a piece, or (neither) the next piece of a
-  // directory.
+  // A pending task: a child to enter, a share of a piece, or (neither) the next
+  // piece of a directory.
   struct Task {
     Directory* directory;
     std::string child;
@@ -155,7 +155,7 @@ class Walk {
     child->fd_.reset(::openat(parent->fd(), name.c_str(), kOpenFlags));
     struct statx status {};
     if (!child->fd_ || ::statx(child->fd(), "", AT_EMPTY_PATH, options_.mask, &status) != 0) {
-      // Gone since it was seen: it has no part in the tree any more.
+      // It is gone since it was seen, so it is no part of the tree any more.
       if (errno != ENOENT) visitor_.failed(worker, child->path(), errno);
       release(worker, parent, true);
       return;
@@ -182,7 +182,7 @@ class Walk {
     }
     piece.entries.clear();
     std::vector<Task> next;
-    next.push_back({directory, {}, {}});  // below the children, so that what waits stays little
+    next.push_back({directory, {}, {}});  // below the children, so that few tasks wait
     for (long at = 0; at < got;) {
       const auto* entry = reinterpret_cast<const KernelEntry*>(piece.bytes.get() + at);
       at += entry->length;
@@ -193,10 +193,10 @@ class Walk {
         piece.entries.push_back(entry);
       }
     }
-    // In the order of the inodes they are read from few blocks, one after the other.
+    // Reading in the order of the inodes takes few blocks, one after the other.
     if (!std::is_sorted(piece.entries.begin(), piece.entries.end(), by_inode))
       std::sort(piece.entries.begin(), piece.entries.end(), by_inode);
-    // This worker is still in the directory when another one has read it to its end.
+    // This worker may still use the directory when another one has read it to its end.
     directory->users_.fetch_add(1, std::memory_order_relaxed);
     if (piece.entries.size() <= kShare) {
       push(next);
@@ -213,7 +213,7 @@ class Walk {
     visit(worker, directory, *shared, 0);
   }
 
-  // A share of a piece, and one user of the directory less.
+  // Visits a share of a piece, then releases the directory.
   void visit(unsigned worker, Directory* directory, const Piece& piece, size_t begin) {
     std::vector<Task> next;
     const size_t end = std::min(piece.entries.size(), begin + kShare);
@@ -222,7 +222,7 @@ class Walk {
       struct statx status {};
       if (statx_at(directory->fd(), entry->name, options_.mask, status) != 0) {
         if (errno != ENOENT) visitor_.failed(worker, directory->path_of(entry->name), errno);
-      } else if (S_ISDIR(status.stx_mode)) {  // a file system that does not tell what an entry is
+      } else if (S_ISDIR(status.stx_mode)) {  // a file system that does not report the type of an entry
         add_child(directory, entry->name, next);
       } else {
         visitor_.visit(worker, *directory, entry->name, status);
@@ -239,7 +239,7 @@ class Walk {
     next.push_back({directory, name, {}});
   }
 
-  // One user less; directories that are done are left, up the line.
+  // Releases one use; leaves directories that are done, up the line.
   void release(unsigned worker, Directory* directory, bool tell) {
     while (directory != nullptr && directory->users_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       if (tell && !stopped()) visitor_.leave(worker, *directory);
@@ -262,7 +262,7 @@ Status Walk::start(int root, const std::string& name, const WalkOptions& options
                    const std::atomic<bool>* stop) {
   auto top = std::make_unique<Directory>();
   top->name_ = name;
-  // Not dup(): the position in the directory would be shared.
+  // Not dup(): that would share the position in the directory.
   top->fd_.reset(::openat(root, ".", kOpenFlags));
   struct statx status {};
   if (!top->fd_ || ::statx(top->fd(), "", AT_EMPTY_PATH, options.mask, &status) != 0)

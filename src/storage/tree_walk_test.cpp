@@ -37,7 +37,7 @@ struct Collect : Visitor {
   void leave(unsigned, Directory& directory) override {
     const std::lock_guard lock(mutex);
     const std::string path = directory.path();
-    for (const std::string& other : entered) {  // what is below has been left before
+    for (const std::string& other : entered) {  // everything below has been left before
       if (!other.starts_with(path + "/") || other.ends_with("closed")) continue;
       EXPECT_TRUE(left.contains(other)) << other;
     }

@@ -25,7 +25,7 @@ namespace minke::storage {
 namespace {
 
 constexpr size_t kErrorsKept = 20;
-constexpr size_t kSuffixesKept = 4096;  // of each worker: names without order must not fill the memory
+constexpr size_t kSuffixesKept = 4096;  // for each worker: arbitrary names must not fill the memory
 
 uint64_t device_of(const struct statx& status) {
   return makedev(status.stx_dev_major, status.stx_dev_minor);
@@ -35,7 +35,7 @@ struct Own : Directory::Note {
   std::atomic<uint64_t> space{0}, bytes{0}, entries{0};
 };
 
-// What one worker has counted, on cache lines of its own.
+// The counts of one worker, on cache lines of its own.
 struct alignas(128) Count {
   Usage usage;
   std::pair<uid_t, gid_t> owner{};
@@ -192,13 +192,13 @@ class Scan : public Visitor {
   const UsageOptions& options_;
   std::vector<Count> counts_;
   InodeSet seen_;
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards what follows
   std::vector<Usage::Heavy> heaviest_;
   std::vector<Error> errors_;
   uint64_t error_count_ = 0;
 };
 
-// Whether anything is mounted below; what cannot be told counts as yes.
+// Whether anything is mounted below; unknown counts as yes.
 bool has_mounts_below(const std::string& path) {
   char resolved[PATH_MAX];
   const auto mounts = os::read_file("/proc/self/mountinfo", 16 << 20);
@@ -209,7 +209,7 @@ bool has_mounts_below(const std::string& path) {
     std::string_view line(mounts->data() + at, end - at);
     at = end + 1;
     for (int field = 0; field < 4; ++field) line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
-    // Spaces and the like are written in octal, in the path above not: then it counts as below.
+    // The kernel writes spaces and the like in octal, `above` does not: such a line counts as below.
     if (line.starts_with(above) || (above.find_first_of(" \t\n\\") != std::string::npos)) return true;
   }
   return false;
@@ -239,7 +239,7 @@ Amount& Amount::operator+=(const Amount& other) {
 
 namespace {
 
-// Without those that are counted with another: the same again, or what lies in it.
+// Removes roots that another root covers: the same again, or one that lies within it.
 std::vector<std::string> without_parts(const std::vector<std::string>& roots, bool one_file_system) {
   const auto holds = [&](const std::string& root, const std::string& part) {
     if (!part.starts_with(root.ends_with('/') ? root : root + "/")) return false;

@@ -10,7 +10,7 @@ namespace minke::storage {
 
 namespace {
 
-// How many bytes the well-formed UTF-8 character at the front has; 0: it is none.
+// Returns the length in bytes of the UTF-8 character at the front; 0 if it is not well-formed.
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char first = byte(0);
@@ -49,7 +49,7 @@ std::string number_text(uint64_t number) {
 }
 
 std::string shown_path(std::string_view path) {
-  // What is printable as it is needs no look at each character.
+  // Printable ASCII needs no look at each character.
   const auto odd = std::find_if(path.begin(), path.end(), [](char c) { return c < 0x20 || c == 0x7F; });
   std::string shown(path.begin(), odd);
   for (size_t at = shown.size(); at < path.size();) {

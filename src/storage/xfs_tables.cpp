@@ -1,5 +1,5 @@
 // The inodes of an XFS, by its own request for all of them (ioctl_xfs_bulkstat(2)), a thread for each part of
-// the disk. Sizes of what the kernel has still to write stand in no inode: that is written first.
+// the disk. Inodes lack the sizes of what the kernel has still to write, so that is written first.
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xfs/xfs.h>
@@ -70,7 +70,7 @@ Status scan_xfs(int root, const BeginInodes& begin, const TakeInode& take) {
     for (uint32_t group; (group = next.fetch_add(1)) < geometry.agcount && failed == 0;) {
       request->hdr.flags = XFS_BULK_IREQ_AGNO;
       request->hdr.agno = group;
-      request->hdr.ino = 0;  // the kernel moves it on
+      request->hdr.ino = 0;  // the kernel advances it
       for (;;) {
         if (::ioctl(root, XFS_IOC_BULKSTAT, request.get()) != 0) {
           if (errno == EINTR) continue;

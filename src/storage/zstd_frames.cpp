@@ -103,7 +103,7 @@ void FrameWriter::compress() {
     lock.unlock();
     const size_t size = ::ZSTD_compress2(context, work.compressed.get(), ::ZSTD_compressBound(kFrameBytes),
                                          work.content.get(), work.filled);
-    // Unpacking compares the content with the checksum of what went in.
+    // Unpacks it and compares the content with the checksum of the input.
     const bool same =
         ::ZSTD_isError(size) == 0 &&
         ::ZSTD_decompressDCtx(back, again.get(), kFrameBytes, work.compressed.get(), size) == work.filled;
@@ -116,7 +116,7 @@ void FrameWriter::compress() {
   ::ZSTD_freeDCtx(back);
 }
 
-// Writes what is ready, in order; `all`: waits for the rest, too.
+// Writes finished frames, in order; `all` also waits for the rest.
 Status FrameWriter::write_done(bool all) {
   std::unique_lock lock(mutex_);
   while (!in_order_.empty()) {
@@ -229,7 +229,7 @@ bool FrameReader::read(uint64_t at, char* to, size_t size, Hand& hand) const {
     if (hand.frame != number) {
       hand.frame = SIZE_MAX;
       if (frame->bytes > 64 << 20 || frame->compressed > 128 << 20)
-        return false;  // of others; ours are small
+        return false;  // of other programs; ours are small
       hand.compressed.resize(frame->compressed);
       hand.content.resize(frame->bytes);
       if (!os::read_at(file_, hand.compressed.data(), hand.compressed.size(), frame->place)) return false;

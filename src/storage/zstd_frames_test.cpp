@@ -82,7 +82,7 @@ TEST(ZstdFrames, GoOnBehindWhatIsThere) {
   EXPECT_EQ(read, content);
 }
 
-// Whatever byte of the table is another: it is refused, or nothing outside of the file is read.
+// Whichever byte of the table differs: it is refused, or nothing outside of the file is read.
 TEST(ZstdFrames, ADamagedTableDoesNoHarm) {
   const std::string content = content_of(1000);
   const os::UniqueFd whole = written(content);
@@ -122,7 +122,7 @@ TEST(PackNotes, AreReadAsTheyWereWrittenOrNotAtAll) {
   EXPECT_EQ(read->last, noted.last);
   EXPECT_EQ(read->place.entries, 4U);
   EXPECT_EQ(read->sum, 7U);
-  EXPECT_FALSE((PackNotes{os::UniqueFd(::dup(file)), "set 8"}.read()));  // of another archive
+  EXPECT_FALSE((PackNotes{os::UniqueFd(::dup(file)), "set 8"}.read()));  // notes of another archive
   const off_t size = ::lseek(file, 0, SEEK_END);
   for (off_t at = 0; at < size; ++at) {
     char byte = 0, changed = 0;

@@ -1,4 +1,4 @@
-// The program is killed at any moment: what it had reported as committed is there when it starts again.
+// The program is killed at any moment; everything that it reported as committed is there at the next start.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kJobsPerBatch = 20;
 
 // Commits batch after batch, each of jobs first..first + 19, a few at a time, and writes the first job id of
-// each to `acknowledgements` when it is committed. Never returns.
+// each to `acknowledgements` once it is committed. Never returns.
 [[noreturn]] void commit_for_ever(const std::string& path, uint32_t first, int acknowledgements) {
   {
     Options options;
@@ -52,8 +52,8 @@ TEST(Kill, WhatWasReportedIsThereAfterwards) {
       commit_for_ever(path, next, ends[1]);
     }
     ::close(ends[1]);
-    // Killed after some acknowledgements, and then after none or some microseconds' worth of the child's
-    // work.
+    // Kills the child after some acknowledgements, and then after zero or more
+    // microseconds of its work.
     uint32_t acknowledged = 0, seen = 0;
     const uint32_t wanted = std::uniform_int_distribution<uint32_t>(0, 60)(random);
     while (seen < wanted && ::read(ends[0], &acknowledged, sizeof acknowledged) == sizeof acknowledged)
@@ -63,7 +63,7 @@ TEST(Kill, WhatWasReportedIsThereAfterwards) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status));
-    // What it acknowledged while the signal was on its way.
+    // Reads what it acknowledged while the signal was on its way.
     while (::read(ends[0], &acknowledged, sizeof acknowledged) == sizeof acknowledged) {
     }
     ::close(ends[0]);

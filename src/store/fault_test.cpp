@@ -1,4 +1,4 @@
-// What was reported as committed outlives power cuts at any moment; what was not is there whole or not at
+// What was reported as committed outlives power cuts at any moment; anything else is there whole or not at
 // all. A full or failing disk is reported, harms nothing, and is forgotten when there is room again.
 #include "store/fault_vfs.h"
 
@@ -55,7 +55,7 @@ Batch batch_of(uint32_t number) {
   return batch;
 }
 
-// Returns whether the whole batch is there, or nothing of it. Anything between is a failure.
+// Returns whether the whole batch is there; false if nothing of it is. Anything between is a failure.
 bool is_whole(Store& store, const Loaded& loaded, uint32_t number) {
   size_t parts = 0;
   for (uint32_t which = 0; which < kJobsPerBatch; ++which) {
@@ -89,8 +89,8 @@ void expect_intact(const std::string& path) {
   sqlite3_close(handle);
 }
 
-// Hands batches in, `depth` at a time at most, until all are or the power goes. The result: how many were
-// reported as committed; because they are in order, those are the first ones.
+// Hands in batches, at most `depth` at a time, until all are in or the power goes. Returns how many were
+// reported as committed; they are the first ones, because commits are in order.
 uint32_t run_until_the_power_goes(const std::string& path, FaultDisk& disk, uint32_t depth) {
   std::atomic<uint32_t> committed = 0, reported = 0;
   auto store = Store::open(path, options_for(disk));
@@ -153,7 +153,7 @@ TEST_P(PowerCut, NothingCommittedIsLostAndNothingIsThereByHalf) {
     std::mt19937 random(seed);
     testing::TemporaryDirectory before, after;
     FaultDisk disk(seed);
-    // Every eighth cut falls into the creation of the database.
+    // Every eighth cut hits the creation of the database.
     const int64_t last = seed % 8 == 0 ? 60 : changes_of_a_whole_run();
     disk.cut_power_at(std::uniform_int_distribution<int64_t>(1, last)(random));
     const uint32_t depth = seed % 3 == 0 ? 1 : 1 + seed % 10;
@@ -164,7 +164,7 @@ TEST_P(PowerCut, NothingCommittedIsLostAndNothingIsThereByHalf) {
     expect_recovered(after.file("state.db"), committed);
     if (HasFailure()) break;
   }
-  // The test means something only if power was cut, and mostly while there was something to lose.
+  // The test is meaningful only if the power was cut, and mostly while there was something to lose.
   EXPECT_GT(cut, kCuts * 3 / 4);
   EXPECT_GT(with_commits, kCuts / 2);
 }
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Disks, PowerCut,
                                            FaultDisk::Survivors::kFirstWrites),
                          name_of);
 
-// The checks above would notice a store that does not sync.
+// The checks above detect a store that does not sync.
 TEST(PowerCutWithoutSync, LosesWhatWasReported) {
   testing::TemporaryDirectory before, after;
   FaultDisk disk(1000);
@@ -218,7 +218,7 @@ TEST(FullDisk, IsReportedAndForgottenWhenThereIsRoom) {
       EXPECT_THAT(status.error().message, HasSubstr(directory.file("state.db")));
       EXPECT_FALSE(is_whole(*store, *store->load(), number));
     }
-    // There is room by now: what was refused can be tried again.
+    // By now there is room: a refused batch can be tried again.
     disk.be_full_between(FaultDisk::kNever, FaultDisk::kNever);
     ASSERT_TRUE(testing::commit(*store, batch_of(kBatches + 1)));
     const bool clean_end = seed % 2 == 0;
@@ -289,7 +289,7 @@ TEST(FailingDisk, AFailedSyncIsReportedAndNotCommitted) {
   EXPECT_GT(failed, 0u);
 }
 
-// The same on a real file system of 2 MiB, where the test may mount one.
+// The same on a real file system of 2 MiB, if the test may mount one.
 TEST(FullDisk, ARealOne) {
   testing::TemporaryDirectory directory;
   if (::mount("tmpfs", directory.path().c_str(), "tmpfs", 0, "size=2m") != 0) {

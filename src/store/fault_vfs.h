@@ -1,12 +1,12 @@
 // A file layer for SQLite whose disk can lose power, fill up or fail. For tests only.
 //
 // A shim over the ordinary file layer: reads, locks and shared memory are the real ones, in a directory of
-// the test's. Beside each file it keeps what a disk would hold for certain (`durable`: as of the file's last
+// the test. Beside each file it keeps what a disk would certainly hold (`durable`: as of the file's last
 // sync) and what was written since (`unsynced`). Syncs reach this image only, never the real disk.
 //
 // Changes (writes, truncations, syncs, deletions) are counted; faults are set by that count. After a power
-// cut every change fails, as for a program that is gone; restore() then lays out in another directory what
-// the machine might find when it comes back.
+// cut every change fails, as for a dead program; restore() then writes to another directory what the machine
+// might find when it comes back.
 //
 // Thread-safe, because a store's threads share it.
 #pragma once
@@ -52,7 +52,7 @@ class FaultDisk {
     return changes_;
   }
 
-  // Each takes the number of the change (counted from 1 since the beginning) at which it begins.
+  // Each takes the number of the change at which it begins, counted from 1 since the start.
   void cut_power_at(int64_t change) {
     std::lock_guard lock(mutex_);
     power_cut_at_ = change;
@@ -71,7 +71,7 @@ class FaultDisk {
     return changes_ >= power_cut_at_;
   }
 
-  // What is on the disk after the power came back, written to `directory` under the files' own names.
+  // Writes what is on the disk after the power came back to `directory`, under the files' own names.
   void restore(const std::string& directory, Survivors survivors) {
     std::lock_guard lock(mutex_);
     for (auto& [path, image] : images_) {
@@ -131,7 +131,7 @@ class FaultDisk {
     if (bytes.size() < change.offset + change.bytes.size()) bytes.resize(change.offset + change.bytes.size());
     bytes.replace(change.offset, change.bytes.size(), change.bytes);
   }
-  // True if any of it was applied.
+  // Returns whether any of it was applied.
   bool apply_some_sectors(const Change& change, std::string& bytes) {
     if (change.truncates) {
       if (below(2) == 0) return false;
@@ -151,7 +151,7 @@ class FaultDisk {
     return any;
   }
 
-  // Counts a change; the error it meets, or SQLITE_OK.
+  // Counts a change; returns the error that it meets, or SQLITE_OK.
   int meet(int power_error, bool writes, bool syncs) {
     if (++changes_ >= power_cut_at_) return power_error;
     if (writes && changes_ >= full_from_ && changes_ < full_until_) return SQLITE_FULL;
@@ -205,7 +205,7 @@ class FaultDisk {
     const int code = disk.meet(SQLITE_IOERR_WRITE, true, false);
     Change change{false, static_cast<size_t>(offset),
                   std::string(static_cast<const char*>(bytes), static_cast<size_t>(size))};
-    // The write that the power cut meets is on its way to the disk.
+    // The write at the moment of the power cut is on its way to the disk.
     if (code == SQLITE_OK || disk.changes_ == disk.power_cut_at_) {
       self(file)->image->unsynced.push_back(std::move(change));
     }

@@ -6,7 +6,7 @@
 namespace minke::store {
 namespace {
 
-// `rows(batch)` is the vector of one kind of row, `key(row)` what it is written under.
+// `rows(batch)` is the vector of one kind of row; `key(row)` is the row's key.
 template <typename Rows, typename Key>
 auto last_writes(const std::vector<PendingCommit>& commits, Rows rows, Key key) {
   using Row = typename std::decay_t<decltype(rows(commits.front().batch))>::value_type;

@@ -1,6 +1,6 @@
-// What several batches come to when they are written together: of each row its last write, in the order of
-// the keys, so that a job that starts and ends within one group is written once and pages are filled in
-// order.
+// Merges several batches that are written together: of each row it keeps the last write, in the
+// order of the keys. So a job that starts and ends within one group is written once, and pages
+// are filled in order.
 //
 // Pure; points into the batches, which must outlive it.
 #pragma once

@@ -1,6 +1,6 @@
-// The rows of the tables of records as a daemon finds them at its start, and the one door for what cannot be
-// read: read() gives the sound rows of a kind, and keeps the others apart; so does reject() with a row that
-// its owner cannot use. Whoever loads them sets aside what is in damaged() then (Batch::set_aside).
+// The rows of the tables of records as a daemon finds them at its start, and the one place that handles
+// unreadable ones: read() returns the sound rows of a kind and keeps the others apart; reject() does so with
+// a row that its owner cannot use. The loader then sets aside what is in damaged() (Batch::set_aside).
 //
 // One thread.
 #pragma once
@@ -37,7 +37,7 @@ class LoadedRows {
   }
 
   void reject(DamagedRow row);
-  // A row that was read and is of no use. Nothing where there is no such row, or it was rejected before.
+  // Rejects a row that was read but is useless. Does nothing if there is none, or it was rejected before.
   void reject(Table table, const RowKey& key);
   const std::vector<DamagedRow>& damaged() const { return damaged_; }
 

@@ -1,5 +1,5 @@
-// A database of schema 3, with its settings, becomes a current one; and one that fails in between stays as it
-// was.
+// A database of schema 3, with its settings, becomes a current one; a migration that fails in between
+// leaves it as it was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// As the program of that schema made it.
+// The schema as the program of that version made it.
 constexpr char kSchema3[] = R"sql(
   CREATE TABLE jobs(run INTEGER PRIMARY KEY, array_job_id INTEGER, array_task_id INTEGER,
     spec_id INTEGER NOT NULL, uid INTEGER NOT NULL, active INTEGER, outcome INTEGER NOT NULL,
@@ -166,7 +166,7 @@ TEST_F(MigrationTest, WhatIsOfNoKindOrWasSetAsideIsKept) {
   EXPECT_TRUE(store->load()->rows.read(kNodes).empty());
 }
 
-// It is repaired as what it is; the daemon that comes then migrates it.
+// The repair keeps its schema; the next daemon migrates it.
 TEST_F(MigrationTest, AnEarlierDatabaseThatIsDamagedKeepsItsSettings) {
   constexpr int kNodes = 2000;
   std::string sql = "BEGIN;";

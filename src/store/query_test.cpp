@@ -1,4 +1,4 @@
-// Accounting queries: which jobs they select, in what order and portions.
+// Accounting queries: which jobs they select, in which order and portions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -94,7 +94,7 @@ TEST_F(QueryTest, ByWindowOfTime) {
            job_with_times(1, model::JOB_COMPLETE, 100, 200),
            job_with_times(2, model::JOB_COMPLETE, 100, 299),
            job_with_times(3, model::JOB_FAILED, 100, 300),
-           job_with_times(4, model::JOB_RUNNING, 150, 250),  // its end is a limit, not an end
+           job_with_times(4, model::JOB_RUNNING, 150, 250),  // its end is a limit, not an actual end
            job_with_times(5, model::JOB_PENDING, 399, 0),
            job_with_times(6, model::JOB_PENDING, 400, 0),
            job_with_times(7, model::JOB_COMPLETE, 450, 500),
@@ -132,7 +132,7 @@ TEST_F(QueryTest, ByUserAndName) {
   EXPECT_THAT(ids({.uids = {1000, 7}, .names = {"train"}}), ElementsAre(1, 3));
   EXPECT_THAT(ids({.job_ids = {1, 5}, .names = {"train"}}), ElementsAre(1));
   EXPECT_THAT(ids({.names = {""}}), IsEmpty());
-  // The spec of one submission is changed: it is found by its new name only.
+  // The spec of one submission changes: only its new name finds it.
   put({.specs = {spec_row(2, "renamed")}});
   EXPECT_THAT(ids({.names = {"train"}}), ElementsAre(1, 3));
   EXPECT_THAT(ids({.names = {"renamed"}}), ElementsAre(2));
@@ -149,9 +149,9 @@ TEST_F(QueryTest, EarlierRunsOnlyWhereAskedFor) {
   EXPECT_EQ(runs({.duplicates = true}), (Runs{{5, 0}, {5, 1}, {5, 2}, {6, 0}}));
   EXPECT_EQ(runs({.job_ids = {5}}), (Runs{{5, 2}}));
   EXPECT_EQ(runs({.job_ids = {5}, .from = 250, .duplicates = true}), (Runs{{5, 1}, {5, 2}}));
-  // As of a moment past: the run that was the latest then.
+  // As of a past moment: the run that was the latest then.
   EXPECT_EQ(runs({.until = 250}), (Runs{{5, 1}, {6, 0}}));
-  // It waits again: what ended lately is not this job.
+  // It waits again: the run that ended lately is not this job.
   EXPECT_EQ(runs({.ended_since = 150}), (Runs{{6, 0}}));
 }
 
@@ -179,7 +179,7 @@ TEST_F(QueryTest, ChunksAreBoundedAndLeaveNothingOut) {
   Batch batch;
   for (uint32_t id = 1; id <= count; ++id) {
     batch.jobs.push_back(job_with_times(id, model::JOB_COMPLETE, 100, 1000 + id));
-    // Runs of one job stand on both sides of the chunks' borders.
+    // Runs of one job lie on both sides of the chunks' borders.
     if (id % Report::kChunkJobs == 0)
       batch.jobs.push_back(job_with_times(id, model::JOB_COMPLETE, 101, 1000 + id, 1));
   }
@@ -193,7 +193,7 @@ TEST_F(QueryTest, ChunksAreBoundedAndLeaveNothingOut) {
   EXPECT_EQ(ids({.duplicates = true}).size(), count + 3);
 }
 
-// More jobs than keys are kept for: those who ask for one user's or one array's get them all the same.
+// More jobs than keys are kept for: queries for one user or one array still return all of theirs.
 TEST_F(QueryTest, MoreCandidatesThanAreKept) {
   constexpr uint32_t kTasks = Report::kMostCandidates + 1000;
   for (uint32_t id = 2; id <= kTasks;) {
@@ -218,7 +218,7 @@ TEST_F(QueryTest, MoreCandidatesThanAreKept) {
   EXPECT_THAT(ids({.names = {"small"}}), ElementsAre(kTasks + 1));
   EXPECT_THAT(ids({.ended_since = kTasks}), ElementsAre(kTasks));
 
-  // All of them pass through a memory that does not grow with their number.
+  // Memory does not grow with the number of rows that pass through it.
   const size_t before = ::mallinfo2().uordblks;
   std::atomic<size_t> jobs = 0, most = 0;
   std::latch end(1);
@@ -241,7 +241,7 @@ TEST_F(QueryTest, AShortQueryDoesNotWaitForALongOne) {
   Batch batch;
   for (uint32_t id = 1; id <= 50 * Report::kChunkJobs; ++id) batch.jobs.push_back(job_row(id));
   put(std::move(batch));
-  std::vector<char> order;  // written by the reader's thread alone, read after the end
+  std::vector<char> order;  // only the reader's thread writes it; read after the end
   std::latch handed_in(1), ends(2);
   store_->query({}, [&](Result<std::vector<AccountedJob>> chunk) {
     handed_in.wait();
@@ -258,12 +258,12 @@ TEST_F(QueryTest, AShortQueryDoesNotWaitForALongOne) {
   EXPECT_EQ(std::count(order.begin(), order.end(), 'l'), 51);
 }
 
-// Of one who asks much, and one who asks once, the second waits for one chunk of the first's.
+// One user asks a lot, another asks once: the second waits for one chunk of the first.
 TEST_F(QueryTest, WhoAsksMuchHasNoMoreTurnsThanOthers) {
   Batch batch;
   for (uint32_t id = 1; id <= 4 * Report::kChunkJobs; ++id) batch.jobs.push_back(job_row(id));
   put(std::move(batch));
-  std::string order;  // written by the reader's thread alone, read after the end
+  std::string order;  // only the reader's thread writes it; read after the end
   std::latch handed_in(1), ends(51);
   const auto ask = [&](uint32_t asker, char letter) {
     store_->query({.asker = asker}, [&, letter](Result<std::vector<AccountedJob>> chunk) {
@@ -276,7 +276,7 @@ TEST_F(QueryTest, WhoAsksMuchHasNoMoreTurnsThanOthers) {
   ask(1001, 'o');
   handed_in.count_down();
   ends.wait();
-  EXPECT_LE(order.rfind('o'), 12u);  // its chunks, and as many of the other's in between
+  EXPECT_LE(order.rfind('o'), 12u);  // its chunks, and as many of the other's between them
 }
 
 TEST_F(QueryTest, WhoTakesHisTimeIsReadForAsFarAsHeAsks) {
@@ -294,13 +294,13 @@ TEST_F(QueryTest, WhoTakesHisTimeIsReadForAsFarAsHeAsks) {
   int wanted = 0;
   while (!over && ++wanted < 20) {
     came.acquire();
-    EXPECT_THAT(ids({.job_ids = {9}}), ElementsAre(9));  // others go on
+    EXPECT_THAT(ids({.job_ids = {9}}), ElementsAre(9));  // others continue
     EXPECT_THAT(ids({.job_ids = {8}}), ElementsAre(8));
     EXPECT_EQ(chunks, wanted);
     reading->next();
   }
   EXPECT_EQ(wanted, 20);
-  // Who goes away in between is forgotten.
+  // A client that leaves in between is forgotten.
   std::atomic<int> more = 0;
   auto dropped = store_->read({}, [&](Result<std::vector<AccountedJob>>) { ++more; });
   dropped->next();
@@ -317,7 +317,7 @@ TEST_F(QueryTest, CommitsGoOnWhileAReportIsRead) {
   std::latch commits_done(1), end(1);
   size_t jobs = 0;
   store_->query({}, [&](Result<std::vector<AccountedJob>> chunk) {
-    commits_done.wait();  // the report stands still between two chunks
+    commits_done.wait();  // the report pauses between two chunks
     jobs += chunk->size();
     if (chunk->empty()) end.count_down();
   });
@@ -348,7 +348,7 @@ TEST_F(QueryTest, ClosingEndsWhatStillRunsWithAnError) {
     if (!chunk || chunk->empty()) ends.push_back(chunk ? "the end" : chunk.error().message);
   });
   closing.count_down();
-  store_.reset();  // takes less than the chunks that are left
+  store_.reset();  // takes less time than the remaining chunks
   EXPECT_THAT(ends, ElementsAre(HasSubstr("stopping"), HasSubstr("stopping")));
   EXPECT_LT(chunks, 100u);
 }

@@ -10,20 +10,20 @@ struct Reader::Running {
   Report report;
   Store::OnChunk chunk;
   uint32_t asker;
-  bool rests;  // after each chunk, until the next is wanted
+  bool rests;  // after each chunk, until the next is requested
   // Guarded by the mutex.
   bool resting = false;
-  bool wanted = false;  // the next one, although this one is not there yet
+  bool wanted = false;  // the next chunk is requested before this one is there
   bool dropped = false;
 };
 
-// What the owner's thread and this one share.
+// The state that the owner's thread and this one share.
 struct Reader::Shared {
   std::mutex mutex;
   std::condition_variable handed_in;
   bool stop = false;
-  // In the order of their turns, by who asks; the one whose turn it is stands in none, nor do those that
-  // rest.
+  // By asker, in the order of their turns; neither the one whose turn it is nor those that rest
+  // are in any of them.
   std::map<uint32_t, std::deque<std::shared_ptr<Running>>> waiting;
   uint32_t last_asker = 0;
 

@@ -1,11 +1,11 @@
 // The thread that answers accounting queries, on a read-only connection of its own.
 //
-// Who asks take turns, and the queries of each take turns, a chunk each, so that a short one does not wait
-// for a long one, nor one user for another's many. A query of somebody who takes his time rests after each
-// chunk. The thread sleeps on a condition variable while there are none, and then holds no pages of the
+// Askers take turns, and the queries of each asker take turns, one chunk each. So a short query does
+// not wait for a long one, nor a user for the many of another. The query of a slow reader rests after
+// each chunk. Without queries the thread sleeps on a condition variable, and holds no pages of the
 // database in memory.
 //
-// query(), read() and the destructor: the owner's thread. A Reading may be destroyed after the Reader.
+// The owner's thread calls query(), read() and the destructor. A Reading may be destroyed after the Reader.
 #pragma once
 
 #include <condition_variable>
@@ -25,10 +25,10 @@ namespace minke::store {
 
 class Reader {
  public:
-  // What is damaged is passed over, and told on the thread.
+  // Damaged rows are skipped, and reported here on the thread.
   using OnDamaged = std::function<void(std::vector<DamagedRow>)>;
   static Result<std::unique_ptr<Reader>> start(std::unique_ptr<Connection> connection, OnDamaged on_damaged);
-  ~Reader();  // ends with an error what still runs
+  ~Reader();  // ends what still runs with an error
 
   void query(AccountingQuery query, Store::OnChunk chunk);
   std::unique_ptr<Store::Reading> read(AccountingQuery query, Store::OnChunk chunk);

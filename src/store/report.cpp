@@ -6,7 +6,7 @@
 namespace minke::store {
 namespace {
 
-// Columns of whole rows, after those that read_job wants.
+// The columns of whole rows, behind those that read_job needs.
 constexpr int kArrayJobId = kJobColumnCount;
 constexpr int kUid = kJobColumnCount + 1;
 constexpr int kSubmitTime = kJobColumnCount + 2;
@@ -67,7 +67,7 @@ Report::Report(AccountingQuery query) : query_(std::move(query)) {
 }
 
 Result<Report::Part> Report::next(ReportStatements& statements) {
-  // One transaction, so that rows, later runs, specs and steps are of one moment.
+  // One transaction makes rows, later runs, specs and steps consistent.
   if (auto begun = statements.begin.run(); !begun) return failure(begun.error());
   Part part;
   Status status;
@@ -108,7 +108,7 @@ Status Report::collect_jobs(ReportStatements& statements, const std::vector<uint
   return status;
 }
 
-// What ended at or after `from` and had been submitted by the end of the window.
+// Collects what ended at or after `from` and was submitted before the end of the window.
 Status Report::collect_window(ReportStatements& statements, int64_t from) {
   if (query_.uids.empty()) {
     statements.runs_in_window.bind(1, from);
@@ -132,7 +132,7 @@ Status Report::collect_candidates(ReportStatements& statements) {
   if (!query_.job_ids.empty()) {
     status = collect_jobs(statements, query_.job_ids);
   } else if (!query_.names.empty()) {
-    // A spec's id is the id of its jobs, or of their array.
+    // The id of a spec is that of its job, or of the array.
     for (const std::string& name : query_.names) {
       statements.spec_ids_of_name.bind_text(1, name);
       if (status = collect(statements.spec_ids_of_name); !status || too_many_) break;
@@ -242,7 +242,7 @@ Status Report::read_steps(ReportStatements& statements, int64_t run, AccountedJo
   }
 }
 
-// Adds the run at hand to the part if the query asks for it.
+// Adds the current run to the part if the query selects it.
 Status Report::consider(ReportStatements& statements, const Statement& row, Part& part) {
   if (!selects(row)) return {};
   const int64_t run = row.integer(0);

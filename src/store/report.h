@@ -1,9 +1,9 @@
 // One accounting query in progress, read chunk by chunk.
 //
-// Two ways to find the jobs, decided at the start: where the query names jobs, or a window of time with few
-// jobs in it, the keys of the runs that may match are collected first, from indexes; else all jobs are read
+// There are two ways to find the jobs, and the start decides: if the query names jobs, or a window of time
+// with few jobs, it first collects the keys of the runs that may match, from indexes; else it reads all jobs
 // in order. Either way every row is then tested against the whole query, so the keys need only be a superset.
-// Memory: one chunk, and the keys (kMostCandidates × 8 bytes at most).
+// Memory: one chunk, and the keys (at most kMostCandidates × 8 bytes).
 //
 // Used by the reader's thread.
 #pragma once
@@ -32,7 +32,7 @@ struct ReportStatements {
 class Report {
  public:
   static constexpr size_t kChunkJobs = 256;
-  static constexpr size_t kRowsPerTurn = 20'000;  // read at most, so that other reports get their turns
+  static constexpr size_t kRowsPerTurn = 20'000;  // at most at once, so that other reports get their turns
   static constexpr size_t kMostCandidates = 1U << 18;
 
   explicit Report(AccountingQuery query);
@@ -40,7 +40,7 @@ class Report {
   struct Part {
     std::vector<AccountedJob> jobs;  // may be empty although there are more
     bool finished = false;
-    std::vector<DamagedRow> damaged;  // passed over
+    std::vector<DamagedRow> damaged;  // skipped
   };
   Result<Part> next(ReportStatements& statements);
 
@@ -59,11 +59,11 @@ class Report {
 
   AccountingQuery query_;  // its lists sorted
   bool started_ = false;
-  bool too_many_ = false;                           // candidates
+  bool too_many_ = false;                           // more candidates than may be kept
   std::optional<std::vector<int64_t>> candidates_;  // none: read all in order
   size_t next_candidate_ = 0;
   int64_t last_run_ = -1;            // read in order: the last one seen
-  std::optional<uint32_t> spec_id_;  // the spec at hand: tasks of an array share one
+  std::optional<uint32_t> spec_id_;  // the current spec: tasks of an array share one
   model::JobSpec spec_;
 };
 

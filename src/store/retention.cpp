@@ -10,7 +10,7 @@
 namespace minke::store {
 namespace {
 
-// Bound the time that a commit may have to wait for a slice.
+// Bounds the time that a commit may wait for a slice.
 constexpr int64_t kRunsPerSlice = 500;
 constexpr int64_t kRowsPerSlice = 5000;
 constexpr size_t kMarkBits = size_t{1} << 27;

@@ -1,12 +1,12 @@
-// Retention: forgets runs that ended long ago, with all that belongs to them.
+// Retention: removes runs that ended long ago, with everything that belongs to them.
 //
-// In four phases, each in slices of a bounded size between two commits: the runs, with their steps and
-// series, and their specification where no other run has it; a look at which scripts and environments are
-// left in use; those that are not; the keys of submissions whose jobs are gone. What a commit stores
-// meanwhile stays. Active runs stay, and so does the run with the highest number, for new jobs are numbered
-// after it. The space in the file is used again; the file does not shrink.
+// It has four phases, each in slices of bounded size between two commits: remove the runs, with their steps
+// and series, and their specification if no other run has it; find the scripts and environments still in use;
+// remove those that are not; remove the keys of submissions whose jobs are gone. What a commit stores
+// meanwhile stays. Active runs stay, and so does the run with the highest number, because new jobs are
+// numbered after it. The file reuses the space; it does not shrink.
 //
-// Which contents are in use is remembered in 16 MiB, whatever their number: some that are not may be kept
+// The set of contents in use takes 16 MiB, whatever their number, so some unused ones may stay
 // until another time.
 //
 // Used by the writer's thread.
@@ -23,19 +23,19 @@ namespace minke::store {
 
 class Retention {
  public:
-  using Done = std::function<void(Result<uint64_t>)>;  // runs that were removed
+  using Done = std::function<void(Result<uint64_t>)>;  // the number of runs removed
 
   static Result<Retention> prepare(Connection& connection);
 
-  // One at a time: another that is asked for meanwhile begins when this one has ended.
+  // One at a time: another request begins when this one has ended.
   void begin(int64_t ended_before, Done done);
   bool busy() const { return phase_ != Phase::kIdle; }
-  // Does a piece of the work, inside a transaction of the caller's. An error ends it all.
+  // Does one piece of the work, within the caller's transaction. An error ends it all.
   Status advance();
-  // The piece is committed, or never will be: tells who asked once all is done.
+  // Called once the piece is committed, or has failed: reports to the caller when all is done.
   void settled(const Status& outcome);
 
-  void stored(const ContentHash& hash);  // by a commit
+  void stored(const ContentHash& hash);  // called by a commit
 
  private:
   enum class Phase : uint8_t { kIdle, kRuns, kMark, kContents, kSubmissions, kDone };
@@ -53,7 +53,7 @@ class Retention {
   int64_t ended_before_ = 0;
   Done done_;
   uint64_t removed_ = 0;
-  int64_t position_ = 0;      // in the table of the phase
+  int64_t position_ = 0;      // in the table of the current phase
   std::string last_key_;      // of submissions
   std::vector<bool> in_use_;  // by the first bits of the contents' hashes
   Statement runs_, drop_run_, drop_steps_, drop_series_, run_between_, task_of_, drop_spec_;

@@ -1,4 +1,4 @@
-// What ended long ago is forgotten with all that is its own, and nothing else is.
+// What ended long ago is removed with all that belongs to it, and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::open_store;
 using testing::spec_row;
 using testing::step_row;
 
-// Jobs of testing.h end 200 s after this, and as many more as their ids say.
+// Jobs of testing.h end this time + 200 s + their id in s.
 constexpr int64_t kEpoch = 1'700'000'000;
 
 class RetentionTest : public ::testing::Test {
@@ -69,7 +69,7 @@ TEST_F(RetentionTest, ForgetsWhatEndedBeforeAndAllThatIsItsAlone) {
   EXPECT_FALSE(store_->series(1, 0)->has_value());
   EXPECT_TRUE(store_->series(2, 0)->has_value());
 
-  // One that runs stays, and so does the last one: the next job's number comes after it.
+  // A running job stays, and so does the last one: the next job's number comes after it.
   EXPECT_EQ(forget(kEpoch * 2), 1u);
   EXPECT_THAT(ids(), ::testing::ElementsAre(3, 4));
   store_.reset();
@@ -123,7 +123,7 @@ TEST_F(RetentionTest, CommitsGoOnMeanwhile) {
     ASSERT_TRUE(commit(*store_, std::move(one)));
   } while (ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready);
   const uint64_t removed = *ended.get();
-  // The latest job is spared only where nothing was submitted after it in time.
+  // The latest job is kept only if nothing was submitted after it in time.
   EXPECT_GE(removed, kMany - 1);
   EXPECT_GT(id, kMany + 3);
   for (uint32_t at = kMany + 1; at <= id; ++at) EXPECT_TRUE(has_content(std::to_string(at))) << at;

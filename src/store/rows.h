@@ -1,6 +1,6 @@
-// How the rows of store.h stand in the tables of schema.h: writing and reading each kind.
+// How the tables of schema.h hold the rows of store.h: writes and reads each kind.
 //
-// Used by the thread that owns the connection at hand.
+// Used by the thread that owns the connection.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class StepRecord;
 
 namespace minke::store {
 
-// Pending, running, suspended, or ended with processes still being cleared away.
+// Whether it is pending, running, suspended, or has ended with processes still being cleared away.
 bool is_active(const model::JobRecord& record);
 bool has_ended(const model::JobRecord& record);
 int64_t step_key(const model::StepRecord& step);
@@ -30,7 +30,7 @@ class RowWriter {
  public:
   static Result<RowWriter> prepare(Connection& connection);
 
-  Status put(const JobRow& row);  // its record has no spec
+  Status put(const JobRow& row);  // its record contains no spec
   Status put(const SpecRow& row);
   Status put(const model::StepRecord& step);
   Status put(const SeriesRow& row);
@@ -40,7 +40,7 @@ class RowWriter {
   Status set_aside(const DamagedRow& row);
 
  private:
-  using Statements = std::array<Statement, kTableCount>;  // each prepared when it is wanted first
+  using Statements = std::array<Statement, kTableCount>;  // each is prepared when it is first needed
   Result<Statement*> prepared(Statements& statements, Table table, const std::string& sql);
 
   Connection* connection_ = nullptr;
@@ -49,14 +49,14 @@ class RowWriter {
   std::string buffer_;
 };
 
-// The columns that read_job wants first in a row, in its order.
+// The columns that read_job needs first in a row, in its order.
 inline constexpr const char* kJobColumns = "run, spec_id, script, environment, owner, record";
 inline constexpr int kJobColumnCount = 6;
 
-// The columns that read_step wants first in a row, in its order.
+// The columns that read_step needs first in a row, in its order.
 inline constexpr const char* kStepColumns = "steps.run, steps.step, steps.record";
 
-// Nothing where a row is damaged: it is added to `damaged`.
+// Returns nothing if a row is damaged, and adds it to `damaged`.
 std::optional<JobRow> read_job(const Statement& row, std::vector<DamagedRow>& damaged);
 std::optional<model::JobSpec> read_spec(const Statement& row, int column, uint32_t spec_id,
                                         std::vector<DamagedRow>& damaged);

@@ -54,7 +54,7 @@ const Migration kMigrations[] = {
     {R"sql(
       CREATE TABLE series(run INTEGER PRIMARY KEY, record BLOB NOT NULL);
     )sql"},
-    // 4. In few words: all of the schema must fit on the first page (schema.h).
+    // 4. As short as possible: the whole schema must fit on the first page (schema.h).
     {R"sql(
       CREATE TABLE accounts(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
       CREATE TABLE users(name TEXT PRIMARY KEY,record BLOB)WITHOUT ROWID;
@@ -121,11 +121,11 @@ Status migrate(Connection& connection, int64_t schema) {
 }  // namespace
 
 Status prepare_database(Connection& connection, bool sync, int64_t schema) {
-  // Reading anything first tells a file that is no database from one that can't be written.
+  // A first read distinguishes a file that is not a database from one that cannot be written.
   if (auto read = connection.integer("SELECT count(*) FROM sqlite_schema"); !read)
     return failure(read.error());
   if (sqlite3_db_readonly(connection.handle(), "main") == 1) return connection.error(SQLITE_READONLY);
-  // secure_delete would write freed bytes over with zeros: nothing here is secret from who can read the file.
+  // secure_delete would overwrite freed bytes with zeros: whoever can read the file may see all of it anyway.
   auto set = connection.execute(std::string("PRAGMA journal_mode = WAL; PRAGMA synchronous = ") +
                                 (sync ? "FULL" : "OFF") +
                                 "; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY");

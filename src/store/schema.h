@@ -7,7 +7,7 @@
 //   jobs         one row a run
 //     run          job_id << 31 | restarts: the order of job ids, and a key SQLite appends to fastest
 //     array_job_id NULL: not of an array
-//     array_task_id NULL: not of an array, or the tasks that wait
+//     array_task_id NULL: not of an array, or the record of pending tasks
 //     spec_id      row of specs
 //     uid
 //     active       1: pending, running, suspended or completing; NULL otherwise
@@ -23,16 +23,16 @@
 //   submissions  key: chosen by the client, job_id
 //   series       run, record: Series (model/measurement.proto)
 //
-// Each kind of what else lasts (nodes, reservations, triggers, …) is a table of a key and a record, listed in
-// tables.h. What of all these cannot be read is moved to
+// Each kind of other lasting state (nodes, reservations, triggers, …) is a table of a key and a record,
+// listed in tables.h. Rows of all these that cannot be read are moved to
 //
 //   set_aside    id, kind and key in words ("account", "lab"), record: as found, seen: 1 once it was repaired
 //
-// What has ended is found by the time of its end, with the time of its submission beside it, so that a window
-// of the past is answered from an index alone; and the same again by user.
+// Queries find ended runs by the time of their end, with the time of submission beside it, so that an index
+// alone answers a window of the past; another index has the same by user.
 //
-// All of it fits on the first page, which nothing can be read without: any other page may be damaged, and the
-// rest is saved (repair.h).
+// The schema fits on the first page, without which nothing can be read: any other page may be damaged, and
+// the rest can be saved (repair.h).
 //
 // To look at a database by hand:
 //   sqlite3 -readonly FILE 'SELECT run >> 31 AS job_id, outcome, datetime(end_time, "unixepoch") FROM jobs'
@@ -70,8 +70,8 @@ inline int64_t last_run(uint32_t job_id) {
   return first_run(job_id) | ((1LL << kRestartsBits) - 1);
 }
 
-// Sets up the connection that writes: WAL, the current schema (or for a new database an earlier one). Errors:
-// not our database, newer schema, damaged.
+// Sets up the connection that writes: WAL, the current schema (or for a new database an earlier one). Fails
+// on a file that is not our database, has a newer schema, or is damaged.
 Status prepare_database(Connection& connection, bool sync, int64_t schema = kSchema);
 
 }  // namespace minke::store

@@ -13,7 +13,7 @@
 namespace minke::store {
 namespace {
 
-// Settings whose value is the record already.
+// Settings whose value is a record already.
 struct Kind {
   std::string_view prefix;
   const char* put;
@@ -39,7 +39,7 @@ constexpr Kind kKinds[] = {
 constexpr std::string_view kAside = "aside ";
 constexpr std::string_view kChoice = "job in reservation ";
 constexpr std::string_view kQuota = "quota ";
-constexpr std::string_view kPartitionState = "partition ";  // earlier still: its state alone
+constexpr std::string_view kPartitionState = "partition ";  // older still: its state alone
 
 std::optional<int64_t> number_in(std::string_view text) {
   int64_t number = 0;
@@ -53,7 +53,7 @@ class Mover {
   explicit Mover(Connection& connection) : connection_(connection) {}
 
   Status move(std::string_view name, std::string_view value);
-  Status finish();  // with what is one row of several settings
+  Status finish();  // writes the rows that several settings form
 
  private:
   Status put(const char* sql, int64_t key, std::string_view record);
@@ -181,7 +181,7 @@ Status Mover::set_aside(std::string_view name, std::string_view value) {
 }
 
 Status Mover::move(std::string_view name, std::string_view value) {
-  if (value.empty()) return {};  // removed, as earlier programs wrote it
+  if (value.empty()) return {};  // removed, in the form of earlier programs
   if (name.starts_with(kAside)) return set_aside(name.substr(kAside.size()), value);
   for (const auto part : {&Mover::move_record, &Mover::move_text}) {
     const auto done = (this->*part)(name, value);
@@ -201,7 +201,7 @@ Status Mover::finish() {
 
 Status move_settings(Connection& connection) {
   Mover mover(connection);
-  // "partition record NAME" comes before an earlier "partition NAME", which says less.
+  // "partition record NAME" comes before an older "partition NAME", which holds less.
   auto settings = connection.prepare(
       "SELECT name, value FROM settings ORDER BY name NOT LIKE 'partition record %', name");
   if (!settings) return failure(settings.error());

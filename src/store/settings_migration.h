@@ -1,5 +1,5 @@
-// From schema 3 to 4: what stood in one table of names and bytes, "trigger 0000000007", becomes rows of
-// tables.
+// Migrates schema 3 to 4: entries of one table of names and bytes, "trigger 0000000007",
+// become rows of tables.
 //
 // Part of a released migration: it names tables and settings as they were then, and stays as it is.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace minke::store {
 
-// Inside the migration's transaction. What is of no known kind, or cannot be read, is set aside.
+// Runs within the migration's transaction. Sets aside entries of an unknown kind, and unreadable ones.
 Status move_settings(Connection& connection);
 
 }  // namespace minke::store

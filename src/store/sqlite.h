@@ -1,7 +1,7 @@
-// Connections and prepared statements of SQLite, with errors as values. Nothing here knows what is stored.
+// Connections and prepared statements of SQLite, with errors as values. This layer knows no tables.
 //
-// Invariant: a connection and its statements are used by one thread at a time (they take no locks), and the
-// statements are gone before their connection.
+// Invariant: one thread at a time uses a connection and its statements (they take no locks), and the
+// statements are destroyed before their connection.
 #pragma once
 
 #include <sqlite3.h>
@@ -26,9 +26,9 @@ class Statement {
   void bind_text(int index, std::string_view text);
   void bind_null(int index);
 
-  // Returns whether there is a row; where there is none (left), the statement is reset.
+  // Returns whether there is a row; false also resets the statement.
   Result<bool> step();
-  // Runs a statement that has no rows, and resets it, also after an error.
+  // Runs a statement that has no rows, and resets it, even after an error.
   Status run();
   void reset();
 
@@ -50,8 +50,8 @@ class Statement {
 
 class Connection {
  public:
-  // `flags` are SQLITE_OPEN_…; `vfs` may be empty. Waits up to some seconds where another program holds a
-  // lock.
+  // `flags` are SQLITE_OPEN_…; `vfs` may be empty. Waits up to some seconds if another
+  // program holds a lock.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, int flags, const std::string& vfs);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -63,7 +63,7 @@ class Connection {
   bool in_transaction() const;
   void release_memory();
 
-  // The error that the last call left, in words for a person: what is wrong with this file and what to do.
+  // The error of the last call, in words for a person: what is wrong with this file and what to do.
   tl::unexpected<Error> error(int result_code) const;
 
   sqlite3* handle() const { return handle_; }

@@ -51,7 +51,7 @@ class SqliteStore final : public Store {
   Status prepare_lookups();
   Status load_jobs(Loaded& loaded, std::vector<DamagedRow>& damaged);
   Status load_records(LoadedRows& rows);
-  // What is found to be damaged while the cluster runs. Any thread.
+  // Sets aside rows that turn out to be damaged while the cluster runs. Any thread.
   void set_aside(std::vector<DamagedRow> rows);
   Result<std::optional<JobRow>> only_job(Statement& statement);
   Status subtract_requeued(const std::vector<int64_t>& later_runs, uint32_t array_job_id,
@@ -65,8 +65,8 @@ class SqliteStore final : public Store {
   std::unique_ptr<Reader> reader_;
 };
 
-// Keeps a second daemon away. SQLite's own exclusive mode would keep our readers away too. Not the database
-// itself is locked: closing a descriptor of it would drop the locks that SQLite holds on it.
+// Keeps a second daemon away. SQLite's exclusive mode would keep our readers away too. The lock is not on the
+// database itself: closing a descriptor of it would drop the locks that SQLite holds on it.
 Result<os::UniqueFd> lock_database(const std::string& path) {
   const std::string lock_path = path + "-lock";
   os::UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerOnly));
@@ -88,7 +88,7 @@ Status create_file(const std::string& path) {
   return {};
 }
 
-// So that a crash right after the first commit does not lose the name of the file.
+// Without it, a crash right after the first commit could lose the name of the file.
 Status sync_directory(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -99,7 +99,7 @@ Status sync_directory(const std::string& path) {
 }
 
 Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const Options& options) {
-  // Once a program, before SQLite is used: it counts memory under a lock that all threads would share.
+  // Once in a program, before SQLite is used: it counts memory under a lock that all threads would share.
   static std::once_flag configured;
   std::call_once(configured, [] { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); });
 
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Store>> SqliteStore::open(const std::string& path, const 
   auto lock = lock_database(path);
   if (!lock) return failure(lock.error());
   store->lock_ = std::move(*lock);
-  // A file layer of its own decides itself what a path is.
+  // Another file layer decides itself what a path is.
   if (options.vfs.empty()) {
     if (auto created = create_file(path); !created) return failure(created.error());
     if (auto synced = sync_directory(path); !synced) return failure(synced.error());
@@ -222,7 +222,7 @@ Result<Loaded> SqliteStore::load() {
   if (const Status read = load_jobs(loaded, damaged); !read) return failure(read.error());
   for (DamagedRow& row : damaged) loaded.rows.reject(std::move(row));
   if (const Status read = load_records(loaded.rows); !read) return failure(read.error());
-  // The number of a job that was set aside is not given out again.
+  // The number of a job that was set aside is not used again.
   auto highest = lookups_->integer(
       "SELECT max(ifnull((SELECT max(run) FROM jobs), 0) >> 31, "
       "ifnull((SELECT max(CAST(key AS INTEGER)) FROM set_aside WHERE kind = 'job'), 0))");
@@ -303,7 +303,7 @@ Result<std::optional<JobRow>> SqliteStore::array_task(uint32_t array_job_id, uin
 }
 
 Result<Store::ArrayOutcome> SqliteStore::array_outcome(uint32_t array_job_id) {
-  // The index alone answers this. Runs that a requeue has superseded are counted with it and then taken off.
+  // The index alone answers this. Runs that a requeue has superseded are counted with it, then subtracted.
   ArrayOutcome outcome;
   std::vector<int64_t> later_runs;
   array_.bind(1, static_cast<int64_t>(array_job_id));

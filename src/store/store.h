@@ -32,21 +32,21 @@
 
 namespace minke::store {
 
-// Identifies immutable contents (a script, an environment) by its SHA-256, so that 5,000 submissions of one
+// Identifies immutable contents (a script, an environment) by their SHA-256, so that 5,000 submissions of one
 // script keep one copy.
 using ContentHash = std::string;  // 32 bytes
 
 ContentHash hash_content(std::string_view bytes);
 
 struct JobRow {
-  model::JobRecord record;  // spec is not stored: it is kept once per submission, see SpecRow
+  model::JobRecord record;  // without its spec, which is stored once per submission: see SpecRow
   uint32_t spec_id = 0;     // job id of the submission (of the array, for its tasks); one of the row's ids
   ContentHash script;       // empty for interactive allocations
   ContentHash environment;
   std::string owner;  // opaque to the store: e.g. which process owns an interactive allocation
 };
 
-// For one that is of no use although its record can be read.
+// For a row that is useless although its record can be read.
 DamagedRow damaged_row(const JobRow& row);
 
 struct SpecRow {
@@ -54,14 +54,14 @@ struct SpecRow {
   model::JobSpec spec;
 };
 
-// What was measured of one run of a job (model/measurement.proto).
+// The measurements of one run of a job (model/measurement.proto).
 struct SeriesRow {
   uint32_t job_id = 0;
   uint32_t restarts = 0;
   std::string series;  // serialised
 };
 
-// One atomic change. Everything is an upsert; nothing is deleted here but records: see forget().
+// One atomic change. Everything is an upsert; only rows of records are deleted here: see forget().
 struct Batch {
   std::vector<JobRow> jobs = {};  // key: (job_id, restarts)
   std::vector<SpecRow> specs = {};
@@ -70,22 +70,22 @@ struct Batch {
   std::vector<std::pair<std::string, uint32_t>> submissions = {};  // submission key (16 bytes) -> job id
   std::vector<SeriesRow> series = {};                              // key: (job_id, restarts)
   std::vector<Row> rows = {};                                      // of the tables of records
-  // They leave their tables, unless they have changed since they were read, and are kept for whoever repairs
-  // the cluster: see Store::set_aside(). Done before all else, so that another row may take the place of one.
+  // Rows that leave their tables, unless they changed since they were read, and are kept for a later repair:
+  // see Store::set_aside(). Done before all else, so that another row may take the place of one.
   std::vector<DamagedRow> set_aside = {};
   bool empty() const;
 };
 
 struct Loaded {
   std::vector<JobRow> active_jobs;  // pending, running, suspended or completing; ordered by job id
-  std::vector<SpecRow> specs;       // those that active_jobs name; ordered by spec id
+  std::vector<SpecRow> specs;       // those of active_jobs; ordered by spec id
   std::vector<model::StepRecord>
-      active_steps;             // all steps of active_jobs, those that have ended too; by job id
+      active_steps;             // all steps of active_jobs, also those that have ended; by job id
   uint32_t highest_job_id = 0;  // of all jobs ever stored
-  LoadedRows rows;              // with what of all this cannot be read: rows.damaged()
+  LoadedRows rows;              // rows.damaged() has whatever of all this cannot be read
 };
 
-// Without `duplicates` a job is shown by its latest run among those submitted before `until`.
+// Without `duplicates` it selects the latest run of each job among those submitted before `until`.
 struct AccountingQuery {
   std::vector<uint32_t> job_ids = {};   // job or array ids; empty: all
   int64_t from = 0;                     // jobs that ended at or after it, or have not ended
@@ -93,9 +93,9 @@ struct AccountingQuery {
   std::vector<uint32_t> uids = {};      // empty: all
   std::vector<std::string> names = {};  // job names = {}; empty: all
   bool with_steps = false;
-  bool duplicates = false;  // earlier runs of requeued jobs too
+  bool duplicates = false;  // also earlier runs of requeued jobs
   int64_t ended_since = 0;  // not 0: only jobs that ended at or after it (squeue --states=all)
-  uint32_t asker = 0;       // whose queries take turns with those of others; any number
+  uint32_t asker = 0;       // queries of one asker take turns with those of others; any number
 };
 struct AccountedJob {
   JobRow job;
@@ -113,9 +113,9 @@ struct Options {
 
 class Store {
  public:
-  // Creates the database (0600) where there is none and migrates an older schema. Holds PATH-lock until
-  // destroyed. Errors: in use by another process, not writable, not a database, damaged, written by a newer
-  // version; each with the path and what to do.
+  // Creates the database (0600) if there is none, and migrates an older schema. Holds PATH-lock until
+  // destroyed. Fails if it is in use by another process, not writable, not a database, damaged, or written by
+  // a newer version; each message has the path and what to do.
   static Result<std::unique_ptr<Store>> open(const std::string& path, const Options& options = {});
   // Waits for the commits handed in; queries that still run end with an error.
   virtual ~Store() = default;
@@ -123,25 +123,25 @@ class Store {
   virtual Result<Loaded> load() = 0;
 
   // `done` gets the group's outcome, in the order of the commits. A failed commit (disk full: ENOSPC as the
-  // code) leaves the database as it was; the batch is kept by the caller's choice: the caller decides whether
-  // to try again or to refuse. Only where the disk itself fails (EIO) and the machine stops right after, the
-  // batch may be found whole after all. An empty batch is done once all before it are.
+  // code) leaves the database as it was; the caller keeps the batch and decides whether to try again or to
+  // refuse. Only if the disk itself fails (EIO) and the machine stops right after may the batch be found
+  // whole after all. An empty batch is done once all before it are.
   virtual void commit(Batch batch, std::function<void(Status)> done) = 0;
 
-  // Removes the runs that ended before a time (s since the epoch), with all that is theirs alone; a bit at a
-  // time, between commits. Active runs stay, and the latest job. `done` gets their number. An error leaves
-  // the rest for another time.
+  // Removes the runs that ended before a time (s since the epoch), with everything that belongs to them
+  // alone, bit by bit between commits. Active runs and the latest job stay. `done` gets the number of runs
+  // removed. An error leaves the rest for another time.
   virtual void forget(int64_t ended_before, std::function<void(Result<uint64_t>)> done) = 0;
 
   using OnChunk = std::function<void(Result<std::vector<AccountedJob>>)>;
-  // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts), then once with an
-  // empty vector: the end. An error ends it at once. Queries take turns, by who asks and chunk by chunk. Each
-  // chunk is read as of its own moment, so that a report of any length keeps neither memory nor the log of
-  // commits.
+  // Calls `chunk` with up to some hundred jobs at a time, ordered by (job_id, restarts), then once with
+  // an empty vector: the end. An error ends it at once. Queries take turns, by asker and chunk by
+  // chunk. Each chunk is read as of its own moment, so that a report of any length keeps neither memory
+  // nor the log of commits.
   virtual void query(AccountingQuery query, OnChunk chunk) = 0;
 
-  // The same for who takes his time: each chunk after the first is read when it is asked for. Who no longer
-  // wants any destroys it; a chunk may be on its way then.
+  // The same for a slow reader: each chunk after the first is read when it is asked for. The caller destroys
+  // it to stop; one more chunk may be on its way then.
   class Reading {
    public:
     virtual ~Reading() = default;
@@ -149,7 +149,7 @@ class Store {
   };
   virtual std::unique_ptr<Reading> read(AccountingQuery query, OnChunk chunk) = 0;
 
-  // A Reading for stores that have all chunks at once: query() has called with all of them.
+  // A Reading for stores that have all chunks at once: query() has already passed on all of them.
   class ReadAtOnce final : public Reading {
    public:
     void next() override {}
@@ -160,17 +160,17 @@ class Store {
   virtual Result<std::optional<uint32_t>> submission(const std::string& key) = 0;
   virtual Result<std::optional<JobRow>> job(uint32_t job_id) = 0;  // its latest run
   virtual Result<std::optional<std::string>> series(uint32_t job_id, uint32_t restarts) = 0;
-  // What could not be read, now or earlier, was set aside, and has not been seen to since (repair.h): "job
-  // 5".
+  // Returns what could not be read, now or earlier, was set aside, and has not been handled since
+  // (repair.h): "job 5".
   virtual Result<std::vector<std::string>> set_aside() = 0;
-  // Of the records of an array, each by its latest run: how many have ended, how many of them JOB_COMPLETE
-  // with exit code 0. Tasks that were cancelled while they waited in one record count as one.
+  // Of the records of an array, each by its latest run: how many have ended, and how many of them as
+  // JOB_COMPLETE with exit code 0. Tasks that were cancelled while pending in one record count as one.
   struct ArrayOutcome {
     uint64_t ended = 0;
     uint64_t succeeded = 0;
   };
   virtual Result<ArrayOutcome> array_outcome(uint32_t array_job_id) = 0;
-  // The latest run of one task of an array; nothing while it waits among others in one record.
+  // Returns the latest run of one task of an array; nothing while it is pending with others in one record.
   virtual Result<std::optional<JobRow>> array_task(uint32_t array_job_id, uint32_t index) = 0;
 };
 

@@ -1,4 +1,4 @@
-// How fast job rows are made durable, by the size of the batches that are committed and waited for; with an
+// How fast job rows are made durable, by the size of the batches that are committed and waited for, with an
 // empty database and with a million rows in it. And how fast they are reported.
 #include <benchmark/benchmark.h>
 
@@ -33,7 +33,7 @@ struct Database {
   }
 };
 
-// One for all measurements that want it full: filling it takes seconds.
+// One database for all measurements that need it full: filling it takes seconds.
 Database& full_database() {
   static Database* database = [] {
     auto* full = new Database(true);
@@ -69,7 +69,7 @@ void CommitToAMillion(benchmark::State& state) {
 }
 BENCHMARK(CommitToAMillion)->Arg(1)->Arg(10)->Arg(1000)->Arg(10'000)->MeasureProcessCPUTime()->UseRealTime();
 
-// The life of a job whose states are committed one by one: waits, runs, has ended.
+// The life of a job whose states are committed one by one: pending, running, ended.
 void CommitThreeStates(benchmark::State& state) {
   Database database(true);
   for (auto _ : state) {
@@ -103,7 +103,7 @@ void ReportAMillion(benchmark::State& state) {
 }
 BENCHMARK(ReportAMillion)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// What squeue --states=all and sacct since a moment ago ask, in a database of a million.
+// The queries of squeue --states=all and of sacct since a moment ago, in a database of a million.
 void ReportTheLastHundred(benchmark::State& state) {
   Database& database = full_database();
   AccountingQuery query;

@@ -39,7 +39,7 @@ class StoreTest : public ::testing::Test {
     store_.reset();
     store_ = open_store(path());
   }
-  // What `Store::open` says against this path.
+  // The message of `Store::open` for this path.
   std::string open_error() const {
     auto store = Store::open(path());
     return store ? "opened" : store.error().message;
@@ -183,7 +183,7 @@ TEST_F(StoreTest, TheLastWriteWinsInABatchInAGroupAndLater) {
 
 TEST_F(StoreTest, CallbacksComeInOrderAndAfterTheCommit) {
   reopen();
-  std::vector<uint32_t> done;  // written by the store's thread alone, read after the last
+  std::vector<uint32_t> done;  // only the store's thread writes it; read after the last
   for (uint32_t id = 1; id <= 500; ++id) {
     store_->commit({.jobs = {job_row(id)}}, [&done, id](Status status) {
       if (status) done.push_back(id);
@@ -257,7 +257,7 @@ TEST_F(StoreTest, ArrayOutcomeCountsTheLatestRunsThatEnded) {
   Batch batch;
   for (uint32_t task = 1; task <= 20; ++task) batch.jobs.push_back(array_task(100 + task, 100, task));
   batch.jobs[0].record.set_exit_code(256);
-  batch.jobs[1].record.set_state(model::JOB_CANCELLED);  // exit code 0, yet no success
+  batch.jobs[1].record.set_state(model::JOB_CANCELLED);  // exit code 0, but no success
   batch.jobs[2].record.set_state(model::JOB_RUNNING);
   batch.jobs[3].record.set_state(model::JOB_PENDING);
   // Task 5 failed on its node and ran again with success; task 6 succeeded, was requeued and waits.
@@ -267,7 +267,7 @@ TEST_F(StoreTest, ArrayOutcomeCountsTheLatestRunsThatEnded) {
   batch.jobs.push_back(array_task(106, 100, 6, model::JOB_PENDING));
   batch.jobs.back().record.set_restarts(1);
   batch.jobs.push_back(array_task(200, 99, 1));
-  batch.jobs.push_back(job_row(100, model::JOB_PENDING));  // the tasks that wait
+  batch.jobs.push_back(job_row(100, model::JOB_PENDING));  // the record of pending tasks
   batch.jobs.back().record.set_array_job_id(100);
   ASSERT_TRUE(commit(*store_, std::move(batch)));
 
@@ -301,8 +301,8 @@ TEST_F(StoreTest, ATaskOfAnArrayIsFoundByItsIndex) {
   EXPECT_FALSE(*store_->array_task(97, 0));
 }
 
-// Of each kind one row that cannot be read, beside a sound one: the sound one is loaded, the other named, and
-// kept until a repair; from then on nothing is said of it.
+// Each kind has one unreadable row beside a sound one: the sound one is loaded, the other is named and kept
+// until a repair; after that it is not mentioned any more.
 TEST_F(StoreTest, WhatCannotBeReadIsNamedAndSetAsideAndTheRestIsLoaded) {
   reopen();
   Batch batch;
@@ -409,7 +409,7 @@ TEST_F(StoreTest, ANewerSchemaIsRefused) {
   EXPECT_THAT(open_error(), HasSubstr("newer version (schema 99, this program knows"));
 }
 
-// Else a damaged page could take the rest with it: see schema.h.
+// Otherwise a damaged page could take the rest with it: see schema.h.
 TEST_F(StoreTest, TheSchemaFitsOnTheFirstPage) {
   reopen();
   store_.reset();
@@ -440,7 +440,7 @@ TEST_F(StoreTest, DamageIsReportedWithTheWayOut) {
   EXPECT_THAT(loaded.error().message, HasSubstr("minke doctor --repair"));
 }
 
-// Root may write everywhere, so the test puts its rights aside.
+// Root may write everywhere, so the test drops its rights.
 TEST_F(StoreTest, AReadOnlyDirectoryIsReported) {
   reopen();
   store_.reset();

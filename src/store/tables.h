@@ -1,10 +1,10 @@
-// The tables of records: one for each kind of state that lasts, with a key and a protobuf message in each
-// row.
+// The tables of records: one for each kind of lasting state, with a key and a protobuf
+// message in each row.
 //
-// A kind is written as store::kTriggers.row(trigger), removed as store::kTriggers.no_row(id), and read with
-// LoadedRows (loaded_rows.h). So nobody but this file says which message stands in which table, and by what
-// key. To add a kind: its Table, its TableInfo (tables.cpp), its RecordTable below, and a migration
-// (schema.h).
+// A kind is written as store::kTriggers.row(trigger), removed as store::kTriggers.no_row(id), and
+// read with LoadedRows (loaded_rows.h). So this file alone defines which message each table holds,
+// and its key. To add a kind: its Table, its TableInfo (tables.cpp), its RecordTable below, and a
+// migration (schema.h).
 //
 // Pure.
 #pragma once
@@ -41,12 +41,12 @@ class UserRecord;
 namespace minke::store {
 
 enum class Table : uint8_t {
-  // Those whose rows have more columns: their statements are in rows.cpp.
+  // Tables whose rows have more columns: their statements are in rows.cpp.
   kJobs,
   kSpecs,
   kSteps,
   kSeries,
-  // A key and a record.
+  // Tables of a key and a record.
   kAccounts,
   kUsers,
   kAssociations,
@@ -76,7 +76,7 @@ struct TableInfo {
   const char* name;
   const char* key;     // the column
   bool number_keys;    // else names
-  const char* one_is;  // what a row is of, in a word
+  const char* one_is;  // what a row describes, in a word
 };
 const TableInfo& info_of(Table table);
 
@@ -95,7 +95,7 @@ struct Row {
   std::optional<std::string> record;  // serialised; none: the row is removed
 };
 
-// A row that cannot be read, or is of no use.
+// A row that cannot be read, or is useless.
 struct DamagedRow {
   Table table;
   RowKey key;
@@ -105,7 +105,7 @@ struct DamagedRow {
 std::string key_in_words(const DamagedRow& row);  // "5", "5.batch", "lab"
 std::string in_words(const DamagedRow& row);      // "job 5", "account lab"
 
-// Where the key of a record is found in it.
+// Extracts the key of a record.
 struct ByName {
   using Key = std::string;
   static Key of(const auto& record) { return record.name(); }

@@ -1,5 +1,5 @@
-// What the store's tests share: a directory that goes away, rows to write, and calls that wait for the
-// answer. Only tests and benchmarks include it.
+// Shared by the store's tests: a temporary directory, rows to write, and calls that wait for the answer. Only
+// tests and benchmarks include it.
 #pragma once
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// As wide as the record of an ordinary batch job that does nothing.
+// As large as the record of an ordinary batch job that does nothing.
 inline JobRow job_row(uint32_t job_id, model::JobState state = model::JOB_PENDING, uint32_t restarts = 0) {
   JobRow row;
   row.spec_id = job_id;
@@ -111,7 +111,7 @@ inline model::StepRecord step_row(uint32_t job_id, model::StepKind kind, uint32_
   return step;
 }
 
-// A row of a table of records that a test may count up in.
+// A row of a table of records in which a test may count.
 inline Row probe_row(uint64_t number) {
   model::CommitProbe probe;
   probe.set_number(number);

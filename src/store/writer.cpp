@@ -5,7 +5,7 @@
 namespace minke::store {
 namespace {
 
-// Bounds the time that a commit may have to wait for the group before it, and the log.
+// Bounds the time that a commit may wait for the group before it, and the size of the log.
 constexpr size_t kRowsPerGroup = 20'000;
 
 }  // namespace
@@ -132,7 +132,7 @@ Status Writer::write(const std::vector<PendingCommit>& commits) {
   if (auto begun = begin_.run(); !begun) return begun;
   Status written = write_rows(commits);
   if (written) written = commit_.run();
-  // SQLite rolls back by itself after some errors, not after all.
+  // SQLite rolls back by itself after some errors only.
   if (!written && connection_->in_transaction()) (void)rollback_.run();
   return written;
 }
@@ -170,8 +170,8 @@ Status Writer::write_rows(const std::vector<PendingCommit>& commits) {
 
 void Writer::checkpoint_if_due() {
   if (log_pages_ < checkpoint_pages_) return;
-  // An error (disk full, a reader in the way) harms nothing: the log keeps everything, and the next commit
-  // brings us here again.
+  // An error (disk full, a reader in the way) harms nothing: the log keeps everything, and the next
+  // commit tries this again.
   sqlite3_wal_checkpoint_v2(connection_->handle(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 

@@ -1,13 +1,13 @@
-// The thread that commits. It takes all that waits, writes it in one transaction, and reports to everybody.
+// The thread that commits. It takes all pending batches, writes them in one transaction, and reports to all.
 //
 // Invariants: a batch is reported done only after its group was synced; groups are written in the order
 // handed in; a group that fails leaves nothing behind. The thread sleeps on a condition variable while
-// nothing waits. Between two groups it does a slice of what retention.h has to do.
+// nothing waits. Between two groups it does a slice of the work of retention.h.
 //
-// Checkpoints (copying the log into the database) are made here too, after the reports, so that nobody waits
-// for them who was there before.
+// Checkpoints (copying the log into the database) are made here too, after the reports, so that earlier
+// callers do not wait for them.
 //
-// commit() and the destructor: the owner's thread.
+// The owner's thread calls commit() and the destructor.
 #pragma once
 
 #include <condition_variable>
@@ -26,18 +26,18 @@ namespace minke::store {
 
 class Writer {
  public:
-  // `connection` is prepared (schema.h).
+  // `connection` must be prepared (schema.h).
   static Result<std::unique_ptr<Writer>> start(std::unique_ptr<Connection> connection, int checkpoint_pages);
   ~Writer();  // commits what waits
 
   void commit(Batch batch, std::function<void(Status)> done);
-  void forget(int64_t ended_before, Retention::Done done);  // what is not done at the end is left
+  void forget(int64_t ended_before, Retention::Done done);  // unfinished work is left at the end
 
  private:
   Writer(std::unique_ptr<Connection> connection, RowWriter rows, Retention retention, int checkpoint_pages);
   void work();
-  std::vector<PendingCommit> take_group();  // blocks; empty: the end, or there is something to forget
-  bool more_to_do();                        // false: the end
+  std::vector<PendingCommit> take_group();  // blocks; empty at the end, or if there is something to forget
+  bool more_to_do();                        // false at the end
   void forget_a_slice();
   Status write(const std::vector<PendingCommit>& commits);
   Status write_rows(const std::vector<PendingCommit>& commits);

@@ -2,9 +2,9 @@
 //
 // As in Slurm they may stand anywhere in the script, take precedence over its #SBATCH lines, and have
 // only these letters:
-//   #PBS   -a -A -e -h -J -l -m -M -N -o -p -q -r -t -v -W depend= and umask=; taken without effect:
-//          -c -C -I -j
-//          -k -S -u -V -z
+//   #PBS   -a -A -e -h -J -l -m -M -N -o -p -q -r -t -v -W depend= and umask=;
+//          taken without effect:
+//          -c -C -I -j -k -S -u -V -z
 //   #BSUB  -c -cwd -e -J -m -M -n -o -q -W -x
 // Pure; may be called from any thread.
 #pragma once

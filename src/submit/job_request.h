@@ -3,10 +3,10 @@
 //
 // It is made in steps, each pure:
 //   1. read_command_line(): argv into settings and positional arguments, as getopt_long reads them.
-// 2. The caller finds and reads the batch script, if there is one.
-// 3. make_job_request(): #SBATCH lines, then environment variables, then the command line, each overriding
-//    the one before; then the checks that need no cluster. For a heterogeneous job, once for each
-//    component.
+//   2. The caller finds and reads the batch script, if there is one.
+//   3. make_job_request(): #SBATCH lines, then environment variables, then the command line, each overriding
+//      the one before; then the checks that need no cluster. For a heterogeneous job, once for each
+//      component.
 // May be called from any thread.
 #pragma once
 
