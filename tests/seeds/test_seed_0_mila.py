@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from cluster import Cluster, poll
+from cluster import SYSTEM_PATH, Cluster, poll
 from sites import types
 
 MINKE_ONLY = True
@@ -294,6 +294,12 @@ def test_0_35_module_load(narval):
 
 def test_0_36_module_spider(narval):
     assert "This module can be loaded directly" in types(narval.reader, "module spider python")
+
+
+@pytest.mark.skipif(bool(shutil.which("python3.12", path=SYSTEM_PATH)), reason="there is a Python 3.12 here")
+@pytest.mark.xfail(strict=True, reason="Unable to find: what module load takes instead is not told of")
+def test_0_36_module_spider_of_a_version_that_is_not_here(narval):
+    assert "python/3.11" in types(narval.reader, "module spider python/3.12")
 
 
 def test_0_37_python_3_12(narval):

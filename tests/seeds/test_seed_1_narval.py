@@ -301,6 +301,9 @@ def test_1_41_cpus_are_those_that_were_asked_for(reader, running):
 
 def test_1_43_the_jobs_name_and_log(reader, running):
     assert row(reader, running)["NAME"] == "my_job" and (reader.work / f"outputs/{running}_my_job.out").exists()
+    warned = types(reader, "sbatch --output=nowhere/%j_%x.out --wrap true")
+    assert "/nowhere/: No such file or directory; unless it is made before the job starts" in warned
+    types(reader, "scancel " + re.search(r"Submitted batch job (\d+)", warned)[1])
 
 
 def test_1_44_time(reader, running):
