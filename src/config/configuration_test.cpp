@@ -3,20 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "model/cluster.pb.h"
+#include "config/testing.h"
 
 namespace minke::config {
 namespace {
 
 model::NodeRecord machine() {
-  model::NodeRecord node;
-  node.set_name("here");
-  node.set_cpus(4);
-  node.set_sockets(1);
-  node.set_cores_per_socket(4);
-  node.set_threads_per_core(1);
-  node.set_memory_mib(8000);
-  return node;
+  return testing::machine_of_four_cpus();
 }
 
 Configuration parse(const std::string& text) {

@@ -60,7 +60,11 @@ class MemoryStore final : public store::Store {
     if (done) done({});
   }
 
-  void forget(int64_t, std::function<void(Result<uint64_t>)> done) override { done(uint64_t{0}); }
+  void forget(int64_t ended_before, std::function<void(Result<uint64_t>)> done) override {
+    done(std::erase_if(jobs_, [&](const auto& one) {
+      return !is_active(one.second) && one.second.record.end_time() < ended_before;
+    }));
+  }
 
   void query(store::AccountingQuery query,
              std::function<void(Result<std::vector<store::AccountedJob>>)> chunk) override {

@@ -58,7 +58,7 @@ class PatientLauncher final : public node::LauncherClient {
   }
   void signal(node::SignalOrder order) override {
     if (order.signal() != 9 && order.signal() != 15) return;
-    end_where([&](const node::Launch& launch) { return launch.id().job_id() == order.job_id(); },
+    end_where([&](const node::Launch& launch) { return reaches(order, launch); },
               static_cast<int32_t>(order.signal()));
   }
   void end_job(node::EndJobOrder order) override {
@@ -90,6 +90,22 @@ class PatientLauncher final : public node::LauncherClient {
   static Key key_of(const node::LaunchId& id) {
     return {uint64_t{id.job_id()} << 32 | id.run(),
             uint64_t{static_cast<uint32_t>(id.kind())} << 32 | id.step_id()};
+  }
+
+  static bool reaches(const node::SignalOrder& order, const node::Launch& launch) {
+    if (launch.id().job_id() != order.job_id()) return false;
+    const bool script = launch.id().kind() == model::STEP_BATCH;
+    switch (order.target()) {
+      case node::SignalOrder::STEPS:
+        return !script;
+      case node::SignalOrder::ONE_STEP:
+        return !script && launch.id().step_id() == order.step_id();
+      case node::SignalOrder::BATCH_SHELL:
+      case node::SignalOrder::BATCH_SESSION:
+        return script;
+      default:
+        return true;
+    }
   }
 
   template <typename Which>
@@ -128,8 +144,13 @@ class RequestEngine {
  public:
   using OnAnswer = std::function<void(uint32_t uid, const rpc::ServerMessage&)>;
 
-  RequestEngine(config::Configuration configuration, std::shared_ptr<MemoryStore> store, OnAnswer on_answer)
-      : store_(std::move(store)),
+  static constexpr int64_t kBeginning = 1'700'000'000;
+
+  // `now`: s since the epoch. A daemon that takes up what another left comes after it.
+  RequestEngine(config::Configuration configuration, std::shared_ptr<MemoryStore> store, OnAnswer on_answer,
+                int64_t now = kBeginning)
+      : now_(now),
+        store_(std::move(store)),
         on_answer_(std::move(on_answer)),
         core_(loop_, std::move(configuration), *store_, [this] { return now_; }),
         restart_(core_) {
@@ -139,6 +160,7 @@ class RequestEngine {
       restart_.recovered();
       restart_.go_on();
     }));
+    launcher_->now = now_;
     core_.launcher = launcher_.get();
     Server::Hooks hooks;
     hooks.status = [] { return api::StatusReply(); };
@@ -235,7 +257,7 @@ class RequestEngine {
   const LoopsOn loops_{agenda_};
   os::EventLoop loop_;
   os::UniqueFd own_end_, other_end_;
-  int64_t now_ = 1'700'000'000;
+  int64_t now_;
   std::shared_ptr<MemoryStore> store_;
   OnAnswer on_answer_;
   Core core_;

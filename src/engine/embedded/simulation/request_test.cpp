@@ -2,47 +2,36 @@
 
 #include <utility>
 
+#include "api/accounts.pb.h"
 #include "api/actions.pb.h"
 #include "api/field.pb.h"
 #include "api/job_filter.pb.h"
 #include "api/jobs.pb.h"
 #include "api/submission.pb.h"
 #include "api/updates.pb.h"
-#include "config/configuration.h"
+#include "engine/embedded/accounts/accounts.h"
 #include "engine/embedded/simulation/engine.h"
-#include "model/cluster.pb.h"
+#include "engine/embedded/simulation/three_nodes.h"
 
 namespace minke::engine::simulation {
 
 void RequestTest::start(std::string_view settings, std::string_view tables) {
-  model::NodeRecord machine;
-  machine.set_name("here");
-  machine.set_cpus(4);
-  machine.set_sockets(1);
-  machine.set_cores_per_socket(4);
-  machine.set_threads_per_core(1);
-  machine.set_memory_mib(8000);
-  const std::string text = std::string(settings) +
-                           "\nkill_wait = 1\n"
-                           "[[node]]\nname = \"n[1-3]\"\ncpus = 4\nmemory = \"4000M\"\ngpus = \"a100:2\"\n"
-                           "[[partition]]\nname = \"main\"\nnodes = \"n[1-3]\"\ndefault = true\n"
-                           "[[partition]]\nname = \"short\"\nnodes = \"n1\"\nmax_time = \"1:00:00\"\n" +
-                           std::string(tables);
-  auto config = config::parse_configuration(text, "minke.toml", machine);
+  auto config = three_nodes(home_.path(), settings, tables);
   ASSERT_TRUE(config) << config.error().message;
   config_ = std::move(*config);
-  config_.home = home_.path();
-  config_.tmp_root = home_.path() + "/tmp";
-  config_.shared = true;
-  config_.measuring_interval = 0;
   store_ = std::make_shared<MemoryStore>();
-  restart();
+  take_up(RequestEngine::kBeginning);
 }
 
 void RequestTest::restart() {
+  take_up(core().now());
+}
+
+void RequestTest::take_up(int64_t now) {
   engine_.reset();
   engine_ = std::make_unique<RequestEngine>(
-      config_, store_, [this](uint32_t, const rpc::ServerMessage& answer) { answers_.push_back(answer); });
+      config_, store_, [this](uint32_t, const rpc::ServerMessage& answer) { answers_.push_back(answer); },
+      now);
   engine_->let_owners_live();
 }
 
@@ -104,6 +93,12 @@ rpc::ClientMessage RequestTest::update(uint32_t job_id, const std::string& name,
   return message;
 }
 
+rpc::ClientMessage RequestTest::change_of_accounts() {
+  rpc::ClientMessage message;
+  message.mutable_update_accounts()->set_version(core().accounts->book().version());
+  return message;
+}
+
 model::JobRecord RequestTest::shown(uint32_t job_id) {
   rpc::ClientMessage message;
   message.mutable_query_jobs()->mutable_filter()->set_all_states(true);
@@ -111,6 +106,9 @@ model::JobRecord RequestTest::shown(uint32_t job_id) {
   for (const rpc::ServerMessage& answer : ask_all(kRoot, message))
     for (const model::JobRecord& job : answer.jobs().jobs())
       if (job.job_id() == job_id) return job;
+  const auto stored = core().store.job(job_id);
+  if (stored && *stored) return (*stored)->record;
+  ADD_FAILURE() << "there is no job " << job_id;
   return {};
 }
 

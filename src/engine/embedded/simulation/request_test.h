@@ -53,6 +53,9 @@ class RequestTest : public testing::Test {
   // scontrol update job.
   static rpc::ClientMessage update(uint32_t job_id, const std::string& name, const std::string& value);
 
+  // sacctmgr: a change of the accounts as they are, to be filled.
+  rpc::ClientMessage change_of_accounts();
+
   // As scontrol shows it, to root.
   model::JobRecord shown(uint32_t job_id);
   model::JobState state(uint32_t job_id) { return shown(job_id).state(); }
@@ -61,6 +64,8 @@ class RequestTest : public testing::Test {
   Core& core() { return engine_->core(); }
 
  private:
+  void take_up(int64_t now);
+
   store::testing::TemporaryDirectory home_;
   config::Configuration config_;
   std::shared_ptr<MemoryStore> store_;

@@ -19,9 +19,8 @@
 #include "api/jobs.pb.h"
 #include "api/steps.pb.h"
 #include "api/submission.pb.h"
-#include "config/configuration.h"
 #include "engine/embedded/simulation/request_engine.h"
-#include "model/cluster.pb.h"
+#include "engine/embedded/simulation/three_nodes.h"
 #include "model/job_spec.pb.h"
 #include "model/job_terms.pb.h"
 #include "os/log.h"
@@ -63,25 +62,9 @@ class Home {
 config::Configuration configuration() {
   static const Home home;
   static const config::Configuration made = [] {
-    model::NodeRecord machine;
-    machine.set_name("here");
-    machine.set_cpus(4);
-    machine.set_sockets(1);
-    machine.set_cores_per_socket(4);
-    machine.set_threads_per_core(1);
-    machine.set_memory_mib(8000);
-    auto config = config::parse_configuration(
-        "kill_wait = 1\nmax_array_size = 1001\nmax_job_count = 2000\n"
-        "[licenses]\nmatlab = 4\n"
-        "[[node]]\nname = \"n[1-3]\"\ncpus = 4\nmemory = \"4000M\"\ngpus = \"a100:2\"\n"
-        "[[partition]]\nname = \"main\"\nnodes = \"n[1-3]\"\ndefault = true\n"
-        "[[partition]]\nname = \"short\"\nnodes = \"n1\"\nmax_time = \"1:00:00\"\n",
-        "minke.toml", machine);
+    auto config = engine::simulation::three_nodes(
+        home.path(), "max_array_size = 1001\nmax_job_count = 2000\n", "[licenses]\nmatlab = 4\n");
     MINKE_CHECK(config);
-    config->home = home.path();
-    config->tmp_root = home.path() + "/tmp";
-    config->shared = true;
-    config->measuring_interval = 0;
     return *config;
   }();
   return made;
