@@ -169,12 +169,19 @@ Status Rights::admits(uint32_t uid, RequestKind kind) {
 }
 
 Status Rights::admits(uint32_t uid, const api::UpdateAccountsRequest& request) {
-  for (const model::UserRecord& user : request.users()) {
-    const model::UserRecord* before = core_.accounts->book().user(user.name());
-    if (user.admin_level() != (before == nullptr ? model::ADMIN_NONE : before->admin_level()) &&
-        !is_administrator(uid))
-      return failure("only administrators may change an admin level", model::kAccessDenied);
-  }
+  const auto level_now = [this](const std::string& name) {
+    const model::UserRecord* user = core_.accounts->book().user(name);
+    return user == nullptr ? model::ADMIN_NONE : user->admin_level();
+  };
+  const bool changes = std::any_of(request.users().begin(), request.users().end(), [&](const auto& user) {
+    return user.admin_level() != level_now(user.name());
+  });
+  const bool removes =
+      std::any_of(request.removed_users().begin(), request.removed_users().end(),
+                  [&](const std::string& name) { return level_now(name) != model::ADMIN_NONE; });
+  if ((changes || removes) && !is_administrator(uid))
+    return failure("only administrators may change an admin level, or remove a user who has one",
+                   model::kAccessDenied);
   return {};
 }
 
