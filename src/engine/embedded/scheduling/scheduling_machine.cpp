@@ -60,7 +60,8 @@ Status Scheduling::adopt(const Job& job) {
   auto placement = sched::from_model(machine_.layout(), job.details->nodes);
   if (!placement) return failure(placement.error());
   placement->licenses = licenses_of(job);
-  placement->reservation = core_.reservations->hold_id(job.submission->spec()).value_or(0);
+  const model::ReservationRecord* reservation = core_.reservations->find(core_.reservations->name_for(job));
+  if (reservation != nullptr) placement->reservation = reservation->id();
   const auto partition = machine_.layout().find_partition(job.details->partition);
   const model::PartitionRecord* record = core_.nodes->find_partition(job.details->partition);
   for (sched::NodeShare& share : placement->nodes) {
